@@ -1,0 +1,49 @@
+# Secateur: `make` installs, `make run` plays UCI on stdin and stdout, `make test` proves it.
+#
+# Everything a recipe prints goes to stderr and no recipe but `run` reads stdin, so that `make -s run` speaks nothing
+# but UCI on stdout.
+
+PYTHON ?= python3
+EXE ?= secateur
+VENV := .venv
+BIN := $(VENV)/bin
+KERNELS := $(wildcard engine/*.py engine/board/*.py eval/*.py search/*.py)
+
+.PHONY: all run test lint clean
+
+all: $(EXE)
+
+$(VENV)/.play: requirements/play.txt
+	@echo "secateur: installing into $(VENV)" >&2
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "secateur needs Python 3.11 or newer, this is " + sys.version.split()[0])' >&2
+	@$(PYTHON) -m venv $(VENV) </dev/null >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/play.txt </dev/null >&2
+	@touch $@
+
+# Compiles the kernels into the user's cache once, so that the first start is as quick as the others.
+$(VENV)/.warm: $(VENV)/.play $(KERNELS) uci_main.py
+	@$(BIN)/python uci_main.py warmup </dev/null >&2
+	@touch $@
+
+$(EXE): $(VENV)/.warm
+	@$(BIN)/python -m engine.launcher "$@" </dev/null >&2
+
+run: $(EXE)
+	@exec $(BIN)/python uci_main.py
+
+$(VENV)/.dev: $(VENV)/.play requirements/dev.txt
+	@echo "secateur: installing what the tests need" >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt </dev/null >&2
+	@touch $@
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	PYTHONPATH=. $(BIN)/lint-imports
+
+test: $(EXE) $(VENV)/.dev lint
+	$(BIN)/python -m pytest
+
+clean:
+	rm -rf $(VENV) $(EXE) build dist *.egg-info

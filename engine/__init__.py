@@ -1,0 +1,1 @@
+"""The rules of chess as kernels, and the UCI protocol."""

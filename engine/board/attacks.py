@@ -1,0 +1,81 @@
+"""Attack lookups."""
+
+from __future__ import annotations
+
+from engine.board.bits import U0, multiply_low, pext
+from engine.board.position import BISHOP, KING, KNIGHT, PAWN, QUEEN, ROOK
+from engine.board.tables import (
+    BISHOP_MASKS,
+    BISHOP_MULTIPLIERS,
+    BISHOP_OFFSETS,
+    BISHOP_SHIFTS,
+    BISHOP_TABLE,
+    KING_ATTACKS,
+    KNIGHT_ATTACKS,
+    PAWN_ATTACKS,
+    ROOK_MASKS,
+    ROOK_MULTIPLIERS,
+    ROOK_OFFSETS,
+    ROOK_SHIFTS,
+    ROOK_TABLE,
+)
+from engine.jit import USE_PEXT, inlined, subkernel
+
+
+def _bishop_attacks_pext(square, occupied):
+    return BISHOP_TABLE[BISHOP_OFFSETS[square] + pext(occupied, BISHOP_MASKS[square])]
+
+
+def _rook_attacks_pext(square, occupied):
+    return ROOK_TABLE[ROOK_OFFSETS[square] + pext(occupied, ROOK_MASKS[square])]
+
+
+def _bishop_attacks_magic(square, occupied):
+    product = multiply_low(occupied & BISHOP_MASKS[square], BISHOP_MULTIPLIERS[square])
+    return BISHOP_TABLE[BISHOP_OFFSETS[square] + (product >> BISHOP_SHIFTS[square])]
+
+
+def _rook_attacks_magic(square, occupied):
+    product = multiply_low(occupied & ROOK_MASKS[square], ROOK_MULTIPLIERS[square])
+    return ROOK_TABLE[ROOK_OFFSETS[square] + (product >> ROOK_SHIFTS[square])]
+
+
+#: Squares a bishop or rook on `square` (int64) attacks through `occupied` (uint64), its blockers included: uint64.
+bishop_attacks = inlined(_bishop_attacks_pext if USE_PEXT else _bishop_attacks_magic)
+rook_attacks = inlined(_rook_attacks_pext if USE_PEXT else _rook_attacks_magic)
+
+
+@inlined
+def attacks_from(piece, square, occupied):
+    """Squares that a knight, bishop, rook, queen or king on `square` attacks through `occupied`: uint64."""
+    if piece == KNIGHT:
+        return KNIGHT_ATTACKS[square]
+    if piece == KING:
+        return KING_ATTACKS[square]
+    reached = U0
+    if piece == BISHOP or piece == QUEEN:
+        reached |= bishop_attacks(square, occupied)
+    if piece == ROOK or piece == QUEEN:
+        reached |= rook_attacks(square, occupied)
+    return reached
+
+
+@subkernel
+def attackers_to(position, square, occupied):
+    """Pieces of both colours that attack `square` when `occupied` is what blocks lines: uint64."""
+    pieces = position.pieces
+    queens = pieces[QUEEN]
+    return (
+        (PAWN_ATTACKS[0, square] & pieces[PAWN] & position.colors[1])
+        | (PAWN_ATTACKS[1, square] & pieces[PAWN] & position.colors[0])
+        | (KNIGHT_ATTACKS[square] & pieces[KNIGHT])
+        | (KING_ATTACKS[square] & pieces[KING])
+        | (bishop_attacks(square, occupied) & (pieces[BISHOP] | queens))
+        | (rook_attacks(square, occupied) & (pieces[ROOK] | queens))
+    )
+
+
+@subkernel
+def is_attacked(position, square, by, occupied):
+    """Whether colour `by` attacks `square` when `occupied` is what blocks lines."""
+    return attackers_to(position, square, occupied) & position.colors[by] != U0

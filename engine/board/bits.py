@@ -1,0 +1,153 @@
+"""Bitboard primitives: the machine instructions that kernels are built from.
+
+A bitboard is a `uint64` with python-chess's square numbering (a1 = 0, b1 = 1, ... h8 = 63). Squares, piece types
+and counters are `int64`. Numba turns a mixture of signed and unsigned 64-bit into float64, so the two kinds meet
+only here: `bit`, `lsb` and `popcount` convert, everything else stays on one side.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+
+from engine.jit import USE_PEXT, machine_op
+
+U0 = np.uint64(0)
+U1 = np.uint64(1)
+U8 = np.uint64(8)
+ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
+
+_I64 = ir.IntType(64)
+_I128 = ir.IntType(128)
+
+
+@machine_op(lambda bitboard: np.int64(int(bitboard).bit_count()))
+def popcount(typingctx: Any, bitboard: Any) -> Any:
+    """Number of squares in a bitboard, int64."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.ctpop(args[0])
+
+    return types.int64(types.uint64), codegen
+
+
+@machine_op(lambda bitboard: np.int64((int(bitboard) & -int(bitboard)).bit_length() - 1))
+def lsb(typingctx: Any, bitboard: Any) -> Any:
+    """Lowest square of a bitboard that is not empty, int64."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.uint64), codegen
+
+
+@machine_op(lambda square: np.uint64(1 << int(square)))
+def bit(typingctx: Any, square: Any) -> Any:
+    """The bitboard that holds just `square` (0 to 63)."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.shl(ir.Constant(_I64, 1), args[0])
+
+    return types.uint64(types.int64), codegen
+
+
+@machine_op(lambda bitboard: np.uint64(int(bitboard) & (int(bitboard) - 1)))
+def without_lsb(typingctx: Any, bitboard: Any) -> Any:
+    """The bitboard less its lowest square; empty stays empty."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.and_(args[0], builder.sub(args[0], ir.Constant(_I64, 1)))
+
+    return types.uint64(types.uint64), codegen
+
+
+@machine_op(lambda a, b: np.uint64((int(a) * int(b)) >> 64))
+def multiply_high(typingctx: Any, a: Any, b: Any) -> Any:
+    """The upper 64 bits of the 128-bit product: maps a hash onto `0 .. b - 1` without a division."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        wide = builder.mul(builder.zext(args[0], _I128), builder.zext(args[1], _I128))
+        return builder.trunc(builder.lshr(wide, ir.Constant(_I128, 64)), _I64)
+
+    return types.uint64(types.uint64, types.uint64), codegen
+
+
+@machine_op(lambda a, b: np.uint64((int(a) * int(b)) & 0xFFFF_FFFF_FFFF_FFFF))
+def multiply_low(typingctx: Any, a: Any, b: Any) -> Any:
+    """The lower 64 bits of the product (NumPy scalars would warn of the overflow that is wanted here)."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.mul(args[0], args[1])
+
+    return types.uint64(types.uint64, types.uint64), codegen
+
+
+def _gather(value: int, mask: int) -> np.uint64:
+    """PEXT in plain Python: the bits of `value` under `mask`, packed to the right."""
+    packed = place = 0
+    while mask:
+        low = mask & -mask
+        packed |= bool(value & low) << place
+        place += 1
+        mask ^= low
+    return np.uint64(packed)
+
+
+@machine_op(lambda value, mask: _gather(int(value), int(mask)))
+def pext(typingctx: Any, value: Any, mask: Any) -> Any:
+    """The bits of `value` under `mask`, packed to the right. Exists only where the CPU has BMI2."""
+    if not USE_PEXT:
+        # Never reached by the attack kernels, which pick magic multiplication then; a clear error beats SIGILL.
+        raise TypeError("pext is not used on this CPU")
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        function_type = ir.FunctionType(_I64, [_I64, _I64])
+        name = "llvm.x86.bmi.pext.64"
+        function = builder.module.globals.get(name) or ir.Function(builder.module, function_type, name)
+        return builder.call(function, args)
+
+    return types.uint64(types.uint64, types.uint64), codegen
+
+
+def _copy_fields(target: Any, source: Any) -> None:
+    for name in target.dtype.names:
+        target[name] = source[name]
+
+
+@machine_op(_copy_fields)
+def copy_record(typingctx: Any, target: Any, source: Any) -> Any:
+    """Copies one record over another of the same dtype. Mutates `target`."""
+    if target.dtype != source.dtype:
+        raise TypeError("copy_record takes two records of one dtype")
+    size = target.size
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointers = [builder.bitcast(arg, ir.IntType(8).as_pointer()) for arg in args]
+        memcpy = builder.module.declare_intrinsic(
+            "llvm.memcpy", [pointers[0].type, pointers[1].type, _I64]
+        )
+        builder.call(memcpy, [*pointers, ir.Constant(_I64, size), ir.Constant(ir.IntType(1), 0)])
+        return context.get_dummy_value()
+
+    return types.void(target, source), codegen
+
+
+@machine_op(lambda array, index: None)
+def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
+    """Asks the CPU to bring `array[index]` into its cache."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        view = context.make_array(signature.args[0])(context, builder, args[0])
+        pointer = builder.gep(view.data, [args[1]])
+        pointer = builder.bitcast(pointer, ir.IntType(8).as_pointer())
+        i32 = ir.IntType(32)
+        fetch = ir.FunctionType(ir.VoidType(), [pointer.type, i32, i32, i32])
+        name = "llvm.prefetch.p0i8"
+        function = builder.module.globals.get(name) or ir.Function(builder.module, fetch, name)
+        builder.call(function, [pointer, ir.Constant(i32, 0), ir.Constant(i32, 3), ir.Constant(i32, 1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), codegen

@@ -1,0 +1,368 @@
+"""Legal move generation and counting.
+
+Legal at once, with no move to be taken back: the position record carries the checking and the pinned pieces, so a
+piece's destinations are its attacks, and, when in check, the squares that end the check, and, when pinned, the line
+to its king. King steps are tested against enemy attacks with the king itself taken off the board.
+
+Pieces are walked one by one; pawns move as whole bitboards. `count_legal` counts destinations without writing
+moves, which is what lets perft stop one ply early ("bulk counting").
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.board.attacks import attackers_to, attacks_from, bishop_attacks, rook_attacks
+from engine.board.bits import ALL, U0, bit, lsb, popcount, without_lsb
+from engine.board.moves import (
+    CAPTURE,
+    CASTLING,
+    DOUBLE_PUSH,
+    EN_PASSANT,
+    PROMOTION,
+    QUIET,
+    encode_move,
+)
+from engine.board.position import (
+    BISHOP,
+    KING,
+    KNIGHT,
+    NO_SQUARE,
+    OCCUPIED,
+    PAWN,
+    QUEEN,
+    ROOK,
+    WHITE,
+    king_square,
+)
+from engine.board.tables import (
+    BETWEEN,
+    BISHOP_RAYS,
+    KING_ATTACKS,
+    KNIGHT_ATTACKS,
+    LINE,
+    PAWN_ATTACKS,
+    ROOK_RAYS,
+)
+from engine.jit import inlined, subkernel
+
+#: What to generate. Noisy are captures, en passant and all promotions; quiet is the rest; the two are disjoint.
+NOISY, QUIETS, ALL_MOVES = 1, 2, 3
+
+NOT_FILE_A = np.uint64(0xFEFE_FEFE_FEFE_FEFE)
+NOT_FILE_H = np.uint64(0x7F7F_7F7F_7F7F_7F7F)
+RANK_3 = np.uint64(0x0000_0000_00FF_0000)
+RANK_6 = np.uint64(0x0000_FF00_0000_0000)
+BACK_RANKS = np.uint64(0xFF00_0000_0000_00FF)
+U7, U8, U9 = np.uint64(7), np.uint64(8), np.uint64(9)
+
+
+@inlined
+def pushed(pawns, color):
+    """A bitboard of `color`'s pawns moved one rank forward."""
+    return pawns << U8 if color == WHITE else pawns >> U8
+
+
+@inlined
+def captured_west(pawns, color):
+    """Squares that `color`'s pawns attack towards file a."""
+    return (pawns & NOT_FILE_A) << U7 if color == WHITE else (pawns & NOT_FILE_A) >> U9
+
+
+@inlined
+def captured_east(pawns, color):
+    """Squares that `color`'s pawns attack towards file h."""
+    return (pawns & NOT_FILE_H) << U9 if color == WHITE else (pawns & NOT_FILE_H) >> U7
+
+
+@inlined
+def double_push_rank(color):
+    """The rank that pawns pass through on a double push."""
+    return RANK_3 if color == WHITE else RANK_6
+
+
+@inlined
+def evasion_mask(position, king):
+    """Squares that a piece other than the king may move to: all, or those that end a single check: uint64."""
+    checkers = position.checkers
+    if checkers == U0:
+        return ALL
+    return BETWEEN[king, lsb(checkers)] | checkers
+
+
+@inlined
+def safe_king_steps(position, king, wanted):
+    """Those of the king's neighbour squares in `wanted` that the enemy does not attack: uint64."""
+    us = position.turn
+    them = us ^ 1
+    enemy = position.colors[them]
+    pieces = position.pieces
+    safe = KING_ATTACKS[king] & wanted & ~position.colors[us]
+    if safe == U0:
+        return safe
+    pawns = pieces[PAWN] & enemy
+    safe &= ~(captured_west(pawns, them) | captured_east(pawns, them))
+    safe &= ~KING_ATTACKS[king_square(position, them)]
+    knights = pieces[KNIGHT] & enemy
+    while knights != U0:
+        safe &= ~KNIGHT_ATTACKS[lsb(knights)]
+        knights = without_lsb(knights)
+    occupied = pieces[OCCUPIED] & ~bit(king)
+    diagonal = (pieces[BISHOP] | pieces[QUEEN]) & enemy
+    while diagonal != U0:
+        square = lsb(diagonal)
+        if BISHOP_RAYS[square] & safe != U0:
+            safe &= ~bishop_attacks(square, occupied)
+        diagonal = without_lsb(diagonal)
+    straight = (pieces[ROOK] | pieces[QUEEN]) & enemy
+    while straight != U0:
+        square = lsb(straight)
+        if ROOK_RAYS[square] & safe != U0:
+            safe &= ~rook_attacks(square, occupied)
+        straight = without_lsb(straight)
+    return safe
+
+
+@inlined
+def castling_targets(king, rook):
+    """Where king and rook land, (int64, int64): the c and d file or the g and f file of the king's rank."""
+    rank = king & 56
+    if rook > king:
+        return rank | 6, rank | 5
+    return rank | 2, rank | 3
+
+
+@subkernel
+def can_castle(position, king, rook):
+    """Whether the king, not in check, may castle with the rook on square `rook` that has the right to."""
+    us = position.turn
+    enemy = position.colors[us ^ 1]
+    king_to, rook_to = castling_targets(king, rook)
+    occupied = position.pieces[OCCUPIED] & ~(bit(king) | bit(rook))
+    path = BETWEEN[king, king_to] | bit(king_to)
+    if (path | BETWEEN[rook, rook_to] | bit(rook_to)) & occupied != U0:
+        return False
+    # Castling does not unveil attacks on the squares passed, for the rook moves last; on the last square it can.
+    steps = path & ~bit(king)
+    while steps != U0:
+        if attackers_to(position, lsb(steps), occupied) & enemy != U0:
+            return False
+        steps = without_lsb(steps)
+    return attackers_to(position, king_to, occupied | bit(rook_to)) & enemy == U0
+
+
+@subkernel
+def is_legal_en_passant(position, king, origin):
+    """Whether the pawn on `origin`, which stands beside the pawn that just moved two squares, may capture it."""
+    us = position.turn
+    enemy = position.colors[us ^ 1]
+    target = position.ep_square
+    captured = bit(target ^ 8)
+    occupied = (position.pieces[OCCUPIED] & ~bit(origin) & ~captured) | bit(target)
+    return attackers_to(position, king, occupied) & enemy & ~captured == U0
+
+
+@inlined
+def castling_rooks(position):
+    """The side to move's rooks with a castling right: uint64."""
+    return position.castling & position.colors[position.turn]
+
+
+@inlined
+def en_passant_pawns(position):
+    """The side to move's pawns that stand beside a pawn that just moved two squares: uint64."""
+    us = position.turn
+    if position.ep_square == NO_SQUARE:
+        return U0
+    return PAWN_ATTACKS[us ^ 1, position.ep_square] & position.pieces[PAWN] & position.colors[us]
+
+
+@subkernel
+def count_legal(position):
+    """Number of legal moves, int64."""
+    us = position.turn
+    pieces = position.pieces
+    own = position.colors[us]
+    enemy = position.colors[us ^ 1]
+    occupied = pieces[OCCUPIED]
+    king = king_square(position, us)
+    checkers = position.checkers
+    count = popcount(safe_king_steps(position, king, ALL))
+    if without_lsb(checkers) != U0:
+        return count
+    pinned = position.pinned
+    evasions = evasion_mask(position, king)
+    targets = ~own & evasions
+
+    # A pinned knight never moves.
+    movers = pieces[KNIGHT] & own & ~pinned
+    while movers != U0:
+        count += popcount(KNIGHT_ATTACKS[lsb(movers)] & targets)
+        movers = without_lsb(movers)
+    movers = (pieces[BISHOP] | pieces[QUEEN]) & own & ~pinned
+    while movers != U0:
+        count += popcount(bishop_attacks(lsb(movers), occupied) & targets)
+        movers = without_lsb(movers)
+    movers = (pieces[ROOK] | pieces[QUEEN]) & own & ~pinned
+    while movers != U0:
+        count += popcount(rook_attacks(lsb(movers), occupied) & targets)
+        movers = without_lsb(movers)
+
+    pawns = pieces[PAWN] & own & ~pinned
+    captures = enemy & evasions
+    west = captured_west(pawns, us) & captures
+    east = captured_east(pawns, us) & captures
+    single = pushed(pawns, us) & ~occupied
+    double = pushed(single & double_push_rank(us), us) & ~occupied & evasions
+    single &= evasions
+    count += popcount(west) + popcount(east) + popcount(single) + popcount(double)
+    promotions = (west | east | single) & BACK_RANKS
+    if promotions != U0:
+        count += 3 * (popcount(west & BACK_RANKS) + popcount(east & BACK_RANKS) + popcount(single & BACK_RANKS))
+
+    # Pinned sliders and pawns keep to the line through their king; pinned knights cannot.
+    movers = own & pinned & ~pieces[KNIGHT]
+    while movers != U0:
+        square = lsb(movers)
+        line = LINE[king, square] & evasions
+        if bit(square) & pieces[PAWN] != U0:
+            pawn = bit(square)
+            takes = PAWN_ATTACKS[us, square] & enemy & line
+            single = pushed(pawn, us) & ~occupied
+            double = pushed(single & double_push_rank(us), us) & ~occupied & line
+            moves = takes | (single & line) | double
+            count += popcount(moves) + 3 * popcount(moves & BACK_RANKS)
+        else:
+            count += popcount(attacks_from(np.int64(position.squares[square]), square, occupied) & ~own & line)
+        movers = without_lsb(movers)
+
+    movers = en_passant_pawns(position)
+    while movers != U0:
+        if is_legal_en_passant(position, king, lsb(movers)):
+            count += 1
+        movers = without_lsb(movers)
+
+    if checkers == U0:
+        movers = castling_rooks(position)
+        while movers != U0:
+            if can_castle(position, king, lsb(movers)):
+                count += 1
+            movers = without_lsb(movers)
+    return count
+
+
+@inlined
+def _add_each(moves, count, origin, targets, kind):
+    """Appends a move from `origin` to each square of `targets`; returns the new count."""
+    while targets != U0:
+        moves[count] = encode_move(origin, lsb(targets), kind)
+        count += 1
+        targets = without_lsb(targets)
+    return count
+
+
+@inlined
+def _add_pawn_moves(moves, count, targets, step, kind):
+    """Appends pawn moves by `step` squares onto `targets`, as four promotions on the last rank."""
+    while targets != U0:
+        target = lsb(targets)
+        targets = without_lsb(targets)
+        if bit(target) & BACK_RANKS != U0:
+            for piece in range(3, -1, -1):
+                moves[count] = encode_move(target - step, target, kind | PROMOTION | piece)
+                count += 1
+        else:
+            moves[count] = encode_move(target - step, target, kind)
+            count += 1
+    return count
+
+
+@inlined
+def _add_pieces(position, moves, count, king, noisy, quiet):
+    """Appends the moves of knights, bishops, rooks and queens onto the squares of `noisy` and `quiet`."""
+    occupied = position.pieces[OCCUPIED]
+    pinned = position.pinned
+    movers = position.colors[position.turn] & ~position.pieces[PAWN] & ~bit(king)
+    while movers != U0:
+        square = lsb(movers)
+        movers = without_lsb(movers)
+        reached = attacks_from(np.int64(position.squares[square]), square, occupied)
+        if pinned & bit(square) != U0:
+            reached &= LINE[king, square]
+        count = _add_each(moves, count, square, reached & noisy, CAPTURE)
+        count = _add_each(moves, count, square, reached & quiet, QUIET)
+    return count
+
+
+@inlined
+def _add_pawns(position, moves, count, pawns, noisy, quiet):
+    """Appends the moves of `pawns`, all free to move onto `noisy` (captures) and `quiet` squares.
+
+    `quiet` is for pushes and double pushes; pushes onto the last rank count as noisy and are in `noisy`.
+    """
+    us = position.turn
+    empty = ~position.pieces[OCCUPIED]
+    enemy = position.colors[us ^ 1]
+    forward = 8 if us == WHITE else -8
+    count = _add_pawn_moves(moves, count, captured_west(pawns, us) & enemy & noisy, forward - 1, CAPTURE)
+    count = _add_pawn_moves(moves, count, captured_east(pawns, us) & enemy & noisy, forward + 1, CAPTURE)
+    single = pushed(pawns, us) & empty
+    double = pushed(single & double_push_rank(us), us) & empty & quiet
+    single = (single & BACK_RANKS & noisy) | (single & ~BACK_RANKS & quiet)
+    count = _add_pawn_moves(moves, count, single, forward, QUIET)
+    while double != U0:
+        target = lsb(double)
+        moves[count] = encode_move(target - 2 * forward, target, DOUBLE_PUSH)
+        count += 1
+        double = without_lsb(double)
+    return count
+
+
+@subkernel
+def generate(position, moves, count, kinds):
+    """Appends legal moves to `moves` (int32[MAX_MOVES], mutated) from index `count` on; returns the new count.
+
+    `kinds` is NOISY, QUIETS or ALL_MOVES. In check these are the evasions of that kind.
+    """
+    us = position.turn
+    own = position.colors[us]
+    enemy = position.colors[us ^ 1]
+    occupied = position.pieces[OCCUPIED]
+    king = king_square(position, us)
+    checkers = position.checkers
+    noisy = ALL if kinds & NOISY != 0 else U0
+    quiet = ALL if kinds & QUIETS != 0 else U0
+
+    steps = safe_king_steps(position, king, (noisy & enemy) | (quiet & ~occupied))
+    count = _add_each(moves, count, king, steps & enemy, CAPTURE)
+    count = _add_each(moves, count, king, steps & ~enemy, QUIET)
+    if without_lsb(checkers) != U0:
+        return count
+
+    if kinds & NOISY != 0:
+        movers = en_passant_pawns(position)
+        while movers != U0:
+            if is_legal_en_passant(position, king, lsb(movers)):
+                moves[count] = encode_move(lsb(movers), position.ep_square, EN_PASSANT)
+                count += 1
+            movers = without_lsb(movers)
+    if checkers == U0 and kinds & QUIETS != 0:
+        movers = castling_rooks(position)
+        while movers != U0:
+            if can_castle(position, king, lsb(movers)):
+                moves[count] = encode_move(king, lsb(movers), CASTLING)
+                count += 1
+            movers = without_lsb(movers)
+
+    evasions = evasion_mask(position, king)
+    noisy &= evasions
+    quiet &= evasions
+    count = _add_pieces(position, moves, count, king, noisy & enemy, quiet & ~occupied)
+    pawns = position.pieces[PAWN] & own
+    pinned = pawns & position.pinned
+    count = _add_pawns(position, moves, count, pawns & ~pinned, noisy, quiet)
+    while pinned != U0:
+        line = LINE[king, lsb(pinned)]
+        count = _add_pawns(position, moves, count, bit(lsb(pinned)), noisy & line, quiet & line)
+        pinned = without_lsb(pinned)
+    return count

@@ -1,0 +1,185 @@
+"""Making moves on a copy of the position."""
+
+from __future__ import annotations
+
+from engine.board.bits import U0, bit, copy_record, lsb, without_lsb
+from engine.board.generate import castling_targets
+from engine.board.moves import (
+    CAPTURE,
+    CASTLING,
+    DOUBLE_PUSH,
+    EN_PASSANT,
+    PROMOTION,
+    move_kind,
+    move_origin,
+    move_target,
+    promotion_piece,
+)
+from engine.board.position import (
+    BISHOP,
+    EMPTY,
+    KING,
+    KNIGHT,
+    NO_SQUARE,
+    OCCUPIED,
+    PAWN,
+    QUEEN,
+    ROOK,
+    WHITE,
+    king_square,
+    piece_at,
+)
+from engine.board.tables import BETWEEN, BISHOP_RAYS, KNIGHT_ATTACKS, PAWN_ATTACKS, ROOK_RAYS
+from engine.board.zobrist import CASTLING_KEYS, EN_PASSANT_KEYS, PIECE_KEYS, TURN_KEY
+from engine.jit import inlined, kernel, subkernel
+
+
+@inlined
+def update_checks(position):
+    """Sets `checkers` and `pinned` from the pieces. Mutates `position`."""
+    us = position.turn
+    pieces = position.pieces
+    own = position.colors[us]
+    enemy = position.colors[us ^ 1]
+    king = king_square(position, us)
+    checkers = ((KNIGHT_ATTACKS[king] & pieces[KNIGHT]) | (PAWN_ATTACKS[us, king] & pieces[PAWN])) & enemy
+    pinned = U0
+    snipers = (
+        (BISHOP_RAYS[king] & (pieces[BISHOP] | pieces[QUEEN])) | (ROOK_RAYS[king] & (pieces[ROOK] | pieces[QUEEN]))
+    ) & enemy
+    while snipers != U0:
+        sniper = lsb(snipers)
+        blockers = BETWEEN[king, sniper] & pieces[OCCUPIED]
+        if blockers == U0:
+            checkers |= bit(sniper)
+        elif without_lsb(blockers) == U0:
+            pinned |= blockers & own
+        snipers = without_lsb(snipers)
+    position.checkers = checkers
+    position.pinned = pinned
+
+
+@inlined
+def _toggle(position, color, piece, squares):
+    """Flips `squares` (uint64) in the bitboards of a colour's piece type. Mutates `position`."""
+    position.pieces[piece] ^= squares
+    position.pieces[OCCUPIED] ^= squares
+    position.colors[color] ^= squares
+
+
+@inlined
+def _castle(position, us, king, rook):
+    """Moves king and rook. Mutates `position`; returns the change of its key."""
+    king_to, rook_to = castling_targets(king, rook)
+    # In Chess960 either may land where the other stood: take both off before putting them down.
+    _toggle(position, us, KING, bit(king))
+    _toggle(position, us, ROOK, bit(rook))
+    position.squares[king] = EMPTY
+    position.squares[rook] = EMPTY
+    _toggle(position, us, KING, bit(king_to))
+    _toggle(position, us, ROOK, bit(rook_to))
+    position.squares[king_to] = KING
+    position.squares[rook_to] = ROOK
+    return (
+        PIECE_KEYS[us, KING, king]
+        ^ PIECE_KEYS[us, KING, king_to]
+        ^ PIECE_KEYS[us, ROOK, rook]
+        ^ PIECE_KEYS[us, ROOK, rook_to]
+    )
+
+
+@subkernel
+def make_move(position, child, move):
+    """Writes into `child` the position after the legal `move` (int64). `position` is not changed."""
+    copy_record(child, position)
+    us = position.turn
+    them = us ^ 1
+    origin = move_origin(move)
+    target = move_target(move)
+    kind = move_kind(move)
+    piece = piece_at(position, origin)
+    key = position.key ^ TURN_KEY
+    if position.ep_square != NO_SQUARE:
+        key ^= EN_PASSANT_KEYS[position.ep_square & 7]
+        child.ep_square = NO_SQUARE
+    child.halfmoves = position.halfmoves + 1
+    child.turn = them
+
+    if kind == CASTLING:
+        key ^= _castle(child, us, origin, target)
+    else:
+        if kind & CAPTURE != 0:
+            square = target ^ 8 if kind == EN_PASSANT else target
+            captured = piece_at(position, square)
+            _toggle(child, them, captured, bit(square))
+            child.squares[square] = EMPTY
+            key ^= PIECE_KEYS[them, captured, square]
+            child.halfmoves = 0
+        _toggle(child, us, piece, bit(origin) | bit(target))
+        child.squares[origin] = EMPTY
+        child.squares[target] = piece
+        key ^= PIECE_KEYS[us, piece, origin] ^ PIECE_KEYS[us, piece, target]
+        if piece == PAWN:
+            child.halfmoves = 0
+            if kind == DOUBLE_PUSH:
+                if PAWN_ATTACKS[us, target ^ 8] & child.pieces[PAWN] & child.colors[them] != U0:
+                    child.ep_square = target ^ 8
+                    key ^= EN_PASSANT_KEYS[target & 7]
+            elif kind & PROMOTION != 0:
+                promoted = promotion_piece(move)
+                child.pieces[PAWN] ^= bit(target)
+                child.pieces[promoted] ^= bit(target)
+                child.squares[target] = promoted
+                key ^= PIECE_KEYS[us, PAWN, target] ^ PIECE_KEYS[us, promoted, target]
+
+    # A right ends when its rook moves or is captured, or its king moves.
+    if position.castling != U0:
+        lost = position.castling & (bit(origin) | bit(target))
+        if piece == KING:
+            lost |= position.castling & position.colors[us]
+        child.castling = position.castling & ~lost
+        while lost != U0:
+            key ^= CASTLING_KEYS[lsb(lost)]
+            lost = without_lsb(lost)
+    child.key = key
+    update_checks(child)
+
+
+@subkernel
+def make_null_move(position, child):
+    """Writes into `child` the position with the other side to move. The side to move must not be in check."""
+    copy_record(child, position)
+    key = position.key ^ TURN_KEY
+    if position.ep_square != NO_SQUARE:
+        key ^= EN_PASSANT_KEYS[position.ep_square & 7]
+        child.ep_square = NO_SQUARE
+    child.key = key
+    child.turn = position.turn ^ 1
+    child.halfmoves = position.halfmoves + 1
+    update_checks(child)
+
+
+@subkernel
+def compute_key(position):
+    """The Zobrist key from scratch, uint64: the oracle for the key that `make_move` keeps up to date."""
+    key = TURN_KEY if position.turn == WHITE else U0
+    remaining = position.pieces[OCCUPIED]
+    while remaining != U0:
+        square = lsb(remaining)
+        color = 1 if position.colors[WHITE] & bit(square) != U0 else 0
+        key ^= PIECE_KEYS[color, piece_at(position, square), square]
+        remaining = without_lsb(remaining)
+    rooks = position.castling
+    while rooks != U0:
+        key ^= CASTLING_KEYS[lsb(rooks)]
+        rooks = without_lsb(rooks)
+    if position.ep_square != NO_SQUARE:
+        key ^= EN_PASSANT_KEYS[position.ep_square & 7]
+    return key
+
+
+@kernel
+def complete_position(position):
+    """Fills in `key`, `checkers` and `pinned` of a position whose other fields are set. Mutates `position`."""
+    position.key = compute_key(position)
+    update_checks(position)

@@ -1,0 +1,82 @@
+"""The move encoding: 16 bits in an int64.
+
+    bits 0-5    origin square
+    bits 6-11   destination square; for castling the square of the rook that castles, as in Chess960
+    bits 12-15  kind
+
+The kind's bit 2 marks captures and its bit 3 promotions, whose piece is in bits 0-1 (knight, bishop, rook, queen).
+`NO_MOVE` is 0 (a1a1), which no legal move can be.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.jit import inlined
+
+NO_MOVE = 0
+
+QUIET = 0
+DOUBLE_PUSH = 1
+CASTLING = 2
+CAPTURE = 4
+EN_PASSANT = 5
+PROMOTION = 8
+PROMOTION_CAPTURE = 12
+
+#: More legal moves than any position has (218).
+MAX_MOVES = 256
+
+
+@inlined
+def encode_move(origin, target, kind):
+    """int64 squares and kind to an int64 move."""
+    return origin | (target << 6) | (kind << 12)
+
+
+@inlined
+def move_origin(move):
+    """Origin square, int64."""
+    return move & 63
+
+
+@inlined
+def move_target(move):
+    """Destination square, int64; the rook's square when castling."""
+    return (move >> 6) & 63
+
+
+@inlined
+def move_kind(move):
+    """Kind, int64 0 to 15."""
+    return (move >> 12) & 15
+
+
+@inlined
+def is_capture(move):
+    """True for captures, en passant and promotions with capture."""
+    return (move & (CAPTURE << 12)) != 0
+
+
+@inlined
+def is_promotion(move):
+    """True for promotions, with or without capture."""
+    return (move & (PROMOTION << 12)) != 0
+
+
+@inlined
+def is_castling(move):
+    """True for castling to either side."""
+    return (move >> 12) & 15 == CASTLING
+
+
+@inlined
+def promotion_piece(move):
+    """Piece type that a promotion move promotes to, int64 2 (knight) to 5 (queen)."""
+    return ((move >> 12) & 3) + 2
+
+
+@inlined
+def move_from_int(value):
+    """An int64 move from a stored smaller integer."""
+    return np.int64(value)

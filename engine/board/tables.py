@@ -1,0 +1,97 @@
+"""Attack tables, built from python-chess's own, as NumPy constants that are frozen into the kernels.
+
+All bitboards are uint64 in python-chess's square order. Slider tables hold one attack set for each arrangement of
+the relevant blockers (those not on the edge behind which nothing changes), indexed by PEXT or by the magic
+multipliers of `magics`; the tables have the same size and layout of blocks either way.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import chess
+import numpy as np
+import numpy.typing as npt
+
+from engine.board.magics import BISHOP_MAGICS, ROOK_MAGICS
+from engine.jit import USE_PEXT
+
+Bitboards = npt.NDArray[np.uint64]
+
+KNIGHT_ATTACKS: Final[Bitboards] = np.array(chess.BB_KNIGHT_ATTACKS, np.uint64)
+KING_ATTACKS: Final[Bitboards] = np.array(chess.BB_KING_ATTACKS, np.uint64)
+#: [color][square]; colours are indexed as in python-chess: black 0, white 1.
+PAWN_ATTACKS: Final[Bitboards] = np.array(chess.BB_PAWN_ATTACKS, np.uint64)
+
+#: Attacks of a slider on an empty board.
+BISHOP_RAYS: Final[Bitboards] = np.array([table[0] for table in chess.BB_DIAG_ATTACKS], np.uint64)
+ROOK_RAYS: Final[Bitboards] = np.array(
+    [chess.BB_RANK_ATTACKS[square][0] | chess.BB_FILE_ATTACKS[square][0] for square in chess.SQUARES], np.uint64
+)
+
+#: [a][b]: the squares strictly between a and b on a common line, else empty.
+BETWEEN: Final[Bitboards] = np.array(
+    [[chess.between(a, b) for b in chess.SQUARES] for a in chess.SQUARES], np.uint64
+)
+#: [a][b]: the whole line through a and b, edge to edge, else empty.
+LINE: Final[Bitboards] = np.array([[chess.ray(a, b) for b in chess.SQUARES] for a in chess.SQUARES], np.uint64)
+
+
+def pext_indices(blockers: Bitboards, mask: int) -> npt.NDArray[np.int64]:
+    """Table index of each blocker set (uint64[n]) under `mask` by gathering the mask's bits: int64[n]."""
+    index = np.zeros(len(blockers), np.int64)
+    for place, square in enumerate(chess.scan_forward(mask)):
+        index |= ((blockers >> np.uint64(square)) & np.uint64(1)).astype(np.int64) << place
+    return index
+
+
+def magic_indices(blockers: Bitboards, magic: int, bits: int) -> npt.NDArray[np.int64]:
+    """Table index of each blocker set (uint64[n]) by multiplication: the top `bits` bits of the product, int64[n]."""
+    return ((blockers * np.uint64(magic)) >> np.uint64(64 - bits)).astype(np.int64)
+
+
+def _line_attacks(square: int, tables: list[list[dict[int, int]]]) -> tuple[Bitboards, Bitboards]:
+    """All relevant blocker sets of a slider and the attacks for each, over the product of its lines' own tables."""
+    blockers, attacks = np.zeros(1, np.uint64), np.zeros(1, np.uint64)
+    for table in tables:
+        line = np.fromiter(table[square].keys(), np.uint64)
+        reached = np.fromiter(table[square].values(), np.uint64)
+        blockers = (blockers[:, None] | line).ravel()
+        attacks = (attacks[:, None] | reached).ravel()
+    return blockers, attacks
+
+
+def slider_table(
+    masks: list[int], lines: list[list[dict[int, int]]], magics: tuple[int, ...], use_pext: bool
+) -> tuple[Bitboards, Bitboards]:
+    """The attack sets of one kind of slider for all squares in one array, and each square's offset into it.
+
+    Offsets are unsigned, which spares the kernels Numba's test for negative indices.
+    """
+    sizes = [1 << mask.bit_count() for mask in masks]
+    offsets = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.uint64)
+    attacks = np.zeros(sum(sizes), np.uint64)
+    for square, mask in enumerate(masks):
+        blockers, reached = _line_attacks(square, lines)
+        if use_pext:
+            index = pext_indices(blockers, mask)
+        else:
+            index = magic_indices(blockers, magics[square], mask.bit_count())
+        attacks[int(offsets[square]) + index] = reached
+    return attacks, offsets
+
+
+_BISHOP_LINES: Any = [chess.BB_DIAG_ATTACKS]
+_ROOK_LINES: Any = [chess.BB_RANK_ATTACKS, chess.BB_FILE_ATTACKS]
+_ROOK_MASK_INTS = [rank | file for rank, file in zip(chess.BB_RANK_MASKS, chess.BB_FILE_MASKS, strict=True)]
+
+BISHOP_MASKS: Final[Bitboards] = np.array(chess.BB_DIAG_MASKS, np.uint64)
+ROOK_MASKS: Final[Bitboards] = np.array(_ROOK_MASK_INTS, np.uint64)
+BISHOP_MULTIPLIERS: Final[Bitboards] = np.array(BISHOP_MAGICS, np.uint64)
+ROOK_MULTIPLIERS: Final[Bitboards] = np.array(ROOK_MAGICS, np.uint64)
+BISHOP_SHIFTS: Final[Bitboards] = np.array([64 - mask.bit_count() for mask in chess.BB_DIAG_MASKS], np.uint64)
+ROOK_SHIFTS: Final[Bitboards] = np.array([64 - mask.bit_count() for mask in _ROOK_MASK_INTS], np.uint64)
+
+#: uint64[5248] and uint64[102400]. The rook table's 819,200 bytes stay below the 1,000,000 that Numba can freeze.
+BISHOP_TABLE, BISHOP_OFFSETS = slider_table(chess.BB_DIAG_MASKS, _BISHOP_LINES, BISHOP_MAGICS, USE_PEXT)
+ROOK_TABLE, ROOK_OFFSETS = slider_table(_ROOK_MASK_INTS, _ROOK_LINES, ROOK_MAGICS, USE_PEXT)

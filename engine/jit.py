@@ -1,0 +1,263 @@
+"""The one owner of every JIT option, of the kernel cache and of CPU features.
+
+Everything compiled in Secateur is declared with one of these decorators:
+
+`kernel`
+    An entry point, called from Python. Releases the GIL and is kept in the kernel cache.
+`subkernel`
+    Called from kernels. Compiled into its callers, so it has no cache file of its own.
+`inlined`
+    A subkernel that LLVM must inline: for the few-instruction helpers of the hot loops.
+`machine_op`
+    One or a few machine instructions with a plain-Python twin for the interpreted mode.
+
+Why a cache of our own: Numba's looks only at the file that holds the cached function, so an edit to a callee in
+another file leaves stale machine code running. Ours lives in a folder named by a hash over every kernel source
+file, the versions of Python, Numba, llvmlite and NumPy, and the CPU's name and features, so whatever could change
+the machine code changes the folder. It is also independent of where the project is installed.
+
+`NUMBA_DISABLE_JIT=1` runs every kernel as plain Python, for a debugger or for coverage.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import stat
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import llvmlite
+import llvmlite.binding as llvm
+import numba
+import numpy as np
+from numba.core import caching
+from numba.extending import intrinsic
+
+#: Environment variable that overrides where compiled kernels are kept.
+CACHE_VARIABLE: Final = "SECATEUR_CACHE_DIR"
+
+#: Source folders whose files can reach machine code; everything in them is part of the cache key.
+KERNEL_FOLDERS: Final = ("engine", "engine/board", "eval", "search")
+
+#: Cache folders of other builds are kept this long after their last use, and this many of them at most.
+KEEP_SECONDS: Final = 14 * 24 * 3600
+KEEP_FOLDERS: Final = 6
+
+PROJECT_ROOT: Final = Path(__file__).resolve().parent.parent
+
+INTERPRETED: Final = bool(numba.config.DISABLE_JIT)
+
+CPU_NAME: Final[str] = llvm.get_host_cpu_name()
+CPU_FEATURES: Final[dict[str, bool]] = dict(llvm.get_host_cpu_features())
+
+# AMD before Zen 3 has BMI2 but runs PEXT in microcode, slower than a magic multiplication.
+SLOW_PEXT_CPUS: Final = ("bdver4", "znver1", "znver2")
+
+#: True when sliding attacks are indexed by PEXT, False for magic multiplication. `SECATEUR_PEXT=0` forces the latter.
+USE_PEXT: Final[bool] = (
+    CPU_FEATURES.get("bmi2", False) and CPU_NAME not in SLOW_PEXT_CPUS and os.environ.get("SECATEUR_PEXT", "1") != "0"
+)
+
+
+# --------------------------------------------------------------------------------------------------------------
+# The cache folder
+# --------------------------------------------------------------------------------------------------------------
+
+
+def kernel_sources() -> list[Path]:
+    """The source files whose text can change machine code, sorted."""
+    return sorted(path for folder in KERNEL_FOLDERS for path in (PROJECT_ROOT / folder).glob("*.py"))
+
+
+def build_hash() -> str:
+    """A 20-digit hexadecimal name for exactly this set of sources, versions and CPU."""
+    digest = hashlib.sha256()
+    features = ",".join(sorted(name for name, present in CPU_FEATURES.items() if present))
+    for part in (
+        sys.implementation.cache_tag,
+        sys.version,
+        numba.__version__,
+        llvmlite.__version__,
+        np.__version__,
+        platform.machine(),
+        CPU_NAME,
+        features,
+        f"pext={USE_PEXT}",
+    ):
+        digest.update(str(part).encode() + b"\0")
+    for path in kernel_sources():
+        digest.update(path.relative_to(PROJECT_ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:20]
+
+
+def _cache_roots() -> Iterator[Path]:
+    """Where to try to keep compiled kernels, best first."""
+    named = os.environ.get(CACHE_VARIABLE)
+    if named:
+        yield Path(named).expanduser().absolute()
+    elif sys.platform == "win32":
+        yield Path(os.environ.get("LOCALAPPDATA") or "~/AppData/Local").expanduser() / "secateur" / "kernels"
+    elif sys.platform == "darwin":
+        yield Path("~/Library/Caches/secateur/kernels").expanduser()
+    else:
+        yield Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "secateur" / "kernels"
+    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
+    yield Path(tempfile.gettempdir()) / f"secateur-kernels-{user}"
+
+
+def _is_private(folder: Path) -> bool:
+    """Whether nobody else could have put machine code there: cache files are code, and are run."""
+    if not hasattr(os, "getuid"):
+        return True
+    status = folder.lstat()
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o022
+
+
+def _open_cache() -> Path | None:
+    """The writable folder for this build, or None when there is none and nothing can be cached."""
+    for root in _cache_roots():
+        folder = root / build_hash()
+        try:
+            root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, exist_ok=True)
+            if not (_is_private(root) and _is_private(folder)):
+                continue
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+            os.utime(folder)
+            _sweep(root, folder)
+        except (OSError, RuntimeError):  # RuntimeError: "~" without a home
+            continue
+        return folder
+    return None
+
+
+def _sweep(root: Path, current: Path) -> None:
+    """Removes the folders of builds that have not been used lately. Errors do not matter: the next start retries."""
+    others = [path for path in root.iterdir() if path.is_dir() and path != current and len(path.name) == 20]
+    others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    for rank, path in enumerate(others, start=1):
+        unused = time.time() - path.stat().st_mtime
+        # An hour of grace, because another version may be starting just now.
+        if unused > KEEP_SECONDS or (rank > KEEP_FOLDERS and unused > 3600):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+#: Where the compiled kernels of this build are kept; None when no place could be written to.
+CACHE_FOLDER: Final[Path | None] = None if INTERPRETED else _open_cache()
+
+
+class _Locator(caching._CacheLocator):
+    """Puts every kernel of the project into `CACHE_FOLDER`, wherever the project itself lies."""
+
+    def __init__(self, function: Callable[..., Any], file: str) -> None:
+        # Numba's own code names these two attributes in its warnings.
+        self._py_file = file
+        self._lineno = function.__code__.co_firstlineno
+
+    def get_cache_path(self) -> str:
+        return str(CACHE_FOLDER)
+
+    def get_source_stamp(self) -> str:
+        return "the folder's name is the stamp"
+
+    def get_disambiguator(self) -> str:
+        return str(self._lineno)
+
+    @classmethod
+    def from_function(cls, function: Callable[..., Any], file: str) -> _Locator:
+        return cls(function, file)
+
+
+class _KernelCacheImpl(caching.CompileResultCacheImpl):
+    _locator_classes = [_Locator]
+
+
+class KernelCache(caching.FunctionCache):
+    """Numba's function cache in our folder; a damaged file or a full disk costs a compilation, never a crash."""
+
+    _impl_class = _KernelCacheImpl
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # anything at all can come out of unpickling a damaged file
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except Exception as error:
+            # Also reached when the damaged index cannot be read back: drop it so that the next start heals it.
+            try:
+                self.flush()
+            except OSError:
+                pass
+            _save_errors.append(f"{type(error).__name__}: {error}")
+
+
+_save_errors: list[str] = []
+
+
+def cache_problem() -> str | None:
+    """One line about why compiled kernels could not be kept, or None when all is well."""
+    if INTERPRETED:
+        return "kernels run interpreted (NUMBA_DISABLE_JIT)"
+    if CACHE_FOLDER is None:
+        return f"no writable cache folder: kernels are compiled at every start (set {CACHE_VARIABLE})"
+    if _save_errors:
+        return f"kernels not cached in {CACHE_FOLDER}: {_save_errors[0]}"
+    return None
+
+
+# --------------------------------------------------------------------------------------------------------------
+# The decorators
+# --------------------------------------------------------------------------------------------------------------
+
+# error_model "numpy": a division by zero gives a value, so kernels hold no path that raises.
+_OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "boundscheck": False, "nogil": True}
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compiles an entry point that Python calls: cached, and run without the GIL."""
+    dispatcher = numba.njit(**_OPTIONS)(function)
+    if CACHE_FOLDER is not None:
+        dispatcher._cache = KernelCache(function)
+    return dispatcher
+
+
+def subkernel(function: Callable[..., Any]) -> Any:
+    """Compiles a function that only kernels call."""
+    return numba.njit(**_OPTIONS, no_cfunc_wrapper=True)(function)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Compiles a small function that LLVM must inline into its callers."""
+    return numba.njit(**_OPTIONS, forceinline=True, no_cfunc_wrapper=True)(function)
+
+
+def machine_op(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """Declares a Numba intrinsic together with the plain-Python `twin` that the interpreted mode runs instead."""
+
+    def declare(codegen: Callable[..., Any]) -> Any:
+        return twin if INTERPRETED else intrinsic(codegen)
+
+    return declare
+
+
+def compiled_kernel_count(kernels: list[Any]) -> int:
+    """How many of `kernels` have machine code in this process."""
+    return sum(bool(getattr(kernel, "signatures", ())) for kernel in kernels)
+
+
+def allocate(dtype: np.dtype[Any], count: int) -> Any:
+    """An array of `count` zeroed records of `dtype`, readable by attribute in the interpreted mode too."""
+    array = np.zeros(count, dtype)
+    return array.view(np.recarray) if INTERPRETED else array

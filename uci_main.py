@@ -1,0 +1,96 @@
+"""Entry point: the UCI loop without arguments, otherwise a subcommand.
+
+Nothing heavy is imported here or on the way to the UCI loop: `uci` is answered before NumPy, Numba or python-chess
+are. Each subcommand lives in a module with a `main(arguments) -> exit status`, imported when it is called.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module, util
+from pathlib import Path
+
+# The packages lie beside this file, whatever folder the engine is started in.
+_HERE = str(Path(__file__).resolve().parent)
+if _HERE not in sys.path:
+    sys.path.insert(0, _HERE)
+
+#: Subcommand: (module with its `main`, one line of help, extra that has its requirements).
+COMMANDS: dict[str, tuple[str, str, str | None]] = {
+    "bench": ("bench.commands.benchmark", "search fixed positions to a fixed depth; prints the node count", None),
+    "perft": ("bench.commands.perft", "count the move sequences from a position", None),
+    "warmup": ("bench.commands.warmup", "compile every kernel into the cache", None),
+    "speed": ("bench.commands.speed", "perft and search speed side by side with other engines", None),
+}
+
+#: Exit statuses of every subcommand.
+OK, FAILED, USAGE = 0, 1, 2
+
+
+def _usage() -> str:
+    rows = "\n".join(f"  {name:<10} {summary}" for name, (_, summary, _) in COMMANDS.items())
+    return (
+        "usage: secateur                  the UCI loop on stdin and stdout\n"
+        "       secateur COMMAND [...]    one of the commands below; each has --help\n"
+        "       secateur --version\n\n"
+        f"commands:\n{rows}"
+    )
+
+
+def version() -> str:
+    """The version, from the one place that states it."""
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as installed_version
+
+    project = Path(_HERE, "pyproject.toml")
+    if project.is_file():
+        for line in project.read_text(encoding="utf-8").splitlines():
+            if line.startswith("version = "):
+                return line.split('"')[1]
+    try:
+        return installed_version("secateur")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the UCI loop or a subcommand; returns the exit status (0 done, 1 failed, 2 wrong usage)."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if not arguments:
+        from engine.uci.loop import run
+
+        return run(version())
+    name, *rest = arguments
+    if name in ("-h", "--help", "help"):
+        print(_usage())
+        return OK
+    if name in ("-V", "--version"):
+        print(f"Secateur {version()}")
+        return OK
+    if name not in COMMANDS:
+        print(f"secateur: there is no command '{name}'\n\n{_usage()}", file=sys.stderr)
+        return USAGE
+    module_name, _, extra = COMMANDS[name]
+    try:
+        module = import_module(module_name)
+    except ModuleNotFoundError as error:
+        if extra is None or error.name is None or util.find_spec(error.name.split(".")[0]) is not None:
+            raise
+        print(f"secateur {name}: needs the package '{error.name}': pip install 'secateur[{extra}]'", file=sys.stderr)
+        return FAILED
+    try:
+        status = module.main(rest)
+        sys.stdout.flush()
+        return int(status)
+    except KeyboardInterrupt:
+        print(f"secateur {name}: interrupted", file=sys.stderr)
+        return FAILED
+    except BrokenPipeError:
+        # The reader of our output went away, as `head` does. Python would complain once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+
+
+if __name__ == "__main__":
+    sys.exit(main())
