@@ -381,9 +381,13 @@ class Session:
 
     def _run_bench(self, backend: Any, depth: int | None) -> None:
         arguments = {} if depth is None else {"depth": depth}
+        searcher = backend.Searcher()
+        self._on_stop = searcher.stop
         result = backend.run_benchmark(
             on_position=lambda index, nodes, fen: self._output.line(f"{index + 1:2} {nodes:10} {fen}"),
             should_stop=self._release.is_set,
+            searcher=searcher,
             **arguments,
         )
+        self._on_stop = None
         self._output.line("bench was stopped" if result is None else result.last_line())
