@@ -202,7 +202,7 @@ class Session:
             # Loading from the cache takes a second at most, and is nobody's concern.
             if now - began > 1.5 and (spoken == began or now - spoken > HEARTBEAT):
                 spoken = now
-                self._output.info(f"compiling {loader.step}, once for this version: {now - began:.0f} s so far")
+                self._output.info(f"loading {loader.step}, {now - began:.0f} s so far; a new version compiles them once")
         if loader.error is not None:
             raise ValueError(f"the engine cannot be loaded: {type(loader.error).__name__}: {loader.error}")
         backend = loader.backend

@@ -30,6 +30,7 @@ def root(fen: str) -> Any:
     worker["root_count"] = len(moves)
     worker["keys"][0] = worker["frames"][0]["position"]["key"]
     worker["node_limit"] = 1 << 62
+    worker["stoppable"] = 1
     return worker
 
 
@@ -65,6 +66,10 @@ def test_an_aborted_search_says_so() -> None:
     search_root(worker, allocate_table(1), 5, -INFINITE, INFINITE)
     assert worker["aborted"] == 1
     assert worker["nodes"] == 0
+    worker["stoppable"] = 0
+    worker["aborted"] = 0
+    search_root(worker, allocate_table(1), 2, -INFINITE, INFINITE)
+    assert worker["aborted"] == 0
 
 
 def test_root_nodes_add_up() -> None:
