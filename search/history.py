@@ -1,31 +1,91 @@
-"""The history of quiet moves: one number a move, fed by cutoffs."""
+"""Histories: how well moves have done, fed by cutoffs and read by ordering, pruning and reductions.
+
+Every entry is moved by one formula, `gravity`, which keeps it within -HISTORY_LIMIT .. HISTORY_LIMIT.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
+from engine.board.exchange import captured_piece
 from engine.board.moves import move_origin, move_target
+from engine.board.position import piece_at
 from engine.jit import inlined
+from search.worker import NO_CONTINUATION
 
-#: No history value leaves -HISTORY_LIMIT .. HISTORY_LIMIT.
 HISTORY_LIMIT = 16_384
-MAX_BONUS = 1_600
+MAX_BONUS = 1_800
 
 
 @inlined
 def bonus_for(depth):
     """The reward for a cutoff at `depth` plies, int64: deep ones cost more and tell more."""
-    return min(depth * depth * 16, MAX_BONUS)
+    return min(depth * 170, MAX_BONUS)
 
 
 @inlined
-def history_of(worker, color, move):
-    """History of a quiet move of `color`, int64."""
-    return np.int64(worker.history[color, move_origin(move), move_target(move)])
+def gravity(value, bonus):
+    """A history value moved towards the sign of `bonus`, the less the closer it is to its limit, int64."""
+    return value + bonus - value * abs(bonus) // HISTORY_LIMIT
 
 
 @inlined
-def add_history(worker, color, move, bonus):
-    """Moves a history value towards the sign of `bonus`, the less the closer it is to its limit. Mutates `worker`."""
-    value = history_of(worker, color, move)
-    worker.history[color, move_origin(move), move_target(move)] = value + bonus - value * abs(bonus) // HISTORY_LIMIT
+def continuation_of(position, move):
+    """Colour, piece and target of a move as one number, int64 0 to 767."""
+    piece = piece_at(position, move_origin(move))
+    return position.turn * 384 + (piece - 1) * 64 + move_target(move)
+
+
+@inlined
+def earlier_continuation(worker, ply, back):
+    """The number of the move made `back` plies before the one to choose at `ply`, NO_CONTINUATION when none."""
+    if ply < back:
+        return np.int64(NO_CONTINUATION)
+    return worker.frames[ply - back].continuation
+
+
+@inlined
+def quiet_history(worker, ply, move):
+    """Sum of butterfly and continuation histories of a quiet move at `ply`, int64, within four limits."""
+    position = worker.frames[ply].position
+    number = continuation_of(position, move)
+    butterfly = np.int64(worker.history[position.turn, move_origin(move), move_target(move)])
+    answer = np.int64(worker.continuations[earlier_continuation(worker, ply, 1), number])
+    follow_up = np.int64(worker.continuations[earlier_continuation(worker, ply, 2), number])
+    return butterfly + answer + follow_up
+
+
+@inlined
+def _add_continuation(worker, ply, back, number, bonus):
+    earlier = earlier_continuation(worker, ply, back)
+    if earlier != NO_CONTINUATION:
+        value = np.int64(worker.continuations[earlier, number])
+        worker.continuations[earlier, number] = gravity(value, bonus)
+
+
+@inlined
+def add_quiet_history(worker, ply, move, bonus):
+    """Feeds the histories of a quiet move at `ply`. Mutates `worker`."""
+    position = worker.frames[ply].position
+    color, origin, target = position.turn, move_origin(move), move_target(move)
+    worker.history[color, origin, target] = gravity(np.int64(worker.history[color, origin, target]), bonus)
+    number = continuation_of(position, move)
+    _add_continuation(worker, ply, 1, number, bonus)
+    _add_continuation(worker, ply, 2, number, bonus)
+
+
+@inlined
+def capture_history(worker, position, move):
+    """History of a capture, int64."""
+    piece = piece_at(position, move_origin(move))
+    return np.int64(
+        worker.capture_history[position.turn, piece, move_target(move), captured_piece(position, move)]
+    )
+
+
+@inlined
+def add_capture_history(worker, position, move, bonus):
+    """Feeds the history of a capture. Mutates `worker`."""
+    piece, captured = piece_at(position, move_origin(move)), captured_piece(position, move)
+    value = np.int64(worker.capture_history[position.turn, piece, move_target(move), captured])
+    worker.capture_history[position.turn, piece, move_target(move), captured] = gravity(value, bonus)

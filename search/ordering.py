@@ -8,15 +8,21 @@ from engine.board.exchange import captured_piece, exchange_at_least
 from engine.board.moves import MAX_MOVES, is_capture, is_promotion, move_origin, promotion_piece
 from engine.board.position import PAWN, QUEEN, piece_at
 from engine.jit import inlined, subkernel
-from search.history import HISTORY_LIMIT, history_of
+from search.history import HISTORY_LIMIT, capture_history, quiet_history
 
-# Bands, best first. History stays within its limit on both sides of zero.
+# Bands, best first. The sum of a quiet move's histories stays within four limits on both sides of zero.
 TABLE_MOVE = 1 << 30
 GOOD_NOISY = 1 << 24
 KILLER = 1 << 20
 BAD_NOISY = -(1 << 24)
+#: Marks a move that was not searched but pruned.
+SKIPPED = -(1 << 30)
 
-assert KILLER > HISTORY_LIMIT
+#: How much history may change the order of captures: a victim's worth of it.
+VICTIM_WEIGHT = 8 * HISTORY_LIMIT // 16
+
+assert KILLER > 4 * HISTORY_LIMIT
+assert GOOD_NOISY > 8 * 8 * VICTIM_WEIGHT
 
 
 @inlined
@@ -35,8 +41,9 @@ def is_noisy(move):
 
 
 @subkernel
-def score_moves(worker, frame, first, count, table_move):
-    """Fills `frame.order` for the moves `first <= i < count`. Mutates `frame`."""
+def score_moves(worker, ply, first, count, table_move):
+    """Fills the frame's `order` for its moves `first <= i < count`. Mutates `worker`."""
+    frame = worker.frames[ply]
     position = frame.position
     for index in range(first, count):
         move = np.int64(frame.moves[index])
@@ -46,13 +53,15 @@ def score_moves(worker, frame, first, count, table_move):
             # Exchanges that lose material come last; underpromotions lose nothing but the point.
             underpromotion = is_promotion(move) and promotion_piece(move) != QUEEN
             band = BAD_NOISY if underpromotion or not exchange_at_least(position, move, 0) else GOOD_NOISY
-            order = band + mvv_lva(position, move)
+            order = band + mvv_lva(position, move) * (VICTIM_WEIGHT // 8)
+            if is_capture(move):
+                order += capture_history(worker, position, move)
         elif move == frame.killers[0]:
             order = np.int64(KILLER + 1)
         elif move == frame.killers[1]:
             order = np.int64(KILLER)
         else:
-            order = history_of(worker, position.turn, move)
+            order = quiet_history(worker, ply, move)
         frame.order[index] = order
 
 

@@ -12,8 +12,10 @@ from engine.board.make import make_move
 from engine.board.moves import NO_MOVE, is_promotion
 from engine.jit import inlined, subkernel
 from eval.classical import evaluate
+from search.history import continuation_of
 from search.ordering import is_noisy, pick_move, score_moves
 from search.score import DRAW, INFINITE, LOWER, MATE, MATE_BOUND, MAX_PLY, NO_SCORE, UPPER
+from search.tunables import DELTA_MARGIN
 from search.table import (
     QUIESCENCE_DEPTH,
     entry_bound,
@@ -24,9 +26,6 @@ from search.table import (
     probe,
     store,
 )
-
-#: A capture that leaves the score this far below alpha, its victim counted, cannot be expected to raise it.
-DELTA_MARGIN = 180
 
 #: Plies of quiescence that also try quiet checks.
 CHECK_PLIES = 1
@@ -60,6 +59,7 @@ def play(worker, table, ply, move):
     make_move(frame.position, child, move)
     prefetch(table, child.key)
     frame.move = move
+    frame.continuation = continuation_of(frame.position, move)
     worker.keys[worker.root_index + ply + 1] = child.key
     worker.nodes += 1
 
@@ -144,7 +144,7 @@ def quiescence(worker, table, ply, alpha, beta, checks):
         count = generate(position, frame.moves, 0, NOISY)
         if checks > 0:
             count = _quiet_checks(frame, count)
-    score_moves(worker, frame, 0, count, table_move)
+    score_moves(worker, ply, 0, count, table_move)
 
     best_move = np.int64(NO_MOVE)
     for index in range(count):
@@ -155,7 +155,7 @@ def quiescence(worker, table, ply, alpha, beta, checks):
                 continue
             # Delta pruning: not even the victim for free lifts the score to alpha.
             if is_noisy(move) and not is_promotion(move):
-                optimistic = evaluation + EXCHANGE_VALUES[captured_piece(position, move)] + DELTA_MARGIN
+                optimistic = evaluation + EXCHANGE_VALUES[captured_piece(position, move)] + worker.tune[DELTA_MARGIN]
                 if optimistic <= alpha and alpha > -MATE_BOUND:
                     best = max(best, optimistic)
                     continue

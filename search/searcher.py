@@ -20,7 +20,7 @@ from search.limits import Limits
 from search.score import INFINITE, MATE_BOUND, MAX_PLY, mate_distance
 from search.table import GENERATIONS, allocate_table, hashfull
 from search.timing import Alarm, Budget, budget_for
-from search.worker import GAME_KEYS, new_worker
+from search.worker import GAME_KEYS, NO_CONTINUATION, forget, new_worker
 
 DEFAULT_HASH: Final = 16
 DEFAULT_OVERHEAD: Final = 10
@@ -149,8 +149,7 @@ class Searcher:
     def new_game(self) -> None:
         """Forgets everything learnt: the next search runs as in a fresh process."""
         self._table[:] = 0
-        self._worker["history"] = 0
-        self._worker["frames"]["killers"] = 0
+        forget(self._worker)
         self._generation = 0
 
     def _set_root(self, game: Game, limits: Limits) -> list[chess.Move]:
@@ -173,6 +172,8 @@ class Searcher:
         worker["node_limit"] = _NO_NODE_LIMIT if limits.nodes is None else max(1, limits.nodes)
         worker["frames"]["killers"] = 0
         worker["frames"]["move"] = 0
+        worker["frames"]["excluded"] = 0
+        worker["frames"]["continuation"] = NO_CONTINUATION
         return moves
 
     def search(

@@ -9,10 +9,15 @@ import numpy as np
 from engine.board.moves import MAX_MOVES
 from engine.board.position import POSITION
 from engine.jit import allocate
+from search import tunables
 from search.score import MAX_PLY
 
 #: Keys of the game before the root that are kept: more than the fifty-move rule lets a repetition reach back.
 GAME_KEYS: Final = 384
+
+#: Colour, piece type and target of a move as one number, and the number that stands for no move.
+CONTINUATIONS: Final = 2 * 6 * 64
+NO_CONTINUATION: Final = CONTINUATIONS
 
 #: What a line has at one ply.
 FRAME: Final = np.dtype(
@@ -25,6 +30,12 @@ FRAME: Final = np.dtype(
         ("killers", np.int32, (2,)),
         # The move that led to the next frame; NO_MOVE for a null move.
         ("move", np.int64),
+        # That move as an index into the continuation history, 0 to 767; NO_CONTINUATION for a null move.
+        ("continuation", np.int64),
+        # Move left out of the search, while singularity is tested; else NO_MOVE.
+        ("excluded", np.int64),
+        # Static evaluation, NO_SCORE in check.
+        ("evaluation", np.int64),
         # Best line from here: pv[:pv_length].
         ("pv_length", np.int64),
         ("pv", np.int32, (MAX_PLY + 1,)),
@@ -54,6 +65,14 @@ WORKER: Final = np.dtype(
         ("keys", np.uint64, (GAME_KEYS + MAX_PLY + 2,)),
         # [color][origin][target] how well a quiet move has done lately; bounded by HISTORY_LIMIT.
         ("history", np.int32, (2, 64, 64)),
+        # [color][moving piece][target][captured piece] the same for captures.
+        ("capture_history", np.int32, (2, 7, 64, 7)),
+        # [earlier move][move] how well a quiet move has answered or followed up another, both as
+        # color * 384 + (piece - 1) * 64 + target. The extra row stands for no earlier move and stays 0.
+        ("continuations", np.int16, (CONTINUATIONS + 1, CONTINUATIONS)),
+        # The numbers of the search (see `search.tunables`) and the reductions that follow from them.
+        ("tune", np.int64, (tunables.COUNT,)),
+        ("reductions", np.int64, (64, 64)),
         ("frames", FRAME, (MAX_PLY + 2,)),
     ],
     align=True,
@@ -61,5 +80,16 @@ WORKER: Final = np.dtype(
 
 
 def new_worker() -> Any:
-    """A worker record, zeroed."""
-    return allocate(WORKER, 1)[0]
+    """A worker record with the default tunables, otherwise zeroed."""
+    worker = allocate(WORKER, 1)[0]
+    worker["tune"] = tunables.defaults()
+    worker["reductions"] = tunables.reductions(worker["tune"])
+    return worker
+
+
+def forget(worker: Any) -> None:
+    """Clears everything that a worker has learnt. Mutates `worker`."""
+    worker["history"] = 0
+    worker["capture_history"] = 0
+    worker["continuations"] = 0
+    worker["frames"]["killers"] = 0

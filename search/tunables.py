@@ -1,0 +1,96 @@
+"""Every number of the search, once: default, range and step.
+
+Kernels read a tunable as `worker.tune[NAME]`, where NAME is its index; a new worker holds the defaults. Nothing is
+compiled in, so a tuner can change a value between two games.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True)
+class Tunable:
+    """One number of the search; `step` is what a tuner changes it by at first."""
+
+    name: str
+    default: int
+    low: int
+    high: int
+    step: int
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.default <= self.high or self.step < 1:
+            raise ValueError(f"{self.name}: {self.default} is not within {self.low} to {self.high}")
+
+
+TABLE: Final[list[Tunable]] = []
+
+
+def _tunable(name: str, default: int, low: int, high: int, step: int) -> int:
+    TABLE.append(Tunable(name, default, low, high, step))
+    return len(TABLE) - 1
+
+
+# Reverse futility: greatest depth; margin a ply in centipawns.
+RFP_DEPTH = _tunable("RfpDepth", 8, 4, 12, 1)
+RFP_MARGIN = _tunable("RfpMargin", 75, 30, 150, 8)
+
+# Null move: least depth; plies saved: base + depth / divisor + (evaluation - beta) / eval divisor, at most eval max.
+NULL_DEPTH = _tunable("NullDepth", 3, 1, 5, 1)
+NULL_BASE = _tunable("NullBase", 4, 2, 6, 1)
+NULL_DIVISOR = _tunable("NullDivisor", 4, 2, 8, 1)
+NULL_EVAL_DIVISOR = _tunable("NullEvalDivisor", 200, 100, 400, 20)
+NULL_EVAL_MAX = _tunable("NullEvalMax", 3, 1, 6, 1)
+
+# Internal iterative reduction: least depth.
+IIR_DEPTH = _tunable("IirDepth", 4, 2, 8, 1)
+
+# Late move pruning: quiets tried before the rest is skipped: base + depth * depth, half of that when not improving.
+LMP_BASE = _tunable("LmpBase", 4, 1, 8, 1)
+
+# Futility of quiets: greatest reduced depth; margin = base + slope * reduced depth, centipawns.
+FUTILITY_DEPTH = _tunable("FutilityDepth", 8, 4, 12, 1)
+FUTILITY_BASE = _tunable("FutilityBase", 90, 20, 250, 12)
+FUTILITY_SLOPE = _tunable("FutilitySlope", 90, 40, 180, 8)
+
+# History pruning: greatest reduced depth; history a ply below which a quiet is skipped.
+HISTORY_DEPTH = _tunable("HistoryPruningDepth", 4, 1, 8, 1)
+HISTORY_MARGIN = _tunable("HistoryPruningMargin", 3500, 1000, 8000, 350)
+
+# Exchange pruning: greatest depth; centipawns lost a ply (noisy) or a squared reduced ply (quiet).
+SEE_DEPTH = _tunable("SeeDepth", 8, 4, 12, 1)
+SEE_NOISY = _tunable("SeeNoisy", 90, 30, 180, 8)
+SEE_QUIET = _tunable("SeeQuiet", 25, 10, 60, 3)
+
+# Late move reduction: hundredths of base and factor of the logarithms; history that is worth a ply.
+LMR_BASE = _tunable("LmrBase", 80, 0, 160, 8)
+LMR_FACTOR = _tunable("LmrFactor", 45, 25, 70, 3)
+LMR_HISTORY = _tunable("LmrHistory", 8000, 3000, 16000, 600)
+
+# Singular extension: least depth; margin a ply in hundredths of a centipawn; further margin of a double extension.
+SINGULAR_DEPTH = _tunable("SingularDepth", 7, 5, 10, 1)
+SINGULAR_MARGIN = _tunable("SingularMargin", 200, 50, 400, 20)
+DOUBLE_MARGIN = _tunable("DoubleMargin", 20, 0, 60, 4)
+
+# Quiescence: what a capture may lack to alpha beyond its victim, centipawns.
+DELTA_MARGIN = _tunable("DeltaMargin", 150, 50, 300, 15)
+
+COUNT: Final = len(TABLE)
+
+
+def defaults() -> npt.NDArray[np.int64]:
+    """The default values by index, int64[COUNT]."""
+    return np.array([tunable.default for tunable in TABLE], np.int64)
+
+
+def reductions(tune: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Plies that late moves are reduced by, in hundredths: int64[64][64] by depth and number of the move."""
+    logarithms = np.log(np.maximum(np.arange(64), 1))
+    table = tune[LMR_BASE] + tune[LMR_FACTOR] * logarithms[:, None] * logarithms
+    table[0, :] = table[:, 0] = 0
+    return table.astype(np.int64)
