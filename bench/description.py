@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from bench.adjudication import Adjudication, DrawRule, ResignRule
 from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs, make_engine, split_command
@@ -306,7 +306,7 @@ class _TomlReader:
             )
         except EngineSpecError as error:
             key = "tc" if "time control" in str(error) else "command"
-            return self._fail(f"{where}.{key}" if key in engine or key == "command" else "tc", str(error))
+            self._fail(f"{where}.{key}" if key in engine or key == "command" else "tc", str(error))
 
     def _rules(self, data: dict[str, Any]) -> Adjudication:
         rules = self._table(data, _RULES, "adjudication", ())
@@ -336,7 +336,7 @@ class _TomlReader:
                 expected = " or ".join(_TYPE_NAMES[kind] for kind in known[key])
                 self._fail(prefix + key, f"must be {expected}, not {value!r}")
 
-    def _fail(self, key: str, message: str) -> Any:
+    def _fail(self, key: str, message: str) -> NoReturn:
         line = self._lines.get(key) or self._lines.get(key.rpartition(".")[0])
         place = f"{self._path}:{line}" if line else self._path
         raise DescriptionError(

@@ -70,7 +70,7 @@ def engine_from_pairs(pairs: Iterable[str], defaults: Iterable[str] = (), fallba
                 pass
             else:
                 raise EngineSpecError(
-                    f"'{pair}': an engine is described by cmd, name, arg, dir, tc, st, nodes, depth, restart, option.NAME"
+                    f"'{pair}': an engine's keys are cmd, name, arg, dir, tc, st, nodes, depth, restart, option.NAME"
                 )
         # An engine's own limit replaces the common one as a whole: a clock and the common node limit would be a trap.
         limits = own_limits or limits

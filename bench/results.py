@@ -67,6 +67,7 @@ class GameResult:
     `game` counts from 0 in the order of the schedule; `pair` is shared by the two games that play one opening with
     colours swapped. `plies`, `final_fen` and `moves` are None or empty where the source does not tell them (the live
     output of an external runner). `moves` has the book moves, too, flagged as such.
+    `warnings` are complaints about an engine that did not cost it the game.
     """
 
     game: int
@@ -82,6 +83,7 @@ class GameResult:
     opening: str = ""
     moves: tuple[MoveRecord, ...] = field(default=(), repr=False)
     date: str = ""
+    warnings: tuple[str, ...] = ()
 
     @property
     def white_points(self) -> float:
