@@ -48,8 +48,12 @@ def test_figures_equal_fastchess(case: dict[str, Any], paired: bool) -> None:
     if paired:
         assert f"{found.pairs_ratio:.2f}" == expected["ratio"]
     test = Sprt(*case["bounds"], model=case["model"])
-    # Two decimals are printed. fastchess's root finder stops at 1e-3, which shows in LLRs above a thousand.
-    assert test.llr(tally, paired) == pytest.approx(float(expected["llr"]), abs=0.00501, rel=1e-5)
+    # Two decimals are printed. fastchess's root finder stops at 1e-3, which shows in LLRs of several hundred, far
+    # beyond where any test stops.
+    expected_llr = float(expected["llr"])
+    assert test.llr(tally, paired) == pytest.approx(
+        expected_llr, abs=0.00501, rel=1e-3 if abs(expected_llr) > 100 else 0
+    )
 
 
 def test_bounds_and_verdict() -> None:
