@@ -79,11 +79,12 @@ def _serve(connection: Connection, function: Callable[[Any], Any]) -> None:
             item = connection.recv()
         except EOFError:
             return
+        value, error = None, None
         try:
-            answer = (function(item), None)
-        except Exception as error:  # whatever it is, it belongs into the report and not on a lost terminal
-            answer = (None, f"{type(error).__name__}: {error}")
-        connection.send(answer)
+            value = function(item)
+        except Exception as problem:  # whatever it is, it belongs into the report and not on a lost terminal
+            error = f"{type(problem).__name__}: {problem}"
+        connection.send((value, error))
 
 
 def _die_with_parent() -> None:
@@ -127,6 +128,7 @@ class _Worker:
         self.process.join(patience)
         assert self.process.pid is not None
         _kill_group(self.process.pid)
+        self.process.kill()  # a worker that has only just been started has no group yet
         self.process.join()
         self.process.close()
 
@@ -188,25 +190,15 @@ def _check_worker() -> None:
 
 def _on_cluster(function: Callable[[T], R], items: Iterator[T], address: str) -> Generator[Outcome[T, R], None, None]:
     from distributed import Client, as_completed
-    from distributed.scheduler import KilledWorker
 
     try:
-        client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
+        client: Any = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise ClusterError(f"no Dask scheduler answers at {address}: {error or type(error).__name__}") from None
     futures: dict[Any, T] = {}
     try:
-        try:
-            client.wait_for_workers(1, timeout=CONNECT_SECONDS)
-        except TimeoutError:
-            raise ClusterError(f"the cluster at {address} has no workers") from None
-        try:
-            client.submit(_check_worker, pure=False).result()
-        except Exception as error:
-            raise ClusterError(
-                f"the workers of {address} cannot import Secateur ({error}); start them where it is installed"
-            ) from None
-        queue = as_completed(with_results=False, loop=client.loop)  # type: ignore[no-untyped-call]
+        _check_cluster(client, address)
+        queue: Any = as_completed(loop=client.loop)  # type: ignore[no-untyped-call]
         while True:
             # Two more than run, so that no worker waits for this process.
             while len(futures) < sum(client.nthreads().values()) + 2:
@@ -220,16 +212,33 @@ def _on_cluster(function: Callable[[T], R], items: Iterator[T], address: str) ->
             if not futures:
                 return
             future = next(queue)
-            item = futures.pop(future)
-            try:
-                yield Outcome(item, future.result())
-            except GeneratorExit:
-                raise
-            except KilledWorker:
-                yield Outcome(item, None, "given up: the workers died of it")
-            except Exception as error:
-                yield Outcome(item, None, f"{type(error).__name__}: {error}")
+            yield _dask_outcome(futures.pop(future), future)
     finally:
         if futures:
             client.cancel(list(futures), force=True)
         client.close()
+
+
+def _check_cluster(client: Any, address: str) -> None:
+    """Raises `ClusterError` unless there are workers that can import the project."""
+    try:
+        client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+    except TimeoutError:
+        raise ClusterError(f"the cluster at {address} has no workers") from None
+    try:
+        client.submit(_check_worker, pure=False).result()
+    except Exception as error:
+        raise ClusterError(
+            f"the workers of {address} cannot import Secateur ({error}); start them where it is installed"
+        ) from None
+
+
+def _dask_outcome(item: T, future: Any) -> Outcome[T, Any]:
+    from distributed.scheduler import KilledWorker
+
+    try:
+        return Outcome(item, future.result())
+    except KilledWorker:
+        return Outcome(item, None, "given up: the workers died of it")
+    except Exception as error:
+        return Outcome(item, None, f"{type(error).__name__}: {error}")

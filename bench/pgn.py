@@ -82,8 +82,10 @@ def termination_of(text: str) -> Termination:
 # --------------------------------------------------------------------------------------------------------------
 
 
-def format_game(game: GameResult, event: str, time_control: str, match_id: str = "", round_name: str = "") -> str:
-    """The game as PGN text that ends with an empty line. Its `moves` must be there."""
+def format_game(
+    game: GameResult, event: str, time_controls: tuple[str, str], match_id: str = "", round_name: str = ""
+) -> str:
+    """The game as PGN text that ends with an empty line; its `moves` must be there. Time controls: white's, black's."""
     board = chess.Board(game.start_fen or chess.STARTING_FEN)
     tags = {
         "Event": event,
@@ -99,7 +101,10 @@ def format_game(game: GameResult, event: str, time_control: str, match_id: str =
     if game.opening:
         tags["Opening"] = game.opening
     tags["PlyCount"] = str(len(game.moves))
-    tags["TimeControl"] = time_control
+    if time_controls[0] == time_controls[1]:
+        tags["TimeControl"] = time_controls[0]
+    else:
+        tags["WhiteTimeControl"], tags["BlackTimeControl"] = time_controls
     tags["Termination"] = _STANDARD_TERMINATION.get(game.termination, "normal")
     tags["TerminationDetails"] = game.detail or str(game.termination)
     if match_id:
