@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str, str | None]] = {
     "perft": ("bench.commands.perft", "count the move sequences from a position", None),
     "warmup": ("bench.commands.warmup", "compile every kernel into the cache", None),
     "speed": ("bench.commands.speed", "perft and search speed side by side with other engines", None),
+    "match": ("bench.commands.match", "play a match: cutechess-cli, fastchess or built in", "lab"),
 }
 
 #: Exit statuses of every subcommand.
