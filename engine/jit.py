@@ -37,7 +37,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numba
 import numpy as np
-from numba.core import caching
+from numba.core import caching, types
 from numba.extending import intrinsic
 
 #: Environment variable that overrides where compiled kernels are kept.
@@ -225,9 +225,26 @@ def cache_problem() -> str | None:
 _OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "boundscheck": False, "nogil": True}
 
 
+def _compile_once(dispatcher: Any) -> Any:
+    """Makes calls with literal arguments share the one specialisation for their type.
+
+    Numba would compile `f(position, 2)` apart from `f(position, kinds)`, which multiplies compile time and, for a
+    recursive function first called with a literal, leaves a symbol that a cached kernel cannot resolve.
+    """
+    if INTERPRETED:
+        return dispatcher
+    original = dispatcher.get_call_template
+
+    def get_call_template(args: Any, kws: Any) -> Any:
+        return original(tuple(map(types.unliteral, args)), {name: types.unliteral(ty) for name, ty in kws.items()})
+
+    dispatcher.get_call_template = get_call_template
+    return dispatcher
+
+
 def kernel(function: Callable[..., Any]) -> Any:
     """Compiles an entry point that Python calls: cached, and run without the GIL."""
-    dispatcher = numba.njit(**_OPTIONS)(function)
+    dispatcher = _compile_once(numba.njit(**_OPTIONS)(function))
     if CACHE_FOLDER is not None:
         dispatcher._cache = KernelCache(function)
     return dispatcher
@@ -235,12 +252,12 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 def subkernel(function: Callable[..., Any]) -> Any:
     """Compiles a function that only kernels call."""
-    return numba.njit(**_OPTIONS, no_cfunc_wrapper=True)(function)
+    return _compile_once(numba.njit(**_OPTIONS, no_cfunc_wrapper=True)(function))
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Compiles a small function that LLVM must inline into its callers."""
-    return numba.njit(**_OPTIONS, forceinline=True, no_cfunc_wrapper=True)(function)
+    return _compile_once(numba.njit(**_OPTIONS, forceinline=True, no_cfunc_wrapper=True)(function))
 
 
 def machine_op(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:

@@ -147,7 +147,10 @@ def make_move(position, child, move):
 
 @subkernel
 def make_null_move(position, child):
-    """Writes into `child` the position with the other side to move. The side to move must not be in check."""
+    """Writes into `child` the position with the other side to move. The side to move must not be in check.
+
+    `halfmoves` starts anew, because no repetition can reach back over a move that was never played.
+    """
     copy_record(child, position)
     key = position.key ^ TURN_KEY
     if position.ep_square != NO_SQUARE:
@@ -155,7 +158,7 @@ def make_null_move(position, child):
         child.ep_square = NO_SQUARE
     child.key = key
     child.turn = position.turn ^ 1
-    child.halfmoves = position.halfmoves + 1
+    child.halfmoves = 0
     update_checks(child)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.board.bits import lsb
+from engine.board.bits import U0, lsb
 from engine.jit import inlined
 
 BLACK, WHITE = 0, 1
@@ -55,3 +55,9 @@ def piece_at(position, square):
 def king_square(position, color):
     """Square of `color`'s king, int64."""
     return lsb(position.pieces[KING] & position.colors[color])
+
+
+@inlined
+def has_pieces(position, color):
+    """Whether `color` has more than king and pawns."""
+    return position.colors[color] & ~(position.pieces[PAWN] | position.pieces[KING]) != U0

@@ -1,0 +1,40 @@
+"""`secateur bench`: the deterministic benchmark."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from search.benchmark import DEFAULT_DEPTH, DEFAULT_HASH, POSITIONS, run_benchmark
+from search.searcher import MAX_DEPTH
+from search.warmup import load_kernels
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the benchmark; the last line on stdout is `<nodes> nodes <nps> nps`."""
+    parser = argparse.ArgumentParser(
+        prog="secateur bench",
+        description="Searches fixed positions to a fixed depth on one thread. The node count is a fingerprint of the "
+        "search: the same on every machine and in every run of one version.",
+    )
+    parser.add_argument("depth", nargs="?", type=int, default=DEFAULT_DEPTH, help=f"plies (default {DEFAULT_DEPTH})")
+    parser.add_argument("--hash", type=int, default=DEFAULT_HASH, metavar="MIB", help="transposition table size")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    options = parser.parse_args(arguments)
+    if not 1 <= options.depth <= MAX_DEPTH:
+        parser.error(f"depth is 1 to {MAX_DEPTH}, not {options.depth}")
+    if options.hash < 1:
+        parser.error(f"--hash is at least 1, not {options.hash}")
+    load_kernels()
+
+    def report(index: int, nodes: int, fen: str) -> None:
+        print(f"{index + 1:2}/{len(POSITIONS)} {nodes:9} nodes  {fen}", file=sys.stderr, flush=True)
+
+    result = run_benchmark(options.depth, options.hash, on_position=report)
+    assert result is not None
+    if options.json:
+        print(json.dumps({"nodes": result.nodes, "seconds": result.seconds, "nps": result.nodes_per_second}))
+    else:
+        print(result.last_line())
+    return 0

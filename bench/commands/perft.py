@@ -1,0 +1,74 @@
+"""`secateur perft`: counts move sequences."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+
+import chess
+
+from engine.board.perft import MAX_PERFT_DEPTH
+from search.perft import count_by_move
+from search.searcher import FATAL_STATUS, status_text
+from search.warmup import EVERYTHING, load_kernels
+
+
+def main(arguments: list[str]) -> int:
+    """Runs perft; the last lines on stdout are `Nodes searched: <n>` and `<nps> nps`."""
+    parser = argparse.ArgumentParser(
+        prog="secateur perft",
+        description="Counts the sequences of DEPTH legal moves from a position. No table is used: every sequence is "
+        "walked to its last move but one, whose moves are counted.",
+    )
+    parser.add_argument("--depth", type=int, required=True, metavar="N", help="plies")
+    parser.add_argument("--fen", default=chess.STARTING_FEN, help="position, standard or Chess960 (default: the start)")
+    parser.add_argument("--threads", type=int, default=1, metavar="T", help="threads (default 1)")
+    parser.add_argument("--divide", action="store_true", help="also print the count below each root move")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    options = parser.parse_args(arguments)
+    if not 1 <= options.depth <= MAX_PERFT_DEPTH:
+        parser.error(f"--depth is 1 to {MAX_PERFT_DEPTH}, not {options.depth}")
+    if not 1 <= options.threads <= 4 * (os.cpu_count() or 1):
+        parser.error(f"--threads is 1 to {4 * (os.cpu_count() or 1)} on this machine, not {options.threads}")
+    try:
+        board = read_board(options.fen)
+    except ValueError as error:
+        parser.error(f"--fen: {error}")
+    load_kernels(EVERYTHING)
+    show = sys.stderr.isatty()
+
+    def progress(share: float) -> None:
+        if show:
+            print(f"\r{share:4.0%}", end="", file=sys.stderr, flush=True)
+
+    start = time.perf_counter()
+    counts = count_by_move(board, options.depth, options.threads, on_progress=progress)
+    seconds = time.perf_counter() - start
+    assert counts is not None
+    if show:
+        print("\r    \r", end="", file=sys.stderr)
+    nodes = sum(counts.values())
+    speed = int(nodes / max(seconds, 1e-6))
+    by_move = {board.uci(move): count for move, count in counts.items()}
+    if options.json:
+        result = {"nodes": nodes, "seconds": seconds, "nps": speed, "divide": by_move}
+        print(json.dumps(result))
+        return 0
+    if options.divide:
+        print("\n".join(f"{move}: {count}" for move, count in by_move.items()))
+    print(f"Nodes searched: {nodes}\n{speed} nps")
+    return 0
+
+
+def read_board(fen: str) -> chess.Board:
+    """The board of a FEN, taken as Chess960 where its castling rights demand that. Raises ValueError."""
+    board = chess.Board(fen)
+    if board.status() & chess.STATUS_BAD_CASTLING_RIGHTS:
+        board = chess.Board(fen, chess960=True)
+    fatal = board.status() & FATAL_STATUS
+    if fatal:
+        raise ValueError(f"illegal position: {status_text(fatal)}")
+    return board

@@ -1,0 +1,52 @@
+"""The draw rules that a search applies inside its tree."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.board.bits import U0, popcount
+from engine.board.generate import count_legal
+from engine.board.position import BISHOP, KNIGHT, OCCUPIED, PAWN, QUEEN, ROOK
+from engine.jit import inlined, subkernel
+
+DARK_SQUARES = np.uint64(0xAA55_AA55_AA55_AA55)
+
+#: Plies without capture or pawn move after which the game is drawn.
+FIFTY_MOVES = 100
+
+
+@inlined
+def is_repetition(keys, index, halfmoves, ply):
+    """Whether the position with key `keys[index]` counts as drawn by repetition.
+
+    `keys` is uint64[n] with the keys of game and search line in order, `halfmoves` how many plies back a repetition
+    can lie, `ply` the distance from the root. One earlier occurrence after the root is enough, for whoever could
+    force it once can force it again; before the root it takes two, as the rules say.
+    """
+    earlier = 0
+    for back in range(4, min(halfmoves, index) + 1, 2):
+        if keys[index - back] == keys[index]:
+            if back < ply:
+                return True
+            earlier += 1
+            if earlier == 2:
+                return True
+    return False
+
+
+@inlined
+def has_insufficient_material(position):
+    """Whether no sequence of moves can mate: bare kings, one minor piece, or bishops all on one colour."""
+    pieces = position.pieces
+    if pieces[PAWN] | pieces[ROOK] | pieces[QUEEN] != U0:
+        return False
+    if popcount(pieces[OCCUPIED]) <= 3:
+        return True
+    bishops = pieces[BISHOP]
+    return pieces[KNIGHT] == U0 and (bishops & DARK_SQUARES == U0 or bishops & ~DARK_SQUARES == U0)
+
+
+@subkernel
+def is_fifty_move_draw(position):
+    """Whether the fifty-move rule ends the game here; checkmate on the last move comes first."""
+    return position.halfmoves >= FIFTY_MOVES and (position.checkers == U0 or count_legal(position) > 0)

@@ -1,0 +1,145 @@
+"""Questions about a move that is not made: what it wins in exchanges, whether it gives check."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.board.attacks import attackers_to, attacks_from, bishop_attacks, rook_attacks
+from engine.board.bits import U0, bit, lsb, without_lsb
+from engine.board.generate import castling_targets
+from engine.board.moves import (
+    CASTLING,
+    EN_PASSANT,
+    is_promotion,
+    move_kind,
+    move_origin,
+    move_target,
+    promotion_piece,
+)
+from engine.board.position import (
+    BISHOP,
+    KING,
+    OCCUPIED,
+    PAWN,
+    QUEEN,
+    ROOK,
+    king_square,
+    piece_at,
+)
+from engine.board.tables import BETWEEN, BISHOP_RAYS, PAWN_ATTACKS, ROOK_RAYS
+from engine.jit import inlined, subkernel
+
+#: Centipawns by piece type, for exchanges only. The king's lets it capture last but never be captured for gain.
+EXCHANGE_VALUES = np.array([0, 100, 320, 330, 500, 950, 20_000], np.int64)
+
+
+@inlined
+def captured_piece(position, move):
+    """Piece type that a move captures, int64; EMPTY (0) when none."""
+    kind = move_kind(move)
+    if kind == EN_PASSANT:
+        return PAWN
+    if kind == CASTLING:
+        return 0
+    return piece_at(position, move_target(move))
+
+
+@subkernel
+def exchange_at_least(position, move, threshold):
+    """Static exchange evaluation: whether the captures that `move` starts on its target gain `threshold` or more.
+
+    Both sides capture with their least valuable piece first and may stop when going on would lose. Pins and checks
+    are not looked at. `threshold` is in centipawns of EXCHANGE_VALUES. (The swap algorithm of the Chess Programming
+    Wiki, in the form that stops as soon as the answer is known.)
+    """
+    kind = move_kind(move)
+    if kind == CASTLING:
+        return threshold <= 0
+    origin = move_origin(move)
+    target = move_target(move)
+    standing = piece_at(position, origin)
+    gain = EXCHANGE_VALUES[captured_piece(position, move)]
+    if is_promotion(move):
+        standing = promotion_piece(move)
+        gain += EXCHANGE_VALUES[standing] - EXCHANGE_VALUES[PAWN]
+    # `balance`: what the side that just moved is above the threshold, if the opponent stops here.
+    balance = gain - threshold
+    if balance < 0:
+        return False
+    balance -= EXCHANGE_VALUES[standing]
+    if balance >= 0:
+        return True
+
+    pieces = position.pieces
+    occupied = (pieces[OCCUPIED] & ~bit(origin)) | bit(target)
+    if kind == EN_PASSANT:
+        occupied &= ~bit(target ^ 8)
+    diagonal = pieces[BISHOP] | pieces[QUEEN]
+    straight = pieces[ROOK] | pieces[QUEEN]
+    attackers = attackers_to(position, target, occupied) & occupied
+    side = position.turn
+    while True:
+        side ^= 1
+        own = attackers & position.colors[side]
+        if own == U0:
+            break
+        piece = PAWN
+        while own & pieces[piece] == U0:
+            piece += 1
+        if piece == KING and attackers & position.colors[side ^ 1] != U0:
+            break  # the king may not capture onto an attacked square
+        # Negamax with a null window around zero: the sign flips, one unit makes "at least" into "more than".
+        balance = -balance - 1 - EXCHANGE_VALUES[piece]
+        occupied &= ~bit(lsb(own & pieces[piece]))
+        if balance >= 0:
+            side ^= 1
+            break
+        # Taking a piece off the line may let a slider behind it join.
+        if piece == PAWN or piece == BISHOP or piece == QUEEN:
+            attackers |= bishop_attacks(target, occupied) & diagonal
+        if piece == ROOK or piece == QUEEN:
+            attackers |= rook_attacks(target, occupied) & straight
+        attackers &= occupied
+    return side != position.turn
+
+
+@inlined
+def _unveils_check(position, king, occupied, movers):
+    """Whether a slider of the side to move other than `movers` sees the enemy `king` through `occupied`."""
+    pieces = position.pieces
+    snipers = (
+        (BISHOP_RAYS[king] & (pieces[BISHOP] | pieces[QUEEN])) | (ROOK_RAYS[king] & (pieces[ROOK] | pieces[QUEEN]))
+    ) & (position.colors[position.turn] & ~movers)
+    while snipers != U0:
+        if BETWEEN[king, lsb(snipers)] & occupied == U0:
+            return True
+        snipers = without_lsb(snipers)
+    return False
+
+
+@subkernel
+def gives_check(position, move):
+    """Whether a legal move checks the enemy king, directly or by unveiling a slider."""
+    us = position.turn
+    king = king_square(position, us ^ 1)
+    origin = move_origin(move)
+    target = move_target(move)
+    kind = move_kind(move)
+    occupied = position.pieces[OCCUPIED]
+    if kind == CASTLING:
+        king_to, rook_to = castling_targets(origin, target)
+        occupied = (occupied & ~(bit(origin) | bit(target))) | bit(king_to) | bit(rook_to)
+        if rook_attacks(rook_to, occupied) & bit(king) != U0:
+            return True
+        return _unveils_check(position, king, occupied, bit(target))
+    occupied = (occupied & ~bit(origin)) | bit(target)
+    if kind == EN_PASSANT:
+        occupied &= ~bit(target ^ 8)
+    piece = promotion_piece(move) if is_promotion(move) else piece_at(position, origin)
+    if piece == PAWN:
+        reached = PAWN_ATTACKS[us, target]
+    else:
+        reached = attacks_from(piece, target, occupied)
+    if reached & bit(king) != U0:
+        return True
+    return _unveils_check(position, king, occupied, bit(origin))

@@ -1,0 +1,46 @@
+"""The UCI loop: reads stdin on a thread of its own and runs the session on the main thread."""
+
+from __future__ import annotations
+
+import os
+import queue
+import sys
+import threading
+from typing import BinaryIO
+
+from engine.uci.output import Output
+from engine.uci.session import EndOfInput, Event, Line, Session
+
+
+def _read(stream: BinaryIO, session: Session, events: queue.SimpleQueue[Event]) -> None:
+    """Passes every line on; says `quit` and the end of input ahead of the queue, for whoever waits meanwhile."""
+    try:
+        for raw in stream:
+            text = raw.decode("utf-8", "backslashreplace").strip()
+            events.put(Line(text))
+            if text.split()[:1] == ["quit"]:
+                session.quit_seen.set()
+                return
+    except (OSError, ValueError):
+        pass  # a stream that breaks has ended
+    session.end_seen.set()
+    events.put(EndOfInput())
+
+
+def run(version: str) -> int:
+    """Speaks UCI on stdin and stdout until `quit` or the end of input; returns the exit status."""
+    if sys.stdin is None or sys.stdout is None:
+        return 1
+    output = Output(sys.stdout.buffer)
+    # Nothing but UCI may reach stdout: what a library prints goes to stderr.
+    sys.stdout = sys.stderr
+    events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+    session = Session(output, events, version)
+    reader = threading.Thread(target=_read, args=(sys.stdin.buffer, session, events), name="stdin", daemon=True)
+    reader.start()
+    try:
+        session.run()
+    except KeyboardInterrupt:
+        pass
+    # Threads may be inside kernels or the compiler; waiting for them to end would keep the GUI waiting.
+    os._exit(0)

@@ -1,0 +1,96 @@
+"""The UCI options: declared once, checked when set."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Final
+
+from engine.uci.output import quoted
+
+Value = int | bool | str
+
+
+@dataclass(frozen=True)
+class Option:
+    """One declared option: `kind` is spin, check, button or string; `low` and `high` bound a spin."""
+
+    name: str
+    kind: str
+    default: Value | None = None
+    low: int = 0
+    high: int = 0
+
+    def declaration(self) -> str:
+        """The `option` line that answers `uci`."""
+        if self.kind == "button":
+            return f"option name {self.name} type button"
+        default = str(self.default).lower() if self.kind == "check" else self.default
+        bounds = f" min {self.low} max {self.high}" if self.kind == "spin" else ""
+        return f"option name {self.name} type {self.kind} default {default}{bounds}"
+
+    def parse(self, text: str | None) -> Value | None:
+        """The value that `text` stands for. Raises ValueError that says what is wrong and what would be right."""
+        if self.kind == "button":
+            return None
+        if text is None:
+            raise ValueError(f"option {self.name} needs a value")
+        if self.kind == "check":
+            if text.lower() not in ("true", "false"):
+                raise ValueError(f"option {self.name} takes true or false, not {quoted(text)}")
+            return text.lower() == "true"
+        if self.kind == "spin":
+            try:
+                number = int(text)
+            except ValueError:
+                raise ValueError(f"option {self.name} takes a whole number, not {quoted(text)}") from None
+            if not self.low <= number <= self.high:
+                raise ValueError(f"option {self.name} takes {self.low} to {self.high}, not {quoted(text)}")
+            return number
+        return text
+
+
+def memory_mebibytes() -> int:
+    """Physical memory of this machine in MiB; 4096 where it cannot be told."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
+    except (AttributeError, OSError, ValueError):
+        return 4096
+
+
+DEFAULT_HASH: Final = 16
+DEFAULT_OVERHEAD: Final = 10
+
+OPTIONS: Final = (
+    Option("Hash", "spin", DEFAULT_HASH, 1, max(DEFAULT_HASH, memory_mebibytes())),
+    Option("Threads", "spin", 1, 1, 1),
+    Option("Clear Hash", "button"),
+    Option("Move Overhead", "spin", DEFAULT_OVERHEAD, 0, 5000),
+    Option("UCI_Chess960", "check", False),
+)
+
+
+class OptionValues:
+    """The options' current values, by declared name."""
+
+    def __init__(self) -> None:
+        self._options = {option.name.lower(): option for option in OPTIONS}
+        self._values: dict[str, Value | None] = {option.name: option.default for option in OPTIONS}
+
+    def set(self, name: str, text: str | None) -> str:
+        """Sets an option, its name in any case; returns its declared name. Raises ValueError and changes nothing."""
+        option = self._options.get(" ".join(name.lower().split()))
+        if option is None:
+            raise ValueError(f"there is no option {quoted(name)}" if name else "setoption needs 'name'")
+        self._values[option.name] = option.parse(text)
+        return option.name
+
+    def number(self, name: str) -> int:
+        """Value of a spin option."""
+        value = self._values[name]
+        assert isinstance(value, int)
+        return value
+
+    def flag(self, name: str) -> bool:
+        """Value of a check option."""
+        return bool(self._values[name])

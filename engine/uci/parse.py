@@ -1,0 +1,129 @@
+"""Parsing of UCI commands: text in, dataclasses out, with a list of complaints about what was passed over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from engine.uci.output import quoted
+from search.limits import Clock, Limits
+
+#: `go` parameters that take a number.
+_NUMBERS: Final = ("wtime", "btime", "winc", "binc", "movestogo", "depth", "nodes", "mate", "movetime", "perft")
+_FLAGS: Final = ("infinite", "ponder")
+
+#: Numbers beyond this are cut: no clock, depth or node count means more.
+_LARGEST: Final = 1 << 53
+
+
+@dataclass(frozen=True)
+class PositionCommand:
+    """`position`: the FEN text (None for the start position) and the moves after it, in UCI notation."""
+
+    fen: str | None
+    moves: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class GoCommand:
+    """`go`: every number given by its name, flags, and the moves to search (None: all)."""
+
+    numbers: dict[str, int]
+    flags: frozenset[str]
+    search_moves: tuple[str, ...] | None
+
+    def limits(self, white_to_move: bool) -> Limits:
+        """The search limits for the side to move."""
+        number = self.numbers.get
+        ours, theirs = ("w", "b") if white_to_move else ("b", "w")
+        # A GUI that sends one clock only means that one, whoever is to move.
+        time_left = number(f"{ours}time", number(f"{theirs}time"))
+        clock = None
+        if time_left is not None:
+            moves_to_go = number("movestogo") or None
+            clock = Clock(max(time_left, 1), max(number(f"{ours}inc", 0), 0), moves_to_go)
+        depth, nodes, move_time = number("depth"), number("nodes"), number("movetime")
+        return Limits(
+            depth=None if depth is None else max(depth, 1),
+            nodes=None if nodes is None else max(nodes, 1),
+            move_time=None if move_time is None else max(move_time, 1),
+            mate=number("mate"),
+            clock=clock,
+            infinite=bool(self.flags),
+            search_moves=self.search_moves,
+        )
+
+
+def looks_like_move(token: str) -> bool:
+    """Whether a token has the form of a move in UCI notation, such as e2e4 or e7e8q."""
+    return (
+        len(token) in (4, 5)
+        and token[0] in "abcdefgh"
+        and token[1] in "12345678"
+        and token[2] in "abcdefgh"
+        and token[3] in "12345678"
+    )
+
+
+def parse_position(words: list[str]) -> PositionCommand:
+    """Parses what follows `position`. Raises ValueError that says what is missing."""
+    if not words:
+        raise ValueError("position needs 'startpos' or 'fen'")
+    kind, *rest = words
+    moves_at = rest.index("moves") if "moves" in rest else len(rest)
+    before, moves = rest[:moves_at], tuple(rest[moves_at + 1 :])
+    if kind == "startpos":
+        if before:
+            raise ValueError(f"position startpos: 'moves' expected, not {quoted(before[0])}")
+        return PositionCommand(None, moves)
+    if kind == "fen":
+        if not before:
+            raise ValueError("position fen: the FEN is missing")
+        return PositionCommand(" ".join(before), moves)
+    raise ValueError(f"position takes 'startpos' or 'fen', not {quoted(kind)}")
+
+
+def parse_go(words: list[str]) -> tuple[GoCommand, list[str]]:
+    """Parses what follows `go`; the second value says what could not be understood and was passed over."""
+    numbers: dict[str, int] = {}
+    flags: set[str] = set()
+    search_moves: list[str] | None = None
+    complaints: list[str] = []
+    position = 0
+    while position < len(words):
+        word = words[position]
+        position += 1
+        if word in _FLAGS:
+            flags.add(word)
+        elif word == "searchmoves":
+            search_moves = [] if search_moves is None else search_moves
+            while position < len(words) and looks_like_move(words[position]):
+                search_moves.append(words[position])
+                position += 1
+            if not search_moves:
+                complaints.append("go searchmoves: no moves given")
+                search_moves = None
+        elif word in _NUMBERS:
+            text = words[position] if position < len(words) else None
+            if text is None or text in _NUMBERS or text in _FLAGS or text == "searchmoves":
+                complaints.append(f"go {word}: a number is missing")
+                continue
+            position += 1
+            try:
+                numbers[word] = max(min(int(text), _LARGEST), -_LARGEST)
+            except ValueError:
+                complaints.append(f"go {word}: a whole number expected, not {quoted(text)}")
+        else:
+            complaints.append(f"go: {quoted(word)} is not known")
+    return GoCommand(numbers, frozenset(flags), None if search_moves is None else tuple(search_moves)), complaints
+
+
+def parse_setoption(words: list[str]) -> tuple[str, str | None]:
+    """Parses what follows `setoption` into name and value. Raises ValueError when 'name' is missing."""
+    if not words or words[0].lower() != "name":
+        raise ValueError("setoption needs 'name'")
+    lowered = [word.lower() for word in words]
+    if "value" in lowered:
+        at = lowered.index("value")
+        return " ".join(words[1:at]), " ".join(words[at + 1 :])
+    return " ".join(words[1:]), None

@@ -1,0 +1,377 @@
+"""The session: what the engine owes for each command.
+
+Threads: one reads stdin (`engine.uci.loop`), one loads the engine, one searches; this object lives on the main
+thread, which takes commands and events from one queue and never waits for a search. Commands that would change what
+a running search works on are kept until it has answered.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from engine.uci.options import OPTIONS, OptionValues
+from engine.uci.output import Output, quoted, reader_is_gone
+from engine.uci.parse import GoCommand, parse_go, parse_position, parse_setoption
+from search.limits import Limits
+
+if TYPE_CHECKING:
+    from engine.uci import backend as backend_module
+
+AUTHORS: Final = "the Secateur authors"
+
+#: Commands that are obeyed at once, also during a search.
+IMMEDIATE: Final = ("uci", "isready", "stop", "quit", "debug", "register", "ponderhit")
+
+#: Seconds between messages while kernels are compiled.
+HEARTBEAT: Final = 5.0
+
+#: Seconds that the end of the session waits for a search to give its last answer.
+FAREWELL: Final = 2.0
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line from stdin."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class EndOfInput:
+    """stdin was closed."""
+
+
+@dataclass(frozen=True)
+class SearchDone:
+    """The search thread has answered."""
+
+
+Event = Line | EndOfInput | SearchDone
+
+
+class Loader:
+    """Loads the engine in a thread of its own, so that quitting is possible at any moment."""
+
+    def __init__(self) -> None:
+        self.done = threading.Event()
+        self.error: BaseException | None = None
+        self.backend: Any = None
+        self.step = ""
+        self.compiled = 0
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begins loading; later calls do nothing."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._load, name="loader", daemon=True)
+            self._thread.start()
+
+    def _load(self) -> None:
+        try:
+            self.step = "importing"
+            from engine.uci import backend
+
+            self.compiled = backend.load_kernels(on_step=self._on_step)
+            self.backend = backend
+        except BaseException as error:
+            self.error = error
+        finally:
+            self.done.set()
+
+    def _on_step(self, index: int, count: int, name: str) -> None:
+        self.step = f"{name} kernels ({index + 1} of {count})"
+
+
+class Session:
+    """One conversation with a GUI."""
+
+    def __init__(self, output: Output, events: queue.SimpleQueue[Event], version: str) -> None:
+        self._output = output
+        self._events = events
+        self._version = version
+        self._options = OptionValues()
+        self._loader = Loader()
+        self._searcher: backend_module.Searcher | None = None
+        self._positions: backend_module.PositionKeeper | None = None
+        self._searching = False
+        self._release = threading.Event()
+        self._deferred: deque[str] = deque()
+        self._ended = False
+        self._tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._search_thread: threading.Thread | None = None
+        #: Set by the reader thread when it has seen `quit` or the end of input, before the main thread gets there.
+        self.quit_seen = threading.Event()
+        self.end_seen = threading.Event()
+        self._commands: dict[str, Callable[[list[str]], None]] = {
+            "uci": self._uci,
+            "isready": self._isready,
+            "ucinewgame": self._ucinewgame,
+            "setoption": self._setoption,
+            "position": self._position,
+            "go": self._go,
+            "stop": self._stop,
+            "ponderhit": self._stop,
+            "quit": self._quit,
+            "debug": self._ignore,
+            "register": self._ignore,
+            "d": self._d,
+            "eval": self._eval,
+            "bench": self._bench,
+        }
+
+    # -- the conversation --------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Takes events until `quit` or the end of input; returns when everything owed has been answered."""
+        while not self._ended:
+            event = self._events.get()
+            if isinstance(event, Line):
+                self._take(event.text)
+            elif isinstance(event, SearchDone):
+                self._searching = False
+                while self._deferred and not self._searching and not self._ended:
+                    self._take(self._deferred.popleft())
+            else:
+                self._finish()
+
+    def _take(self, text: str) -> None:
+        """Handles one line; whatever goes wrong becomes a message."""
+        words = text.split()
+        if not words:
+            return
+        handler = self._commands.get(words[0])
+        if handler is None:
+            self._output.info(f"unknown command {quoted(text.strip())}")
+            return
+        if self._searching and words[0] not in IMMEDIATE:
+            if words[0] == "go":
+                # Two searches at once are impossible; the first one is owed an answer before the second begins.
+                self._stop([])
+            self._deferred.append(text)
+            return
+        try:
+            handler(words[1:])
+        except ValueError as error:
+            self._output.info(str(error))
+        except Exception as error:
+            self._output.info(f"internal error in {quoted(text.strip())}: {type(error).__name__}: {error}")
+        finally:
+            self._loader.start()
+
+    def _finish(self) -> None:
+        """The end: stops the search, answers what is still owed, and ends the session."""
+        deadline = time.monotonic() + FAREWELL
+        while (self._searching or self._deferred) and time.monotonic() < deadline:
+            self._stop([])
+            try:
+                event = self._events.get(timeout=0.05)
+            except queue.Empty:
+                continue
+            if isinstance(event, SearchDone):
+                self._searching = False
+                while self._deferred and not self._searching:
+                    self._take(self._deferred.popleft())
+        self._ended = True
+
+    def _loaded(self) -> Any:
+        """The backend, waiting for it with progress messages. Raises ValueError when it cannot be loaded."""
+        loader = self._loader
+        loader.start()
+        began = time.monotonic()
+        spoken = began
+        while not loader.done.wait(0.02):
+            now = time.monotonic()
+            if self.quit_seen.is_set() and now - began > 0.5:
+                self.leave()
+            if self.end_seen.is_set() and reader_is_gone():
+                self.leave()
+            # Loading from the cache takes a second at most, and is nobody's concern.
+            if now - began > 1.5 and (spoken == began or now - spoken > HEARTBEAT):
+                spoken = now
+                self._output.info(f"compiling {loader.step}, once for this version: {now - began:.0f} s so far")
+        if loader.error is not None:
+            raise ValueError(f"the engine cannot be loaded: {type(loader.error).__name__}: {loader.error}")
+        backend = loader.backend
+        if self._searcher is None:
+            if loader.compiled:
+                self._output.info(f"{loader.compiled} kernels compiled in {time.monotonic() - began:.1f} s")
+            problem = backend.cache_problem()
+            if problem is not None:
+                self._output.info(problem)
+            self._searcher = backend.Searcher(self._options.number("Hash"))
+            self._positions = backend.PositionKeeper()
+        return backend
+
+    def leave(self) -> None:
+        """Ends the process at once, whatever other threads are in the middle of."""
+        os._exit(0)
+
+    # -- commands ----------------------------------------------------------------------------------------------
+
+    def _uci(self, words: list[str]) -> None:
+        lines = [f"id name Secateur {self._version}", f"id author {AUTHORS}"]
+        lines += [option.declaration() for option in OPTIONS]
+        self._output.line("\n".join([*lines, "uciok"]))
+
+    def _isready(self, words: list[str]) -> None:
+        if not self._searching:
+            try:
+                self._loaded()
+            except ValueError as error:
+                self._output.info(str(error))
+        self._output.line("readyok")
+
+    def _ignore(self, words: list[str]) -> None:
+        """Commands that need no answer and change nothing here."""
+
+    def _stop(self, words: list[str]) -> None:
+        if self._searching and self._searcher is not None:
+            self._release.set()
+            self._searcher.stop()
+
+    def _quit(self, words: list[str]) -> None:
+        self._deferred.clear()
+        self._finish()
+
+    def _setoption(self, words: list[str]) -> None:
+        name, text = parse_setoption(words)
+        name = self._options.set(name, text)
+        if self._searcher is None:
+            return  # read when the engine is loaded
+        if name == "Hash":
+            try:
+                self._searcher.resize(self._options.number("Hash"))
+            except MemoryError:
+                self._output.info(f"not enough memory for Hash {self._options.number('Hash')}: the old table is kept")
+        elif name == "Clear Hash":
+            self._searcher.new_game()
+
+    def _ucinewgame(self, words: list[str]) -> None:
+        self._loaded()
+        assert self._searcher is not None
+        self._searcher.new_game()
+
+    def _position(self, words: list[str]) -> None:
+        command = parse_position(words)
+        self._loaded()
+        assert self._positions is not None
+        remark = self._positions.set(command, self._options.flag("UCI_Chess960"))
+        if remark is not None:
+            self._output.info(remark)
+
+    def _d(self, words: list[str]) -> None:
+        backend = self._loaded()
+        assert self._positions is not None
+        self._output.line(backend.board_report(self._positions.game))
+
+    def _eval(self, words: list[str]) -> None:
+        backend = self._loaded()
+        assert self._positions is not None
+        self._output.line(backend.evaluation_report(self._positions.game.board))
+
+    def _bench(self, words: list[str]) -> None:
+        depth = int(words[0]) if words and words[0].isdecimal() else None
+        backend = self._loaded()
+        self._begin(lambda: self._run_bench(backend, depth))
+
+    def _go(self, words: list[str]) -> None:
+        command, complaints = parse_go(words)
+        for complaint in complaints:
+            self._output.info(complaint)
+        try:
+            backend = self._loaded()
+        except ValueError:
+            self._output.line("bestmove 0000")
+            raise
+        assert self._positions is not None
+        game = self._positions.game
+        if "perft" in command.numbers:
+            depth = command.numbers["perft"]
+            self._begin(lambda: self._run_perft(backend, game, depth))
+            return
+        limits = self._limits(command, game)
+        self._begin(lambda: self._run_search(backend, game, limits))
+
+    def _limits(self, command: GoCommand, game: Any) -> Limits:
+        """The limits of a `go`, with search moves that are not legal here reported and left out."""
+        limits = command.limits(game.board.turn)
+        if limits.search_moves is None:
+            return limits
+        legal = []
+        for text in limits.search_moves:
+            try:
+                legal.append(game.board.uci(game.board.parse_uci(text)))
+            except ValueError:
+                self._output.info(f"go searchmoves: {quoted(text)} is not legal here")
+        return Limits(**{**vars(limits), "search_moves": tuple(legal) or None})
+
+    # -- the search thread -------------------------------------------------------------------------------------
+
+    def _begin(self, task: Callable[[], None]) -> None:
+        """Hands a task to the search thread."""
+        assert self._searcher is not None
+        if self._search_thread is None:
+            self._search_thread = threading.Thread(target=self._work, name="search", daemon=True)
+            self._search_thread.start()
+        self._searching = True
+        self._release.clear()
+        self._searcher.arm()
+        if self.end_seen.is_set():
+            # Nobody can say stop any more: the answer is owed, but not the thinking.
+            self._stop([])
+        self._tasks.put(task)
+
+    def _work(self) -> None:
+        while True:
+            task = self._tasks.get()
+            try:
+                task()
+            except Exception as error:
+                self._output.info(f"internal error: {type(error).__name__}: {error}")
+            self._events.put(SearchDone())
+
+    def _run_search(self, backend: Any, game: Any, limits: Limits) -> None:
+        """Searches and answers `bestmove`, whatever happens."""
+        assert self._searcher is not None
+        board = game.board
+        answer = next((board.uci(move) for move in board.legal_moves), "0000")
+        try:
+            result = self._searcher.search(
+                game,
+                limits,
+                on_info=lambda info: self._output.line(backend.info_line(info, board)),
+                overhead=self._options.number("Move Overhead"),
+            )
+            if result.best is None:
+                self._output.line(f"info depth 0 score {'mate 0' if board.is_check() else 'cp 0'}")
+            else:
+                answer = result.best.uci() + (f" ponder {result.ponder.uci()}" if result.ponder else "")
+            if limits.infinite:
+                # The protocol wants silence until `stop`, also when there is nothing left to search.
+                self._release.wait()
+        finally:
+            self._output.line(f"bestmove {answer}")
+
+    def _run_perft(self, backend: Any, game: Any, depth: int) -> None:
+        counts = backend.count_by_move(game.board, depth, should_stop=self._release.is_set)
+        if counts is None:
+            self._output.info("perft was stopped")
+            return
+        rows = [f"{game.board.uci(move)}: {count}" for move, count in counts.items()]
+        self._output.line("\n".join([*rows, "", f"Nodes searched: {sum(counts.values())}"]))
+
+    def _run_bench(self, backend: Any, depth: int | None) -> None:
+        arguments = {} if depth is None else {"depth": depth}
+        result = backend.run_benchmark(
+            on_position=lambda index, nodes, fen: self._output.line(f"{index + 1:2} {nodes:10} {fen}"),
+            should_stop=self._release.is_set,
+            **arguments,
+        )
+        self._output.line("bench was stopped" if result is None else result.last_line())

@@ -1,0 +1,42 @@
+"""What bounds a search. Imports nothing heavy, because the protocol parser needs it before the engine is loaded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A side's clock in milliseconds: what is left, what each move adds, and the moves until time is added."""
+
+    time_left: int
+    increment: int = 0
+    moves_to_go: int | None = None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What ends a search: whichever comes first. Without any bound it runs until it is stopped.
+
+    `depth` in plies, `nodes` in nodes, `move_time` in milliseconds, `mate` in full moves (ends when such a mate is
+    found), `clock` of the side to move. `infinite` searches
+    answer only when they are stopped. `search_moves` restricts the root to these moves (UCI notation); None means all.
+    """
+
+    depth: int | None = None
+    nodes: int | None = None
+    move_time: int | None = None
+    mate: int | None = None
+    clock: Clock | None = None
+    infinite: bool = False
+    search_moves: tuple[str, ...] | None = field(default=None)
+
+    def is_unbounded(self) -> bool:
+        """Whether nothing but a stop ends the search."""
+        return self.infinite or (
+            self.depth is None
+            and self.nodes is None
+            and self.move_time is None
+            and self.mate is None
+            and self.clock is None
+        )

@@ -1,0 +1,58 @@
+"""The score contract.
+
+Scores are int64 centipawns from the side to move's view, larger is better for it.
+
+    MATE - n          the side to move mates in n plies           MATE - MAX_PLY and up: `is_mate`
+    0                 a draw
+    -(MATE - n)       the side to move is mated in n plies
+
+`ply` distances are from the root, so a mate found deeper is worth less. Every score returned by a search lies
+strictly between -INFINITE and INFINITE. The table stores mates by their distance from the position they belong to
+(`to_table`, `from_table`), because one position is met at many plies.
+"""
+
+from __future__ import annotations
+
+from engine.jit import inlined
+
+#: Deepest ply of a line, quiescence included.
+MAX_PLY = 128
+
+INFINITE = 32_001
+MATE = 32_000
+MATE_BOUND = MATE - MAX_PLY
+#: No score: a field that was never set.
+NO_SCORE = 32_002
+DRAW = 0
+
+#: What a stored or returned score says about the true one. Bits, so that EXACT is both.
+UPPER, LOWER, EXACT = 1, 2, 3
+
+
+@inlined
+def to_table(score, ply):
+    """A score at distance `ply` from the root as it is stored: mates count from the position itself."""
+    if score >= MATE_BOUND:
+        return score + ply
+    if score <= -MATE_BOUND:
+        return score - ply
+    return score
+
+
+@inlined
+def from_table(score, ply):
+    """The inverse of `to_table`."""
+    if score >= MATE_BOUND:
+        return score - ply
+    if score <= -MATE_BOUND:
+        return score + ply
+    return score
+
+
+def mate_distance(score: int) -> int | None:
+    """Full moves to mate, negative when being mated, None when `score` is no mate: UCI's `score mate`."""
+    if score >= MATE_BOUND:
+        return (MATE - score + 1) // 2
+    if score <= -MATE_BOUND:
+        return -((MATE + score) // 2)
+    return None

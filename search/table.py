@@ -1,0 +1,168 @@
+"""The transposition table: what earlier searches found out about a position.
+
+A table is an array of 16-byte entries in buckets of four, one cache line each. An entry is two words:
+
+    data   bits 0-15 move, 16-31 score, 32-47 static evaluation (both signed), 48-55 depth, 56-57 bound,
+           58-63 generation
+    check  key XOR data
+
+Threads read and write entries without locks. A torn entry, half of one write and half of another, fails the check
+and reads as a miss (Hyatt and Mann, "A lock-less transposition-table implementation", ICGA Journal 25, 2002).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from engine.board.bits import multiply_high
+from engine.board.bits import prefetch as prefetch_line
+from engine.jit import inlined, kernel, subkernel
+from search.score import EXACT, NO_SCORE, from_table, to_table
+
+ENTRY: Final = np.dtype([("check", np.uint64), ("data", np.uint64)])
+BUCKET: Final = 4
+CACHE_LINE: Final = 64
+
+#: Generations wrap after this many searches.
+GENERATIONS: Final = 64
+#: One generation of age counts as this many plies of depth when a victim is chosen.
+AGE_WEIGHT: Final = 8
+
+#: No depth: stored evaluations and quiescence results.
+QUIESCENCE_DEPTH: Final = 0
+
+MASK_16 = np.uint64(0xFFFF)
+MASK_8 = np.uint64(0xFF)
+S16, S32, S48, S56, S58 = (np.uint64(n) for n in (16, 32, 48, 56, 58))
+
+
+def allocate_table(mebibytes: int) -> Any:
+    """An empty table: ENTRY[mebibytes * 65536], aligned to cache lines.
+
+    Raises MemoryError when the memory is not to be had. Pages are taken from the system as they are first used.
+    """
+    size = mebibytes << 20
+    raw = np.zeros(size + CACHE_LINE, np.uint8)
+    start = -raw.ctypes.data % CACHE_LINE
+    return raw[start : start + size].view(ENTRY)
+
+
+@inlined
+def bucket_start(table, key):
+    """Index of the first entry of a key's bucket, int64."""
+    return np.int64(multiply_high(key, np.uint64(table.size // BUCKET))) * BUCKET
+
+
+@inlined
+def prefetch(table, key):
+    """Starts loading a key's bucket into the CPU's cache."""
+    prefetch_line(table, bucket_start(table, key))
+
+
+@inlined
+def signed_16(word):
+    """The low 16 bits of a uint64 as a signed int64."""
+    low = np.int64(word & MASK_16)
+    return low - 0x10000 if low >= 0x8000 else low
+
+
+@inlined
+def entry_move(data):
+    """Stored move, int64."""
+    return np.int64(data & MASK_16)
+
+
+@inlined
+def entry_score(data, ply):
+    """Stored score seen from a node at `ply`, int64; NO_SCORE when only an evaluation was stored."""
+    return from_table(signed_16(data >> S16), ply)
+
+
+@inlined
+def entry_evaluation(data):
+    """Stored static evaluation, int64, NO_SCORE when none (the side was in check)."""
+    return signed_16(data >> S32)
+
+
+@inlined
+def entry_depth(data):
+    """Depth of the stored search in plies, int64."""
+    return np.int64((data >> S48) & MASK_8)
+
+
+@inlined
+def entry_bound(data):
+    """UPPER, LOWER or EXACT; 0 for an empty entry."""
+    return np.int64((data >> S56) & np.uint64(3))
+
+
+@inlined
+def entry_age(data, generation):
+    """How many searches ago an entry was written, int64 0 to 63."""
+    return (generation - np.int64(data >> S58)) & (GENERATIONS - 1)
+
+
+@inlined
+def probe(table, key):
+    """The data word stored for `key`, uint64; 0 when there is none (no stored entry has all bits clear)."""
+    start = bucket_start(table, key)
+    for index in range(start, start + BUCKET):
+        data = table[index].data
+        if table[index].check ^ data == key and data != 0:
+            return data
+    return np.uint64(0)
+
+
+@subkernel
+def store(table, key, generation, ply, depth, score, bound, evaluation, move):
+    """Records a search result. Mutates `table`.
+
+    Replaces the key's own entry unless that is much deeper and no older, otherwise the entry of the bucket that is
+    worth least: shallow ones first, an age of one search counting as AGE_WEIGHT plies.
+    """
+    start = bucket_start(table, key)
+    victim = start
+    least = np.int64(1 << 30)
+    for index in range(start, start + BUCKET):
+        data = table[index].data
+        if table[index].check ^ data == key and data != 0:
+            if move == 0:
+                move = entry_move(data)
+            if bound != EXACT and entry_age(data, generation) == 0 and entry_depth(data) > depth + 3:
+                return
+            victim = index
+            break
+        worth = entry_depth(data) - AGE_WEIGHT * entry_age(data, generation)
+        if data == 0:
+            worth = np.int64(-(1 << 29))
+        if worth < least:
+            least = worth
+            victim = index
+    word = (
+        np.uint64(move)
+        | (np.uint64(to_table(score, ply) & 0xFFFF) << S16)
+        | (np.uint64(evaluation & 0xFFFF) << S32)
+        | (np.uint64(depth) << S48)
+        | (np.uint64(bound) << S56)
+        | (np.uint64(generation) << S58)
+    )
+    entry = table[victim]
+    entry.data = word
+    entry.check = key ^ word
+
+
+@kernel
+def hashfull(table, generation):
+    """Permille of a sample of 4000 entries that this search has written, int64: UCI's `hashfull`."""
+    sample = min(4000, table.size)
+    used = 0
+    for index in range(sample):
+        data = table[index].data
+        if data != 0 and entry_age(data, generation) == 0:
+            used += 1
+    return used * 1000 // sample
+
+
+assert NO_SCORE < 1 << 15, "scores are stored in 16 bits"

@@ -1,0 +1,77 @@
+"""Loading of every kernel that play needs, from the cache or by compiling it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import chess
+import numpy as np
+
+from engine.board.convert import from_board
+from engine.board.make import complete_position
+from engine.board.perft import PERFT_FRAME, perft_kernel
+from engine.jit import allocate
+from eval.classical import evaluation_terms
+from search.alphabeta import search_root
+from search.score import INFINITE
+from search.table import allocate_table, hashfull
+from search.worker import new_worker
+
+
+def _load_board() -> None:
+    complete_position(from_board(chess.Board()))
+
+
+def _load_search() -> None:
+    worker = new_worker()
+    worker["frames"][0]["position"] = from_board(chess.Board())
+    worker["stop"] = 1
+    search_root(worker, allocate_table(1), 1, -INFINITE, INFINITE)
+
+
+def _load_hashfull() -> None:
+    hashfull(allocate_table(1), 0)
+
+
+def _load_evaluation() -> None:
+    evaluation_terms(from_board(chess.Board()), np.zeros((2, 3, 2), np.int64))
+
+
+def _load_perft() -> None:
+    stack = allocate(PERFT_FRAME, 2)
+    stack[0]["position"] = from_board(chess.Board())
+    perft_kernel(stack, 1)
+
+
+#: What a game needs, in the order of need: (what it is, the kernel, a call that loads it).
+PLAYING: Final[tuple[tuple[str, Any, Callable[[], None]], ...]] = (
+    ("board", complete_position, _load_board),
+    ("search", search_root, _load_search),
+    ("table", hashfull, _load_hashfull),
+)
+#: What the tools need besides.
+EVERYTHING: Final = (
+    *PLAYING,
+    ("evaluation", evaluation_terms, _load_evaluation),
+    ("perft", perft_kernel, _load_perft),
+)
+
+
+def load_kernels(
+    kernels: tuple[tuple[str, Any, Callable[[], None]], ...] = PLAYING,
+    on_step: Callable[[int, int, str], None] | None = None,
+) -> int:
+    """Makes `kernels` ready to run; returns how many had to be compiled because the cache did not hold them.
+
+    `on_step(index, count, name)` is called before each.
+    """
+    compiled = 0
+    for index, (name, dispatcher, load) in enumerate(kernels):
+        if on_step is not None:
+            on_step(index, len(kernels), name)
+        load()
+        statistics = getattr(dispatcher, "stats", None)
+        if statistics is not None and not statistics.cache_hits:
+            compiled += 1
+    return compiled
