@@ -59,8 +59,8 @@ class LiveView:
     def add(self, game: GameResult) -> None:
         """Takes a finished game."""
         self._games.append(game)
-        if game.faulty_engine is not None:
-            self._fault(f"game {game.game + 1} ({game.white} - {game.black}): {game.detail or game.termination}")
+        if game.fault is not None:
+            self._fault(game.fault)
         if self._live is None and not self._quiet and time.monotonic() - self._last_line >= LINE_SECONDS:
             self._print_line()
 
@@ -88,7 +88,7 @@ class LiveView:
         if left is not None:
             figures["time left"] = _duration(left) + (" at most" if self._sprt is not None else "")
         if self._faults:
-            figures["faults"] = f"{len(self._faults)}; last: {self._faults[-1]}"
+            figures["faults"] = str(len(self._faults))
         return figures
 
     def _seconds_left(self) -> float | None:
@@ -110,6 +110,8 @@ class LiveView:
         table.add_column()
         for label, text in self.figures().items():
             table.add_row(label, text)
+        if self._faults:
+            table.add_row("last fault", self._faults[-1])
         return table
 
 

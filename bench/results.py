@@ -102,13 +102,27 @@ class GameResult:
             return None
         return self.black if self.result == "1-0" else self.white
 
+    @property
+    def title(self) -> str:
+        """How messages name this game."""
+        return f"game {self.game + 1} ({self.white} - {self.black})"
+
+    @property
+    def fault(self) -> str | None:
+        """One line about the fault by which the game was lost, naming game and engine; None without one."""
+        engine = self.faulty_engine
+        if engine is None:
+            return None
+        detail = self.detail or str(self.termination)
+        return f"{self.title}: {detail if detail.startswith(engine) else f'{engine}: {detail}'}"
+
     def points(self, engine: str) -> float:
         """Points of `engine`: 1, 0.5 or 0. Raises ValueError when it did not play this game."""
         if engine == self.white:
             return self.white_points
         if engine == self.black:
             return 1.0 - self.white_points
-        raise ValueError(f"{engine} did not play game {self.game + 1} ({self.white} - {self.black})")
+        raise ValueError(f"{engine} did not play {self.title}")
 
 
 @dataclass(slots=True)

@@ -14,6 +14,9 @@ from bench.runners.base import RunnerError
 from bench.runners.external import ExternalRunner, shown
 from bench.stats import Tally, summary
 
+#: Problems that are printed one by one at the end; --json has them all.
+PROBLEM_LINES = 20
+
 _EPILOG = """\
 examples:
   secateur match --engine cmd=./secateur name=new --engine cmd=./old name=old --tc 10+0.1 \\
@@ -60,8 +63,7 @@ def main(arguments: list[str]) -> int:
         print(json.dumps(result.to_json(), indent=2))
     else:
         _report(result)
-    for problem in result.problems:
-        print(f"secateur match: {problem}", file=sys.stderr)
+    report_problems("match", result)
     if result.interrupted and description.pgn:
         print(f"secateur match: interrupted; --resume goes on with {description.pgn}", file=sys.stderr)
     return result.exit_status
@@ -85,6 +87,14 @@ def _play(description: MatchDescription, quiet: bool) -> MatchResult:
             return True
 
         return play(description, on_game)
+
+
+def report_problems(command: str, result: MatchResult) -> None:
+    """Prints what went wrong, the first lines of it, to stderr."""
+    for problem in result.problems[:PROBLEM_LINES]:
+        print(f"secateur {command}: {problem}", file=sys.stderr)
+    if len(result.problems) > PROBLEM_LINES:
+        print(f"secateur {command}: and {len(result.problems) - PROBLEM_LINES} problems more", file=sys.stderr)
 
 
 def _report(result: MatchResult) -> None:

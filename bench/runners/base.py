@@ -45,10 +45,9 @@ class Collector:
     def add(self, game: GameResult) -> bool:
         """Takes a finished game; returns False when the match is to end."""
         result = self.result
-        title = f"game {game.game + 1} ({game.white} - {game.black})"
-        if game.faulty_engine is not None:
-            result.problems.append(f"{title}: {game.detail or f'{game.faulty_engine}: {game.termination}'}")
-        result.problems.extend(f"{title}: {warning}" for warning in game.warnings)
+        if game.fault is not None:
+            result.problems.append(game.fault)
+        result.problems.extend(f"{game.title}: {warning}" for warning in game.warnings)
         # Moves are in the PGN; kept for a hundred thousand games they would fill the memory.
         result.games.append(replace(game, moves=()))
         if not self._on_game(game):
