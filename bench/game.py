@@ -99,6 +99,11 @@ class Table:
         self._tablebases: dict[str, Tablebase | None] = {}
         self._games_started = 0
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._loop.is_closed()
+
     def play(self, task: GameTask) -> GameResult:
         """Plays the game of `task` to its end. An engine's failure is its loss, never an exception."""
         return self._loop.run_until_complete(self._play(task))
@@ -231,7 +236,7 @@ _all_tables: list[Table] = []
 def play_task(task: GameTask) -> GameResult:
     """Plays one game at this thread's table."""
     table: Table | None = getattr(_tables, "table", None)
-    if table is None:
+    if table is None or table.is_closed:
         table = _tables.table = Table()
         _all_tables.append(table)
     return table.play(task)

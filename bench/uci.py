@@ -110,21 +110,18 @@ class Player:
                 await protocol.configure(dict(spec.options))
                 await protocol.ping()
         except TimeoutError:
-            await player.end()
-            raise EngineFaultError(
-                Termination.NOT_STARTED, f"did not answer 'uci' and 'isready' within {START_SECONDS:g} s"
-            ) from None
+            problem = f"did not answer 'uci' and 'isready' within {START_SECONDS:g} s"
         except chess.engine.EngineTerminatedError as error:
-            raise EngineFaultError(
-                Termination.NOT_STARTED, f"exited at the start: {player._last_words(error)}"
-            ) from None
+            problem = f"exited at the start: {player._last_words(error)}"
         except (chess.engine.EngineError, ValueError) as error:
-            await player.end()
-            raise EngineFaultError(Termination.NOT_STARTED, f"refused its options: {error}") from None
+            problem = f"refused its options: {error}"
         except BaseException:
             player.kill()
             raise
-        return player
+        else:
+            return player
+        await player.end()
+        raise EngineFaultError(Termination.NOT_STARTED, problem)
 
     async def move(
         self, board: chess.Board, limit: chess.engine.Limit, game: object, patience: float

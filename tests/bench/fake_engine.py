@@ -89,7 +89,7 @@ class Fake:
         if fault == "garbage":
             move = "p@$$w0rd"
         elif fault == "illegal":
-            move = "a1a1" if self.board.fullmove_number % 2 else "e1e5"
+            move = "e1e5"
         elif fault == "null":
             move = "0000"
         if fault == "slow":
