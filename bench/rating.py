@@ -32,7 +32,7 @@ ORDO_SCALE: Final = 202.0 * math.log(10.0) / math.log(0.76 / 0.24)
 #: With fewer pairs than this the observed spread is a poor guide: the interval is at least the model's own.
 FEW_PAIRS: Final = 16
 
-#: A white advantage beyond this (in natural units: 2000 Elo) has run away to infinity.
+#: A white advantage beyond this (in natural units, odds of 160 000 to 1) has run away to infinity.
 RUNAWAY: Final = 12.0
 
 
