@@ -130,7 +130,8 @@ class MatchResult:
     """All finished games of one match, in the order of the schedule, and what went wrong on the way.
 
     `games_planned` counts the whole schedule; `stopped_early` says that `on_game` asked to stop; `interrupted` that
-    Ctrl-C did. `problems` has one clear line a problem (an engine's fault, a game that could not be played or saved).
+    Ctrl-C did. `problems` has one clear line a problem (an engine's fault, a game that could not be played or saved);
+    `notes` has remarks that leave the match as good as it is.
     """
 
     engines: tuple[str, ...]
@@ -139,6 +140,7 @@ class MatchResult:
     stopped_early: bool = False
     interrupted: bool = False
     problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
@@ -175,6 +177,7 @@ class MatchResult:
             "stopped_early": self.stopped_early,
             "interrupted": self.interrupted,
             "problems": self.problems,
+            "notes": self.notes,
             "seconds": round(self.seconds, 3),
         }
 

@@ -90,11 +90,13 @@ def _play(description: MatchDescription, quiet: bool) -> MatchResult:
 
 
 def report_problems(command: str, result: MatchResult) -> None:
-    """Prints what went wrong, the first lines of it, to stderr."""
+    """Prints what went wrong, the first lines of it, and the notes to stderr."""
     for problem in result.problems[:PROBLEM_LINES]:
         print(f"secateur {command}: {problem}", file=sys.stderr)
     if len(result.problems) > PROBLEM_LINES:
         print(f"secateur {command}: and {len(result.problems) - PROBLEM_LINES} problems more", file=sys.stderr)
+    for note in result.notes:
+        print(f"secateur {command}: note: {note}", file=sys.stderr)
 
 
 def _report(result: MatchResult) -> None:

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 
+from bench.cluster import ClusterError, map_unordered
+from bench.description import MatchDescription
+from bench.engines import EngineSpec
+from bench.game import check_engine
 from bench.results import GameResult, MatchResult
 from bench.schedule import Plan
 
@@ -29,6 +34,24 @@ class Runner(ABC):
     @abstractmethod
     def command_line(self, plan: Plan) -> list[str]:
         """The command that would be run; for the built-in runner, what it would play, in words."""
+
+
+def unfit_engines(description: MatchDescription) -> dict[EngineSpec, str]:
+    """The engines that do not start or refuse their options, and why. Each is started once, where it would play.
+
+    Otherwise every game would tell the same. Raises `RunnerError` when the cluster cannot be used.
+    """
+    unfit: dict[EngineSpec, str] = {}
+    checks = map_unordered(check_engine, description.engines, description.cluster)
+    try:
+        with closing(checks):
+            for outcome in checks:
+                problem = outcome.error or outcome.value
+                if problem:
+                    unfit[outcome.item] = problem
+    except ClusterError as error:
+        raise RunnerError(str(error)) from None
+    return unfit
 
 
 class Collector:

@@ -12,11 +12,10 @@ from contextlib import closing
 from pathlib import Path
 
 from bench.cluster import ClusterError, map_unordered
-from bench.engines import EngineSpec
-from bench.game import GameTask, check_engine, play_task
+from bench.game import GameTask, play_task
 from bench.pgn import MATCH_TAG, PgnLog, format_game, read_games, split_games
 from bench.results import GameResult, MatchResult
-from bench.runners.base import Collector, OnGame, Runner, RunnerError
+from bench.runners.base import Collector, OnGame, Runner, RunnerError, unfit_engines
 from bench.schedule import Plan, round_name
 
 
@@ -45,7 +44,13 @@ class BuiltinRunner(Runner):
             if not collector.add(game):
                 return collector.finish(time.monotonic() - began)
         known = {game.game for game in done}
-        tasks = (task for task in self._fit_tasks(plan, collector) if task.game not in known)
+        unfit = unfit_engines(description)
+        collector.result.problems.extend(unfit.values())
+        tasks = (
+            task
+            for task in plan.tasks()
+            if task.game not in known and task.white not in unfit and task.black not in unfit
+        )
         outcomes = map_unordered(play_task, tasks, description.cluster, workers=description.concurrency)
         try:
             with closing(outcomes):
@@ -66,21 +71,6 @@ class BuiltinRunner(Runner):
         if log is not None and not log.flush() and log.problem:
             collector.result.problems.append(f"{log.problem} ({len(log.waiting)} games are not in the file)")
         return collector.finish(time.monotonic() - began)
-
-    def _fit_tasks(self, plan: Plan, collector: Collector) -> Iterator[GameTask]:
-        """The games of the engines that start at all. The others are reported once instead of in every game."""
-        description = plan.description
-        unfit: set[EngineSpec] = set()
-        checks = map_unordered(check_engine, description.engines, description.cluster)
-        with closing(checks):
-            for outcome in checks:
-                problem = outcome.error or outcome.value
-                if problem:
-                    unfit.add(outcome.item)
-                    collector.result.problems.append(problem)
-        for task in plan.tasks():
-            if task.white not in unfit and task.black not in unfit:
-                yield task
 
     def _open_log(self, plan: Plan) -> tuple[list[GameResult], PgnLog | None]:
         """The games that were played before, and the file for the next ones."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench.engines import EngineSpec
-from bench.runners.external import ExternalRunner, limit_arguments, rule_arguments
+from bench.runners.external import ExternalRunner, folder_of, limit_arguments, rule_arguments
 from bench.schedule import Plan
 
 
@@ -39,8 +39,7 @@ def _engine(engine: EngineSpec, plan: Plan) -> Iterator[str]:
     for argument in engine.command[1:]:
         yield f"arg={argument}"
     yield "proto=uci"
-    if engine.directory:
-        yield f"dir={engine.directory}"
+    yield f"dir={folder_of(engine)}"
     if not engine.limit.is_timed:
         yield "tc=inf"
     yield from limit_arguments(engine, plan)

@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 import time
 from abc import abstractmethod
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,7 +29,7 @@ from bench.engines import EngineSpec, EngineSpecError
 from bench.openings import Opening
 from bench.pgn import read_games, termination_of
 from bench.results import GameResult, MatchResult, Termination
-from bench.runners.base import Collector, OnGame, Runner, RunnerError
+from bench.runners.base import Collector, OnGame, Runner, RunnerError, unfit_engines
 from bench.schedule import Plan
 
 _FINISHED: Final = re.compile(r"Finished game (\d+) \((.+) vs (.+)\): (1-0|0-1|1/2-1/2|\*) \{(.*)\}")
@@ -38,7 +38,9 @@ _COMPLAINT: Final = re.compile(
     r"warning[:;]|error\b|cannot|could not|does(?:n't| not) (?:have|exist|support)|invalid|unknown|failed",
     re.IGNORECASE,
 )
-_NO_COMPLAINT: Final = re.compile(r"is not responsive|^Elo difference|opening book")
+_NO_COMPLAINT: Final = re.compile(r"is not responsive|Illegal move|Stats will be dropped|^Elo difference")
+#: Complaints about what an engine says beside its moves.
+_REMARK: Final = re.compile(r"\bPVs?\b|info line|extract score|last PV|mating", re.IGNORECASE)
 #: Seconds that the program gets to end its games and engines after Ctrl-C.
 STOP_SECONDS: Final = 20.0
 
@@ -49,6 +51,7 @@ class Output:
 
     games: list[GameResult] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
+    remarks: Counter[str] = field(default_factory=Counter)
     last_lines: deque[str] = field(default_factory=lambda: deque(maxlen=5))
 
     def read(self, line: str, games_per_pair: int) -> GameResult | None:
@@ -72,9 +75,16 @@ class Output:
             return None
         if line:
             self.last_lines.append(line)
-        if _COMPLAINT.search(line) and not _NO_COMPLAINT.search(line) and line not in self.complaints:
-            self.complaints.append(line)
+        if _COMPLAINT.search(line) and not _NO_COMPLAINT.search(line):
+            if _REMARK.search(line):
+                self.remarks[line] += 1
+            elif line not in self.complaints:
+                self.complaints.append(line)
         return None
+
+    def notes(self) -> list[str]:
+        """The most frequent remarks, each once."""
+        return [f"{line} ({count} times)" for line, count in self.remarks.most_common(10)]
 
 
 class ExternalRunner(Runner):
@@ -105,6 +115,13 @@ class ExternalRunner(Runner):
         if program is None:
             raise RunnerError(f"{self.program} is not on the PATH; --runner builtin needs no other program")
         collector = Collector(plan, on_game)
+        unfit = unfit_engines(plan.description)
+        if unfit:
+            collector.result.problems.extend(unfit.values())
+            fit = tuple(engine for engine in plan.description.engines if engine not in unfit)
+            if len(fit) < 2 or (plan.description.format == "gauntlet" and fit[0] != plan.description.engines[0]):
+                return collector.finish(time.monotonic() - began)
+            plan = replace(plan, description=replace(plan.description, engines=fit))
         with tempfile.TemporaryDirectory(prefix="secateur-") as folder:
             scratch = Path(folder)
             book = scratch / ("openings" + _book_suffix(plan.openings))
@@ -123,6 +140,7 @@ class ExternalRunner(Runner):
             _add_details(collector.result, pgn)
         result = collector.result
         result.problems.extend(f"{self.program}: {line}" for line in output.complaints)
+        result.notes.extend(f"{self.program}: {line}" for line in output.notes())
         unwanted = result.stopped_early or result.interrupted
         if not unwanted and (status != 0 or len(result.games) < plan.game_count):
             last = " | ".join(output.last_lines) or "it printed nothing"
@@ -203,6 +221,11 @@ def limit_arguments(engine: EngineSpec, plan: Plan) -> Iterator[str]:
         yield f"nodes={limit.nodes}"
     if limit.is_timed:
         yield f"timemargin={round(plan.description.time_margin * 1000)}"
+
+
+def folder_of(engine: EngineSpec) -> str:
+    """Where an engine is to be started. Left to itself, cutechess-cli starts it where its program lies."""
+    return str(Path(engine.directory or ".").absolute())
 
 
 def _book_suffix(openings: Iterable[Opening]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench.engines import EngineSpec
-from bench.runners.external import ExternalRunner, limit_arguments, rule_arguments
+from bench.runners.external import ExternalRunner, folder_of, limit_arguments, rule_arguments
 from bench.schedule import Plan
 
 _FORMATS = {"gauntlet": "gauntlet", "round-robin": "roundrobin"}
@@ -43,8 +43,7 @@ def _engine(engine: EngineSpec, plan: Plan) -> Iterator[str]:
     if engine.command[1:]:
         yield f"args={' '.join(_quoted(argument) for argument in engine.command[1:])}"
     yield "proto=uci"
-    if engine.directory:
-        yield f"dir={engine.directory}"
+    yield f"dir={folder_of(engine)}"
     yield from limit_arguments(engine, plan)
     if engine.limit.depth is not None:
         yield f"plies={engine.limit.depth}"
