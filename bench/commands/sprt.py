@@ -19,7 +19,7 @@ from bench.results import GameResult, MatchResult
 from bench.stats import MODELS, Sprt, Tally, summary, to_json
 
 #: Rounds that are planned when nobody says how many: more than any test with sensible bounds takes.
-DEFAULT_ROUNDS = 20_000
+DEFAULT_ROUNDS = 10_000
 
 _EPILOG = """\
 examples:
