@@ -1,0 +1,1 @@
+"""Measuring: speed, suites, matches and their statistics."""

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pickle
 import platform
 import shutil
 import stat
@@ -37,7 +38,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numba
 import numpy as np
-from numba.core import caching, types
+from numba.core import caching, config, types
 from numba.extending import intrinsic
 
 #: Environment variable that overrides where compiled kernels are kept.
@@ -52,7 +53,7 @@ KEEP_FOLDERS: Final = 6
 
 PROJECT_ROOT: Final = Path(__file__).resolve().parent.parent
 
-INTERPRETED: Final = bool(numba.config.DISABLE_JIT)
+INTERPRETED: Final = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]  # set when Numba reads the environment
 
 CPU_NAME: Final[str] = llvm.get_host_cpu_name()
 CPU_FEATURES: Final[dict[str, bool]] = dict(llvm.get_host_cpu_features())
@@ -177,7 +178,7 @@ class _Locator(caching._CacheLocator):
 
 
 class _KernelCacheImpl(caching.CompileResultCacheImpl):
-    _locator_classes = [_Locator]
+    _locator_classes = [_Locator]  # noqa: RUF012  # as Numba declares it
 
 
 class KernelCache(caching.FunctionCache):
@@ -186,20 +187,22 @@ class KernelCache(caching.FunctionCache):
     _impl_class = _KernelCacheImpl
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The cached machine code for a signature, or None."""
         try:
-            return super().load_overload(sig, target_context)
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except Exception:  # anything at all can come out of unpickling a damaged file
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
+        """Keeps machine code for the next start; a failure is remembered for `cache_problem`."""
         try:
-            super().save_overload(sig, data)
-        except Exception as error:
-            # Also reached when the damaged index cannot be read back: drop it so that the next start heals it.
             try:
-                self.flush()
-            except OSError:
-                pass
+                super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+            except (pickle.UnpicklingError, EOFError, ValueError, AttributeError, ImportError, IndexError, TypeError):
+                # A damaged index cannot be added to: begin a new one.
+                self.flush()  # type: ignore[no-untyped-call]
+                super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+        except Exception as error:
             _save_errors.append(f"{type(error).__name__}: {error}")
 
 
@@ -224,6 +227,10 @@ def cache_problem() -> str | None:
 # error_model "numpy": a division by zero gives a value, so kernels hold no path that raises.
 _OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "boundscheck": False, "nogil": True}
 
+# Numba's stubs do not know all of its own options.
+_njit: Final[Any] = numba.njit
+_unliteral: Final[Any] = types.unliteral
+
 
 def _compile_once(dispatcher: Any) -> Any:
     """Makes calls with literal arguments share the one specialisation for their type.
@@ -236,7 +243,7 @@ def _compile_once(dispatcher: Any) -> Any:
     original = dispatcher.get_call_template
 
     def get_call_template(args: Any, kws: Any) -> Any:
-        return original(tuple(map(types.unliteral, args)), {name: types.unliteral(ty) for name, ty in kws.items()})
+        return original(tuple(map(_unliteral, args)), {name: _unliteral(ty) for name, ty in kws.items()})
 
     dispatcher.get_call_template = get_call_template
     return dispatcher
@@ -244,7 +251,7 @@ def _compile_once(dispatcher: Any) -> Any:
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compiles an entry point that Python calls: cached, and run without the GIL."""
-    dispatcher = _compile_once(numba.njit(**_OPTIONS)(function))
+    dispatcher = _compile_once(_njit(**_OPTIONS)(function))
     if CACHE_FOLDER is not None:
         dispatcher._cache = KernelCache(function)
     return dispatcher
@@ -252,12 +259,12 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 def subkernel(function: Callable[..., Any]) -> Any:
     """Compiles a function that only kernels call."""
-    return _compile_once(numba.njit(**_OPTIONS, no_cfunc_wrapper=True)(function))
+    return _compile_once(_njit(**_OPTIONS, no_cfunc_wrapper=True)(function))
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Compiles a small function that LLVM must inline into its callers."""
-    return _compile_once(numba.njit(**_OPTIONS, forceinline=True, no_cfunc_wrapper=True)(function))
+    return _compile_once(_njit(**_OPTIONS, forceinline=True, no_cfunc_wrapper=True)(function))
 
 
 def machine_op(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
@@ -267,11 +274,6 @@ def machine_op(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
         return twin if INTERPRETED else intrinsic(codegen)
 
     return declare
-
-
-def compiled_kernel_count(kernels: list[Any]) -> int:
-    """How many of `kernels` have machine code in this process."""
-    return sum(bool(getattr(kernel, "signatures", ())) for kernel in kernels)
 
 
 def allocate(dtype: np.dtype[Any], count: int) -> Any:

@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from engine.board.bits import U0, bit, lsb, popcount, without_lsb
-from engine.board.position import BISHOP, OCCUPIED, WHITE, piece_at
+from engine.board.bits import U0, lsb, popcount, without_lsb
+from engine.board.position import BISHOP, WHITE, piece_at
 from engine.jit import inlined, kernel, subkernel
 
 # Rows are ranks 8 to 1 and columns files a to h, as White sees the board.

@@ -1,0 +1,1 @@
+"""Alpha-beta and what surrounds it: table, ordering, quiescence, time, iterative deepening."""

@@ -4,88 +4,90 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from typing import Final
 
 import chess
+import numpy as np
 
-from engine.board.convert import write_board
+from engine.board.convert import encode, write_board
 from engine.board.perft import MAX_PERFT_DEPTH, PERFT_FRAME, perft_kernel
 from engine.jit import allocate
 
-#: From this depth on the tree is cut at the second ply: enough pieces to keep threads evenly busy.
-SPLIT_DEPTH = 4
+#: From this depth on, threads share the tree by second moves rather than first ones: more even pieces.
+SPLIT_DEPTH: Final = 4
+_WHOLE: Final = -1
 
 
-@dataclass(frozen=True)
-class _Piece:
-    """A subtree to count: the root move it belongs to and the position below it."""
+class Counter:
+    """Counts one tree; `stop` may be called from any thread."""
 
-    root: int
-    board: chess.Board
-    depth: int
+    def __init__(self, board: chess.Board, depth: int, threads: int = 1) -> None:
+        """Raises ValueError for a depth below 1 or beyond MAX_PERFT_DEPTH."""
+        if not 1 <= depth <= MAX_PERFT_DEPTH:
+            raise ValueError(f"perft depth is 1 to {MAX_PERFT_DEPTH}, not {depth}")
+        self._board = board.copy(stack=False)
+        self._depth = depth
+        self._threads = threads
+        self._moves = list(board.legal_moves)
+        self._counts = [0] * len(self._moves)
+        self._stop = np.zeros(1, np.int64)
+        self._lock = threading.Lock()
+        self._failure: BaseException | None = None
+        self._pieces = [(root, _WHOLE) for root in range(len(self._moves))]
+        if threads > 1 and depth >= SPLIT_DEPTH:
+            self._pieces = [(root, reply) for root, _ in self._pieces for reply in range(self._replies(root))]
+        # next() on a C iterator is atomic under the GIL: each piece goes to one thread.
+        self._ticket = itertools.count()
 
+    def _replies(self, root: int) -> int:
+        """How many legal moves there are after a root move."""
+        self._board.push(self._moves[root])
+        count = self._board.legal_moves.count()
+        self._board.pop()
+        return count
 
-def _pieces(board: chess.Board, moves: list[chess.Move], depth: int) -> Iterator[_Piece]:
-    for index, move in enumerate(moves):
-        below = board.copy(stack=False)
-        below.push(move)
-        if depth < SPLIT_DEPTH:
-            yield _Piece(index, below, depth - 1)
-            continue
-        for reply in below.legal_moves:
-            position = below.copy(stack=False)
-            position.push(reply)
-            yield _Piece(index, position, depth - 2)
+    def stop(self) -> None:
+        """Ends the count within milliseconds."""
+        self._stop[0] = 1
+
+    def run(self, on_progress: Callable[[float], None] | None = None) -> dict[chess.Move, int] | None:
+        """The counts by root move, or None when it was stopped. `on_progress` gets the finished share, 0 to 1."""
+        helpers = [
+            threading.Thread(target=self._work, args=(on_progress,), name=f"perft {number}")
+            for number in range(1, self._threads)
+        ]
+        for helper in helpers:
+            helper.start()
+        self._work(on_progress)
+        for helper in helpers:
+            helper.join()
+        if self._failure is not None:
+            raise RuntimeError("a perft thread failed") from self._failure
+        return None if self._stop[0] else dict(zip(self._moves, self._counts, strict=True))
+
+    def _work(self, on_progress: Callable[[float], None] | None) -> None:
+        """Counts pieces until none is left."""
+        try:
+            stack = allocate(PERFT_FRAME, self._depth + 1)
+            write_board(self._board, stack[0]["position"])
+            moves = [encode(self._board, move) for move in self._moves]
+            while (ticket := next(self._ticket)) < len(self._pieces) and not self._stop[0]:
+                root, reply = self._pieces[ticket]
+                count = int(perft_kernel(stack, self._depth, moves[root], reply, self._stop))
+                with self._lock:
+                    self._counts[root] += count
+                if on_progress is not None:
+                    on_progress((ticket + 1) / len(self._pieces))
+        except BaseException as error:
+            self._failure = error
+            self.stop()
 
 
 def count_by_move(
-    board: chess.Board,
-    depth: int,
-    threads: int = 1,
-    on_progress: Callable[[float], None] | None = None,
-    should_stop: Callable[[], bool] = lambda: False,
-) -> dict[chess.Move, int] | None:
-    """Perft to `depth` plies, split by root move; None when `should_stop` said so in between.
-
-    `on_progress` gets the finished share, 0 to 1. Raises ValueError for a depth below 1 or beyond MAX_PERFT_DEPTH.
-    """
-    if not 1 <= depth <= MAX_PERFT_DEPTH:
-        raise ValueError(f"perft depth is 1 to {MAX_PERFT_DEPTH}, not {depth}")
-    moves = list(board.legal_moves)
-    counts = [1 if depth == 1 else 0] * len(moves)
-    if depth == 1:
-        return dict(zip(moves, counts, strict=True))
-    pieces = list(_pieces(board, moves, depth))
-    ticket = itertools.count()
-    lock = threading.Lock()
-    finished = 0
-    failures: list[BaseException] = []
-
-    def work() -> None:
-        nonlocal finished
-        stack = allocate(PERFT_FRAME, depth + 1)
-        try:
-            # next() on a C iterator is atomic under the GIL: each piece goes to one thread.
-            while (index := next(ticket)) < len(pieces) and not should_stop():
-                piece = pieces[index]
-                write_board(piece.board, stack[0]["position"])
-                count = int(perft_kernel(stack, piece.depth))
-                with lock:
-                    counts[piece.root] += count
-                    finished += 1
-                if on_progress is not None:
-                    on_progress(finished / len(pieces))
-        except BaseException as error:
-            failures.append(error)
-            raise
-
-    helpers = [threading.Thread(target=work, name=f"perft {number}") for number in range(1, threads)]
-    for helper in helpers:
-        helper.start()
-    work()
-    for helper in helpers:
-        helper.join()
-    if failures:
-        raise RuntimeError("a perft thread failed") from failures[0]
-    return None if should_stop() else dict(zip(moves, counts, strict=True))
+    board: chess.Board, depth: int, threads: int = 1, on_progress: Callable[[float], None] | None = None
+) -> dict[chess.Move, int]:
+    """Perft to `depth` plies, split by root move. Raises ValueError for a depth out of range."""
+    counts = Counter(board, depth, threads).run(on_progress)
+    assert counts is not None, "nobody else could stop it"
+    return counts

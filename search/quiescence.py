@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from engine.board.bits import U0
 from engine.board.draws import has_insufficient_material, is_fifty_move_draw, is_repetition
 from engine.board.exchange import EXCHANGE_VALUES, captured_piece, exchange_at_least, gives_check
-from engine.board.bits import U0
 from engine.board.generate import ALL_MOVES, NOISY, QUIETS, generate
 from engine.board.make import make_move
 from engine.board.moves import NO_MOVE, is_promotion

@@ -305,4 +305,3 @@ class Searcher:
             hashfull=int(hashfull(self._table, self._generation)),
             pv=pv,
         )
-

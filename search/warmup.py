@@ -8,7 +8,7 @@ from typing import Any, Final
 import chess
 import numpy as np
 
-from engine.board.convert import from_board
+from engine.board.convert import encode, from_board
 from engine.board.make import complete_position
 from engine.board.perft import PERFT_FRAME, perft_kernel
 from engine.jit import allocate
@@ -40,8 +40,9 @@ def _load_evaluation() -> None:
 
 def _load_perft() -> None:
     stack = allocate(PERFT_FRAME, 2)
-    stack[0]["position"] = from_board(chess.Board())
-    perft_kernel(stack, 1)
+    board = chess.Board()
+    stack[0]["position"] = from_board(board)
+    perft_kernel(stack, 1, encode(board, chess.Move.from_uci("e2e4")), -1, np.zeros(1, np.int64))
 
 
 #: What a game needs, in the order of need: (what it is, the kernel, a call that loads it).

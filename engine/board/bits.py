@@ -126,9 +126,7 @@ def copy_record(typingctx: Any, target: Any, source: Any) -> Any:
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointers = [builder.bitcast(arg, ir.IntType(8).as_pointer()) for arg in args]
-        memcpy = builder.module.declare_intrinsic(
-            "llvm.memcpy", [pointers[0].type, pointers[1].type, _I64]
-        )
+        memcpy = builder.module.declare_intrinsic("llvm.memcpy", [pointers[0].type, pointers[1].type, _I64])
         builder.call(memcpy, [*pointers, ir.Constant(_I64, size), ir.Constant(ir.IntType(1), 0)])
         return context.get_dummy_value()
 

@@ -25,7 +25,6 @@ from engine.board.moves import (
 )
 from engine.board.position import (
     BISHOP,
-    KING,
     KNIGHT,
     NO_SQUARE,
     OCCUPIED,

@@ -69,7 +69,7 @@ def _toggle(position, color, piece, squares):
 
 @inlined
 def _castle(position, us, king, rook):
-    """Moves king and rook. Mutates `position`; returns the change of its key."""
+    """Moves king and rook. Mutates `position`."""
     king_to, rook_to = castling_targets(king, rook)
     # In Chess960 either may land where the other stood: take both off before putting them down.
     _toggle(position, us, KING, bit(king))
@@ -80,17 +80,20 @@ def _castle(position, us, king, rook):
     _toggle(position, us, ROOK, bit(rook_to))
     position.squares[king_to] = KING
     position.squares[rook_to] = ROOK
-    return (
-        PIECE_KEYS[us, KING, king]
-        ^ PIECE_KEYS[us, KING, king_to]
-        ^ PIECE_KEYS[us, ROOK, rook]
-        ^ PIECE_KEYS[us, ROOK, rook_to]
-    )
 
 
-@subkernel
-def make_move(position, child, move):
-    """Writes into `child` the position after the legal `move` (int64). `position` is not changed."""
+@inlined
+def _lost_castling(position, origin, target, piece):
+    """The castling rights that a move ends: its rook moves or is captured, or its king moves: uint64."""
+    lost = bit(origin) | bit(target)
+    if piece == KING:
+        lost |= position.colors[position.turn]
+    return position.castling & lost
+
+
+@inlined
+def apply_move(position, child, move):
+    """Writes into `child` the position after the legal `move` (int64), all but its key: that keeps the parent's."""
     copy_record(child, position)
     us = position.turn
     them = us ^ 1
@@ -98,51 +101,69 @@ def make_move(position, child, move):
     target = move_target(move)
     kind = move_kind(move)
     piece = piece_at(position, origin)
-    key = position.key ^ TURN_KEY
-    if position.ep_square != NO_SQUARE:
-        key ^= EN_PASSANT_KEYS[position.ep_square & 7]
-        child.ep_square = NO_SQUARE
+    child.ep_square = NO_SQUARE
     child.halfmoves = position.halfmoves + 1
     child.turn = them
-
     if kind == CASTLING:
-        key ^= _castle(child, us, origin, target)
+        _castle(child, us, origin, target)
     else:
         if kind & CAPTURE != 0:
             square = target ^ 8 if kind == EN_PASSANT else target
-            captured = piece_at(position, square)
-            _toggle(child, them, captured, bit(square))
+            _toggle(child, them, piece_at(position, square), bit(square))
             child.squares[square] = EMPTY
-            key ^= PIECE_KEYS[them, captured, square]
             child.halfmoves = 0
         _toggle(child, us, piece, bit(origin) | bit(target))
         child.squares[origin] = EMPTY
         child.squares[target] = piece
-        key ^= PIECE_KEYS[us, piece, origin] ^ PIECE_KEYS[us, piece, target]
         if piece == PAWN:
             child.halfmoves = 0
             if kind == DOUBLE_PUSH:
                 if PAWN_ATTACKS[us, target ^ 8] & child.pieces[PAWN] & child.colors[them] != U0:
                     child.ep_square = target ^ 8
-                    key ^= EN_PASSANT_KEYS[target & 7]
             elif kind & PROMOTION != 0:
                 promoted = promotion_piece(move)
                 child.pieces[PAWN] ^= bit(target)
                 child.pieces[promoted] ^= bit(target)
                 child.squares[target] = promoted
-                key ^= PIECE_KEYS[us, PAWN, target] ^ PIECE_KEYS[us, promoted, target]
-
-    # A right ends when its rook moves or is captured, or its king moves.
     if position.castling != U0:
-        lost = position.castling & (bit(origin) | bit(target))
-        if piece == KING:
-            lost |= position.castling & position.colors[us]
-        child.castling = position.castling & ~lost
-        while lost != U0:
-            key ^= CASTLING_KEYS[lsb(lost)]
-            lost = without_lsb(lost)
-    child.key = key
+        child.castling = position.castling & ~_lost_castling(position, origin, target, piece)
     update_checks(child)
+
+
+@inlined
+def _key_change(position, child, move):
+    """What a move changes in the Zobrist key, uint64; `child` is what `apply_move` made of `position`."""
+    us = position.turn
+    origin = move_origin(move)
+    target = move_target(move)
+    kind = move_kind(move)
+    piece = piece_at(position, origin)
+    change = TURN_KEY
+    if position.ep_square != NO_SQUARE:
+        change ^= EN_PASSANT_KEYS[position.ep_square & 7]
+    if child.ep_square != NO_SQUARE:
+        change ^= EN_PASSANT_KEYS[child.ep_square & 7]
+    if kind == CASTLING:
+        king_to, rook_to = castling_targets(origin, target)
+        change ^= PIECE_KEYS[us, KING, origin] ^ PIECE_KEYS[us, KING, king_to]
+        change ^= PIECE_KEYS[us, ROOK, target] ^ PIECE_KEYS[us, ROOK, rook_to]
+    else:
+        change ^= PIECE_KEYS[us, piece, origin] ^ PIECE_KEYS[us, piece_at(child, target), target]
+        if kind & CAPTURE != 0:
+            square = target ^ 8 if kind == EN_PASSANT else target
+            change ^= PIECE_KEYS[us ^ 1, piece_at(position, square), square]
+    lost = position.castling ^ child.castling
+    while lost != U0:
+        change ^= CASTLING_KEYS[lsb(lost)]
+        lost = without_lsb(lost)
+    return change
+
+
+@subkernel
+def make_move(position, child, move):
+    """Writes into `child` the position after the legal `move` (int64). `position` is not changed."""
+    apply_move(position, child, move)
+    child.key = position.key ^ _key_change(position, child, move)
 
 
 @subkernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.board.generate import ALL_MOVES, count_legal, generate
-from engine.board.make import make_move
+from engine.board.make import apply_move
 from engine.board.moves import MAX_MOVES
 from engine.board.position import POSITION
 from engine.jit import kernel, subkernel
@@ -17,27 +17,48 @@ PERFT_FRAME = np.dtype([("position", POSITION), ("moves", np.int32, (MAX_MOVES,)
 MAX_PERFT_DEPTH = 32
 
 
+#: Frames at this depth and deeper look at the stop flag: often enough to stop within milliseconds.
+STOP_DEPTH = 5
+
+
 @subkernel
-def count_sequences(stack, ply, depth):
+def count_sequences(stack, ply, depth, stop):
     """Sequences of `depth` (at least 1) legal moves from `stack[ply].position`, int64. Mutates deeper frames."""
     frame = stack[ply]
     if depth == 1:
         return count_legal(frame.position)
-    total = 0
+    if depth >= STOP_DEPTH and stop[0] != 0:
+        return np.int64(0)
+    total = np.int64(0)
     count = generate(frame.position, frame.moves, 0, ALL_MOVES)
+    child = stack[ply + 1].position
     for index in range(count):
-        make_move(frame.position, stack[ply + 1].position, np.int64(frame.moves[index]))
+        # Counting needs no keys.
+        apply_move(frame.position, child, np.int64(frame.moves[index]))
         if depth == 2:
-            total += count_legal(stack[ply + 1].position)
+            total += count_legal(child)
         else:
-            total += count_sequences(stack, ply + 1, depth - 1)
+            total += count_sequences(stack, ply + 1, depth - 1, stop)
     return total
 
 
 @kernel
-def perft_kernel(stack, depth):
-    """Perft of `stack[0].position` to `depth` plies (at least 1), int64.
+def perft_kernel(stack, depth, move, reply, stop):
+    """Sequences of `depth` plies from `stack[0].position` that begin with `move`, int64.
 
-    `stack` is PERFT_FRAME[depth or more]; all but the first position is mutated.
+    With `reply` -1 all of them (depth 1 or more); else only those whose second move is number `reply` in the
+    generator's order (depth 2 or more), and -1 when there is no such move. `stack` is PERFT_FRAME[depth + 1]; all but
+    the first position is mutated. `stop` is int64[1]: the count is void once it is not 0.
     """
-    return count_sequences(stack, 0, depth)
+    first = stack[1]
+    apply_move(stack[0].position, first.position, move)
+    if depth == 1:
+        return np.int64(1)
+    if reply < 0:
+        return count_sequences(stack, 1, depth - 1, stop)
+    if reply >= generate(first.position, first.moves, 0, ALL_MOVES):
+        return np.int64(-1)
+    if depth == 2:
+        return np.int64(1)
+    apply_move(first.position, stack[2].position, np.int64(first.moves[reply]))
+    return count_sequences(stack, 2, depth - 2, stop)

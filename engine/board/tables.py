@@ -30,9 +30,7 @@ ROOK_RAYS: Final[Bitboards] = np.array(
 )
 
 #: [a][b]: the squares strictly between a and b on a common line, else empty.
-BETWEEN: Final[Bitboards] = np.array(
-    [[chess.between(a, b) for b in chess.SQUARES] for a in chess.SQUARES], np.uint64
-)
+BETWEEN: Final[Bitboards] = np.array([[chess.between(a, b) for b in chess.SQUARES] for a in chess.SQUARES], np.uint64)
 #: [a][b]: the whole line through a and b, edge to edge, else empty.
 LINE: Final[Bitboards] = np.array([[chess.ray(a, b) for b in chess.SQUARES] for a in chess.SQUARES], np.uint64)
 

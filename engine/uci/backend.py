@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import chess
 
 from engine.board.convert import from_board
@@ -12,11 +10,12 @@ from engine.uci.output import quoted
 from engine.uci.parse import PositionCommand
 from eval.report import evaluation_report
 from search.benchmark import run_benchmark
-from search.perft import count_by_move
+from search.perft import Counter
 from search.searcher import Game, Info, Result, Searcher
 from search.warmup import load_kernels
 
 __all__ = [
+    "Counter",
     "Game",
     "Info",
     "PositionKeeper",
@@ -24,7 +23,6 @@ __all__ = [
     "Searcher",
     "board_report",
     "cache_problem",
-    "count_by_move",
     "evaluation_report",
     "info_line",
     "load_kernels",
@@ -107,5 +105,3 @@ def board_report(game: Game) -> str:
         f"Checkers: {checkers}\nLegal moves: {board.legal_moves.count()}"
     )
 
-
-ProgressCallback = Callable[[int, int, str], None]

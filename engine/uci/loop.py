@@ -6,6 +6,7 @@ import os
 import queue
 import sys
 import threading
+from contextlib import suppress
 from typing import BinaryIO
 
 from engine.uci.output import Output
@@ -38,9 +39,7 @@ def run(version: str) -> int:
     session = Session(output, events, version)
     reader = threading.Thread(target=_read, args=(sys.stdin.buffer, session, events), name="stdin", daemon=True)
     reader.start()
-    try:
+    with suppress(KeyboardInterrupt):
         session.run()
-    except KeyboardInterrupt:
-        pass
     # Threads may be inside kernels or the compiler; waiting for them to end would keep the GUI waiting.
     os._exit(0)

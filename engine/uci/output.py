@@ -43,7 +43,7 @@ def quoted(text: str) -> str:
 
 
 def reader_is_gone() -> bool:
-    """Whether stdout is a pipe whose other end was closed, as it is when a GUI died. False where that cannot be told."""
+    """Whether stdout is a pipe whose other end was closed, as when a GUI died; False where that cannot be told."""
     try:
         import select
 

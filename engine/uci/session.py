@@ -65,6 +65,7 @@ class Loader:
         self.backend: Any = None
         self.step = ""
         self.compiled = 0
+        self._step_began: float | None = None
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
@@ -87,6 +88,11 @@ class Loader:
 
     def _on_step(self, index: int, count: int, name: str) -> None:
         self.step = f"{name} kernels ({index + 1} of {count})"
+        self._step_began = time.monotonic()
+
+    def is_compiling(self) -> bool:
+        """Whether the step under way takes so long that it must be a compilation: the cache answers in no time."""
+        return self._step_began is not None and time.monotonic() - self._step_began > 0.3
 
 
 class Session:
@@ -102,6 +108,7 @@ class Session:
         self._positions: backend_module.PositionKeeper | None = None
         self._searching = False
         self._release = threading.Event()
+        self._on_stop: Callable[[], None] | None = None
         self._deferred: deque[str] = deque()
         self._ended = False
         self._tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
@@ -188,7 +195,7 @@ class Session:
         spoken = began
         while not loader.done.wait(0.02):
             now = time.monotonic()
-            if self.quit_seen.is_set() and now - began > 0.5:
+            if self.quit_seen.is_set() and loader.is_compiling():
                 self.leave()
             if self.end_seen.is_set() and reader_is_gone():
                 self.leave()
@@ -235,6 +242,8 @@ class Session:
         if self._searching and self._searcher is not None:
             self._release.set()
             self._searcher.stop()
+            if (stop := self._on_stop) is not None:
+                stop()
 
     def _quit(self, words: list[str]) -> None:
         self._deferred.clear()
@@ -360,7 +369,10 @@ class Session:
             self._output.line(f"bestmove {answer}")
 
     def _run_perft(self, backend: Any, game: Any, depth: int) -> None:
-        counts = backend.count_by_move(game.board, depth, should_stop=self._release.is_set)
+        counter = backend.Counter(game.board, depth)
+        self._on_stop = counter.stop
+        counts = None if self._release.is_set() else counter.run()
+        self._on_stop = None
         if counts is None:
             self._output.info("perft was stopped")
             return

@@ -1,0 +1,287 @@
+"""Speed and start-up side by side: Secateur and a rival engine, interleaved in one run.
+
+Times depend on the machine and on what else it does; ratios of runs that took turns depend on it much less. Every
+figure is the median over rounds, with the smallest and the largest beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import chess
+
+from engine.jit import CACHE_VARIABLE, PROJECT_ROOT
+from search.perft import count_by_move
+
+KIWIPETE: Final = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
+
+#: (FEN, depth in plies, known count) of the perft comparison.
+PERFT_POSITIONS: Final = ((chess.STARTING_FEN, 6, 119_060_324), (KIWIPETE, 5, 193_690_690))
+
+#: Seconds that any one answer may take.
+PATIENCE: Final = 300.0
+
+SECATEUR: Final = [sys.executable, str(PROJECT_ROOT / "uci_main.py")]
+
+
+class EngineError(Exception):
+    """An engine that did not start, did not answer, or answered nonsense; the message names it."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table. `values` are the rounds' figures; `must` and `aim` as stated; `lower_is_better`."""
+
+    name: str
+    unit: str
+    values: tuple[float, ...]
+    must: float
+    aim: float
+    lower_is_better: bool = False
+    note: str = ""
+
+    @property
+    def median(self) -> float:
+        """Median over the rounds."""
+        return statistics.median(self.values)
+
+    def verdict(self) -> str:
+        """`aim`, `must` or `MISSED`."""
+        sign = -1 if self.lower_is_better else 1
+        if sign * self.median >= sign * self.aim:
+            return "aim"
+        return "must" if sign * self.median >= sign * self.must else "MISSED"
+
+    def cells(self) -> list[str]:
+        """The row's text cells: name, median, spread, must, aim, verdict."""
+
+        def show(value: float) -> str:
+            digits = f"{value:.0f}" if value >= 100 else f"{value:.2f}"
+            return f"{digits}{self.unit}"
+
+        spread = f"{show(min(self.values))} - {show(max(self.values))}" if len(self.values) > 1 else ""
+        return [self.name, show(self.median), spread, show(self.must), show(self.aim), self.verdict()]
+
+
+@dataclass
+class Report:
+    """The finished table and what could not be measured."""
+
+    rows: list[Row] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+    def markdown(self) -> str:
+        """The table as Markdown, followed by the remarks."""
+        head = ["what", "median", "spread", "must", "aim", "reached"]
+        lines = ["| " + " | ".join(head) + " |", "|---|---|---|---|---|---|"]
+        lines += ["| " + " | ".join(row.cells()) + " |" for row in self.rows]
+        lines += ["", *(f"- {remark}" for remark in self.remarks)] if self.remarks else []
+        return "\n".join(lines)
+
+
+class Conversation:
+    """A UCI engine as a child process, for timing what it does."""
+
+    def __init__(self, command: list[str], environment: dict[str, str] | None = None) -> None:
+        self.name = command[0]
+        try:
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                bufsize=1,
+                env={**os.environ, **(environment or {})},
+            )
+        except OSError as error:
+            raise EngineError(f"{self.name} does not start: {error.strerror or error}") from None
+
+    def ask(self, command: str, answer: str) -> tuple[str, float]:
+        """Sends a command; returns the first line that starts with `answer`, and the seconds until it came."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        start = time.perf_counter()
+        try:
+            self.process.stdin.write(command + "\n")
+            self.process.stdin.flush()
+        except OSError:
+            raise EngineError(f"{self.name} went away before '{command}'") from None
+        for line in self.process.stdout:
+            if line.startswith(answer):
+                return line.strip(), time.perf_counter() - start
+            if time.perf_counter() - start > PATIENCE:
+                break
+        raise EngineError(f"{self.name} did not answer '{command}' with '{answer}'")
+
+    def close(self) -> None:
+        """Ends the engine, politely first."""
+        try:
+            self.process.communicate("quit\n", timeout=5)
+        except (subprocess.TimeoutExpired, OSError, ValueError):
+            self.process.kill()
+            self.process.wait()
+
+    def __enter__(self) -> Conversation:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def find_rival(path: str | None) -> str | None:
+    """The rival's executable: the given one, or Stockfish on the PATH or where Debian puts games; None when absent."""
+    if path is not None:
+        return shutil.which(path)
+    return shutil.which("stockfish") or shutil.which("/usr/games/stockfish")
+
+
+def perft_seconds(engine: Conversation) -> float:
+    """Seconds that an engine's `go perft` takes over PERFT_POSITIONS. Raises EngineError for a wrong count."""
+    total = 0.0
+    for fen, depth, expected in PERFT_POSITIONS:
+        engine.ask(f"position fen {fen}\nisready", "readyok")
+        line, seconds = engine.ask(f"go perft {depth}", "Nodes searched")
+        count = int(line.split(":")[1])
+        if count != expected:
+            raise EngineError(f"{engine.name}: perft {depth} of {fen} is {expected}, not {count}")
+        total += seconds
+    return total
+
+
+def bench_speed(command: list[str]) -> float:
+    """Nodes per second that an engine's `bench` reports, in either of the usual forms. Raises EngineError."""
+    try:
+        done = subprocess.run([*command, "bench"], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise EngineError(f"{command[0]} bench: {error}") from None
+    for line in reversed((done.stdout + "\n" + done.stderr).splitlines()):
+        words = line.split()
+        if words[-1:] == ["nps"] and words[-2].isdecimal():
+            return float(words[-2])
+        if line.startswith("Nodes/second") and words[-1].isdecimal():
+            return float(words[-1])
+    raise EngineError(f"{command[0]} bench: no nodes per second in its output")
+
+
+def two_thread_speedup() -> float:
+    """Perft time on one thread over the time on two, both positions."""
+    totals = []
+    for threads in (1, 2):
+        start = time.perf_counter()
+        for fen, depth, _ in PERFT_POSITIONS:
+            count_by_move(chess.Board(fen), depth, threads)
+        totals.append(time.perf_counter() - start)
+    return totals[0] / totals[1]
+
+
+def seconds_to(answer: str, command: str, cache: Path | None = None) -> float:
+    """Seconds from starting Secateur until it gives `answer` to `command`; with `cache` as kernel cache."""
+    start = time.perf_counter()
+    with Conversation(SECATEUR, {CACHE_VARIABLE: str(cache)} if cache else None) as engine:
+        engine.ask(command, answer)
+        return time.perf_counter() - start
+
+
+def compile_seconds() -> float:
+    """Seconds that `secateur warmup` takes with an empty cache."""
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        subprocess.run(
+            [*SECATEUR, "warmup"], env={**os.environ, CACHE_VARIABLE: folder}, capture_output=True, check=True
+        )
+        return time.perf_counter() - start
+
+
+def resident_mebibytes() -> float | None:
+    """Resident memory of Secateur after a search that fills its 16-MiB table; None where /proc does not tell."""
+    with Conversation(SECATEUR) as engine:
+        engine.ask("isready", "readyok")
+        engine.ask("setoption name Hash value 16\nposition startpos\ngo movetime 3000", "bestmove")
+        try:
+            status = Path(f"/proc/{engine.process.pid}/status").read_text(encoding="ascii")
+        except OSError:
+            return None
+        for line in status.splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) / 1024
+    return None
+
+
+def _compare_perft(rival: str, rounds: int, progress: Callable[[str], None]) -> Row:
+    ratios = []
+    with Conversation(SECATEUR) as ours, Conversation([rival]) as theirs:
+        for engine in (ours, theirs):
+            engine.ask("isready", "readyok")
+        ours.ask("go perft 1", "Nodes searched")  # loads the perft kernel
+        for number in range(rounds):
+            progress(f"perft, round {number + 1} of {rounds}")
+            ratios.append(perft_seconds(theirs) / perft_seconds(ours))
+    return Row("perft, one thread, over Stockfish's `go perft`", "x", tuple(ratios), 3, 5)
+
+
+def _compare_bench(rival: str, rounds: int, progress: Callable[[str], None]) -> Row:
+    ratios = []
+    for number in range(rounds):
+        progress(f"search speed, round {number + 1} of {rounds}")
+        ratios.append(bench_speed(SECATEUR) / bench_speed([rival]))
+    return Row("search nodes per second over Stockfish's `bench`", "x", tuple(ratios), 1, 3)
+
+
+def measure(rival: str | None, rounds: int = 3, progress: Callable[[str], None] = lambda _: None) -> Report:
+    """Runs the whole table. Raises EngineError when an engine fails; without a rival its rows are left out."""
+    report = Report()
+    if rival is None:
+        report.remarks.append("Stockfish is not installed: perft and search speed were not compared.")
+    else:
+        report.rows.append(_compare_perft(rival, rounds, progress))
+    if len(os.sched_getaffinity(0)) >= 2 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) >= 2:
+        two_thread_speedup()  # loads the kernel
+        speedups = []
+        for number in range(rounds):
+            progress(f"perft on two threads, round {number + 1} of {rounds}")
+            speedups.append(two_thread_speedup())
+        report.rows.append(Row("perft on two threads over one", "x", tuple(speedups), 1.8, 1.95))
+    else:
+        report.remarks.append("One core only: perft on two threads was not measured.")
+    if rival is not None:
+        report.rows.append(_compare_bench(rival, rounds, progress))
+    progress("start-up")
+    with tempfile.TemporaryDirectory() as folder:
+        cold = tuple(seconds_to("uciok", "uci", Path(folder) / str(number)) for number in range(rounds))
+    report.rows.append(Row("`uciok` after start, empty cache", " s", cold, 1, 0.2, lower_is_better=True))
+    warm = tuple(seconds_to("readyok", "uci\nisready") for _ in range(rounds))
+    report.rows.append(Row("`readyok` after start, warm cache", " s", warm, 3, 1, lower_is_better=True))
+    progress("compiling everything once")
+    compiled = (compile_seconds(),)
+    report.rows.append(Row("compile everything once", " s", compiled, 60, 20, lower_is_better=True))
+    progress("memory")
+    memory = resident_mebibytes()
+    if memory is None:
+        report.remarks.append("This system does not tell a process's memory: it was not measured.")
+    else:
+        report.rows.append(Row("resident memory at Hash 16", " MiB", (memory,), 400, 250, lower_is_better=True))
+    return report
+
+
+#: What encloses the generated table in a Markdown file.
+BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
+
+
+def replace_table(text: str, table: str) -> str:
+    """`text` with the part between BEGIN and END replaced. Raises ValueError when either is missing."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"no '{BEGIN}' followed by '{END}'")
+    return f"{before}{BEGIN}\n{table}\n{END}{after}"

@@ -1,0 +1,169 @@
+"""Machine operations against Python's own integers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from engine.board import bits
+from engine.board.position import POSITION
+from engine.jit import INTERPRETED, USE_PEXT, allocate, subkernel
+
+MASK = (1 << 64) - 1
+U64 = st.integers(0, MASK)
+# Sparse and dense numbers meet more of the corners than uniform ones.
+BITBOARD = st.one_of(
+    U64,
+    st.sets(st.integers(0, 63), max_size=6).map(lambda squares: sum(1 << square for square in squares)),
+    st.integers(0, 64).map(lambda count: MASK >> count),
+    st.integers(0, 63).map(lambda count: MASK << count & MASK),
+)
+
+
+@subkernel
+def count_of(bitboard):
+    return bits.popcount(bitboard)
+
+
+@subkernel
+def lowest_of(bitboard):
+    return bits.lsb(bitboard)
+
+
+@subkernel
+def bit_of(square):
+    return bits.bit(square)
+
+
+@subkernel
+def rest_of(bitboard):
+    return bits.without_lsb(bitboard)
+
+
+@subkernel
+def high_product(a, b):
+    return bits.multiply_high(a, b)
+
+
+@subkernel
+def low_product(a, b):
+    return bits.multiply_low(a, b)
+
+
+@subkernel
+def gathered(value, mask):
+    return bits.pext(value, mask)
+
+
+@subkernel
+def copied(target, source):
+    bits.copy_record(target, source)
+
+
+@subkernel
+def prefetched_sum(array, index):
+    bits.prefetch(array, index)
+    return array[0] + array[array.shape[0] - 1]
+
+
+def gather(value: int, mask: int) -> int:
+    picked = [value >> square & 1 for square in range(64) if mask >> square & 1]
+    return sum(bit << place for place, bit in enumerate(picked))
+
+
+@given(BITBOARD)
+@example(0)
+@example(MASK)
+def test_popcount(value: int) -> None:
+    assert count_of(np.uint64(value)) == bin(value).count("1")
+
+
+@given(BITBOARD.filter(bool))
+@example(1)
+@example(1 << 63)
+@example(MASK)
+def test_lsb(value: int) -> None:
+    assert lowest_of(np.uint64(value)) == bin(value)[::-1].index("1")
+
+
+@pytest.mark.parametrize("square", range(64))
+def test_bit(square: int) -> None:
+    assert int(bit_of(np.int64(square))) == 1 << square
+
+
+@given(BITBOARD)
+@example(0)
+@example(1 << 63)
+def test_without_lsb(value: int) -> None:
+    digits = bin(value)[2:].zfill(64)
+    place = digits.rfind("1")
+    assert int(rest_of(np.uint64(value))) == (int(digits[:place] + "0" + digits[place + 1 :], 2) if value else 0)
+
+
+@given(U64, U64)
+@example(MASK, MASK)
+@example(0, MASK)
+@example(1 << 63, 2)
+def test_multiply_high_and_low_make_the_whole_product(a: int, b: int) -> None:
+    high, low = int(high_product(np.uint64(a), np.uint64(b))), int(low_product(np.uint64(a), np.uint64(b)))
+    assert (high << 64) + low == a * b
+
+
+@given(U64, st.integers(1, 1 << 40))
+@example(MASK, 1 << 40)
+@example(0, 1)
+def test_multiply_high_maps_a_hash_into_a_table(key: int, size: int) -> None:
+    assert 0 <= int(high_product(np.uint64(key), np.uint64(size))) < size
+
+
+@pytest.mark.skipif(not USE_PEXT, reason="sliders use magic multiplication on this CPU")
+@given(BITBOARD, BITBOARD)
+@example(MASK, MASK)
+@example(MASK, 0)
+@example(0, MASK)
+@example(1 << 63, 1 << 63)
+def test_pext(value: int, mask: int) -> None:
+    assert int(gathered(np.uint64(value), np.uint64(mask))) == gather(value, mask)
+
+
+@given(BITBOARD, BITBOARD)
+@example(MASK, MASK)
+@example(MASK, 0)
+@example(1 << 63, 1 << 63)
+def test_python_twin_of_pext(value: int, mask: int) -> None:
+    assert int(bits._gather(value, mask)) == gather(value, mask)
+
+
+@given(st.binary(min_size=POSITION.itemsize, max_size=POSITION.itemsize))
+def test_copy_record_copies_every_byte_and_only_them(content: bytes) -> None:
+    around = b"\xa5" * POSITION.itemsize
+    target = np.frombuffer(bytearray(around * 3), POSITION).copy()
+    source = np.frombuffer(content, POSITION).copy()
+    if INTERPRETED:
+        target, source = target.view(np.recarray), source.view(np.recarray)
+    copied(target[1], source[0])
+    assert target.tobytes() == around + content + around
+    assert source.tobytes() == content
+
+
+def test_copy_record_refuses_different_records() -> None:
+    other = np.dtype([("key", np.uint64)])
+    with pytest.raises(Exception, match=r"copy_record takes two records of one dtype|field"):
+        copied(allocate(POSITION, 1)[0], allocate(other, 1)[0])
+
+
+def test_types_are_kept_apart() -> None:
+    assert np.uint64 is type(bits.U0) is type(bits.U1) is type(bits.U8) is type(bits.ALL)
+    assert int(bits.ALL) == MASK
+    # A float64 (from mixing signed and unsigned) would be rounded here.
+    assert int(rest_of(np.uint64(MASK))) == MASK - 1
+    assert int(low_product(np.uint64(MASK), np.uint64(1))) == MASK
+
+
+def test_prefetch_only_fetches() -> None:
+    array = np.arange(5, dtype=np.int64)
+    for index in (0, 4, 1_000_000):  # beyond the end is a hint that goes nowhere, not a fault
+        assert prefetched_sum(array, np.int64(index)) == 4
+    assert array.tolist() == [0, 1, 2, 3, 4]

@@ -1,0 +1,202 @@
+"""Positions and moves of python-chess to kernel records and back."""
+
+from __future__ import annotations
+
+import random
+
+import chess
+import numpy as np
+import pytest
+from board_kernels import fields
+from board_positions import RARE_POSITIONS, random_game, scattered_position
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.board import moves
+from engine.board.convert import decode, encode, from_board, new_position, to_board, write_board
+from engine.board.position import NO_SQUARE, OCCUPIED, POSITION, has_pieces, king_square, piece_at
+from engine.jit import subkernel
+
+
+def kept(board: chess.Board) -> chess.Board:
+    """`board` without what a record does not keep: history, move number, rights and en passant squares of no use."""
+    board = board.copy(stack=False)
+    board.castling_rights = board.clean_castling_rights()
+    if board.ep_square is not None and not (
+        board.attackers_mask(board.turn, board.ep_square) & board.pawns & board.occupied_co[board.turn]
+    ):
+        board.ep_square = None
+    board.fullmove_number = 1
+    return board
+
+
+def assert_written(board: chess.Board) -> None:
+    position = from_board(board)
+    assert int(position["pieces"][OCCUPIED]) == board.occupied
+    for piece_type in chess.PIECE_TYPES:
+        white, black = (board.pieces_mask(piece_type, color) for color in (chess.WHITE, chess.BLACK))
+        assert int(position["pieces"][piece_type]) == white | black
+    assert position["colors"].tolist() == [board.occupied_co[chess.BLACK], board.occupied_co[chess.WHITE]]
+    assert position["squares"].tolist() == [board.piece_type_at(square) or 0 for square in chess.SQUARES]
+    assert int(position["castling"]) == board.clean_castling_rights()
+    assert int(position["turn"]) == board.turn
+    assert int(position["halfmoves"]) == board.halfmove_clock
+    assert int(position["ep_square"]) == (NO_SQUARE if kept(board).ep_square is None else board.ep_square)
+    back = to_board(position, board.chess960)
+    assert back == kept(board)
+    assert back.chess960 == board.chess960
+    assert fields(from_board(back)) == fields(position)
+
+
+@pytest.mark.parametrize(("fen", "chess960"), RARE_POSITIONS)
+def test_rare_positions_survive_the_round_trip(fen: str, chess960: bool) -> None:
+    board = chess.Board(fen, chess960=chess960)
+    assert board.is_valid()
+    assert_written(board)
+
+
+def test_played_and_scattered_positions_survive_the_round_trip() -> None:
+    rng = random.Random(2)
+    for number in range(0, 960, 16):
+        board = chess.Board.from_chess960_pos(number)
+        for _ in random_game(rng, board, 40):
+            assert_written(board)
+        assert_written(scattered_position(rng))
+
+
+def test_all_chess960_start_positions_survive_the_round_trip() -> None:
+    for number in range(960):
+        board = chess.Board.from_chess960_pos(number)
+        assert to_board(from_board(board), chess960=True) == kept(board)
+
+
+def test_en_passant_square_is_kept_only_beside_an_enemy_pawn() -> None:
+    board = chess.Board()
+    board.push_san("e4")
+    assert board.ep_square == chess.E3
+    assert int(from_board(board)["ep_square"]) == NO_SQUARE
+    for san in ("a6", "e5", "d5"):
+        board.push_san(san)
+    assert int(from_board(board)["ep_square"]) == chess.D6
+    # Even when the capture is not legal, as in Polyglot's keys.
+    pinned = chess.Board("8/8/8/K2pP2r/8/8/8/7k w - d6 0 1")
+    assert not any(pinned.is_en_passant(move) for move in pinned.legal_moves)
+    assert int(from_board(pinned)["ep_square"]) == chess.D6
+
+
+def test_write_board_leaves_nothing_of_the_former_position() -> None:
+    position = new_position()
+    position["pieces"], position["squares"], position["ep_square"] = 7, 3, 11
+    write_board(chess.Board(), position)
+    assert fields(position) == fields(from_board(chess.Board()))
+
+
+def test_record_fills_three_cache_lines() -> None:
+    assert POSITION.itemsize == 192
+
+
+CASTLES = [
+    # (position, Chess960, king's two squares, king takes rook)
+    ("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1", "e1g1", "e1h1"),
+    ("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1", "e1c1", "e1a1"),
+    ("r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 0 1", "e8g8", "e8h8"),
+    ("r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 0 1", "e8c8", "e8a8"),
+]
+
+
+@pytest.mark.parametrize("chess960", [False, True])
+@pytest.mark.parametrize(("fen", "two_squares", "takes_rook"), CASTLES)
+def test_encode_takes_both_castling_notations(fen: str, two_squares: str, takes_rook: str, chess960: bool) -> None:
+    board = chess.Board(fen, chess960=chess960)
+    rook = chess.Move.from_uci(takes_rook)
+    expected = rook.from_square | rook.to_square << 6 | moves.CASTLING << 12
+    assert encode(board, chess.Move.from_uci(two_squares)) == expected
+    assert encode(board, rook) == expected
+    assert decode(expected) == chess.Move.from_uci(two_squares)
+    assert decode(expected, chess960=True) == rook
+
+
+def test_encode_in_chess960_names_the_rook_with_the_right() -> None:
+    # An outer rook without a right stands beyond the inner one that has it.
+    board = chess.Board("6k1/8/8/8/8/8/8/1KR4R w C - 0 1", chess960=True)
+    assert encode(board, chess.Move.from_uci("b1g1")) == encode(board, chess.Move.from_uci("b1c1"))
+    assert decode(encode(board, chess.Move.from_uci("b1g1")), chess960=True) == chess.Move.from_uci("b1c1")
+
+
+def test_decode_undoes_encode() -> None:
+    rng = random.Random(4)
+    for number in range(40):
+        chess960 = number % 2 == 1
+        board = chess.Board.from_chess960_pos(24 * number) if chess960 else chess.Board()
+        for _ in random_game(rng, board, 80):
+            for move in board.legal_moves:
+                code = encode(board, move)
+                assert 0 < code < 1 << 16
+                assert decode(code, chess960) == move
+
+
+@subkernel
+def taken_apart(move, parts):
+    parts[0] = moves.move_origin(move)
+    parts[1] = moves.move_target(move)
+    parts[2] = moves.move_kind(move)
+    parts[3] = moves.is_capture(move)
+    parts[4] = moves.is_promotion(move)
+    parts[5] = moves.is_castling(move)
+    parts[6] = moves.promotion_piece(move)
+    parts[7] = moves.encode_move(parts[0], parts[1], parts[2])
+
+
+@subkernel
+def widened(stored, index):
+    return moves.move_from_int(stored[index])
+
+
+def test_kernels_take_moves_apart_as_encode_puts_them_together() -> None:
+    rng = random.Random(5)
+    parts = np.zeros(8, np.int64)
+    seen = set()
+    for _ in range(30):
+        board = chess.Board()
+        for move in random_game(rng, board, 200):
+            code = encode(board, move)
+            taken_apart(np.int64(code), parts)
+            origin, target, kind, capture, promotion, castling, piece, again = parts.tolist()
+            assert again == code
+            assert origin == move.from_square
+            assert bool(capture) == board.is_capture(move)
+            assert bool(promotion) == bool(move.promotion)
+            assert not promotion or piece == move.promotion
+            assert bool(castling) == board.is_castling(move)
+            assert castling or target == move.to_square
+            assert (kind == moves.EN_PASSANT) == board.is_en_passant(move)
+            seen.add(kind)
+    assert seen == {0, 1, 2, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
+
+
+@given(st.integers(0, 0xFFFF))
+def test_stored_moves_come_back_unsigned(code: int) -> None:
+    for dtype in (np.uint16, np.int32):
+        assert widened(np.array([code], dtype), np.int64(0)) == code
+
+
+@subkernel
+def looked_at(position, answers):
+    answers[0] = king_square(position, 0)
+    answers[1] = king_square(position, 1)
+    answers[2] = has_pieces(position, 0)
+    answers[3] = has_pieces(position, 1)
+    for square in range(64):
+        answers[4 + square] = piece_at(position, square)
+
+
+def test_looks_at_a_position() -> None:
+    rng = random.Random(6)
+    answers = np.zeros(68, np.int64)
+    for _ in range(300):
+        board = scattered_position(rng, most=3)
+        looked_at(from_board(board), answers)
+        pieces = board.knights | board.bishops | board.rooks | board.queens
+        assert answers[:2].tolist() == [board.king(chess.BLACK), board.king(chess.WHITE)]
+        assert answers[2:4].tolist() == [bool(pieces & board.occupied_co[color]) for color in (False, True)]
+        assert answers[4:].tolist() == [board.piece_type_at(square) or 0 for square in chess.SQUARES]

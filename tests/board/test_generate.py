@@ -1,0 +1,188 @@
+"""Legal moves, made moves and checks against python-chess, over more than 200,000 positions."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import random
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import chess
+import chess.pgn
+import pytest
+from board_kernels import Survey, Surveyor, fields
+from board_positions import RARE_POSITIONS, lively_move, scattered_position
+
+from engine.board.convert import encode, from_board, new_position
+from engine.board.make import make_null_move
+from engine.board.moves import CAPTURE, PROMOTION
+
+STANDARD_GAMES = 800
+GAME_PLIES = 130
+CHESS960_PLIES = 110
+SCATTERED = 15_000
+
+survey = Surveyor()
+
+
+def agree(position: Any, board: chess.Board) -> bool:
+    """Whether a record holds exactly `board`."""
+    return bool(position.tobytes() == from_board(board).tobytes())
+
+
+def prove(board: chess.Board, position: Any) -> Survey:
+    """Holds all that the kernels say of `position` against python-chess's view of `board`."""
+    # Whole records are compared as bytes, for speed; the fields are for reading the failure.
+    assert agree(position, board), (board.fen(), fields(position), fields(from_board(board)))
+    assert int(position["checkers"]) == board.checkers_mask(), board.fen()
+    own = board.occupied_co[board.turn]
+    pinned = sum(1 << square for square in chess.scan_forward(own) if board.is_pinned(board.turn, square))
+    assert int(position["pinned"]) == pinned, board.fen()
+
+    found = survey(position)
+    legal = sorted([encode(board, move) for move in board.legal_moves])
+    assert sorted(found.moves) == legal, board.fen()
+    assert len(set(found.moves)) == len(found.moves), board.fen()
+    noisy = [code for code in legal if code >> 12 & (CAPTURE | PROMOTION)]
+    assert sorted(found.noisy) == noisy, board.fen()
+    assert sorted(found.noisy + found.quiet) == legal, board.fen()
+    assert found.count == len(legal), board.fen()
+    # The children's checkers are proven when their turn comes.
+    checks = [bool(child) for child in found.children["checkers"][: found.count]]
+    assert found.checks == checks, board.fen()
+    return found
+
+
+def prove_children(board: chess.Board, found: Survey) -> int:
+    """Holds every child and every `gives_check` against python-chess; returns how many there are."""
+    for move in list(board.legal_moves):
+        index = found.moves.index(encode(board, move))
+        assert found.checks[index] == board.gives_check(move), (board.fen(), move)
+        board.push(move)
+        child = found.children[index]
+        assert agree(child, board), (board.fen(), fields(child), fields(from_board(board)))
+        board.pop()
+    return found.count
+
+
+def prove_null_move(board: chess.Board, position: Any) -> None:
+    if board.is_check():
+        return
+    child = new_position()
+    make_null_move(position, child)
+    board.push(chess.Move.null())
+    # python-chess counts the null move; here the count starts anew, because no repetition reaches back over it.
+    assert child["halfmoves"] == 0
+    child["halfmoves"] = board.halfmove_clock
+    assert agree(child, board), board.fen()
+    board.pop()
+
+
+def prove_game(rng: random.Random, board: chess.Board, plies: int) -> int:
+    """Proves a random game, its positions made by the kernels one from the other; returns how many there were."""
+    position = from_board(board)
+    for ply in range(plies):
+        found = prove(board, position)
+        if rng.random() < 0.03:
+            prove_children(board, found)
+            prove_null_move(board, position)
+        moves = list(board.legal_moves)
+        if not moves:
+            return ply + 1
+        move = lively_move(rng, board, moves)
+        index = found.moves.index(encode(board, move))
+        assert found.checks[index] == board.gives_check(move), (board.fen(), move)
+        position = found.children[index].copy()
+        board.push(move)
+    return plies
+
+
+def prove_position(board: chess.Board) -> None:
+    position = from_board(board)
+    prove(board, position)
+    prove_null_move(board, position)
+
+
+@pytest.mark.parametrize(("fen", "chess960"), RARE_POSITIONS)
+def test_rare_positions(fen: str, chess960: bool) -> None:
+    board = chess.Board(fen, chess960=chess960)
+    position = from_board(board)
+    prove_children(board, prove(board, position))
+    prove_null_move(board, position)
+
+
+@pytest.mark.slow
+def test_standard_games() -> None:
+    rng = random.Random(8)
+    positions = sum(prove_game(rng, chess.Board(), GAME_PLIES) for _ in range(STANDARD_GAMES))
+    assert positions >= 95_000
+
+
+@pytest.mark.slow
+def test_chess960_games_from_every_start_position() -> None:
+    rng = random.Random(960)
+    positions = sum(prove_game(rng, chess.Board.from_chess960_pos(n), CHESS960_PLIES) for n in range(960))
+    assert positions >= 95_000
+
+
+def test_scattered_positions() -> None:
+    rng = random.Random(12)
+    for _ in range(SCATTERED):
+        prove_position(scattered_position(rng))
+
+
+def test_children_of_scattered_positions() -> None:
+    rng = random.Random(13)
+    for _ in range(400):
+        board = scattered_position(rng)
+        prove_children(board, prove(board, from_board(board)))
+
+
+def epd_lines(path: Path) -> Iterator[str]:
+    """The lines of an EPD file, zipped or not."""
+    if path.suffix != ".zip":
+        yield from path.read_text(encoding="utf-8", errors="replace").splitlines()
+        return
+    with zipfile.ZipFile(path) as archive, archive.open(archive.namelist()[0]) as file:
+        yield from io.TextIOWrapper(file, encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["noob_3moves.epd.zip", "UHO_4060_v4.epd.zip"])
+def test_opening_books(shared_data: Callable[[str], Path], name: str) -> None:
+    positions = 0
+    for line in itertools.islice(epd_lines(shared_data(f"books/{name}")), 0, None, 30):
+        prove_position(chess.Board(" ".join(line.split()[:6])))
+        positions += 1
+    assert positions >= 4_000
+
+
+def test_opening_games(shared_data: Callable[[str], Path]) -> None:
+    path = shared_data("books/8moves_v3.pgn.zip")
+    positions = 0
+    with zipfile.ZipFile(path) as archive, archive.open(archive.namelist()[0]) as file:
+        games = io.TextIOWrapper(file, encoding="utf-8")
+        for _ in range(400):
+            game = chess.pgn.read_game(games)
+            assert game is not None
+            board = game.board()
+            for move in game.mainline_moves():
+                prove_position(board)
+                board.push(move)
+                positions += 1
+    assert positions >= 400 * 16
+
+
+@pytest.mark.parametrize("name", ["bratko-kopec", "kaufman", "mates280", "sts", "wac"])
+def test_suites(shared_data: Callable[[str], Path], name: str) -> None:
+    positions = 0
+    for line in epd_lines(shared_data(f"suites/{name}.epd")):
+        if line.strip() and not line.startswith("#"):
+            board = chess.Board(" ".join(line.split()[:4]) + " 0 1")
+            if board.is_valid():
+                position = from_board(board)
+                prove_children(board, prove(board, position))
+                positions += 1
+    assert positions >= 20
