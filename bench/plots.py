@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bench.rating import RatingList
 from bench.results import MatchResult, complete_pairs
-from bench.stats import Sprt, Tally, estimate
+from bench.stats import Sprt, Tally, estimate, with_error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +37,7 @@ def check_path(path: str | Path) -> Path:
 
 
 def plot_match(results: MatchResult, path: str | Path, sprt: Sprt | None = None) -> None:
-    """Elo of the first engine with its 95 % band over the pairs of the match and, with `sprt`, the LLR below.
+    """Score of the first engine with its 95 % band over the pairs of the match and, with `sprt`, the LLR below.
 
     Raises `PlotError`, also when there is nothing to draw yet.
     """
@@ -46,34 +45,31 @@ def plot_match(results: MatchResult, path: str | Path, sprt: Sprt | None = None)
     engine = results.engines[0]
     pairs = [(a.points(engine), b.points(engine)) for a, b in complete_pairs(results.games)]
     step = max(1, -(-len(pairs) // MAX_POINTS))
-    tally = Tally()
-    counts, elos, errors, ratios = [], [], [], []
+    tally, found = Tally(), None
+    counts, scores, margins, ratios = [], [], [], []
     for number, (first, second) in enumerate(pairs, start=1):
         tally.add_pair(first, second)
-        if number % step and number != len(pairs):
-            continue
         found = estimate(tally)
-        if found is None or not math.isfinite(found.elo) or not math.isfinite(found.elo_error):
-            continue
-        counts.append(number)
-        elos.append(found.elo)
-        errors.append(found.elo_error)
-        ratios.append(sprt.llr(tally) if sprt is not None else 0.0)
-    if not counts:
-        raise PlotError(f"{path}: not drawn, there are no pairs of games with a finite Elo yet")
+        if found is not None and (number % step == 0 or number == len(pairs)):
+            counts.append(number)
+            scores.append(100.0 * found.score)
+            margins.append(100.0 * found.score_error)
+            ratios.append(sprt.llr(tally) if sprt is not None else 0.0)
+    if found is None:
+        raise PlotError(f"{path}: not drawn, there are no pairs of games yet")
     figure, axes = _figure(1 if sprt is None else 2)
     upper = axes[0]
-    upper.set_title(f"{engine} against {', '.join(results.engines[1:])}: {len(results.games)} games")
-    upper.axhline(0, color="grey", linewidth=0.8)
-    low = [elo - error for elo, error in zip(elos, errors, strict=True)]
-    high = [elo + error for elo, error in zip(elos, errors, strict=True)]
+    elo = with_error(found.elo, found.elo_error)
+    upper.set_title(f"{engine} against {', '.join(results.engines[1:])}: {tally.games} games, Elo {elo}")
+    upper.axhline(50, color="grey", linewidth=0.8)
+    low = [max(score - margin, 0.0) for score, margin in zip(scores, margins, strict=True)]
+    high = [min(score + margin, 100.0) for score, margin in zip(scores, margins, strict=True)]
     upper.fill_between(counts, low, high, color=_BAND, alpha=0.6, linewidth=0, label="95 % interval")
-    upper.plot(counts, elos, color=_LINE, label="Elo")
+    upper.plot(counts, scores, color=_LINE, label="score")
     # The first pairs say next to nothing, and would flatten all the rest.
-    settled = errors[min(len(errors) - 1, len(errors) // 10)]
-    centre = elos[-1]
-    upper.set_ylim(min(0.0, centre) - 1.5 * settled, max(0.0, centre) + 1.5 * settled)
-    upper.set_ylabel("Elo")
+    settled = len(counts) // 10
+    upper.set_ylim(max(min(45.0, *low[settled:]) - 3, -3), min(max(55.0, *high[settled:]) + 3, 103))
+    upper.set_ylabel("score, %")
     upper.legend(loc="best", frameon=False)
     if sprt is not None:
         lower = axes[1]

@@ -148,6 +148,7 @@ class Estimate:
     """
 
     score: float
+    score_error: float
     elo: float
     elo_error: float
     nelo: float
@@ -194,6 +195,7 @@ def estimate(tally: Tally, paired: bool | None = None) -> Estimate | None:
     above = sum(counts[len(counts) // 2 + 1 :])
     return Estimate(
         score=score,
+        score_error=margin,
         elo=elo_of_score(score),
         elo_error=(elo_of_score(score + margin) - elo_of_score(score - margin)) / 2.0,
         nelo=nelo,

@@ -53,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help="whose test it is, in a PGN file (default: white of its first game)",
     )
-    parser.add_argument("--plot", metavar="FILE.png|svg", help="draw Elo and LLR over the pairs")
+    parser.add_argument("--plot", metavar="FILE.png|svg", help="draw score and LLR over the pairs")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--quiet", action="store_true", help="show nothing while the match runs")
     ledger.add_arguments(parser)
@@ -89,13 +89,13 @@ def main(arguments: list[str]) -> int:
             results = _play(description, test, options.quiet)
             circumstances = circumstances_of(description)
         _report(results, test, options.json)
+        report_problems("sprt", results)
         if options.plot:
             plot_match(results, options.plot, test)
         ledger.record_match(options, results, circumstances, test)
     except (PlayError, PlotError, LedgerError, DescriptionError, ValueError) as error:
         print(f"secateur sprt: {error}", file=sys.stderr)
         return 1
-    report_problems("sprt", results)
     return results.exit_status
 
 
