@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from conftest import fake
+from fakes import fake
 
 from bench.adjudication import Adjudication
 from bench.description import MatchDescription

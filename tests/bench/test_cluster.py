@@ -10,16 +10,19 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+import chess
 import cluster_work as work
 import psutil
 import pytest
-from conftest import fake
+from fakes import fake
 
 from bench.adjudication import Adjudication
 from bench.cluster import ClusterError, map_unordered
+from bench.commands import perft
 from bench.description import MatchDescription
 from bench.pgn import read_games
 from bench.play import PlayError, play
+from bench.remote_perft import count_by_move_on
 from bench.results import GameResult
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -171,8 +174,19 @@ def test_a_match_survives_the_loss_of_a_worker(
     assert len(list(read_games(pgn, moves=True))) == 16
 
 
+def test_perft_is_split_by_root_moves(start_cluster: Callable[[], Cluster]) -> None:
+    kiwipete = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
+    assert sum(count_by_move_on(chess.Board(), 1, None, 2).values()) == 20
+    assert sum(count_by_move_on(chess.Board(kiwipete), 3, None, 2).values()) == 97862
+    cluster = start_cluster()
+    command = [sys.executable, str(ROOT / "uci_main.py"), "perft", "--depth", "4", "--fen", kiwipete]
+    done = subprocess.run([*command, "--cluster", cluster.address], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "Nodes searched: 4085603" in done.stdout.splitlines()
+
+
 def test_a_cluster_that_is_not_there_is_named(
-    describe: Callable[..., MatchDescription], monkeypatch: pytest.MonkeyPatch
+    describe: Callable[..., MatchDescription], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
     monkeypatch.setattr("bench.cluster.CONNECT_SECONDS", 1)
@@ -180,3 +194,5 @@ def test_a_cluster_that_is_not_there_is_named(
         list(map_unordered(work.square, [1], "tcp://127.0.0.1:9"))
     with pytest.raises(PlayError, match="no Dask scheduler answers at nonsense"):
         play(describe(cluster="nonsense"))
+    assert perft.main(["--depth", "2", "--cluster", "nonsense"]) == 1
+    assert capsys.readouterr().err.startswith("secateur perft: no Dask scheduler answers at nonsense")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import chess
 import pytest
-from conftest import fake
+from fakes import fake
 
 from bench import uci
 from bench.adjudication import Adjudication

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from conftest import FAKE, fake
+from fakes import FAKE, fake
 
 from bench.adjudication import Adjudication, DrawRule, ResignRule
 from bench.description import MatchDescription
