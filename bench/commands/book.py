@@ -1,4 +1,4 @@
-"""`secateur book`: makes openings of its own: random plies, and then a search that keeps what lies in a score window."""
+"""`secateur book`: makes openings of its own: random plies, then a search that keeps what lies in a score window."""
 
 from __future__ import annotations
 
