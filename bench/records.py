@@ -119,7 +119,7 @@ def save(record: Record, folder: Path = LEDGER) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
             try:
-                file.write(json.dumps(asdict(record), indent=1, ensure_ascii=False) + "\n")
+                file.write(_as_text(record))
                 file.flush()
             except OSError:  # half a record would break the whole ledger
                 path.unlink()
@@ -130,6 +130,12 @@ def save(record: Record, folder: Path = LEDGER) -> Path:
     except OSError as error:
         raise LedgerError(f"{path}: cannot be written: {error.strerror}") from None
     return path
+
+
+def _as_text(record: Record) -> str:
+    """JSON with one line a field."""
+    items = (f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in asdict(record).items())
+    return "{\n" + ",\n".join(items) + "\n}\n"
 
 
 def table(records: Iterable[Record]) -> str:

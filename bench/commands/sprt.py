@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 from bench.commands import ledger
@@ -84,12 +85,15 @@ def main(arguments: list[str]) -> int:
     try:
         if description is None:
             results = _read(options.file, options.engine)
-            circumstances = {"book": "", "time_control": ""}
+            book = Path(options.book).name if options.book else ""
+            circumstances = {"book": book, "time_control": options.tc or ""}
         else:
             results = _play(description, test, options.quiet)
             circumstances = circumstances_of(description)
         _report(results, test, options.json)
         report_problems("sprt", results)
+        if results.interrupted and description is not None and description.pgn:
+            print(f"secateur sprt: interrupted; --resume goes on with {description.pgn}", file=sys.stderr)
         if options.plot:
             plot_match(results, options.plot, test)
         ledger.record_match(options, results, circumstances, test)
