@@ -86,14 +86,16 @@ def main(arguments: list[str]) -> int:
             answers[solution.problem, solution.engine] = solution
             if solution.error:
                 troubles.append(f"{solution.engine}: {solution.problem.partition(chr(0))[2]}: {solution.error}")
-        rows = {
-            path: _in_order(problems, engines, answers) for path, problems in zip(suites, _marked(suites), strict=True)
-        }
-        if options.csv:
-            _write_csv(options.csv, rows)
-    except (ClusterError, OSError) as error:
+    except ClusterError as error:
         troubles.append(str(error))
-        rows = {}
+    except KeyboardInterrupt:  # what is there is shown
+        troubles.append(f"interrupted: {len(tasks) - len(answers)} positions are missing")
+    rows = {path: _in_order(problems, engines, answers) for path, problems in zip(suites, _marked(suites), strict=True)}
+    if options.csv:
+        try:
+            _write_csv(options.csv, rows)
+        except OSError as error:
+            troubles.append(f"{options.csv}: cannot be written: {error.strerror}")
     if options.json:
         print(json.dumps(_to_json(rows, engines, troubles), indent=1))
     elif rows:

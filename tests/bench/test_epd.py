@@ -213,6 +213,14 @@ def test_bad_lines_cost_the_exit_status_but_not_the_rest(
     assert len(answers(out, suite)) == 4
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_costs_the_file_alone(tmp_path: Path, suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, suite, *engine(tmp_path), "--nodes", 100, "--json", "--csv", "/dev/full")
+    assert status == 1
+    assert "/dev/full: cannot be written: No space left on device" in err
+    assert len(answers(out, suite)) == 4
+
+
 def test_a_crashing_engine_is_named_and_started_again(
     tmp_path: Path, suite: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
