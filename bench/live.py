@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import deque
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,7 +15,9 @@ from bench.results import GameResult
 from bench.stats import Sprt, Tally, estimate, with_error
 
 #: Seconds between two lines where there is no terminal. Faults are always shown.
-LINE_SECONDS = 2.0
+LINE_SECONDS = 5.0
+#: The time left is reckoned from the pace of this many games: those of a resumed match come all at once.
+PACE_GAMES = 64
 
 
 class LiveView:
@@ -32,6 +35,7 @@ class LiveView:
         self._faults: list[str] = []
         self._began = time.monotonic()
         self._last_line = 0.0
+        self._finished: deque[float] = deque([self._began], maxlen=PACE_GAMES)
         self._live: Any = None
 
     def __enter__(self) -> Self:
@@ -59,6 +63,7 @@ class LiveView:
     def add(self, game: GameResult) -> None:
         """Takes a finished game."""
         self._games.append(game)
+        self._finished.append(time.monotonic())
         if game.fault is not None:
             self._fault(game.fault)
         if self._live is None and not self._quiet and time.monotonic() - self._last_line >= LINE_SECONDS:
@@ -95,7 +100,8 @@ class LiveView:
         done = len(self._games)
         if not done or done >= self._planned:
             return None
-        return (time.monotonic() - self._began) / done * (self._planned - done)
+        pace = (time.monotonic() - self._finished[0]) / (len(self._finished) - 1)
+        return pace * (self._planned - done)
 
     def _print_line(self) -> None:
         self._last_line = time.monotonic()
