@@ -200,7 +200,7 @@ class KernelCache(caching.FunctionCache):
                 super().save_overload(sig, data)  # type: ignore[no-untyped-call]
             except (pickle.UnpicklingError, EOFError, ValueError, AttributeError, ImportError, IndexError, TypeError):
                 # A damaged index cannot be added to: begin a new one.
-                self.flush()  # type: ignore[no-untyped-call]
+                self.flush()
                 super().save_overload(sig, data)  # type: ignore[no-untyped-call]
         except Exception as error:
             _save_errors.append(f"{type(error).__name__}: {error}")

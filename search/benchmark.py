@@ -70,22 +70,24 @@ def run_benchmark(
     hash_mebibytes: int = DEFAULT_HASH,
     on_position: Callable[[int, int, str], None] | None = None,
     should_stop: Callable[[], bool] = lambda: False,
+    searcher: Searcher | None = None,
 ) -> BenchmarkResult | None:
     """Searches every position to `depth` plies from a fresh state; None when `should_stop` said so in between.
 
-    `on_position(index, nodes, fen)` is called after each.
+    `on_position(index, nodes, fen)` is called after each. A `searcher` of the caller's own, used instead of a new one
+    with `hash_mebibytes`, lets it stop the search that is under way, too.
     """
-    searcher = Searcher(hash_mebibytes)
+    searcher = Searcher(hash_mebibytes) if searcher is None else searcher
     nodes = 0
     seconds = 0.0
     for index, fen in enumerate(POSITIONS):
-        if should_stop():
-            return None
         searcher.new_game()
         game = Game(chess.Board(fen))
         start = time.perf_counter()
         result = searcher.search(game, Limits(depth=depth))
         seconds += time.perf_counter() - start
+        if should_stop():
+            return None
         nodes += result.nodes
         if on_position is not None:
             on_position(index, result.nodes, fen)

@@ -35,7 +35,7 @@ CHECK_PLIES = 1
 @inlined
 def must_stop(worker):
     """Whether the search has to end at this node; marks it as aborted then. Mutates `worker`."""
-    if worker.stop != 0 or worker.nodes >= worker.node_limit:
+    if worker.stop & worker.stoppable != 0 or worker.nodes >= worker.node_limit:
         worker.aborted = 1
         return True
     return False

@@ -214,16 +214,11 @@ class Searcher:
         worker = self._worker
         last: Info | None = None
         deepest = min(limits.depth or MAX_DEPTH, MAX_DEPTH)
-        stop_requested = False
         for depth in range(1, deepest + 1):
             worker["selective_depth"] = 0
-            if depth == 1:
-                # The first iteration is a matter of microseconds and owes its caller a move: a stop that came early
-                # takes effect after it.
-                stop_requested, worker["stop"] = bool(worker["stop"]), 0
+            # The first iteration is a matter of microseconds and owes its caller a move: no stop ends it.
+            worker["stoppable"] = depth > 1
             score = self._search_window(depth, last)
-            if depth == 1 and stop_requested:
-                worker["stop"] = 1
             seconds = time.perf_counter() - start
             pv = self._principal_variation(game.board)
             if worker["aborted"]:

@@ -26,7 +26,7 @@ def _load_board() -> None:
 def _load_search() -> None:
     worker = new_worker()
     worker["frames"][0]["position"] = from_board(chess.Board())
-    worker["stop"] = 1
+    worker["stop"] = worker["stoppable"] = 1
     search_root(worker, allocate_table(1), 1, -INFINITE, INFINITE)
 
 

@@ -34,8 +34,10 @@ FRAME: Final = np.dtype(
 
 WORKER: Final = np.dtype(
     [
-        # Written by other threads: anything but 0 ends the search at its next node.
+        # Written by other threads: 1 ends the search at its next node, 0 lets it run.
         ("stop", np.int64),
+        # 0 while an iteration runs that must be finished whatever `stop` says, else 1.
+        ("stoppable", np.int64),
         # Set by the search when it ended early: its value means nothing then.
         ("aborted", np.int64),
         ("nodes", np.int64),

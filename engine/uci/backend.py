@@ -104,4 +104,3 @@ def board_report(game: Game) -> str:
         f"{board}\n\nFen: {board.fen()}\nKey: {int(position['key']):016X}\n"
         f"Checkers: {checkers}\nLegal moves: {board.legal_moves.count()}"
     )
-

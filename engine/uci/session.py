@@ -202,7 +202,7 @@ class Session:
             # Loading from the cache takes a second at most, and is nobody's concern.
             if now - began > 1.5 and (spoken == began or now - spoken > HEARTBEAT):
                 spoken = now
-                self._output.info(f"compiling {loader.step}, once for this version: {now - began:.0f} s so far")
+                self._output.info(f"loading {loader.step}, {now - began:.0f} s so far; a new version compiles them once")
         if loader.error is not None:
             raise ValueError(f"the engine cannot be loaded: {type(loader.error).__name__}: {loader.error}")
         backend = loader.backend
@@ -381,9 +381,13 @@ class Session:
 
     def _run_bench(self, backend: Any, depth: int | None) -> None:
         arguments = {} if depth is None else {"depth": depth}
+        searcher = backend.Searcher()
+        self._on_stop = searcher.stop
         result = backend.run_benchmark(
             on_position=lambda index, nodes, fen: self._output.line(f"{index + 1:2} {nodes:10} {fen}"),
             should_stop=self._release.is_set,
+            searcher=searcher,
             **arguments,
         )
+        self._on_stop = None
         self._output.line("bench was stopped" if result is None else result.last_line())

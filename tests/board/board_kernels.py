@@ -11,7 +11,7 @@ from typing import Any
 import chess
 import numpy as np
 
-from engine.board.convert import from_board
+from engine.board.convert import encode, from_board
 from engine.board.draws import has_insufficient_material, is_fifty_move_draw
 from engine.board.exchange import EXCHANGE_VALUES, exchange_at_least, gives_check
 from engine.board.generate import ALL_MOVES, NOISY, QUIETS, count_legal, generate
@@ -87,9 +87,11 @@ class Surveyor:
 
 
 def perft(board: chess.Board, depth: int) -> int:
+    """Perft by the kernel itself, without the threads of `search.perft`."""
     stack = allocate(PERFT_FRAME, depth + 1)
     stack[0]["position"] = from_board(board)
-    return int(perft_kernel(stack, depth))
+    stop = np.zeros(1, np.int64)
+    return sum(int(perft_kernel(stack, depth, encode(board, move), -1, stop)) for move in board.legal_moves)
 
 
 def fields(position: Any) -> dict[str, Any]:

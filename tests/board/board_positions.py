@@ -88,12 +88,12 @@ def scattered_position(rng: random.Random, most: int = 12) -> chess.Board:
             board.set_piece_at(square, chess.Piece(piece_type, rng.random() < 0.5))
         board.turn = rng.random() < 0.5
         board.halfmove_clock = rng.choice((0, 3, 99, 100, 120))
-        rank = 5 if board.turn else 2
-        pushed = [square for square in board.pieces(chess.PAWN, not board.turn) if square >> 3 == (rank ^ 1)]
-        if pushed:
-            board.ep_square = chess.square(chess.square_file(rng.choice(pushed)), rank)
+        if rng.random() < 0.3:
+            # A pawn that just moved two squares, with an enemy pawn beside it.
+            file, step, rank = rng.randint(0, 6), rng.randint(0, 1), 4 if board.turn else 3
+            board.set_piece_at(chess.square(file + step, rank), chess.Piece(chess.PAWN, not board.turn))
+            board.set_piece_at(chess.square(file + 1 - step, rank), chess.Piece(chess.PAWN, board.turn))
+            board.ep_square = chess.square(file + step, 5 if board.turn else 2)
             board.halfmove_clock = 0
-            if not board.is_valid():
-                board.ep_square = None
         if board.is_valid():
             return board

@@ -96,7 +96,7 @@ def test_record_fills_three_cache_lines() -> None:
 
 
 CASTLES = [
-    # (position, Chess960, king's two squares, king takes rook)
+    # (position, king's two squares, king takes rook)
     ("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1", "e1g1", "e1h1"),
     ("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1", "e1c1", "e1a1"),
     ("r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 0 1", "e8g8", "e8h8"),
@@ -156,7 +156,7 @@ def test_kernels_take_moves_apart_as_encode_puts_them_together() -> None:
     rng = random.Random(5)
     parts = np.zeros(8, np.int64)
     seen = set()
-    for _ in range(30):
+    for _ in range(80):
         board = chess.Board()
         for move in random_game(rng, board, 200):
             code = encode(board, move)

@@ -207,15 +207,12 @@ def test_magic_multiplication_plays_the_same_chess(run_python: Callable[..., str
     script = """
 import json, sys
 import chess
-from engine.board.convert import from_board
-from engine.board.perft import PERFT_FRAME, perft_kernel
-from engine.jit import USE_PEXT, allocate
+from engine.jit import USE_PEXT
+from search.perft import count_by_move
 
-counts = []
-for fen in json.loads(sys.argv[1]):
-    stack = allocate(PERFT_FRAME, 5)
-    stack[0]["position"] = from_board(chess.Board(fen))
-    counts.append([int(perft_kernel(stack, depth)) for depth in range(1, 5)])
+counts = [
+    [sum(count_by_move(chess.Board(fen), depth).values()) for depth in range(1, 5)] for fen in json.loads(sys.argv[1])
+]
 json.dump([USE_PEXT, counts], sys.stdout)
 """
     answer = run_python(

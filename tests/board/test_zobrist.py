@@ -108,7 +108,7 @@ def test_standard_setup_has_polyglots_keys_as_chess960_too() -> None:
 def test_null_move_keys() -> None:
     rng = random.Random(5)
     en_passant = 0
-    for _ in range(4_000):
+    for _ in range(3_000):
         board = scattered_position(rng)
         if board.is_check():
             continue
@@ -117,7 +117,7 @@ def test_null_move_keys() -> None:
         make_null_move(position, child)
         board.push(chess.Move.null())
         assert int(child["key"]) == chess.polyglot.zobrist_hash(board)
-    assert en_passant > 10
+    assert en_passant > 100
 
 
 def test_no_two_random_numbers_are_equal() -> None:

@@ -1,0 +1,107 @@
+"""The contracts of the search kernel, checked from outside."""
+
+from typing import Any
+
+import chess
+import numpy as np
+import pytest
+
+from engine.board.convert import encode, write_board
+from search.alphabeta import search_root
+from search.score import INFINITE
+from search.table import allocate_table
+from search.worker import new_worker
+
+FENS = [
+    chess.STARTING_FEN,
+    "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
+    "2rq1rk1/1b2bppp/p2ppn2/1p6/3NPP2/1BN1B3/PPP1Q1PP/R4RK1 b - - 1 14",
+    "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
+    "8/5pk1/6p1/3R3p/1r5P/6P1/5PK1/8 w - - 4 44",
+]
+
+
+def root(fen: str) -> Any:
+    board = chess.Board(fen)
+    worker = new_worker()
+    write_board(board, worker["frames"][0]["position"])
+    moves = [encode(board, move) for move in board.legal_moves]
+    worker["root_moves"][: len(moves)] = moves
+    worker["root_count"] = len(moves)
+    worker["keys"][0] = worker["frames"][0]["position"]["key"]
+    worker["node_limit"] = 1 << 62
+    worker["stoppable"] = 1
+    return worker
+
+
+def value(fen: str, depth: int, alpha: int = -INFINITE, beta: int = INFINITE) -> int:
+    """A search from scratch: empty table, empty history."""
+    return int(search_root(root(fen), allocate_table(1), depth, alpha, beta))
+
+
+@pytest.mark.parametrize("fen", FENS)
+def test_a_shallow_search_has_the_same_value_in_every_window(fen: str) -> None:
+    """At depth 2 nothing is cut that the window could influence but by alpha-beta itself."""
+    depth = 2
+    exact = value(fen, depth)
+    assert value(fen, depth, exact - 50, exact + 50) == exact
+    assert value(fen, depth, exact - 1, exact + 1) == exact
+    assert value(fen, depth, exact + 30, exact + 60) <= exact + 30
+    assert value(fen, depth, exact - 60, exact - 30) >= exact - 30
+
+
+@pytest.mark.parametrize("fen", FENS)
+@pytest.mark.parametrize("depth", [1, 3, 5])
+def test_fail_soft_values_stay_on_their_side(fen: str, depth: int) -> None:
+    for alpha in (-300, -20, 0, 20, 300):
+        score = value(fen, depth, alpha, alpha + 1)
+        assert -INFINITE < score < INFINITE
+        again = value(fen, depth, alpha, alpha + 1)
+        assert again == score  # deterministic
+
+
+def test_an_aborted_search_says_so() -> None:
+    worker = root(FENS[0])
+    worker["stop"] = 1
+    search_root(worker, allocate_table(1), 5, -INFINITE, INFINITE)
+    assert worker["aborted"] == 1
+    assert worker["nodes"] == 0
+    worker["stoppable"] = 0
+    worker["aborted"] = 0
+    search_root(worker, allocate_table(1), 2, -INFINITE, INFINITE)
+    assert worker["aborted"] == 0
+
+
+def test_root_nodes_add_up() -> None:
+    worker = root(FENS[1])
+    search_root(worker, allocate_table(1), 4, -INFINITE, INFINITE)
+    count = int(worker["root_count"])
+    assert worker["root_nodes"][:count].sum() == worker["nodes"]
+    assert worker["root_nodes"][:count].min() >= 1
+
+
+def test_history_stays_within_its_limit() -> None:
+    worker = root(FENS[1])
+    search_root(worker, allocate_table(4), 7, -INFINITE, INFINITE)
+    assert np.abs(worker["history"]).max() > 0
+    assert np.abs(worker["history"]).max() <= 16_384
+
+
+def test_a_repetition_forced_by_the_opponent_is_seen() -> None:
+    """Keys in the worker before the root make the second return a draw."""
+    board = chess.Board("7k/8/8/8/8/8/r7/6K1 w - - 0 1")
+    line = ["g1f1", "a2b2", "f1g1", "b2a2", "g1f1", "a2b2", "f1g1"]
+    keys = []
+    worker = new_worker()
+    for move in line:
+        write_board(board, worker["frames"][0]["position"])
+        keys.append(worker["frames"][0]["position"]["key"])
+        board.push_uci(move)
+    write_board(board, worker["frames"][0]["position"])
+    keys.append(worker["frames"][0]["position"]["key"])
+    worker["keys"][: len(keys)] = keys
+    worker["root_index"] = len(keys) - 1
+    worker["root_moves"][0] = encode(board, chess.Move.from_uci("b2a2"))
+    worker["root_count"] = 1
+    worker["node_limit"] = 1 << 62
+    assert search_root(worker, allocate_table(1), 3, -INFINITE, INFINITE) == 0

@@ -1,0 +1,51 @@
+"""The benchmark: deterministic, and the number that the last behavioural commit states."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from search.benchmark import POSITIONS, run_benchmark
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def stated_nodes() -> int | None:
+    """The node count in the newest commit that has a `Bench:` line."""
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        return None
+    log = subprocess.run(
+        ["git", "log", "--grep", "^Bench: [0-9]", "-1", "--format=%B"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    lines = [line for line in log.stdout.splitlines() if line.startswith("Bench: ")]
+    return int(lines[-1].split()[1]) if lines else None
+
+
+def test_positions_are_distinct() -> None:
+    assert len(set(POSITIONS)) == len(POSITIONS) >= 20
+
+
+def test_nodes_are_those_of_the_last_commit_that_changed_them() -> None:
+    stated = stated_nodes()
+    if stated is None:
+        pytest.skip("no git history with a Bench: line here")
+    result = run_benchmark()
+    assert result is not None
+    assert result.nodes == stated, "the search changed: commit it with its own Bench: line"
+    assert result.seconds < 60
+
+
+def test_nodes_do_not_depend_on_what_was_searched_before() -> None:
+    first, second = run_benchmark(depth=5), run_benchmark(depth=5)
+    assert first is not None
+    assert second is not None
+    assert first.nodes == second.nodes
+
+
+def test_it_can_be_stopped() -> None:
+    assert run_benchmark(depth=5, should_stop=lambda: True) is None

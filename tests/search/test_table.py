@@ -1,0 +1,158 @@
+"""The transposition table, entry by entry."""
+
+import numpy as np
+import pytest
+
+from engine.jit import subkernel
+from search.score import EXACT, LOWER, MATE, NO_SCORE, UPPER
+from search.table import (
+    BUCKET,
+    CACHE_LINE,
+    ENTRY,
+    allocate_table,
+    bucket_start,
+    entry_age,
+    entry_bound,
+    entry_depth,
+    entry_evaluation,
+    entry_move,
+    entry_score,
+    hashfull,
+    probe,
+    store,
+)
+
+
+@subkernel
+def _probe_fields(table, key, ply, generation, out):
+    data = probe(table, key)
+    out[0] = data != 0
+    out[1] = entry_move(data)
+    out[2] = entry_score(data, ply)
+    out[3] = entry_evaluation(data)
+    out[4] = entry_depth(data)
+    out[5] = entry_bound(data)
+    out[6] = entry_age(data, generation)
+
+
+@subkernel
+def _store(table, key, generation, ply, depth, score, bound, evaluation, move):
+    store(table, key, generation, ply, depth, score, bound, evaluation, move)
+
+
+@subkernel
+def _start(table, key):
+    return bucket_start(table, key)
+
+
+def read(table, key, ply=0, generation=0):
+    out = np.zeros(7, np.int64)
+    _probe_fields(table, np.uint64(key), ply, generation, out)
+    return out.tolist()
+
+
+def write(table, key, generation=0, ply=0, depth=5, score=10, bound=EXACT, evaluation=7, move=0x1234):
+    _store(table, np.uint64(key), generation, ply, depth, score, bound, evaluation, move)
+
+
+@pytest.fixture
+def table():
+    return allocate_table(1)
+
+
+def same_bucket_keys(table, count):
+    """Keys that share one bucket: the bucket is told by the upper bits."""
+    return [(0xABCD << 48) + number for number in range(1, count + 1)]
+
+
+def test_size_and_alignment(table):
+    assert table.dtype == ENTRY
+    assert ENTRY.itemsize == 16
+    assert len(table) * 16 == 1 << 20
+    assert table.ctypes.data % CACHE_LINE == 0
+
+
+@pytest.mark.parametrize("score", [0, 1, -1, 31_999, -31_999, 250])
+@pytest.mark.parametrize("evaluation", [0, -900, 900, NO_SCORE])
+@pytest.mark.parametrize("bound", [UPPER, LOWER, EXACT])
+def test_fields_survive(table, score, evaluation, bound):
+    write(table, 0xDEADBEEF12345678, 63, 0, 127, score, bound, evaluation, 0xFFFF)
+    assert read(table, 0xDEADBEEF12345678, generation=63) == [1, 0xFFFF, score, evaluation, 127, bound, 0]
+
+
+def test_mates_are_read_from_where_they_are_met(table):
+    write(table, 99, ply=4, score=MATE - 7)
+    assert read(table, 99, ply=4)[2] == MATE - 7
+    assert read(table, 99, ply=10)[2] == MATE - 13
+
+
+def test_absent_and_torn_entries_are_misses(table):
+    assert read(table, 0)[0] == 0
+    assert read(table, 12345)[0] == 0
+    write(table, 12345)
+    assert read(table, 12345)[0] == 1
+    assert read(table, 12346)[0] == 0
+    index = int(_start(table, np.uint64(12345)))
+    table["data"][index] ^= np.uint64(1 << 20)  # as if another thread had written half
+    assert read(table, 12345)[0] == 0
+
+
+def test_every_bucket_lies_inside(table):
+    assert _start(table, np.uint64(0)) == 0
+    assert _start(table, np.uint64((1 << 64) - 1)) == len(table) - BUCKET
+
+
+def test_the_key_of_zero_can_be_stored(table):
+    write(table, 0)
+    assert read(table, 0)[0] == 1
+
+
+def test_a_new_result_without_a_move_keeps_the_old_move(table):
+    write(table, 77, move=0x0ABC, depth=3)
+    write(table, 77, move=0, depth=9)
+    assert read(table, 77)[1] == 0x0ABC
+    assert read(table, 77)[4] == 9
+
+
+def test_a_much_deeper_result_is_not_lost_to_a_shallow_bound(table):
+    write(table, 77, depth=20, bound=LOWER)
+    write(table, 77, depth=2, bound=UPPER)
+    assert read(table, 77)[4] == 20
+    write(table, 77, depth=2, bound=EXACT)
+    assert read(table, 77)[4] == 2
+
+
+def test_the_shallowest_entry_makes_room(table):
+    keys = same_bucket_keys(table, BUCKET + 1)
+    for key, depth in zip(keys, (9, 3, 8, 7, 5), strict=True):
+        write(table, key, depth=depth)
+    assert [read(table, key)[0] for key in keys] == [1, 0, 1, 1, 1]
+
+
+def test_old_searches_make_room_before_shallow_ones(table):
+    keys = same_bucket_keys(table, BUCKET + 1)
+    write(table, keys[0], generation=0, depth=12)
+    for key in keys[1:4]:
+        write(table, key, generation=2, depth=2)
+    write(table, keys[4], generation=2, depth=1)
+    assert [read(table, key)[0] for key in keys] == [0, 1, 1, 1, 1]
+
+
+def test_generations_wrap(table):
+    write(table, 5, generation=63)
+    assert read(table, 5, generation=1)[6] == 2
+
+
+def test_hashfull_counts_this_search_only(table):
+    assert hashfull(table, 3) == 0
+    rng = np.random.default_rng(1)
+    for key in rng.integers(0, 1 << 63, 30_000, np.uint64):
+        write(table, int(key) * 2, generation=3)
+    full = hashfull(table, 3)
+    assert 300 < full < 500  # 30,000 of 65,536 entries
+    assert hashfull(table, 4) == 0
+
+
+def test_more_memory_than_there_is_raises():
+    with pytest.raises(MemoryError):
+        allocate_table(1 << 40)

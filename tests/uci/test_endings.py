@@ -1,0 +1,119 @@
+"""How a session ends: end of input, quit, a GUI that died."""
+
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.uci.conftest import ENGINE, PROJECT, Engine
+
+UCI_LINE = ("id ", "option ", "uciok", "readyok", "info ", "bestmove ")
+
+
+@pytest.mark.parametrize("go", ["go movetime 1000", "go infinite", "go depth 5", "go"])
+def test_input_that_ends_after_go_is_answered(go: str) -> None:
+    text = f"uci\nisready\nposition startpos moves e2e4\n{go}\n"
+    done = subprocess.run(ENGINE, input=text, capture_output=True, text=True, timeout=60, check=True)
+    lines = done.stdout.splitlines()
+    assert lines[-1].startswith("bestmove ")
+    assert all(line.startswith(UCI_LINE) for line in lines)
+    assert done.stderr == ""
+
+
+def test_a_last_line_without_newline_counts() -> None:
+    done = subprocess.run(ENGINE, input="isready\ngo nodes 100", capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.splitlines()[-1].startswith("bestmove ")
+
+
+@pytest.mark.parametrize("ending", ["quit", "end of input"])
+@pytest.mark.parametrize("command", ["go infinite", "go perft 9", "bench 30"])
+def test_the_end_comes_at_once_in_the_middle_of_work(start: Callable[..., Engine], ending: str, command: str) -> None:
+    engine = start()
+    engine.send("isready")
+    engine.expect("readyok")
+    engine.send(command)
+    time.sleep(0.3)
+    began = time.perf_counter()
+    if ending == "quit":
+        engine.send("quit")
+    else:
+        engine.close_input()
+    rest = engine.finish(timeout=5)
+    assert time.perf_counter() - began < 1
+    if command.startswith("go inf"):
+        assert rest[-1].startswith("bestmove ")
+
+
+def test_empty_input_ends_quietly() -> None:
+    done = subprocess.run(ENGINE, input="", capture_output=True, text=True, timeout=20, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_a_reader_that_goes_away_ends_the_engine(start: Callable[..., Engine]) -> None:
+    engine = start()
+    engine.send("isready")
+    engine.expect("readyok")
+    assert engine.process.stdout is not None
+    os.close(os.dup(engine.process.stdout.fileno()))
+    engine.send("go infinite")
+    time.sleep(0.2)
+    engine.kill()
+    assert engine.process.poll() is not None
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes close differently elsewhere")
+def test_a_closed_stdout_ends_the_engine() -> None:
+    reading, writing = os.pipe()
+    process = subprocess.Popen(ENGINE, stdin=subprocess.PIPE, stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    os.close(reading)
+    assert process.stdin is not None
+    assert process.stderr is not None
+    process.stdin.write(b"uci\n")
+    process.stdin.flush()
+    assert process.wait(10) == 1
+    assert process.stderr.read() == b""
+    process.stdin.close()
+    process.stderr.close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
+def test_a_terminated_engine_leaves_no_child(start: Callable[..., Engine]) -> None:
+    engine = start()
+    engine.send("isready")
+    engine.expect("readyok")
+    engine.send("go infinite")
+    time.sleep(0.2)
+    engine.process.terminate()
+    assert engine.process.wait(5) < 0
+
+
+def test_any_working_directory_and_a_home_that_cannot_be_written(start: Callable[..., Engine], tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    engine = start(
+        cwd=tmp_path,
+        HOME=str(blocked / "home"),
+        XDG_CACHE_HOME=str(blocked / "cache"),
+        TMPDIR=str(tmp_path),
+        SECATEUR_CACHE_DIR="",
+    )
+    engine.send("uci", "isready", "go nodes 500")
+    engine.expect("readyok", timeout=120)
+    engine.expect("bestmove", timeout=30)
+    assert any(tmp_path.glob("secateur-kernels-*/*/*.nbc"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="shell launcher")
+def test_the_launcher_starts_the_engine_from_anywhere(tmp_path: Path) -> None:
+    launcher = tmp_path / "bin" / "my engine"
+    subprocess.run(
+        [ENGINE[0], "-m", "engine.launcher", str(launcher)], cwd=PROJECT, check=True, capture_output=True, timeout=60
+    )
+    done = subprocess.run(
+        [launcher], input="uci\nquit\n", cwd="/", capture_output=True, text=True, timeout=20, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "uciok"

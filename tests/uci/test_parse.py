@@ -1,0 +1,121 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.uci.options import OPTIONS, OptionValues
+from engine.uci.output import quoted
+from engine.uci.parse import parse_go, parse_position, parse_setoption
+from search.limits import Clock
+
+
+def test_position_forms() -> None:
+    assert parse_position(["startpos"]).fen is None
+    assert parse_position(["startpos", "moves"]).moves == ()
+    assert parse_position("startpos moves e2e4 e7e5".split()).moves == ("e2e4", "e7e5")
+    command = parse_position("fen 8/8/8/8/8/8/8/K1k5 w - - 0 1 moves a1a2".split())
+    assert command.fen == "8/8/8/8/8/8/8/K1k5 w - - 0 1"
+    assert command.moves == ("a1a2",)
+
+
+@pytest.mark.parametrize("words", [[], ["fen"], ["fen", "moves", "e2e4"], ["middle"], ["startpos", "e2e4"]])
+def test_position_complains(words: list[str]) -> None:
+    with pytest.raises(ValueError, match="position"):
+        parse_position(words)
+
+
+def test_go_clocks() -> None:
+    command, complaints = parse_go("wtime 1000 btime 2000 winc 10 binc 20 movestogo 5".split())
+    assert complaints == []
+    assert command.limits(True).clock == Clock(1000, 10, 5)
+    assert command.limits(False).clock == Clock(2000, 20, 5)
+
+
+def test_one_clock_serves_both_sides() -> None:
+    command, _ = parse_go(["wtime", "100"])
+    assert command.limits(False).clock == Clock(100, 0, None)
+
+
+def test_negative_and_zero_clocks_are_still_clocks() -> None:
+    command, _ = parse_go("wtime -50 btime 0 winc -1 movestogo 0".split())
+    assert command.limits(True).clock == Clock(1, 0, None)
+    assert command.limits(False).clock == Clock(1, 0, None)
+
+
+def test_go_restrictions() -> None:
+    command, complaints = parse_go("searchmoves e2e4 e7e8q depth 7 nodes 10 movetime 5 mate 2 infinite".split())
+    assert complaints == []
+    limits = command.limits(True)
+    assert limits.search_moves == ("e2e4", "e7e8q")
+    assert (limits.depth, limits.nodes, limits.move_time, limits.mate, limits.infinite) == (7, 10, 5, 2, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("depth", "depth: a number is missing"),
+        ("depth nodes 5", "depth: a number is missing"),
+        ("depth five", "depth: a whole number expected, not 'five'"),
+        ("wtime 1e3", "wtime: a whole number expected"),
+        ("rapidly", "'rapidly' is not known"),
+        ("searchmoves", "searchmoves: no moves given"),
+    ],
+)
+def test_go_complains_and_goes_on(text: str, complaint: str) -> None:
+    command, complaints = parse_go([*text.split(), "movetime", "7"])
+    assert len(complaints) == 1
+    assert complaint in complaints[0]
+    assert command.numbers["movetime"] == 7
+
+
+def test_setoption_names_and_values_may_have_spaces() -> None:
+    assert parse_setoption("name Clear Hash".split()) == ("Clear Hash", None)
+    assert parse_setoption("name Move Overhead value 20".split()) == ("Move Overhead", "20")
+    assert parse_setoption("NAME x VALUE a b".split()) == ("x", "a b")
+    with pytest.raises(ValueError, match="needs 'name'"):
+        parse_setoption(["value", "3"])
+
+
+def test_options_are_set_in_any_case_and_checked() -> None:
+    values = OptionValues()
+    assert values.set("move  OVERHEAD", "33") == "Move Overhead"
+    assert values.number("Move Overhead") == 33
+    for name, text, message in [
+        ("Move Overhead", "5001", "takes 0 to 5000, not '5001'"),
+        ("Move Overhead", "x", "takes a whole number, not 'x'"),
+        ("Move Overhead", None, "needs a value"),
+        ("UCI_Chess960", "maybe", "takes true or false, not 'maybe'"),
+        ("Contempt", "3", "no option 'Contempt'"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            values.set(name, text)
+    assert values.number("Move Overhead") == 33
+
+
+def test_declarations_have_the_protocols_form() -> None:
+    lines = [option.declaration() for option in OPTIONS]
+    assert "option name UCI_Chess960 type check default false" in lines
+    assert "option name Clear Hash type button" in lines
+    assert any(line.startswith("option name Hash type spin default 16 min 1 max ") for line in lines)
+    assert not any(line != line.strip() for line in lines)
+
+
+def test_quotations_are_one_short_printable_line() -> None:
+    assert quoted("a\nb\x00c") == "'a?b?c'"
+    assert len(quoted("x" * 100_000)) < 120
+
+
+words = st.lists(
+    st.one_of(
+        st.sampled_from("wtime btime depth nodes searchmoves infinite perft e2e4 -5 7 mate".split()),
+        st.text(max_size=8),
+    )
+)
+
+
+@given(words)
+def test_any_words_after_go_parse(tokens: list[str]) -> None:
+    command, complaints = parse_go(tokens)
+    limits = command.limits(True)
+    assert limits.depth is None or limits.depth >= 1
+    assert limits.nodes is None or limits.nodes >= 1
+    assert all("\n" not in complaint and len(complaint) < 200 for complaint in complaints)
