@@ -132,7 +132,7 @@ def rate(
     lines = []
     for index, name in enumerate(rated):
         wins, draws, losses = win_draw_loss(finished, name)
-        error = Z95 * math.sqrt(max(covariance[index, index], 0.0)) * unit
+        error = 0.0 if index in fixed else Z95 * math.sqrt(max(covariance[index, index], 0.0)) * unit
         lines.append(Rating(name, float(strengths[index]) * unit, error, wins + draws + losses, wins, draws, losses))
     order = sorted(range(len(rated)), key=lambda index: -strengths[index])
     unrated = [_unrated(name, finished) for name in names if name not in rated]

@@ -238,6 +238,8 @@ class _Analyst:
     def __init__(self, spec: EngineSpec) -> None:
         self._spec = spec
         self._loop = asyncio.new_event_loop()
+        # What an engine's death leaves in python-chess's other futures is told once already, by the one awaited.
+        self._loop.set_exception_handler(lambda loop, context: None)
         self._protocol: chess.engine.UciProtocol | None = None
         self._transport: asyncio.SubprocessTransport | None = None
 

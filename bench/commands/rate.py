@@ -97,7 +97,7 @@ def _print(table: RatingList) -> None:
             str(place + 1) if line.rating is not None else "-",
             line.name,
             f"{line.rating:.1f}" if line.rating is not None else line.note,
-            f"{line.error:.1f}" if line.error else "",
+            f"{line.error:.1f}" if line.error else "anchor" if line.error == 0.0 else "",
             f"{line.wins + line.draws / 2:g}",
             str(line.games),
             f"{100 * line.score:.1f} %",

@@ -48,7 +48,7 @@ def test_rate_prints_a_table_and_joins_files(capsys: pytest.CaptureFixture[str])
     files = [str(HERE / "recorded" / f"fastchess_{name}.pgn") for name in ("logistic", "normalized")]
     assert rate.main([*files, "--anchor", "weaker=1000"]) == 0
     output = capsys.readouterr().out
-    assert "1000.0" in output
+    assert "1000.0  anchor" in output
     assert "243 games" in output
     games, _ = rate.read_all(files)
     pairs = [game.pair for game in games]
