@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,8 +28,10 @@ class PlotError(ValueError):
 
 
 def check_path(path: str | Path) -> Path:
-    """The path, if a picture can be written there: meant for before the games. Raises `PlotError`."""
+    """The path, if a picture can be drawn and written there: meant for before the games. Raises `PlotError`."""
     path = Path(path)
+    if util.find_spec("matplotlib") is None:
+        raise PlotError(f"{path}: pictures need the package 'matplotlib': pip install 'secateur[lab]'")
     if path.suffix.lower() not in ENDINGS:
         raise PlotError(f"{path}: a picture's name ends with {' or '.join(ENDINGS)}")
     if not path.absolute().parent.is_dir():

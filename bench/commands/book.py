@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import chess
+import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
 
 from bench.cluster import ClusterError, map_unordered
 from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs

@@ -12,6 +12,8 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
+import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
+
 from bench.cluster import ClusterError, map_unordered
 from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs
 from bench.suites import Problem, Solution, SuiteError, Task, load_suite, solve

@@ -7,6 +7,8 @@ import json
 import sys
 from dataclasses import asdict
 
+import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
+
 from bench import records
 from bench.records import Circumstances, LedgerError, Record, make_record
 from bench.results import MatchResult

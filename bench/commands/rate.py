@@ -6,6 +6,9 @@ import argparse
 import json
 import sys
 
+import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
+import scipy  # noqa: F401 - used later; a missing one is to be told before any work is done
+
 from bench.pgn import read_games
 from bench.plots import PlotError, check_path, plot_ratings
 from bench.rating import ELO_SCALE, ORDO_SCALE, RatingError, RatingList, rate

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import scipy  # noqa: F401 - used later; a missing one is to be told before any work is done
+
 from bench.commands import ledger
 from bench.commands.match import report_problems
 from bench.description import DescriptionError, add_arguments, from_arguments

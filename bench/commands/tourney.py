@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
+import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
+import scipy  # noqa: F401 - used later; a missing one is to be told before any work is done
+
 from bench.commands import rate
 from bench.commands.match import report_problems
 from bench.description import DescriptionError, MatchDescription, add_arguments, from_arguments, read_toml
