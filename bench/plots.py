@@ -103,6 +103,7 @@ def plot_ratings(table: RatingList, path: str | Path, title: str = "Ratings") ->
         capsize=0,
     )
     axes.set_yticks(list(places), [line.name for line in rated])
+    axes.set_ylim(0.4, len(rated) + 0.6)
     axes.set_xlabel(f"rating, 95 % interval ({table.games} games)")
     axes.set_title(title)
     axes.grid(axis="x", alpha=0.3)

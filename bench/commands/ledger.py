@@ -47,14 +47,18 @@ def _show(found: list[Record]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("id", "what", "games", "LLR", "bench", "verdict")
-    table.add_column("Elo", justify="right")
+    table = Table("id", "what", box=None, pad_edge=False)
+    for head in ("Elo", "games", "LLR", "bench"):
+        table.add_column(head, justify="right")
+    table.add_column("verdict")
     for record in found:
         llr = "-" if record.llr is None else f"{record.llr:.2f}"
         elo = f"{record.elo:+.1f} +- {record.elo_error:.1f}"
         nodes = str(record.bench_nodes or "-")
-        table.add_row(record.id, record.what, str(record.games), llr, nodes, record.verdict, elo)
-    console = Console()
+        table.add_row(record.id, record.what, elo, str(record.games), llr, nodes, record.verdict)
+    console = Console(highlight=False)
+    if not console.is_terminal:  # a file has no width
+        console.width = 140
     console.print(table if found else "the ledger is empty")
 
 
