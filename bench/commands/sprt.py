@@ -6,13 +6,12 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import scipy  # noqa: F401 - used later; a missing one is to be told before any work is done
 
 from bench.commands import ledger
 from bench.commands.match import report_problems
-from bench.description import DescriptionError, add_arguments, from_arguments
+from bench.description import DescriptionError, MatchDescription, add_arguments, from_arguments
 from bench.live import LiveView
 from bench.pgn import read_games
 from bench.play import PlayError, play
@@ -105,7 +104,7 @@ def main(arguments: list[str]) -> int:
     return results.exit_status
 
 
-def _play(description: Any, test: Sprt, quiet: bool) -> MatchResult:
+def _play(description: MatchDescription, test: Sprt, quiet: bool) -> MatchResult:
     """Plays until the test is decided or the rounds are through."""
     first = description.engines[0].name
     names = tuple(engine.name for engine in description.engines)

@@ -110,6 +110,30 @@ def test_a_live_test_stops_when_decided(tmp_path: Path, capsys: pytest.CaptureFi
     assert len(list(read_games(pgn))) >= answer["games"]
 
 
+def test_a_resumed_test_counts_the_games_it_finds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pgn = tmp_path / "games.pgn"
+    engines = ["--engine", f"cmd={FAKE}", "name=one", "--engine", f"cmd={FAKE} --seed 2", "name=two"]
+    common = [
+        *engines,
+        "--each",
+        "nodes=10",
+        "--runner",
+        "builtin",
+        "--max-moves",
+        5,
+        "--pgn",
+        pgn,
+        "--json",
+        "--quiet",
+    ]
+    status, out, _ = run(capsys, *common, "--rounds", 2)
+    assert (status, json.loads(out)["pairs"]) == (0, 2)
+    before = pgn.read_text()
+    status, out, _ = run(capsys, *common, "--rounds", 5, "--resume")
+    assert (status, json.loads(out)["pairs"]) == (0, 5)
+    assert pgn.read_text().startswith(before)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
