@@ -189,8 +189,10 @@ def _check_worker() -> None:
 
 
 def _on_cluster(function: Callable[[T], R], items: Iterator[T], address: str) -> Generator[Outcome[T, R], None, None]:
-    from distributed import Client, as_completed
-
+    try:
+        from distributed import Client, as_completed
+    except ModuleNotFoundError as error:
+        raise ClusterError(f"--cluster needs the package '{error.name}': pip install 'secateur[cluster]'") from None
     try:
         client: Any = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:

@@ -185,6 +185,12 @@ def test_perft_is_split_by_root_moves(start_cluster: Callable[[], Cluster]) -> N
     assert "Nodes searched: 4085603" in done.stdout.splitlines()
 
 
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ClusterError, match=r"--cluster needs the package 'distributed'.*secateur\[cluster\]"):
+        list(map_unordered(work.square, [1], "tcp://127.0.0.1:9"))
+
+
 def test_a_cluster_that_is_not_there_is_named(
     describe: Callable[..., MatchDescription], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
