@@ -117,7 +117,7 @@ def _is_private(folder: Path) -> bool:
     """Whether nobody else could have put machine code there: cache files are code, and are run."""
     if not hasattr(os, "getuid"):
         return True
-    status = folder.lstat()
+    status = folder.stat()
     return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o022
 
 
@@ -162,6 +162,7 @@ class _Locator(caching._CacheLocator):
         # Numba's own code names these two attributes in its warnings.
         self._py_file = file
         self._lineno = function.__code__.co_firstlineno
+        self._module = function.__module__
 
     def get_cache_path(self) -> str:
         return str(CACHE_FOLDER)
@@ -170,7 +171,8 @@ class _Locator(caching._CacheLocator):
         return "the folder's name is the stamp"
 
     def get_disambiguator(self) -> str:
-        return str(self._lineno)
+        # Numba adds the file's base name only, and hashes no constants: two rooms may hold files of one name.
+        return f"{self._module}-{self._lineno}"
 
     @classmethod
     def from_function(cls, function: Callable[..., Any], file: str) -> _Locator:

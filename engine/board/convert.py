@@ -16,7 +16,7 @@ from engine.board.moves import (
     PROMOTION,
     QUIET,
 )
-from engine.board.position import NO_SQUARE, POSITION
+from engine.board.position import NO_SQUARE, POSITION, WHITE
 from engine.jit import allocate
 
 
@@ -55,7 +55,7 @@ def from_board(board: chess.Board) -> Any:
 def to_board(position: Any, chess960: bool = False) -> chess.Board:
     """The `chess.Board` of a position record; the full move number is not kept and reads 1."""
     board = chess.Board(None, chess960=chess960)
-    white = int(position["colors"][chess.WHITE])
+    white = int(position["colors"][WHITE])
     for square in chess.SQUARES:
         piece_type = int(position["squares"][square])
         if piece_type:

@@ -202,7 +202,9 @@ class Session:
             # Loading from the cache takes a second at most, and is nobody's concern.
             if now - began > 1.5 and (spoken == began or now - spoken > HEARTBEAT):
                 spoken = now
-                self._output.info(f"loading {loader.step}, {now - began:.0f} s so far; a new version compiles them once")
+                self._output.info(
+                    f"loading {loader.step}, {now - began:.0f} s so far; a new version compiles them once"
+                )
         if loader.error is not None:
             raise ValueError(f"the engine cannot be loaded: {type(loader.error).__name__}: {loader.error}")
         backend = loader.backend

@@ -7,8 +7,6 @@ import random
 import chess
 import numpy as np
 import pytest
-from board_kernels import fields
-from board_positions import RARE_POSITIONS, random_game, scattered_position
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +14,8 @@ from engine.board import moves
 from engine.board.convert import decode, encode, from_board, new_position, to_board, write_board
 from engine.board.position import NO_SQUARE, OCCUPIED, POSITION, has_pieces, king_square, piece_at
 from engine.jit import subkernel
+from tests.board.board_kernels import fields
+from tests.board.board_positions import RARE_POSITIONS, random_game, scattered_position
 
 
 def kept(board: chess.Board) -> chess.Board:

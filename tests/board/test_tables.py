@@ -11,7 +11,6 @@ from typing import Any
 import chess
 import numpy as np
 import pytest
-from board_positions import CLASSIC_PERFTS
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from engine.board import attacks, tables
 from engine.board.convert import from_board
 from engine.board.magics import BISHOP_MAGICS, ROOK_MAGICS
 from engine.jit import USE_PEXT, subkernel
+from tests.board.board_positions import CLASSIC_PERFTS
 
 BISHOP_STEPS = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 ROOK_STEPS = ((1, 0), (-1, 0), (0, 1), (0, -1))

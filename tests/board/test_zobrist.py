@@ -9,11 +9,11 @@ import chess
 import chess.polyglot
 import numpy as np
 import pytest
-from board_positions import random_game, scattered_position
 
 from engine.board.convert import encode, from_board, new_position
 from engine.board.make import compute_key, make_move, make_null_move
 from engine.board.zobrist import CASTLING_KEYS, EN_PASSANT_KEYS, PIECE_KEYS, TURN_KEY
+from tests.board.board_positions import random_game, scattered_position
 
 STANDARD_START = 518
 

@@ -1,0 +1,442 @@
+"""The kernel cache: rebuilt when it must be, kept when it can be, never in the way.
+
+The tests run copies of the project in processes of their own, mostly with a kernel of a few lines that is put into
+the copy for the purpose.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import jit
+
+PROJECT = Path(__file__).resolve().parent.parent.parent
+posix_only = pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX's")
+
+TINY = """
+from engine.jit import kernel
+from engine.tiny_part import STEP, advance
+
+@kernel
+def tiny(x):
+    return advance(x) + STEP
+"""
+TINY_PART = """
+from engine.jit import subkernel
+
+STEP = 10
+
+@subkernel
+def advance(x):
+    return x + 1
+"""
+RUN_TINY = """
+import json, sys
+from engine import jit
+from engine.tiny import tiny
+value = int(tiny(1))
+statistics = tiny.stats
+print(json.dumps({
+    "value": value,
+    "hits": sum(statistics.cache_hits.values()),
+    "misses": sum(statistics.cache_misses.values()),
+    "folder": jit.CACHE_FOLDER and str(jit.CACHE_FOLDER),
+    "problem": jit.cache_problem(),
+}))
+"""
+
+
+def copy_project(target: Path) -> Path:
+    """Copies the project and adds one more kernel, `engine.tiny`, that is spread over two files."""
+    for folder in ("engine", "eval", "search"):
+        shutil.copytree(PROJECT / folder, target / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for file in ("uci_main.py", "pyproject.toml"):
+        shutil.copy(PROJECT / file, target / file)
+    (target / "engine" / "tiny.py").write_text(TINY, encoding="utf-8")
+    (target / "engine" / "tiny_part.py").write_text(TINY_PART, encoding="utf-8")
+    return target
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return copy_project(tmp_path / "project")
+
+
+@pytest.fixture
+def run_tiny(project: Path, tmp_path: Path, run_python: Callable[..., str]) -> Callable[..., dict[str, Any]]:
+    """Runs the tiny kernel in a fresh process; `tmp_path / "kernels"` holds the cache unless told otherwise."""
+
+    def run(before: str = "", cwd: Path = project, at: Path = project, **env: str | None) -> dict[str, Any]:
+        named: dict[str, Any] = {jit.CACHE_VARIABLE: str(tmp_path / "kernels"), "PYTHONDONTWRITEBYTECODE": "1"} | env
+        answer: dict[str, Any] = json.loads(run_python(before + RUN_TINY, cwd=cwd, paths=(at,), **named))
+        return answer
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def filled_cache(tmp_path_factory: pytest.TempPathFactory, run_python: Callable[..., str]) -> Path:
+    """A cache as a first run leaves it; to be copied."""
+    folder = tmp_path_factory.mktemp("filled")
+    project = copy_project(folder / "project")
+    answer = run_python(RUN_TINY, cwd=project, paths=(project,), **{jit.CACHE_VARIABLE: str(folder / "kernels")})
+    assert (json.loads(answer)["value"], json.loads(answer)["misses"]) == (12, 1)
+    return folder / "kernels"
+
+
+@pytest.fixture
+def warm(filled_cache: Path, tmp_path: Path) -> Path:
+    """The build folder of a cache that an earlier run has filled, where `run_tiny` looks for it."""
+    (folder,) = build_folders(Path(shutil.copytree(filled_cache, tmp_path / "kernels")))
+    return folder
+
+
+def build_folders(root: Path) -> list[Path]:
+    return sorted(path for path in root.iterdir() if path.is_dir())
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    """Changes a file's text but neither its size nor its time, by which some caches go."""
+    text, status = path.read_text(encoding="utf-8"), path.stat()
+    assert text.count(old) == 1
+    assert len(old) == len(new)
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+# --- keeping and rebuilding ----------------------------------------------------------------------------------------
+
+
+def test_second_start_loads_what_the_first_compiled(run_tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    first, second = run_tiny(), run_tiny()
+    assert (first["value"], first["hits"], first["misses"]) == (12, 0, 1)
+    assert (second["value"], second["hits"], second["misses"]) == (12, 1, 0)
+    assert first["folder"] == second["folder"]
+    assert Path(first["folder"]).parent == tmp_path / "kernels"
+    assert first["problem"] is second["problem"] is None
+    # Only the entry point has files: its subkernel is inside it.
+    assert len(list(Path(first["folder"]).glob("*.nbi"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "value"),
+    [
+        pytest.param("STEP = 10", "STEP = 20", 22, id="constant"),
+        pytest.param("x + 1", "x + 5", 16, id="subkernel"),
+    ],
+)
+def test_edit_of_another_file_is_seen(
+    warm: Path, run_tiny: Callable[..., dict[str, Any]], project: Path, old: str, new: str, value: int
+) -> None:
+    edit(project / "engine" / "tiny_part.py", old, new)
+    after = run_tiny()
+    assert (after["value"], after["hits"], after["misses"]) == (value, 0, 1)
+    assert after["folder"] != str(warm)
+    edit(project / "engine" / "tiny_part.py", new, old)
+    again = run_tiny()
+    assert (again["value"], again["hits"], again["folder"]) == (12, 1, str(warm))
+
+
+def test_every_file_in_a_room_of_kernels_counts(project: Path, tmp_path: Path, run_python: Callable[..., str]) -> None:
+    script = """
+from pathlib import Path
+from engine import jit
+
+print(jit.build_hash())
+for folder in ("engine", "engine/board", "eval", "search"):
+    file = Path(folder, "added.py")
+    for text in ("# one more", "# one less"):
+        file.write_text(text)
+        print(jit.build_hash())
+    file.rename(file.with_name("renamed.py"))
+    print(jit.build_hash())
+"""
+    named = {jit.CACHE_VARIABLE: str(tmp_path / "kernels")}
+    hashes = run_python(script, cwd=project, paths=(project,), **named).split()
+    assert len(set(hashes)) == len(hashes) == 13
+    assert {len(name) for name in hashes} == {20}
+
+
+def test_every_kernel_lies_in_a_folder_that_counts() -> None:
+    sources = set(jit.kernel_sources())
+    assert PROJECT / "engine" / "jit.py" in sources
+    decorators = ("@kernel", "@subkernel", "@inlined", "@machine_op", "= inlined(", "njit(")
+    rooms = ("engine", "eval", "search", "bench")
+    found = {
+        path
+        for room in rooms
+        for path in (PROJECT / room).rglob("*.py")
+        if any(decorator in path.read_text(encoding="utf-8") for decorator in decorators)
+    }
+    assert PROJECT / "engine" / "board" / "make.py" in found
+    assert found <= sources
+
+
+def test_real_kernels_are_rebuilt_when_a_key_changes(
+    project: Path, tmp_path: Path, run_python: Callable[..., str]
+) -> None:
+    script = """
+import chess, json
+from engine.board.convert import from_board
+from engine.board.make import complete_position
+position = from_board(chess.Board())
+statistics = complete_position.stats
+print(json.dumps([int(position["key"]), sum(statistics.cache_hits.values())]))
+"""
+
+    def run() -> tuple[int, int]:
+        key, hits = json.loads(
+            run_python(script, cwd=project, paths=(project,), SECATEUR_CACHE_DIR=str(tmp_path / "kernels"))
+        )
+        return key, hits
+
+    assert run() == (0x463B96181691FC9C, 0)
+    assert run() == (0x463B96181691FC9C, 1)
+    zobrist = project / "engine" / "board" / "zobrist.py"
+    text = zobrist.read_text(encoding="utf-8")
+    assert text.count("_RANDOM[780]") == 1
+    zobrist.write_text(text.replace("_RANDOM[780]", "(_RANDOM[780] ^ 0xFF)"), encoding="utf-8")
+    assert run() == (0x463B96181691FC9C ^ 0xFF, 0)
+
+
+@pytest.mark.skipif(not jit.USE_PEXT, reason="sliders use magic multiplication on this CPU in any case")
+def test_choice_of_slider_lookup_has_a_cache_of_its_own(warm: Path, run_tiny: Callable[..., dict[str, Any]]) -> None:
+    assert run_tiny(SECATEUR_PEXT="0")["folder"] != str(warm)
+
+
+def test_kernels_of_one_name_in_two_rooms_do_not_meet(project: Path, tmp_path: Path, run_python: Any) -> None:
+    # Same file name, same function name, same line, same bytecode: only the folder and the constant differ.
+    for folder, value in (("engine", 1), ("search", 2)):
+        text = f"from engine.jit import kernel\n\n@kernel\ndef answer(x):\n    return x + {value}\n"
+        (project / folder / "twin.py").write_text(text, encoding="utf-8")
+    script = "import engine.twin, search.twin; print(engine.twin.answer(0), search.twin.answer(0))"
+    for _ in range(2):
+        answer = run_python(script, cwd=project, paths=(project,), SECATEUR_CACHE_DIR=str(tmp_path / "kernels"))
+        assert answer.split() == ["1", "2"]
+
+
+# --- places ------------------------------------------------------------------------------------------------------
+
+
+def test_other_working_directory_and_moved_project(
+    warm: Path, run_tiny: Callable[..., dict[str, Any]], project: Path, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    assert run_tiny(cwd=elsewhere)["hits"] == 1
+    assert list(elsewhere.iterdir()) == []
+    moved = shutil.move(project, tmp_path / "moved")
+    answer = run_tiny(cwd=elsewhere, at=Path(moved))
+    assert (answer["hits"], answer["folder"]) == (1, str(warm))
+
+
+@posix_only
+def test_user_cache_folder_is_the_usual_one(run_tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    if sys.platform == "darwin":
+        pytest.skip("macOS has Library/Caches")
+    home, xdg = tmp_path / "home", tmp_path / "xdg"
+    places = {jit.CACHE_VARIABLE: None, "HOME": str(home), "XDG_CACHE_HOME": None}
+    assert Path(run_tiny(**places)["folder"]).parent == home / ".cache" / "secateur" / "kernels"
+    places["XDG_CACHE_HOME"] = str(xdg)
+    assert Path(run_tiny(**places)["folder"]).parent == xdg / "secateur" / "kernels"
+
+
+@posix_only
+def test_home_that_cannot_be_written(run_tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    # Below a regular file nobody can make a folder, not even root.
+    barrier, temporary = tmp_path / "file", tmp_path / "temporary"
+    barrier.write_text("", encoding="utf-8")
+    temporary.mkdir()
+    places = {
+        jit.CACHE_VARIABLE: None,
+        "HOME": str(barrier / "home"),
+        "XDG_CACHE_HOME": None,
+        "TMPDIR": str(temporary),
+    }
+    first, second = run_tiny(**places), run_tiny(**places)
+    assert Path(first["folder"]).parent.parent == temporary
+    assert (first["value"], first["hits"]) == (12, 0)
+    assert (second["value"], second["hits"]) == (12, 1)
+    named = places | {jit.CACHE_VARIABLE: str(barrier / "kernels")}
+    assert run_tiny(**named)["folder"] == first["folder"]
+
+
+def test_no_cache_at_all(run_tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    barrier = tmp_path / "file"
+    barrier.write_text("", encoding="utf-8")
+    no_temporary_folder = f"import tempfile; tempfile.tempdir = {str(barrier / 'temporary')!r}\n"
+    for _ in range(2):
+        answer = run_tiny(before=no_temporary_folder, **{jit.CACHE_VARIABLE: str(barrier / "kernels")})
+        assert (answer["value"], answer["hits"], answer["folder"]) == (12, 0, None)
+        assert answer["problem"].startswith("no writable cache folder: kernels are compiled at every start")
+
+
+@posix_only
+@pytest.mark.parametrize(("which", "mode"), [("root", 0o777), ("root", 0o770), ("build", 0o707)])
+def test_folder_that_others_can_write_is_refused(
+    warm: Path, run_tiny: Callable[..., dict[str, Any]], tmp_path: Path, which: str, mode: int
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    (warm if which == "build" else warm.parent).chmod(mode)
+    answer = run_tiny(TMPDIR=str(temporary))
+    assert (answer["value"], answer["hits"]) == (12, 0)
+    assert Path(answer["folder"]).parent.parent == temporary
+
+
+@posix_only
+def test_folders_are_made_for_the_user_alone(warm: Path) -> None:
+    assert warm.stat().st_mode & 0o777 == 0o700
+    assert warm.parent.stat().st_mode & 0o777 == 0o700
+
+
+# --- company and damage ---------------------------------------------------------------------------------------------
+
+
+def test_processes_that_start_at_once_on_an_empty_cache(
+    run_tiny: Callable[..., dict[str, Any]], project: Path, tmp_path: Path
+) -> None:
+    environment = os.environ | {
+        jit.CACHE_VARIABLE: str(tmp_path / "kernels"),
+        "PYTHONPATH": str(project),
+    }
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", RUN_TINY],
+            cwd=project,
+            env=environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for _ in range(3)
+    ]
+    for process in processes:
+        output, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+        answer = json.loads(output)
+        assert (answer["value"], answer["problem"]) == (12, None)
+    assert run_tiny()["hits"] == 1
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def garble(path: Path) -> None:
+    path.write_bytes(b"\x93garbage\x00" * (path.stat().st_size // 9))
+
+
+def remove(path: Path) -> None:
+    path.unlink()
+
+
+def replace_by_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize("damage", [truncate, empty, garble, remove])
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+def test_damaged_file_costs_one_compilation(
+    warm: Path, run_tiny: Callable[..., dict[str, Any]], kind: str, damage: Callable[[Path], None]
+) -> None:
+    (file,) = warm.glob(f"*.{kind}")
+    damage(file)
+    after, healed = run_tiny(), run_tiny()
+    assert (after["value"], after["hits"], after["misses"], after["problem"]) == (12, 0, 1, None)
+    assert (healed["value"], healed["hits"]) == (12, 1)
+
+
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+def test_file_that_cannot_be_replaced_is_reported(
+    warm: Path, run_tiny: Callable[..., dict[str, Any]], kind: str
+) -> None:
+    (file,) = warm.glob(f"*.{kind}")
+    replace_by_folder(file)
+    answer = run_tiny()
+    assert (answer["value"], answer["hits"]) == (12, 0)
+    assert answer["problem"].startswith(f"kernels not cached in {warm}: ")
+
+
+# --- sweeping ------------------------------------------------------------------------------------------------------
+
+
+def old_build(root: Path, number: int, seconds: float) -> Path:
+    """A cache folder as another version left it, last used so many seconds ago."""
+    folder = root / f"{number:020x}"
+    folder.mkdir(parents=True)
+    (folder / "kernel.nbi").write_bytes(b"machine code")
+    used = time.time() - seconds
+    os.utime(folder, (used, used))
+    return folder
+
+
+def test_folders_of_old_builds_are_swept(run_tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    root = tmp_path / "kernels"
+    day = 24 * 3600
+    root.mkdir(mode=0o700)
+    stale = [old_build(root, 1, jit.KEEP_SECONDS + day), old_build(root, 2, 2 * jit.KEEP_SECONDS)]
+    recent = [old_build(root, 10 + number, (number + 1) * day / 2) for number in range(jit.KEEP_FOLDERS)]
+    foreign = root / "something else"
+    foreign.mkdir()
+    os.utime(foreign, (0, 0))
+    current = Path(run_tiny()["folder"])
+    assert build_folders(root) == sorted([*recent, current, foreign])
+    assert not any(folder.exists() for folder in stale)
+
+
+def test_only_so_many_builds_are_kept_but_no_fresh_one_is_taken(
+    run_tiny: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    root = tmp_path / "kernels"
+    root.mkdir(mode=0o700)
+    fresh = [old_build(root, 1 + number, 60) for number in range(jit.KEEP_FOLDERS + 2)]
+    unused = [old_build(root, 100 + number, 7200 + number) for number in range(3)]
+    current = Path(run_tiny()["folder"])
+    assert build_folders(root) == sorted([*fresh, current])
+    assert not any(folder.exists() for folder in unused)
+
+
+def test_start_renews_the_folder_it_uses(warm: Path, run_tiny: Callable[..., dict[str, Any]]) -> None:
+    os.utime(warm, (0, 0))
+    assert run_tiny()["hits"] == 1
+    assert time.time() - warm.stat().st_mtime < 120
+
+
+# --- decorators -------------------------------------------------------------------------------------------------------
+
+
+def test_one_specialisation_for_literals_and_variables() -> None:
+    @jit.subkernel
+    def twice(x: Any) -> Any:
+        return x + x
+
+    @jit.subkernel
+    def caller(x: Any) -> Any:
+        return twice(2) + twice(x) + twice(True)
+
+    assert caller(5) == 16
+    assert len(twice.signatures) == 2  # int64 and bool, not one for each literal
+
+
+def test_division_by_zero_raises_nothing() -> None:
+    @jit.subkernel
+    def divide(a: Any, b: Any) -> Any:
+        return a / b
+
+    assert divide(1.0, 0.0) == float("inf")
