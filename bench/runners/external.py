@@ -41,6 +41,8 @@ _COMPLAINT: Final = re.compile(
 _NO_COMPLAINT: Final = re.compile(r"is not responsive|Illegal move|Stats will be dropped|^Elo difference")
 #: Complaints about what an engine says beside its moves.
 _REMARK: Final = re.compile(r"\bPVs?\b|info line|extract score|last PV|mating", re.IGNORECASE)
+#: Remarks that differ only in the move are counted together.
+_ANY_MOVE: Final = re.compile(r"\b[a-h][1-8][a-h][1-8][nbrq]?\b")
 #: Seconds that the program gets to end its games and engines after Ctrl-C.
 STOP_SECONDS: Final = 20.0
 
@@ -77,7 +79,7 @@ class Output:
             self.last_lines.append(line)
         if _COMPLAINT.search(line) and not _NO_COMPLAINT.search(line):
             if _REMARK.search(line):
-                self.remarks[line] += 1
+                self.remarks[_ANY_MOVE.sub("...", line)] += 1
             elif line not in self.complaints:
                 self.complaints.append(line)
         return None
