@@ -102,6 +102,7 @@ class Player:
             transport, protocol = await TimedProtocol.popen([program, *spec.command[1:]], cwd=spec.directory)
         except (OSError, EngineSpecError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            reason = reason.removeprefix(f"engine {spec.name}: ")
             raise EngineFaultError(Termination.NOT_STARTED, f"cannot be started: {reason}") from None
         player = cls(spec, protocol, transport)
         try:

@@ -107,4 +107,7 @@ def _report(result: MatchResult) -> None:
     endings: dict[str, int] = {}
     for game in result.games:
         endings[game.termination] = endings.get(game.termination, 0) + 1
-    print("endings: " + ", ".join(f"{count} {name}" for name, count in sorted(endings.items(), key=lambda e: -e[1])))
+    if endings:
+        print(
+            "endings: " + ", ".join(f"{count} {name}" for name, count in sorted(endings.items(), key=lambda e: -e[1]))
+        )

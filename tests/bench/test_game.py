@@ -8,6 +8,7 @@ from fakes import fake
 
 from bench import uci
 from bench.adjudication import Adjudication
+from bench.engines import EngineSpec
 from bench.game import GameTask, check_engine, play_task
 from bench.openings import Opening
 from bench.results import GameResult, Termination
@@ -108,4 +109,6 @@ def test_engines_are_checked_beforehand() -> None:
     assert check_engine(fake("A", Hash="64", Style="Wild")) is None
     assert "does not support option Threads" in (check_engine(fake("A", Threads="2")) or "")
     assert "engine A refused its options" in (check_engine(fake("A", Hash="9999")) or "")
+    missing = EngineSpec("X", ("/no/such/engine",))
+    assert check_engine(missing) == "engine X cannot be started: there is no program '/no/such/engine'"
     assert "exited at the start" in (check_engine(fake("A", "--fault", "exit")) or "")
