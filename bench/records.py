@@ -82,8 +82,9 @@ class Record:
 # --------------------------------------------------------------------------------------------------------------
 
 
-def load(folder: Path = LEDGER) -> list[Record]:
+def load(folder: Path | None = None) -> list[Record]:
     """Every record, by date and id. Raises `LedgerError` naming the broken file."""
+    folder = LEDGER if folder is None else folder
     records = [_load_file(path) for path in sorted(folder.glob("*.json"))]
     return sorted(records, key=lambda record: (record.date, record.id))
 
@@ -112,8 +113,9 @@ def _load_file(path: Path) -> Record:
     return record
 
 
-def save(record: Record, folder: Path = LEDGER) -> Path:
+def save(record: Record, folder: Path | None = None) -> Path:
     """Writes a new record and renews the table. Raises `LedgerError` when the id is taken or the disk refuses."""
+    folder = LEDGER if folder is None else folder
     path = folder / f"{record.id}.json"
     try:
         folder.mkdir(parents=True, exist_ok=True)

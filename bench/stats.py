@@ -320,6 +320,7 @@ def _with_ratio(values: NDArray[np.float64], shares: NDArray[np.float64], ratio:
 
 def with_error(value: float, error: float) -> str:
     """`+12.34 +- 5.67`, the form in which the project quotes every Elo."""
+    value = round(value, 2) + 0.0  # a tiny negative value must not print as -0.00
     return f"{value:+.2f} +- {error:.2f}"
 
 

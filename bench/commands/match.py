@@ -6,9 +6,11 @@ import argparse
 import json
 import sys
 
+from bench.commands import ledger
 from bench.description import DescriptionError, MatchDescription, add_arguments, from_arguments
 from bench.live import LiveView
 from bench.play import PlayError, pick_runner, play, prepare
+from bench.records import circumstances_of
 from bench.results import GameResult, MatchResult
 from bench.runners.base import RunnerError
 from bench.runners.external import ExternalRunner, shown
@@ -41,6 +43,8 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--dry-run", action="store_true", help="print what would be run, and run nothing")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--quiet", action="store_true", help="show nothing while the match runs")
+    parser.add_argument("--plot", metavar="FILE.png|svg", help="draw the score over the pairs")
+    ledger.add_arguments(parser)
     return parser
 
 
@@ -55,6 +59,12 @@ def main(arguments: list[str]) -> int:
     try:
         if options.dry_run:
             return _dry_run(description)
+        # What cannot be drawn or recorded is told before hours of games, not after them.
+        if options.plot is not None:
+            _check_plot(options.plot)
+        if (problem := ledger.problem_with(options)) is not None:
+            print(f"secateur match: {problem}", file=sys.stderr)
+            return 2
         result = _play(description, options.quiet)
     except (DescriptionError, PlayError, RunnerError, ValueError) as error:
         print(f"secateur match: {error}", file=sys.stderr)
@@ -64,9 +74,28 @@ def main(arguments: list[str]) -> int:
     else:
         _report(result)
     report_problems("match", result)
+    try:
+        if options.plot is not None:
+            _plot(result, options.plot)
+        ledger.record_match(options, result, circumstances_of(description))
+    except (ValueError, OSError) as error:
+        print(f"secateur match: {error}", file=sys.stderr)
+        return 1
     if result.interrupted and description.pgn:
         print(f"secateur match: interrupted; --resume goes on with {description.pgn}", file=sys.stderr)
     return result.exit_status
+
+
+def _check_plot(path: str) -> None:
+    from bench.plots import check_path
+
+    check_path(path)
+
+
+def _plot(result: MatchResult, path: str) -> None:
+    from bench.plots import plot_match
+
+    plot_match(result, path)
 
 
 def _dry_run(description: MatchDescription) -> int:
