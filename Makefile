@@ -25,8 +25,9 @@ $(VENV)/.warm: $(VENV)/.play $(KERNELS) uci_main.py
 	@$(BIN)/python uci_main.py warmup </dev/null >&2
 	@touch $@
 
+# An executable that was asked for by name must outlive this folder: OpenBench builds in a temporary one.
 $(EXE): $(VENV)/.warm
-	@$(BIN)/python -m engine.launcher "$@" </dev/null >&2
+	@$(BIN)/python -m engine.launcher $(if $(filter command line,$(origin EXE)),--standing) "$@" </dev/null >&2
 
 run: $(EXE)
 	@exec $(BIN)/python uci_main.py

@@ -22,6 +22,13 @@ COMMANDS: dict[str, tuple[str, str, str | None]] = {
     "perft": ("bench.commands.perft", "count the move sequences from a position", None),
     "warmup": ("bench.commands.warmup", "compile every kernel into the cache", None),
     "speed": ("bench.commands.speed", "perft and search speed side by side with other engines", None),
+    "match": ("bench.commands.match", "play a match: cutechess-cli, fastchess or built in", "lab"),
+    "sprt": ("bench.commands.sprt", "play a match until it is decided, or evaluate a PGN file", "lab"),
+    "tourney": ("bench.commands.tourney", "play a gauntlet or a round robin, and rate the engines", "lab"),
+    "epd": ("bench.commands.epd", "test suites for any UCI engine: best moves, graded moves, mates", "lab"),
+    "book": ("bench.commands.book", "generate balanced or unbalanced openings with an engine", "lab"),
+    "rate": ("bench.commands.rate", "rate the players of PGN files", "lab"),
+    "ledger": ("bench.commands.ledger", "the tests from which every quoted Elo comes", "lab"),
 }
 
 #: Exit statuses of every subcommand.

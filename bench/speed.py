@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -92,8 +93,12 @@ class Report:
 class Conversation:
     """A UCI engine as a child process, for timing what it does."""
 
-    def __init__(self, command: list[str], environment: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, command: list[str], environment: dict[str, str] | None = None, directory: str | None = None
+    ) -> None:
         self.name = command[0]
+        #: Everything it said, for those who want more than the answer.
+        self.heard: list[str] = []
         try:
             self.process = subprocess.Popen(
                 command,
@@ -102,6 +107,7 @@ class Conversation:
                 stderr=subprocess.DEVNULL,
                 text=True,
                 bufsize=1,
+                cwd=directory,
                 env={**os.environ, **(environment or {})},
             )
         except OSError as error:
@@ -110,18 +116,26 @@ class Conversation:
     def ask(self, command: str, answer: str) -> tuple[str, float]:
         """Sends a command; returns the first line that starts with `answer`, and the seconds until it came."""
         assert self.process.stdin is not None
-        assert self.process.stdout is not None
         start = time.perf_counter()
         try:
             self.process.stdin.write(command + "\n")
             self.process.stdin.flush()
         except OSError:
             raise EngineError(f"{self.name} went away before '{command}'") from None
+        # The alarm ends an engine that says nothing at all, so that the loop below ends, too.
+        alarm = threading.Timer(PATIENCE, self.process.kill)
+        alarm.start()
+        try:
+            return self._wait_for(command, answer, start)
+        finally:
+            alarm.cancel()
+
+    def _wait_for(self, command: str, answer: str, start: float) -> tuple[str, float]:
+        assert self.process.stdout is not None
         for line in self.process.stdout:
+            self.heard.append(line)
             if line.startswith(answer):
                 return line.strip(), time.perf_counter() - start
-            if time.perf_counter() - start > PATIENCE:
-                break
         raise EngineError(f"{self.name} did not answer '{command}' with '{answer}'")
 
     def close(self) -> None:

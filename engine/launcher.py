@@ -1,32 +1,120 @@
-"""Writes the executable that a GUI loads: `python -m engine.launcher PATH`, run by `make`."""
+"""Writes the executable that a GUI loads: `python -m engine.launcher [--standing] PATH`, run by `make`.
+
+Normally it starts the engine where the project lies. OpenBench's client, however, unpacks the project into a temporary
+folder, runs `make EXE=name`, moves that one file away and deletes the rest. For it, `--standing` first copies the
+sources and the environment to a place that lasts; both are named by their content, so that a second build of the same
+commit copies nothing, and commits share one environment as long as their requirements are the same.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
 import shlex
+import shutil
 import sys
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
-ENTRY_POINT = Path(__file__).resolve().parent.parent / "uci_main.py"
+PROJECT = Path(__file__).resolve().parent.parent
+ENTRY_POINT = PROJECT / "uci_main.py"
+
+#: Environment variable that overrides where standing builds are kept.
+STANDING_VARIABLE = "SECATEUR_STANDING_DIR"
+#: What a running engine needs of the project.
+_PARTS = ("engine", "search", "eval", "bench", "uci_main.py", "pyproject.toml", "LICENSE")
+_IGNORED = ("__pycache__", "*.pyc")
 
 
-def launcher_text(python: str, windows: bool = False) -> str:
+def launcher_text(python: str, windows: bool = False, entry_point: Path = ENTRY_POINT) -> str:
     """A script that replaces itself by the engine, so that killing the one kills the other."""
     if windows:
-        return f'@"{python}" "{ENTRY_POINT}" %*\r\n'
-    return f'#!/bin/sh\nexec {shlex.quote(python)} {shlex.quote(str(ENTRY_POINT))} "$@"\n'
+        return f'@"{python}" "{entry_point}" %*\r\n'
+    return f'#!/bin/sh\nexec {shlex.quote(python)} {shlex.quote(str(entry_point))} "$@"\n'
 
 
-def write_launcher(path: Path) -> None:
-    """Writes an executable script to `path` that starts Secateur with this interpreter, from any folder."""
+def write_launcher(path: Path, standing: bool = False) -> None:
+    """Writes an executable script to `path` that starts Secateur with this interpreter, from any folder.
+
+    A `standing` one goes on working when the project's folder is gone. Raises OSError.
+    """
     windows = sys.platform == "win32"
     if windows and path.suffix.lower() not in (".bat", ".cmd"):
         path = path.with_suffix(".bat")
+    python, entry_point = make_standing(_standing_root()) if standing else (sys.executable, ENTRY_POINT)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(launcher_text(sys.executable, windows), encoding="utf-8", newline="")
+    path.write_text(launcher_text(python, windows, entry_point), encoding="utf-8", newline="")
     path.chmod(0o755)
 
 
+def make_standing(root: Path) -> tuple[str, Path]:
+    """Copies the project and its environment below `root`; returns the copies' interpreter and entry point."""
+    sources = _copy_once(root / f"source-{_source_hash()}", _copy_sources)
+    prefix = Path(sys.prefix)
+    if prefix == Path(sys.base_prefix):
+        return sys.executable, sources / "uci_main.py"  # no environment of ours: the interpreter stays anyway
+    digest = hashlib.sha256(sys.version.encode() + (PROJECT / "requirements" / "play.txt").read_bytes())
+    environment = _copy_once(
+        root / f"environment-{digest.hexdigest()[:20]}",
+        lambda target: shutil.copytree(prefix, target, symlinks=True, ignore=shutil.ignore_patterns(*_IGNORED)),
+    )
+    return str(environment / Path(sys.executable).relative_to(prefix)), sources / "uci_main.py"
+
+
+def _copy_once(target: Path, copy: Callable[[Path], object]) -> Path:
+    """Fills `target` by `copy(folder)` unless it is there already; other builds may do so at the same moment."""
+    if target.is_dir():
+        return target
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+        fresh = Path(folder) / "copy"
+        copy(fresh)
+        try:
+            fresh.rename(target)
+        except OSError:
+            if not target.is_dir():  # otherwise, another build was quicker
+                raise
+    return target
+
+
+def _source_files() -> list[Path]:
+    """Every file that goes into a standing copy, sorted."""
+    files: list[Path] = []
+    for part in _PARTS:
+        path = PROJECT / part
+        files += [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+    return sorted(file for file in files if file.suffix != ".pyc")
+
+
+def _source_hash() -> str:
+    digest = hashlib.sha256()
+    for file in _source_files():
+        digest.update(file.relative_to(PROJECT).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()[:20]
+
+
+def _copy_sources(target: Path) -> None:
+    for file in _source_files():
+        copy = target / file.relative_to(PROJECT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy)
+
+
+def _standing_root() -> Path:
+    """Where copies are kept: in the user's data, which nobody clears in passing as they do caches."""
+    named = os.environ.get(STANDING_VARIABLE)
+    if named:
+        return Path(named).expanduser().absolute()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or "~/AppData/Local").expanduser() / "secateur" / "standing"
+    if sys.platform == "darwin":
+        return Path("~/Library/Application Support/secateur/standing").expanduser()
+    return Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser() / "secateur" / "standing"
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: python -m engine.launcher PATH")
-    write_launcher(Path(sys.argv[1]))
+    *flags, name = sys.argv[1:] or [""]
+    if not name or flags not in ([], ["--standing"]):
+        sys.exit("usage: python -m engine.launcher [--standing] PATH")
+    write_launcher(Path(name), standing=bool(flags))

@@ -10,6 +10,8 @@ import time
 
 import chess
 
+from bench.cluster import ClusterError
+from bench.remote_perft import count_by_move_on
 from engine.board.perft import MAX_PERFT_DEPTH
 from search.perft import count_by_move
 from search.searcher import FATAL_STATUS, status_text
@@ -26,6 +28,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--depth", type=int, required=True, metavar="N", help="plies")
     parser.add_argument("--fen", default=chess.STARTING_FEN, help="position, standard or Chess960 (default: the start)")
     parser.add_argument("--threads", type=int, default=1, metavar="T", help="threads (default 1)")
+    parser.add_argument("--cluster", metavar="tcp://HOST:PORT", help="count on the workers of this Dask scheduler")
     parser.add_argument("--divide", action="store_true", help="also print the count below each root move")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     options = parser.parse_args(arguments)
@@ -37,7 +40,8 @@ def main(arguments: list[str]) -> int:
         board = read_board(options.fen)
     except ValueError as error:
         parser.error(f"--fen: {error}")
-    load_kernels(EVERYTHING)
+    if options.cluster is None:
+        load_kernels(EVERYTHING)
     show = sys.stderr.isatty()
 
     def progress(share: float) -> None:
@@ -45,7 +49,14 @@ def main(arguments: list[str]) -> int:
             print(f"\r{share:4.0%}", end="", file=sys.stderr, flush=True)
 
     start = time.perf_counter()
-    counts = count_by_move(board, options.depth, options.threads, on_progress=progress)
+    try:
+        if options.cluster is None:
+            counts = count_by_move(board, options.depth, options.threads, on_progress=progress)
+        else:
+            counts = count_by_move_on(board, options.depth, options.cluster, on_progress=progress)
+    except (ClusterError, RuntimeError) as error:
+        print(f"secateur perft: {error}", file=sys.stderr)
+        return 1
     seconds = time.perf_counter() - start
     assert counts is not None
     if show:

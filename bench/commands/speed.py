@@ -1,14 +1,24 @@
-"""`secateur speed`: the table of speed and start-up."""
+"""`secateur speed`: the table of speed and start-up, or several engines side by side."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import statistics
 import sys
 from pathlib import Path
 
-from bench.speed import EngineError, find_rival, measure, replace_table
+from bench.comparison import MEASURES, Measured, cells, compare
+from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs
+from bench.speed import SECATEUR, EngineError, find_rival, measure, replace_table
 from search.warmup import EVERYTHING, load_kernels
+
+#: Any limit will do: the measures bring their own.
+_LIMIT = "depth=1"
+
+
+def _progress(text: str) -> None:
+    print(f"speed: {text}", file=sys.stderr, flush=True)
 
 
 def main(arguments: list[str]) -> int:
@@ -16,15 +26,35 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="secateur speed",
         description="Measures perft, search speed, start-up and memory, side by side with Stockfish where it is "
-        "installed, in turns and as ratios. Leave the machine alone meanwhile.",
+        "installed, in turns and as ratios. With --engine it compares those engines with Secateur instead. Leave the "
+        "machine alone meanwhile.",
     )
     parser.add_argument("--rival", metavar="PATH", help="the engine to compare with (default: stockfish)")
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="rounds to take the median of (default 3)")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     parser.add_argument("--readme", type=Path, metavar="FILE", help="write the table into FILE between its markers")
+    group = parser.add_argument_group("several engines")
+    group.add_argument(
+        "--engine",
+        nargs="+",
+        action="append",
+        metavar="KEY=VALUE",
+        help="an engine to compare with Secateur, as in `match`: cmd=, name=, arg=, dir=, option.NAME=",
+    )
+    group.add_argument(
+        "--measure", nargs="+", choices=MEASURES, default=list(MEASURES), help="what to measure (default: all)"
+    )
+    group.add_argument("--movetime", type=int, default=1000, metavar="MS", help="search time a position (default 1000)")
+    group.add_argument("--depth", type=int, default=12, metavar="N", help="plies of time to depth (default 12)")
+    group.add_argument("--plot", metavar="FILE.png|svg", help="draw the ratios")
     options = parser.parse_args(arguments)
-    if options.rounds < 1:
-        parser.error(f"--rounds is at least 1, not {options.rounds}")
+    for name in ("rounds", "movetime", "depth"):
+        if getattr(options, name) < 1:
+            parser.error(f"--{name} is at least 1, not {getattr(options, name)}")
+    if options.engine is not None:
+        return _compare(parser, options)
+    if options.plot is not None:
+        parser.error("--plot goes with --engine")
     rival = find_rival(options.rival)
     if options.rival is not None and rival is None:
         parser.error(f"--rival: there is no executable {options.rival}")
@@ -32,7 +62,7 @@ def main(arguments: list[str]) -> int:
         parser.error(f"--readme: there is no file {options.readme}")
     load_kernels(EVERYTHING)
     try:
-        report = measure(rival, options.rounds, lambda text: print(f"speed: {text}", file=sys.stderr, flush=True))
+        report = measure(rival, options.rounds, _progress)
         if options.readme is not None:
             text = options.readme.read_text(encoding="utf-8")
             options.readme.write_text(replace_table(text, report.markdown()), encoding="utf-8")
@@ -45,3 +75,53 @@ def main(arguments: list[str]) -> int:
     else:
         print(report.markdown())
     return 1 if any(row.verdict() == "MISSED" for row in report.rows) else 0
+
+
+def _compare(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    """Compares Secateur with the engines named by --engine."""
+    engines = [EngineSpec("Secateur", tuple(SECATEUR))]
+    try:
+        engines += [engine_from_pairs(pairs, fallback=_LIMIT) for pairs in options.engine]
+        for spec in engines:
+            spec.resolved_program()
+    except EngineSpecError as error:
+        parser.error(str(error))
+    if options.plot is not None:
+        from bench.plots import PlotError, check_path
+
+        try:
+            check_path(options.plot)
+        except PlotError as error:
+            parser.error(f"--plot: {error}")
+    load_kernels(EVERYTHING)
+    measures = tuple(options.measure)
+    table = compare(engines, options.rounds, measures, options.movetime, options.depth, _progress)
+    reference = table[0]
+    if options.json:
+        print(json.dumps([{"name": row.name, **{m: getattr(row, m) for m in measures}} for row in table]))
+    else:
+        print("times as fast as Secateur, median (smallest - largest) over the rounds")
+        print(f"{'engine':<20} " + " ".join(f"{name:>22}" for name in measures))
+        for row in table:
+            print(f"{row.name:<20} " + " ".join(f"{cell:>22}" for cell in cells(row, reference, measures)))
+    for row in table:
+        for problem in row.problems:
+            print(f"secateur speed: {row.name}: {problem}", file=sys.stderr)
+    if options.plot is not None:
+        _plot(table, measures, options.plot)
+    return 1 if any(row.problems for row in table) else 0
+
+
+def _plot(table: list[Measured], measures: tuple[str, ...], path: str) -> None:
+    """Draws every ratio that could be measured as a bar."""
+    from bench.plots import plot_bars
+
+    labels, values, spreads = [], [], []
+    for name in measures:
+        for row in table:
+            ratios = row.ratios(table[0], name)
+            if ratios:
+                labels.append(f"{row.name}, {name}")
+                values.append(statistics.median(ratios))
+                spreads.append((min(ratios), max(ratios)))
+    plot_bars(labels, values, path=path, spreads=spreads, title="Times as fast as Secateur", unit="x")

@@ -1,0 +1,157 @@
+"""Ending games early: resignation, draw and tablebase adjudication and a move limit, by cutechess-cli's rules.
+
+The rules are data (`Adjudication`); the running counts of one game live in an `Adjudicator`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import chess
+
+from bench.results import MoveRecord, Termination
+
+if TYPE_CHECKING:
+    from chess.syzygy import Tablebase
+
+#: A mate score counts as this many centipawns.
+MATE_CENTIPAWNS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class ResignRule:
+    """An engine whose score is at most -`score` centipawns for `moves` moves in a row has lost; with `both_sides` the
+    opponent's score must have been at least `score` for as long.
+    """
+
+    moves: int
+    score: int
+    both_sides: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DrawRule:
+    """From full move `from_move` on, a game is drawn after `moves` moves of both sides in a row with scores within
+    `score` centipawns of zero. Captures and pawn moves start the count again.
+    """
+
+    from_move: int
+    moves: int
+    score: int
+
+
+@dataclass(frozen=True, slots=True)
+class Adjudication:
+    """When a game is ended from outside. `max_moves` counts full moves; `tablebases` is a folder of Syzygy files,
+    probed at up to `tablebase_pieces` pieces.
+    """
+
+    resign: ResignRule | None = None
+    draw: DrawRule | None = None
+    max_moves: int | None = None
+    tablebases: str | None = None
+    tablebase_pieces: int = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A game's end: result and reason."""
+
+    result: str
+    termination: Termination
+    detail: str = ""
+
+
+class Adjudicator:
+    """Watches one game. Call `after_move` with the board after each engine move."""
+
+    def __init__(self, rules: Adjudication, tablebase: Tablebase | None = None) -> None:
+        self._rules = rules
+        self._tablebase = tablebase
+        self._quiet_plies = 0
+        # Moves in a row with a lost, and with a won, score; indexed by colour.
+        self._losing = {chess.WHITE: 0, chess.BLACK: 0}
+        self._winning = {chess.WHITE: 0, chess.BLACK: 0}
+
+    def after_move(self, board: chess.Board, record: MoveRecord) -> Verdict | None:
+        """The verdict after the move that `record` describes led to `board`, or None to play on."""
+        return self._by_tablebase(board) or self._by_scores(board, record) or self._by_length(board)
+
+    def _by_scores(self, board: chess.Board, record: MoveRecord) -> Verdict | None:
+        mover = not board.turn
+        score = centipawns(record)
+        if score is None:
+            self._quiet_plies = self._losing[mover] = self._winning[mover] = 0
+            return None
+        draw, resign = self._rules.draw, self._rules.resign
+        if draw is not None:
+            if board.halfmove_clock == 0:
+                self._quiet_plies = 0
+            self._quiet_plies = self._quiet_plies + 1 if abs(score) <= draw.score else 0
+            if len(board.move_stack) >= 2 * draw.from_move and self._quiet_plies >= 2 * draw.moves:
+                return Verdict("1/2-1/2", Termination.DRAW_RULE)
+        if resign is not None:
+            self._losing[mover] = self._losing[mover] + 1 if score <= -resign.score else 0
+            self._winning[mover] = self._winning[mover] + 1 if score >= resign.score else 0
+            agreed = not resign.both_sides or self._winning[not mover] >= resign.moves
+            if self._losing[mover] >= resign.moves and agreed:
+                return Verdict("0-1" if mover == chess.WHITE else "1-0", Termination.RESIGN_RULE)
+        return None
+
+    def _by_length(self, board: chess.Board) -> Verdict | None:
+        limit = self._rules.max_moves
+        if limit is not None and len(board.move_stack) >= 2 * limit:
+            return Verdict("1/2-1/2", Termination.MAX_MOVES)
+        return None
+
+    def _by_tablebase(self, board: chess.Board) -> Verdict | None:
+        if self._tablebase is None or board.castling_rights:
+            return None
+        if chess.popcount(board.occupied) > self._rules.tablebase_pieces:
+            return None
+        # WDL tables are exact only right after a capture or pawn move; later, a cursed win may already be a draw.
+        if board.halfmove_clock != 0:
+            return None
+        wdl = self._tablebase.get_wdl(board)
+        if wdl is None:
+            return None
+        if abs(wdl) < 2:  # cursed wins and blessed losses are draws under the fifty-move rule
+            return Verdict("1/2-1/2", Termination.TABLEBASE)
+        white_wins = (wdl > 0) == (board.turn == chess.WHITE)
+        return Verdict("1-0" if white_wins else "0-1", Termination.TABLEBASE)
+
+
+def centipawns(record: MoveRecord) -> int | None:
+    """The score of a move as one number, mates as +-`MATE_CENTIPAWNS`; None when the engine gave none."""
+    if record.mate is not None:
+        return MATE_CENTIPAWNS if record.mate > 0 else -MATE_CENTIPAWNS
+    return record.centipawns
+
+
+def open_tablebases(folder: str | None) -> Tablebase | None:
+    """Opens the Syzygy files in `folder` (None without one). Raises FileNotFoundError when it holds none."""
+    if folder is None:
+        return None
+    import chess.syzygy
+
+    if not Path(folder).is_dir() or not any(Path(folder).glob("*.rtbw")):
+        raise FileNotFoundError(f"{folder}: no Syzygy files (*.rtbw) here")
+    return chess.syzygy.open_tablebase(folder, load_dtz=False)
+
+
+def natural_end(board: chess.Board) -> Verdict | None:
+    """The verdict of the rules of chess on `board`: mate, stalemate, repetition, fifty moves, material."""
+    if not any(board.generate_legal_moves()):
+        if board.is_check():
+            return Verdict("0-1" if board.turn == chess.WHITE else "1-0", Termination.CHECKMATE)
+        return Verdict("1/2-1/2", Termination.STALEMATE)
+    if board.is_insufficient_material():
+        return Verdict("1/2-1/2", Termination.MATERIAL)
+    if board.halfmove_clock >= 100:
+        return Verdict("1/2-1/2", Termination.FIFTY_MOVES)
+    # Repetition needs four reversible plies, and python-chess searches the move stack for it: skip when impossible.
+    if board.halfmove_clock >= 8 and board.is_repetition(3):
+        return Verdict("1/2-1/2", Termination.REPETITION)
+    return None

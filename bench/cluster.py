@@ -1,0 +1,246 @@
+"""The same work on local processes or on the workers of a Dask cluster, behind one function: `map_unordered`.
+
+A piece of work is a function that can be imported and an item that can be pickled. Results come as they are finished.
+A worker that dies costs what it was doing, and that is done again elsewhere; a piece of work that kills three workers
+is given up and reported. Ctrl-C, or closing the generator, ends everything that still runs.
+
+Local workers are processes of a session of their own: the terminal's Ctrl-C does not reach them or the engines that
+they start, and when a worker dies by whatever cause its engines are killed with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any, Final, Generic, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+#: How many workers one piece of work may kill.
+ATTEMPTS: Final = 3
+#: Seconds in which a cluster must answer.
+CONNECT_SECONDS: Final = 20
+#: Seconds for a local worker to end its engines before it is killed.
+GOODBYE_SECONDS: Final = 3.0
+
+
+class ClusterError(RuntimeError):
+    """The cluster cannot be used at all; the message is one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[T, R]):
+    """What became of one item: its `value`, or in `error` one line saying why there is none."""
+
+    item: T
+    value: R | None = None
+    error: str | None = None
+
+    def unwrap(self) -> R:
+        """The value. Raises RuntimeError with `error` when there is none."""
+        if self.error is not None:
+            raise RuntimeError(self.error)
+        return self.value  # type: ignore[return-value]
+
+
+def map_unordered(
+    function: Callable[[T], R], items: Iterable[T], cluster: str | None = None, *, workers: int = 1
+) -> Generator[Outcome[T, R], None, None]:
+    """Applies `function` to every item, `workers` at a time in local processes, or on the Dask scheduler `cluster`.
+
+    `items` may be long: only a few are taken ahead of those being worked on. On a cluster, as many run at once as its
+    workers have threads, also as workers come and go. Raises `ClusterError` when the cluster cannot be reached.
+    """
+    if cluster is not None:
+        return _on_cluster(function, iter(items), cluster)
+    return _on_processes(function, iter(items), workers)
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Local processes
+# --------------------------------------------------------------------------------------------------------------
+
+
+def _serve(connection: Connection, function: Callable[[Any], Any]) -> None:
+    """A worker's main: answers each item with (value, None) or (None, why not) until the pipe is closed."""
+    if hasattr(os, "setsid"):
+        os.setsid()
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+    while True:
+        try:
+            item = connection.recv()
+        except EOFError:
+            return
+        value, error = None, None
+        try:
+            value = function(item)
+        except Exception as problem:  # whatever it is, it belongs into the report and not on a lost terminal
+            error = f"{type(problem).__name__}: {problem}"
+        connection.send((value, error))
+
+
+def _die_with_parent() -> None:
+    """Ends this worker and its engines when the process that started it is gone, even by `kill -9`."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    _kill_group(os.getpid())
+    os._exit(1)
+
+
+def _kill_group(pid: int) -> None:
+    """Kills a worker and the engines that it started. They share its process group."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(pid, signal.SIGKILL)
+        else:
+            os.kill(pid, signal.SIGTERM)
+
+
+class _Worker:
+    """A local process and the item it works on."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        # Spawned, not forked: a fork would inherit threads' locks and the other workers' pipes.
+        context = multiprocessing.get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=_serve, args=(theirs, function), daemon=False)
+        self.process.start()
+        theirs.close()
+        self.item: Any = None
+        self.is_busy = False
+
+    def give(self, item: Any) -> None:
+        self.item, self.is_busy = item, True
+        with contextlib.suppress(OSError):  # it has died: its sentinel tells
+            self.connection.send(item)
+
+    def end(self, patience: float) -> None:
+        self.connection.close()
+        self.process.join(patience)
+        assert self.process.pid is not None
+        _kill_group(self.process.pid)
+        self.process.kill()  # a worker that has only just been started has no group yet
+        self.process.join()
+        self.process.close()
+
+
+def _on_processes(function: Callable[[T], R], items: Iterator[T], count: int) -> Generator[Outcome[T, R], None, None]:
+    workers: list[_Worker] = []
+    again: deque[T] = deque()
+    lost: dict[int, int] = {}  # id of an item: workers that it has cost; items in work are kept alive by `workers`
+    finished = False
+    try:
+        while True:
+            # One idle worker at most is started for each item there is.
+            while True:
+                idle = next((worker for worker in workers if not worker.is_busy), None)
+                if idle is None and len(workers) >= count:
+                    break
+                try:
+                    item = again.popleft() if again else next(items)
+                except StopIteration:
+                    break
+                if idle is None:
+                    idle = _Worker(function)
+                    workers.append(idle)
+                idle.give(item)
+            busy = {worker.connection: worker for worker in workers if worker.is_busy}
+            if not busy:
+                finished = True
+                return
+            for ready in wait(list(busy)):
+                worker = busy[ready]  # type: ignore[index]
+                item = worker.item
+                try:
+                    value, error = worker.connection.recv()
+                except (EOFError, OSError):
+                    workers.remove(worker)
+                    worker.end(0.0)
+                    lost[id(item)] = lost.get(id(item), 0) + 1
+                    if lost[id(item)] < ATTEMPTS:
+                        again.append(item)
+                        continue
+                    value, error = None, f"given up: {ATTEMPTS} workers died of it"
+                else:
+                    worker.is_busy, worker.item = False, None
+                lost.pop(id(item), None)
+                yield Outcome(item, value, error)
+    finally:
+        for worker in workers:
+            worker.end(GOODBYE_SECONDS if finished and not worker.is_busy else 0.0)
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Dask
+# --------------------------------------------------------------------------------------------------------------
+
+
+def _check_worker() -> None:
+    """Run on a worker to see that it can import the project."""
+
+
+def _on_cluster(function: Callable[[T], R], items: Iterator[T], address: str) -> Generator[Outcome[T, R], None, None]:
+    try:
+        from distributed import Client, as_completed
+    except ModuleNotFoundError as error:
+        raise ClusterError(f"--cluster needs the package '{error.name}': pip install 'secateur[cluster]'") from None
+    try:
+        client: Any = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        raise ClusterError(f"no Dask scheduler answers at {address}: {error or type(error).__name__}") from None
+    futures: dict[Any, T] = {}
+    try:
+        _check_cluster(client, address)
+        queue: Any = as_completed(loop=client.loop)  # type: ignore[no-untyped-call]
+        while True:
+            # Two more than run, so that no worker waits for this process.
+            while len(futures) < sum(client.nthreads().values()) + 2:
+                try:
+                    item = next(items)
+                except StopIteration:
+                    break
+                future = client.submit(function, item, pure=False)
+                futures[future] = item
+                queue.add(future)
+            if not futures:
+                return
+            future = next(queue)
+            yield _dask_outcome(futures.pop(future), future)
+    finally:
+        if futures:
+            client.cancel(list(futures), force=True)
+        client.close()
+
+
+def _check_cluster(client: Any, address: str) -> None:
+    """Raises `ClusterError` unless there are workers that can import the project."""
+    try:
+        client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+    except TimeoutError:
+        raise ClusterError(f"the cluster at {address} has no workers") from None
+    try:
+        client.submit(_check_worker, pure=False).result()
+    except Exception as error:
+        raise ClusterError(
+            f"the workers of {address} cannot import Secateur ({error}); start them where it is installed"
+        ) from None
+
+
+def _dask_outcome(item: T, future: Any) -> Outcome[T, Any]:
+    from distributed.scheduler import KilledWorker
+
+    try:
+        return Outcome(item, future.result())
+    except KilledWorker:
+        return Outcome(item, None, "given up: the workers died of it")
+    except Exception as error:
+        return Outcome(item, None, f"{type(error).__name__}: {error}")

@@ -1,0 +1,211 @@
+"""`secateur book`: makes openings of its own: random plies, then a search that keeps what lies in a score window."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import random
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import chess
+import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
+
+from bench.cluster import ClusterError, map_unordered
+from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs
+from bench.suites import Problem, Task, solve
+
+#: Name: the score window in centipawns from white's point of view.
+WINDOWS: Final = {"balanced": (-40, 40), "unbalanced": (90, 150)}
+
+#: So many failures of the engine in a row, and it is given up.
+PATIENCE: Final = 10
+
+_EPILOG = """\
+examples:
+  secateur book balanced.epd --count 500
+  secateur book unbalanced.epd --kind unbalanced --plies 8-10 --engine cmd=stockfish --nodes 50000 --concurrency 4
+
+The same seed, engine and node limit make the same book. Each line has the score (ce, for the side to move).
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """The opening number `index` of the series that `seed` starts, to be judged by `engine`."""
+
+    seed: int
+    index: int
+    plies: tuple[int, int]
+    engine: EngineSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A position and its score for white in centipawns: None for a mate, for a failure, or for no position."""
+
+    fen: str = ""
+    score: int | None = None
+    error: str = ""
+
+
+def main(arguments: list[str]) -> int:
+    """Makes a book; returns the exit status."""
+    options = parser().parse_args(arguments)
+    try:
+        engine = _engine(options)
+        low, high = WINDOWS[options.kind] if options.window is None else options.window
+        if low > high or options.count < 1 or options.concurrency < 1:
+            raise EngineSpecError("the window's first score is the lower one; --count and --concurrency are at least 1")
+        plies = _range(options.plies)
+        path = Path(options.file)
+        if path.exists() and not options.overwrite:
+            raise EngineSpecError(f"{path} is there already; --overwrite replaces it")
+    except EngineSpecError as error:
+        print(f"secateur book: {error}", file=sys.stderr)
+        return 2
+    candidates = (Candidate(options.seed, index, plies, engine) for index in itertools.count())
+    try:
+        with path.open("w", encoding="utf-8") as file:
+            tried = 0
+            for tried, line in _lines(candidates, low, high, options):  # noqa: B007 - the last value is told below
+                file.write(line + "\n")
+                file.flush()
+    except (ClusterError, OSError, RuntimeError) as error:
+        print(f"secateur book: {error}", file=sys.stderr)
+        return 1
+    print(f"{path}: {options.count} openings, white between {low / 100:+.2f} and {high / 100:+.2f}, {tried} tried")
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's options."""
+    parser = argparse.ArgumentParser(
+        prog="secateur book",
+        description="Makes openings: random moves from the start, kept if an engine's score lies in the window.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", metavar="FILE.epd")
+    parser.add_argument("--count", type=int, default=500, help="openings to make (default 500)")
+    windows = ", ".join(f"{name} {low}..{high}" for name, (low, high) in WINDOWS.items())
+    parser.add_argument("--kind", choices=tuple(WINDOWS), default="balanced", help=f"a usual window: {windows}")
+    parser.add_argument(
+        "--window", type=int, nargs=2, metavar=("LOW", "HIGH"), help="centipawns from white's point of view"
+    )
+    parser.add_argument("--plies", default="8", metavar="N|N-M", help="random plies (default 8)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random moves (default 1)")
+    limits = parser.add_mutually_exclusive_group()
+    limits.add_argument("--nodes", type=int, help="nodes a position (default 20000)")
+    limits.add_argument("--depth", type=int, help="depth a position")
+    limits.add_argument("--movetime", type=float, metavar="SECONDS", help="time a position; not reproducible")
+    parser.add_argument(
+        "--engine", nargs="+", metavar="KEY=VALUE", help="the judge: cmd=, arg=, option.NAME= (default: Secateur)"
+    )
+    parser.add_argument("--concurrency", type=int, default=1, help="searches at the same time (default 1)")
+    parser.add_argument("--cluster", metavar="tcp://HOST:PORT", help="search on this Dask cluster")
+    parser.add_argument("--overwrite", action="store_true", help="replace the file")
+    return parser
+
+
+def _engine(options: argparse.Namespace) -> EngineSpec:
+    limit = f"nodes={options.nodes or 20000}"
+    if options.depth is not None:
+        limit = f"depth={options.depth}"
+    elif options.movetime is not None:
+        limit = f"movetime={options.movetime}"
+    root = Path(__file__).resolve().parents[2]
+    pairs = options.engine or [f"cmd={sys.executable}", f"arg={root / 'uci_main.py'}", "name=Secateur"]
+    engine = engine_from_pairs(pairs, (), limit)
+    engine.resolved_program()
+    return engine
+
+
+def _range(text: str) -> tuple[int, int]:
+    first, _, last = text.partition("-")
+    try:
+        plies = int(first), int(last or first)
+    except ValueError:
+        plies = 0, -1
+    if not 0 <= plies[0] <= plies[1] <= 100:
+        raise EngineSpecError(f"--plies {text}: expected a number, or two with a dash between them")
+    return plies
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Candidates
+# --------------------------------------------------------------------------------------------------------------
+
+
+def random_position(seed: int, index: int, plies: tuple[int, int]) -> chess.Board | None:
+    """The start position after random moves; None where the game ends on the way or the side to move is in check."""
+    generator = random.Random(f"{seed}/{index}")
+    board = chess.Board()
+    for _ in range(generator.randint(*plies)):
+        moves = list(board.legal_moves)
+        if not moves:
+            return None
+        board.push(generator.choice(moves))
+    return None if board.is_check() or not any(board.legal_moves) else board
+
+
+def judge(candidate: Candidate) -> Judged:
+    """Makes the candidate's position and asks the engine for its score."""
+    board = random_position(candidate.seed, candidate.index, candidate.plies)
+    if board is None:
+        return Judged()
+    answer = solve(Task(candidate.engine, Problem(str(candidate.index), board.fen())))
+    if answer.error:
+        return Judged(error=f"{candidate.engine.name}: {answer.error}")
+    score = answer.centipawns
+    if score is not None and board.turn == chess.BLACK:
+        score = -score
+    return Judged(board.fen(), score)
+
+
+def _lines(
+    candidates: Iterator[Candidate], low: int, high: int, options: argparse.Namespace
+) -> Iterator[tuple[int, str]]:
+    """The lines of the book, each with the number of candidates tried so far. Raises RuntimeError for a bad engine."""
+    seen: set[str] = set()
+    failures = 0
+    with ExitStack() as stack:
+        progress: Any = None
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import Progress
+
+            progress = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
+            bar = progress.add_task("openings", total=options.count)
+        for tried, judged in enumerate(_in_order(candidates, options), start=1):
+            failures = failures + 1 if judged.error else 0
+            if failures >= PATIENCE:
+                raise RuntimeError(f"given up after {failures} failures in a row: {judged.error}")
+            if judged.score is None or not low <= judged.score <= high:
+                continue
+            board = chess.Board(judged.fen)
+            # Transpositions are one opening, whatever their counters say.
+            if board.epd() in seen:
+                continue
+            seen.add(board.epd())
+            for_mover = judged.score if board.turn == chess.WHITE else -judged.score
+            yield tried, board.epd(hmvc=board.halfmove_clock, fmvn=board.fullmove_number, ce=for_mover)
+            if progress is not None:
+                progress.advance(bar)
+            if len(seen) >= options.count:
+                return
+
+
+def _in_order(candidates: Iterator[Candidate], options: argparse.Namespace) -> Iterator[Judged]:
+    """The verdicts in the order of the candidates, so that the book does not depend on who finished first."""
+    waiting: dict[int, Judged] = {}
+    wanted = 0
+    for outcome in map_unordered(judge, candidates, options.cluster, workers=options.concurrency):
+        waiting[outcome.item.index] = outcome.value or Judged(error=outcome.error or "no answer")
+        while wanted in waiting:
+            yield waiting.pop(wanted)
+            wanted += 1

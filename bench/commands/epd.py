@@ -1,0 +1,260 @@
+"""`secateur epd`: test suites for any UCI engine, with points, time and nodes to solution."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import Any
+
+import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
+
+from bench.cluster import ClusterError, map_unordered
+from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs
+from bench.suites import Problem, Solution, SuiteError, Task, load_suite, solve
+
+#: Positions that are shown one by one without being asked.
+SHOWN = 30
+
+_EPILOG = """\
+examples:
+  secateur epd wac.epd --movetime 1
+  secateur epd sts.epd mates.epd --nodes 100000 --concurrency 2 --csv answers.csv \\
+      --engine cmd=./secateur name=new --engine cmd=stockfish option.Hash=64
+
+Without --engine, Secateur itself is asked. Exit status 1: a line or an answer is missing; the rest counts.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's options."""
+    parser = argparse.ArgumentParser(
+        prog="secateur epd",
+        description="Puts the positions of EPD files to engines: best moves, graded moves (STS) and mates.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE.epd")
+    limits = parser.add_mutually_exclusive_group()
+    limits.add_argument("--movetime", type=float, metavar="SECONDS", help="time a position (default 1)")
+    limits.add_argument("--nodes", type=int, help="nodes a position")
+    limits.add_argument("--depth", type=int, help="depth a position")
+    parser.add_argument(
+        "--engine",
+        action="append",
+        nargs="+",
+        metavar="KEY=VALUE",
+        help="cmd=, name=, arg=, dir=, option.NAME=, nodes=",
+    )
+    parser.add_argument("--each", nargs="+", default=[], metavar="KEY=VALUE", help="the same for every engine")
+    parser.add_argument("--first", type=int, metavar="N", help="only the first N positions of each file")
+    parser.add_argument("--concurrency", type=int, default=1, help="positions at the same time (default 1)")
+    parser.add_argument("--cluster", metavar="tcp://HOST:PORT", help="work on this Dask cluster")
+    parser.add_argument("--details", action="store_true", help="show every position")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    parser.add_argument("--csv", metavar="FILE", help="write every answer into a CSV file")
+    return parser
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the suites; returns the exit status."""
+    options = parser().parse_args(arguments)
+    try:
+        engines = _engines(options)
+        if options.concurrency < 1 or (options.first is not None and options.first < 1):
+            raise EngineSpecError("--concurrency and --first are at least 1")
+        names = [engine.name for engine in engines]
+        if len(set(names)) < len(names):
+            raise EngineSpecError("two engines have the same name; give them different ones")
+    except EngineSpecError as error:
+        print(f"secateur epd: {error}", file=sys.stderr)
+        return 2
+    troubles: list[str] = []
+    suites: dict[str, list[Problem]] = {}
+    for path in options.files:
+        try:
+            suites[path] = load_suite(path, troubles)[: options.first]
+        except SuiteError as error:
+            troubles.append(str(error))
+    tasks = [Task(engine, problem) for problems in _marked(suites) for problem in problems for engine in engines]
+    answers: dict[tuple[str, str], Solution] = {}
+    try:
+        for solution in _solve_all(tasks, options):
+            answers[solution.problem, solution.engine] = solution
+            if solution.error:
+                troubles.append(f"{solution.engine}: {solution.problem.partition(chr(0))[2]}: {solution.error}")
+    except ClusterError as error:
+        troubles.append(str(error))
+    except KeyboardInterrupt:  # what is there is shown
+        troubles.append(f"interrupted: {len(tasks) - len(answers)} positions are missing")
+    rows = {path: _in_order(problems, engines, answers) for path, problems in zip(suites, _marked(suites), strict=True)}
+    if options.csv:
+        try:
+            _write_csv(options.csv, rows)
+        except OSError as error:
+            troubles.append(f"{options.csv}: cannot be written: {error.strerror}")
+    if options.json:
+        print(json.dumps(_to_json(rows, engines, troubles), indent=1))
+    elif rows:
+        _show(rows, engines, options.details)
+    for trouble in troubles:
+        print(f"secateur epd: {trouble}", file=sys.stderr)
+    return 1 if troubles else 0
+
+
+def _engines(options: argparse.Namespace) -> list[EngineSpec]:
+    limit = f"movetime={options.movetime if options.movetime is not None else 1}"
+    if options.nodes is not None:
+        limit = f"nodes={options.nodes}"
+    elif options.depth is not None:
+        limit = f"depth={options.depth}"
+    root = Path(__file__).resolve().parents[2]
+    pairs = options.engine or [[f"cmd={sys.executable}", f"arg={root / 'uci_main.py'}", "name=Secateur"]]
+    engines = [engine_from_pairs(words, options.each, limit) for words in pairs]
+    for engine in engines:
+        if engine.limit.has_clock:
+            raise EngineSpecError(f"engine {engine.name}: a suite has no clock; give movetime, nodes or depth")
+        engine.resolved_program()
+    return engines
+
+
+def _marked(suites: dict[str, list[Problem]]) -> list[list[Problem]]:
+    """The suites with names that cannot clash: two files, or two lines, may use the same id."""
+    return [
+        [replace(problem, name=f"{path}:{number}\0{problem.name}") for number, problem in enumerate(problems)]
+        for path, problems in suites.items()
+    ]
+
+
+def _solve_all(tasks: list[Task], options: argparse.Namespace) -> Iterable[Solution]:
+    """Every solution as it comes, with a progress bar on a terminal."""
+    with ExitStack() as stack:
+        progress: Any = None
+        if sys.stderr.isatty() and tasks:
+            from rich.console import Console
+            from rich.progress import Progress
+
+            progress = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
+            bar = progress.add_task("positions", total=len(tasks))
+        for outcome in map_unordered(solve, tasks, options.cluster, workers=options.concurrency):
+            if progress is not None:
+                progress.advance(bar)
+            task = outcome.item
+            if outcome.value is not None:
+                yield outcome.value
+            else:
+                error = outcome.error or ""
+                yield Solution(task.engine.name, task.problem.name, most=task.problem.most, error=error)
+
+
+def _in_order(
+    problems: list[Problem], engines: list[EngineSpec], answers: dict[tuple[str, str], Solution]
+) -> list[Solution]:
+    """The answers in the order of the file, each under the position's own name."""
+    return [
+        replace(answers[problem.name, engine.name], problem=problem.name.partition("\0")[2])
+        for problem in problems
+        for engine in engines
+        if (problem.name, engine.name) in answers
+    ]
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Output
+# --------------------------------------------------------------------------------------------------------------
+
+
+def totals(rows: list[Solution], engine: str) -> dict[str, Any]:
+    """One engine's result in one suite. Means to solution are over what it solved; None where that is nothing."""
+    own = [row for row in rows if row.engine == engine]
+    solved = [row for row in own if row.is_solved]
+
+    def mean(values: list[float]) -> float | None:
+        return sum(values) / len(values) if values else None
+
+    return {
+        "positions": len(own),
+        "solved": len(solved),
+        "points": sum(row.points for row in own),
+        "of": sum(row.most for row in own),
+        "seconds_to_solution": mean([row.seconds_to_solution or 0.0 for row in solved]),
+        "nodes_to_solution": mean([float(row.nodes_to_solution or 0) for row in solved]),
+        "seconds": sum(row.seconds for row in own),
+        "nodes": sum(row.nodes for row in own),
+        "errors": sum(bool(row.error) for row in own),
+    }
+
+
+def _to_json(rows: dict[str, list[Solution]], engines: list[EngineSpec], troubles: list[str]) -> dict[str, Any]:
+    return {
+        "suites": {
+            path: {
+                "totals": {engine.name: totals(found, engine.name) for engine in engines},
+                "answers": [{**asdict(row), "solved": row.is_solved} for row in found],
+            }
+            for path, found in rows.items()
+        },
+        "problems": troubles,
+    }
+
+
+def _write_csv(path: str, rows: dict[str, list[Solution]]) -> None:
+    names = [item.name for item in fields(Solution)]
+    with Path(path).open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["suite", *names, "solved"])
+        for suite, found in rows.items():
+            for row in found:
+                values = asdict(row)
+                writer.writerow([suite, *(values[name] for name in names), int(row.is_solved)])
+
+
+def _show(rows: dict[str, list[Solution]], engines: list[EngineSpec], details: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    if not console.is_terminal:  # a file has no width
+        console.width = 140
+    for path, found in rows.items():
+        if details or len(found) <= SHOWN:
+            grid = Table(title=path, box=None, pad_edge=False, title_justify="left")
+            for head in ("position", "engine", "move", "score"):
+                grid.add_column(head)
+            for head in ("points", "time to it", "nodes to it", "depth", "nodes"):
+                grid.add_column(head, justify="right")
+            for row in found:
+                time = "" if row.seconds_to_solution is None else f"{row.seconds_to_solution:.3f} s"
+                nodes = "" if row.nodes_to_solution is None else str(row.nodes_to_solution)
+                points = f"{row.points}/{row.most}"
+                answer = row.error or row.move
+                grid.add_row(
+                    row.problem, row.engine, answer, row.score, points, time, nodes, str(row.depth), str(row.nodes)
+                )
+            console.print(grid)
+    grid = Table(box=None, pad_edge=False)
+    for head in ("suite", "engine", "limit"):
+        grid.add_column(head)
+    for head in ("solved", "points", "mean time to it", "mean nodes to it", "time", "nodes/s"):
+        grid.add_column(head, justify="right")
+    for path, found in rows.items():
+        for engine in engines:
+            total = totals(found, engine.name)
+            time, nodes = total["seconds_to_solution"], total["nodes_to_solution"]
+            grid.add_row(
+                Path(path).name,
+                engine.name,
+                str(engine.limit),
+                f"{total['solved']}/{total['positions']}",
+                f"{total['points']}/{total['of']} ({100 * total['points'] / max(total['of'], 1):.1f} %)",
+                "" if time is None else f"{time:.3f} s",
+                "" if nodes is None else f"{nodes:.0f}",
+                f"{total['seconds']:.1f} s",
+                f"{total['nodes'] / total['seconds']:.0f}" if total["seconds"] else "",
+            )
+    console.print(grid)

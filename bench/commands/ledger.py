@@ -1,0 +1,110 @@
+"""Shows, checks and renews the ledger: the table of tests from which every quoted Elo comes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+
+import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
+
+from bench import records
+from bench.records import Circumstances, LedgerError, Record, make_record
+from bench.results import MatchResult
+from bench.stats import Sprt
+
+
+def main(arguments: list[str]) -> int:
+    """Shows the ledger, or does what the options say; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="secateur ledger", description=__doc__)
+    parser.add_argument("--write", action="store_true", help="make bench/ledger/README.md anew")
+    parser.add_argument(
+        "--check", action="store_true", help="see that the table is current and that every quoted Elo has its record"
+    )
+    parser.add_argument("--json", action="store_true", help="print the records as JSON")
+    options = parser.parse_args(arguments)
+    try:
+        if options.check:
+            problems = records.check()
+            for problem in problems:
+                print(problem, file=sys.stderr)
+            return 1 if problems else 0
+        found = records.load()
+        if options.write:
+            (records.LEDGER / "README.md").write_text(records.table(found), encoding="utf-8")
+    except (LedgerError, OSError) as error:
+        print(f"secateur ledger: {error}", file=sys.stderr)
+        return 1
+    if options.json:
+        print(json.dumps([asdict(record) for record in found], indent=1))
+    elif not options.write:
+        _show(found)
+    return 0
+
+
+def _show(found: list[Record]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("id", "what", box=None, pad_edge=False)
+    for head in ("Elo", "games", "LLR", "bench"):
+        table.add_column(head, justify="right")
+    table.add_column("verdict")
+    for record in found:
+        llr = "-" if record.llr is None else f"{record.llr:.2f}"
+        elo = f"{record.elo:+.1f} +- {record.elo_error:.1f}"
+        nodes = str(record.bench_nodes or "-")
+        table.add_row(record.id, record.what, elo, str(record.games), llr, nodes, record.verdict)
+    console = Console(highlight=False)
+    if not console.is_terminal:  # a file has no width
+        console.width = 140
+    console.print(table if found else "the ledger is empty")
+
+
+# --------------------------------------------------------------------------------------------------------------
+# For the commands that play matches
+# --------------------------------------------------------------------------------------------------------------
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options with which a match enters the ledger."""
+    group = parser.add_argument_group("ledger")
+    group.add_argument("--ledger", metavar="ID", help="record the result in bench/ledger/ID.json")
+    group.add_argument("--what", metavar="TEXT", help="what was tested, in one line")
+    group.add_argument("--commit", action="append", default=[], help="a commit that was tested (default: the current)")
+    group.add_argument("--bench-nodes", type=int, metavar="N", help="node count of `secateur bench`")
+    group.add_argument("--note", default="", help="anything else worth knowing")
+
+
+def problem_with(options: argparse.Namespace) -> str | None:
+    """What is wrong with these options, to be asked before the games are played."""
+    if options.ledger is None:
+        return None
+    if not options.what:
+        return "--ledger needs --what: say in one line what was tested"
+    if (records.LEDGER / f"{options.ledger}.json").exists():
+        return f"the ledger has a record {options.ledger} already"
+    return None
+
+
+def record_match(
+    options: argparse.Namespace,
+    results: MatchResult,
+    circumstances: dict[str, str],
+    sprt: Sprt | None = None,
+    engine: str | None = None,
+) -> None:
+    """Records the match if `--ledger` was given; `circumstances` has `book` and `time_control`.
+
+    Raises `LedgerError`.
+    """
+    if options.ledger is None:
+        return
+    commits = tuple(options.commit) or tuple(filter(None, [records.current_commit()]))
+    known = Circumstances(
+        options.ledger, options.what, commits, bench_nodes=options.bench_nodes, note=options.note, **circumstances
+    )
+    record = make_record(results, known, sprt, engine)
+    path = records.save(record)
+    print(f"recorded in {path}; quote it as {record.quote}", file=sys.stderr)

@@ -1,0 +1,142 @@
+"""`secateur match`: one match between two engines, on cutechess-cli, on fastchess or on the built-in runner."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from bench.commands import ledger
+from bench.description import DescriptionError, MatchDescription, add_arguments, from_arguments
+from bench.live import LiveView
+from bench.play import PlayError, pick_runner, play, prepare
+from bench.records import circumstances_of
+from bench.results import GameResult, MatchResult
+from bench.runners.base import RunnerError
+from bench.runners.external import ExternalRunner, shown
+from bench.stats import Tally, summary
+
+#: Problems that are printed one by one at the end; --json has them all.
+PROBLEM_LINES = 20
+
+_EPILOG = """\
+examples:
+  secateur match --engine cmd=./secateur name=new --engine cmd=./old name=old --tc 10+0.1 \\
+                 --book openings.epd --rounds 100 --concurrency 2 --pgn games.pgn
+  secateur match match.toml --resume
+
+Without --runner, the match is played by cutechess-cli or fastchess if they are on the PATH, otherwise by the built-in
+runner. Only the built-in runner can --resume and use a --cluster. Exit status: 0 when every game was played without a
+fault, 1 when not, 2 when the description makes no sense.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's options."""
+    parser = argparse.ArgumentParser(
+        prog="secateur match",
+        description="Plays a match between two engines.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_arguments(parser)
+    parser.add_argument("--dry-run", action="store_true", help="print what would be run, and run nothing")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument("--quiet", action="store_true", help="show nothing while the match runs")
+    parser.add_argument("--plot", metavar="FILE.png|svg", help="draw the score over the pairs")
+    ledger.add_arguments(parser)
+    return parser
+
+
+def main(arguments: list[str]) -> int:
+    """Plays the match; returns the exit status."""
+    options = parser().parse_args(arguments)
+    try:
+        description = from_arguments(options, format="match")
+    except DescriptionError as error:
+        print(f"secateur match: {error}", file=sys.stderr)
+        return 2
+    try:
+        if options.dry_run:
+            return _dry_run(description)
+        # What cannot be drawn or recorded is told before hours of games, not after them.
+        if options.plot is not None:
+            _check_plot(options.plot)
+        if (problem := ledger.problem_with(options)) is not None:
+            print(f"secateur match: {problem}", file=sys.stderr)
+            return 2
+        result = _play(description, options.quiet)
+    except (DescriptionError, PlayError, RunnerError, ValueError) as error:
+        print(f"secateur match: {error}", file=sys.stderr)
+        return 1
+    if options.json:
+        print(json.dumps(result.to_json(), indent=2))
+    else:
+        _report(result)
+    report_problems("match", result)
+    try:
+        if options.plot is not None:
+            _plot(result, options.plot)
+        ledger.record_match(options, result, circumstances_of(description))
+    except (ValueError, OSError) as error:
+        print(f"secateur match: {error}", file=sys.stderr)
+        return 1
+    if result.interrupted and description.pgn:
+        print(f"secateur match: interrupted; --resume goes on with {description.pgn}", file=sys.stderr)
+    return result.exit_status
+
+
+def _check_plot(path: str) -> None:
+    from bench.plots import check_path
+
+    check_path(path)
+
+
+def _plot(result: MatchResult, path: str) -> None:
+    from bench.plots import plot_match
+
+    plot_match(result, path)
+
+
+def _dry_run(description: MatchDescription) -> int:
+    plan = prepare(description)
+    runner = pick_runner(description)
+    command = runner.command_line(plan)
+    print(shown(command) if isinstance(runner, ExternalRunner) else "\n".join(command))
+    return 0
+
+
+def _play(description: MatchDescription, quiet: bool) -> MatchResult:
+    names = tuple(engine.name for engine in description.engines)
+    planned = description.rounds * description.games_per_pair
+    with LiveView(names, planned, quiet=quiet) as view:
+
+        def on_game(game: GameResult) -> bool:
+            view.add(game)
+            return True
+
+        return play(description, on_game)
+
+
+def report_problems(command: str, result: MatchResult) -> None:
+    """Prints what went wrong, the first lines of it, and the notes to stderr."""
+    for problem in result.problems[:PROBLEM_LINES]:
+        print(f"secateur {command}: {problem}", file=sys.stderr)
+    if len(result.problems) > PROBLEM_LINES:
+        print(f"secateur {command}: and {len(result.problems) - PROBLEM_LINES} problems more", file=sys.stderr)
+    for note in result.notes:
+        print(f"secateur {command}: note: {note}", file=sys.stderr)
+
+
+def _report(result: MatchResult) -> None:
+    first, second = result.engines
+    print(f"{first} against {second}: {len(result.games)} of {result.games_planned} games in {result.seconds:.1f} s")
+    for line in summary(Tally.of(result.games, first)):
+        print(line)
+    endings: dict[str, int] = {}
+    for game in result.games:
+        endings[game.termination] = endings.get(game.termination, 0) + 1
+    if endings:
+        print(
+            "endings: " + ", ".join(f"{count} {name}" for name, count in sorted(endings.items(), key=lambda e: -e[1]))
+        )

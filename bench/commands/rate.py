@@ -1,0 +1,160 @@
+"""`secateur rate`: a rating list from the games of any PGN files."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
+import scipy  # noqa: F401 - used later; a missing one is to be told before any work is done
+
+from bench.pgn import read_games
+from bench.plots import PlotError, check_path, plot_ratings
+from bench.rating import ELO_SCALE, ORDO_SCALE, RatingError, RatingList, rate
+from bench.results import GameResult
+
+_EPILOG = """\
+example:
+  secateur rate games.pgn more.pgn --anchor "Weiss 1.0=2898" --white auto --plot ladder.svg
+
+Errors are half of a 95 % interval, relative to the anchor or, without one, to the average.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that say how games are rated and shown; `table_of` and `show` read them."""
+    group = parser.add_argument_group("rating")
+    group.add_argument("--anchor", action="append", default=[], metavar="NAME=RATING", help="a rating that is known")
+    group.add_argument("--average", type=float, default=0.0, help="average rating without an anchor (default 0)")
+    group.add_argument(
+        "--white", default="0", metavar="N|auto", help="white advantage in rating points; auto estimates it (default 0)"
+    )
+    group.add_argument(
+        "--scale", choices=("elo", "ordo"), default="elo", help="elo: 400 points are ten to one; ordo: 202 are 76 %%"
+    )
+    group.add_argument("--plot", metavar="FILE.png|svg", help="draw the ladder")
+    group.add_argument("--json", action="store_true", help="print the list as JSON")
+
+
+def check_arguments(options: argparse.Namespace) -> None:
+    """Raises ValueError for options that make no sense: to be called before any game is played."""
+    for anchor in options.anchor:
+        _anchor(anchor)
+    _white(options.white)
+    if options.plot:
+        check_path(options.plot)
+
+
+def _anchor(text: str) -> tuple[str, float]:
+    name, equals, value = text.rpartition("=")
+    try:
+        if not (equals and name):
+            raise ValueError
+        return name, float(value)
+    except ValueError:
+        raise ValueError(f"--anchor {text}: expected NAME=RATING") from None
+
+
+def _white(text: str) -> float | None:
+    try:
+        return None if text == "auto" else float(text)
+    except ValueError:
+        raise ValueError(f"--white {text}: expected a number or auto") from None
+
+
+def table_of(games: list[GameResult], options: argparse.Namespace) -> RatingList:
+    """The rating list that the options ask for. Raises `RatingError`."""
+    return rate(
+        games,
+        dict(_anchor(anchor) for anchor in options.anchor),
+        average=options.average,
+        white_advantage=_white(options.white),
+        scale=ORDO_SCALE if options.scale == "ordo" else ELO_SCALE,
+    )
+
+
+def show(table: RatingList, options: argparse.Namespace, title: str) -> None:
+    """Prints the list, and draws it if asked. Raises `PlotError`."""
+    if options.json:
+        print(json.dumps(table.to_json(), indent=2))
+    else:
+        _print(table)
+    if options.plot:
+        plot_ratings(table, options.plot, title)
+
+
+def _print(table: RatingList) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    grid = Table(box=None, pad_edge=False)
+    for head in ("#", "engine"):
+        grid.add_column(head)
+    for head in ("rating", "+-", "points", "games", "score", "draws", "better than next"):
+        grid.add_column(head, justify="right")
+    rated = [line for line in table.ratings if line.rating is not None]
+    for place, line in enumerate(table.ratings):
+        chance = f"{100 * table.superiority[place][place + 1]:.1f} %" if place + 1 < len(rated) else ""
+        grid.add_row(
+            str(place + 1) if line.rating is not None else "-",
+            line.name,
+            f"{line.rating:.1f}" if line.rating is not None else line.note,
+            f"{line.error:.1f}" if line.error else "anchor" if line.error == 0.0 else "",
+            f"{line.wins + line.draws / 2:g}",
+            str(line.games),
+            f"{100 * line.score:.1f} %",
+            f"{100 * line.draws / line.games:.1f} %",
+            chance,
+        )
+    console = Console(highlight=False)
+    if not console.is_terminal:  # a file has no width
+        console.width = 140
+    console.print(grid)
+    console.print(
+        f"white advantage {table.white_advantage:.1f} +- {table.white_error:.1f}, "
+        f"draws between equals {100 * table.draw_rate:.1f} %, {table.games} games"
+    )
+
+
+def main(arguments: list[str]) -> int:
+    """Rates the games; returns the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="secateur rate",
+        description="Rates every player of the given PGN files by maximum likelihood.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE.pgn")
+    add_arguments(parser)
+    options = parser.parse_args(arguments)
+    try:
+        check_arguments(options)
+    except ValueError as error:
+        print(f"secateur rate: {error}", file=sys.stderr)
+        return 2
+    games, problems = read_all(options.files)
+    for problem in problems:
+        print(f"secateur rate: {problem}", file=sys.stderr)
+    try:
+        show(table_of(games, options), options, f"Ratings from {', '.join(options.files)}")
+    except (RatingError, PlotError) as error:
+        print(f"secateur rate: {error}", file=sys.stderr)
+        return 1
+    return 1 if problems else 0
+
+
+def read_all(files: list[str]) -> tuple[list[GameResult], list[str]]:
+    """The finished games of all files, and what is wrong in them. Pairs of different files are kept apart."""
+    from dataclasses import replace
+
+    games: list[GameResult] = []
+    problems: list[str] = []
+    for path in files:
+        first = len(games)
+        try:
+            # A pair's number is at most that of its game, so this keeps the files apart.
+            games += [replace(game, pair=game.pair + first) for game in read_games(path, problems)]
+        except OSError as error:
+            problems.append(f"{path}: {error.strerror}")
+    return games, problems

@@ -1,0 +1,154 @@
+"""`secateur sprt`: plays a match until it is decided, or says what an existing PGN file decides."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import scipy  # noqa: F401 - used later; a missing one is to be told before any work is done
+
+from bench.commands import ledger
+from bench.commands.match import report_problems
+from bench.description import DescriptionError, MatchDescription, add_arguments, from_arguments
+from bench.live import LiveView
+from bench.pgn import read_games
+from bench.play import PlayError, play
+from bench.plots import PlotError, check_path, plot_match
+from bench.records import LedgerError, circumstances_of
+from bench.results import GameResult, MatchResult
+from bench.stats import MODELS, Sprt, Tally, summary, to_json
+
+#: Rounds that are planned when nobody says how many: more than any test with sensible bounds takes.
+DEFAULT_ROUNDS = 10_000
+
+_EPILOG = """\
+examples:
+  secateur sprt --engine cmd=./secateur name=new --engine cmd=./old name=old --tc 1+0.01 \\
+                --book openings.epd --elo0 0 --elo1 10 --concurrency 2 --pgn games.pgn
+  secateur sprt games.pgn --elo0 0 --elo1 10 --for new
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's options."""
+    parser = argparse.ArgumentParser(
+        prog="secateur sprt",
+        description=(
+            "Plays a match until the sequential probability ratio test accepts or rejects the first engine, or, "
+            "given a PGN file instead of a description, evaluates the games in it."
+        ),
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_arguments(parser)
+    test = parser.add_argument_group("test")
+    test.add_argument("--elo0", type=float, default=0.0, help="rejected if it is worth only this (default 0)")
+    test.add_argument("--elo1", type=float, default=10.0, help="accepted if it is worth this (default 10)")
+    test.add_argument("--alpha", type=float, default=0.05, help="risk of accepting wrongly (default 0.05)")
+    test.add_argument("--beta", type=float, default=0.05, help="risk of rejecting wrongly (default 0.05)")
+    test.add_argument("--model", choices=MODELS, default=MODELS[0], help="unit of the bounds (default normalized)")
+    test.add_argument(
+        "--for",
+        dest="engine",
+        metavar="NAME",
+        help="whose test it is, in a PGN file (default: white of its first game)",
+    )
+    parser.add_argument("--plot", metavar="FILE.png|svg", help="draw score and LLR over the pairs")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument("--quiet", action="store_true", help="show nothing while the match runs")
+    ledger.add_arguments(parser)
+    return parser
+
+
+def main(arguments: list[str]) -> int:
+    """Runs or evaluates the test; returns the exit status, which does not depend on the verdict."""
+    options = parser().parse_args(arguments)
+    try:
+        test = Sprt(options.elo0, options.elo1, options.alpha, options.beta, options.model)
+        if options.plot:
+            check_path(options.plot)
+        problem = ledger.problem_with(options)
+        if problem:
+            raise ValueError(problem)
+        is_pgn = options.file is not None and options.file.lower().endswith(".pgn")
+        description = None
+        if not is_pgn:
+            if options.rounds is None and options.file is None:
+                options.rounds = DEFAULT_ROUNDS
+            description = from_arguments(options, format="match")
+            if description.games_per_pair != 2:
+                raise DescriptionError("the test counts pairs: it needs two games a pair")
+    except ValueError as error:  # DescriptionError and PlotError are ValueErrors, too
+        print(f"secateur sprt: {error}", file=sys.stderr)
+        return 2
+    try:
+        if description is None:
+            results = _read(options.file, options.engine)
+            book = Path(options.book).name if options.book else ""
+            circumstances = {"book": book, "time_control": options.tc or ""}
+        else:
+            results = _play(description, test, options.quiet)
+            circumstances = circumstances_of(description)
+        _report(results, test, options.json)
+        report_problems("sprt", results)
+        if results.interrupted and description is not None and description.pgn:
+            print(f"secateur sprt: interrupted; --resume goes on with {description.pgn}", file=sys.stderr)
+        if options.plot:
+            plot_match(results, options.plot, test)
+        ledger.record_match(options, results, circumstances, test)
+    except (PlayError, PlotError, LedgerError, DescriptionError, ValueError) as error:
+        print(f"secateur sprt: {error}", file=sys.stderr)
+        return 1
+    return results.exit_status
+
+
+def _play(description: MatchDescription, test: Sprt, quiet: bool) -> MatchResult:
+    """Plays until the test is decided or the rounds are through."""
+    first = description.engines[0].name
+    names = tuple(engine.name for engine in description.engines)
+    tally = Tally()
+    waiting: dict[int, float] = {}
+    with LiveView(names, 2 * description.rounds, test, quiet) as view:
+
+        def on_game(game: GameResult) -> bool:
+            view.add(game)
+            if not game.is_finished:
+                return True
+            if game.pair not in waiting:
+                waiting[game.pair] = game.points(first)
+                return True
+            tally.add_pair(waiting.pop(game.pair), game.points(first))
+            return test.verdict(test.llr(tally)) is None
+
+        return play(description, on_game)
+
+
+def _read(path: str, engine: str | None) -> MatchResult:
+    """The games of a PGN file as a match of `engine` against the others. Raises ValueError."""
+    problems: list[str] = []
+    try:
+        games = list(read_games(path, problems))
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}") from None
+    if not games:
+        raise ValueError("; ".join([f"{path}: holds no finished game", *problems]))
+    names = sorted({name for game in games for name in (game.white, game.black)})
+    engine = engine or games[0].white
+    if engine not in names:
+        raise ValueError(f"{path}: {engine} played none of the games; players are {', '.join(names)}")
+    others = [name for name in names if name != engine]
+    own = [game for game in games if engine in (game.white, game.black)]
+    return MatchResult((engine, *others), own, len(own), problems=problems)
+
+
+def _report(results: MatchResult, test: Sprt, as_json: bool) -> None:
+    tally = Tally.of(results.games, results.engines[0])
+    if as_json:
+        answer = {"engines": list(results.engines), **to_json(tally, test), "problems": results.problems}
+        print(json.dumps(answer, indent=2))
+        return
+    print(f"{results.engines[0]} against {', '.join(results.engines[1:])}")
+    for line in summary(tally, test):
+        print(line)

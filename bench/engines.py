@@ -1,0 +1,114 @@
+"""What it takes to start an engine: its command, options and limits, as a value that can travel to another machine."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.timecontrol import TimeControl, TimeControlError
+
+
+class EngineSpecError(ValueError):
+    """An engine's description that makes no sense; the message names the key."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSpec:
+    """One engine of a match.
+
+    `command` is the program and its arguments, `directory` where it is started, `options` pairs of UCI option name
+    and value (as text), `limit` its time control. `restart` starts it afresh for every game.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    limit: TimeControl = field(default_factory=lambda: TimeControl(base=10.0, increment=0.1))
+    directory: str | None = None
+    options: tuple[tuple[str, str], ...] = ()
+    restart: bool = False
+
+    def resolved_program(self) -> str:
+        """The program's path. Raises `EngineSpecError` when there is no such program."""
+        program = self.command[0]
+        base = Path(self.directory or ".")
+        if not Path(program).is_absolute() and len(Path(program).parts) > 1 and (base / program).exists():
+            return str((base / program).resolve())
+        found = shutil.which(program)
+        if found is None:
+            raise EngineSpecError(f"engine {self.name}: there is no program '{program}'")
+        return str(Path(found).absolute())
+
+
+def engine_from_pairs(pairs: Iterable[str], defaults: Iterable[str] = (), fallback: str = "") -> EngineSpec:
+    """Builds an engine from `key=value` texts as cutechess-cli writes them: cmd, name, arg, dir, tc, st, nodes, depth,
+    restart, option.NAME. `defaults` come first and are overridden; `fallback` is the limit without any.
+
+    A lone text without "=" is the command. Raises `EngineSpecError`.
+    """
+    values: dict[str, str] = {}
+    arguments: list[str] = []
+    options: dict[str, str] = {}
+    limits: dict[str, str] = {}
+    for group in (tuple(defaults), tuple(pairs)):
+        own_limits: dict[str, str] = {}
+        for pair in group:
+            key, equals, value = pair.partition("=")
+            if not equals:
+                key, value = "cmd", pair
+            if key == "arg":
+                arguments.append(value)
+            elif key.startswith("option."):
+                options[key.removeprefix("option.")] = value
+            elif key in ("tc", "st", "movetime", "nodes", "depth"):
+                own_limits[key] = value
+            elif key in ("cmd", "name", "dir", "restart"):
+                values[key] = value
+            elif key == "proto" and value == "uci":
+                pass
+            else:
+                raise EngineSpecError(
+                    f"'{pair}': an engine's keys are cmd, name, arg, dir, tc, st, nodes, depth, restart, option.NAME"
+                )
+        # An engine's own limit replaces the common one as a whole: a clock and the common node limit would be a trap.
+        limits = own_limits or limits
+    if "cmd" not in values:
+        raise EngineSpecError("an engine without cmd=")
+    command = split_command(values["cmd"]) + tuple(arguments)
+    text = ",".join(value if key == "tc" else f"{key}={value}" for key, value in limits.items()) or fallback
+    return make_engine(
+        values.get("name", ""), command, text, values.get("dir"), options, values.get("restart", "off") == "on"
+    )
+
+
+def make_engine(
+    name: str, command: tuple[str, ...], limit: str, directory: str | None, options: dict[str, str], restart: bool
+) -> EngineSpec:
+    """Checks and builds an `EngineSpec`; the name defaults to the program's. Raises `EngineSpecError`."""
+    if not command or not command[0]:
+        raise EngineSpecError("the engine's command is empty")
+    name = name or Path(command[0]).stem
+    if not name.isprintable() or '"' in name:
+        raise EngineSpecError(f"engine name {name!r}: quotes and control characters cannot be written to PGN")
+    if not limit:
+        raise EngineSpecError(f"engine {name}: no time control (tc, st, nodes or depth)")
+    try:
+        control = TimeControl.parse(limit)
+    except TimeControlError as error:
+        raise EngineSpecError(f"engine {name}: {error}") from None
+    for option, value in options.items():
+        if "\n" in option + value or not option.strip():
+            raise EngineSpecError(f"engine {name}: option {option!r} cannot be sent")
+    return EngineSpec(name, command, control, directory, tuple(options.items()), restart)
+
+
+def split_command(text: str) -> tuple[str, ...]:
+    """The program and arguments of a command line; an existing file whose name has spaces is one program."""
+    if Path(text).is_file():
+        return (text,)
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise EngineSpecError(f"command {text!r}: {error}") from None

@@ -1,0 +1,71 @@
+"""The one door to playing: `play` takes a description, picks the runner, and hands over game after game.
+
+`match`, `sprt` and `tourney` are thin commands over it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bench.description import DescriptionError, MatchDescription
+from bench.results import GameResult, MatchResult
+from bench.runners.base import OnGame, Runner, RunnerError
+from bench.runners.builtin import BuiltinRunner
+from bench.runners.cutechess import CutechessRunner
+from bench.runners.external import ExternalRunner
+from bench.runners.fastchess import FastchessRunner
+from bench.schedule import Plan, make_plan
+
+__all__ = ["PlayError", "pick_runner", "play", "prepare"]
+
+_EXTERNAL: dict[str, type[ExternalRunner]] = {"cutechess": CutechessRunner, "fastchess": FastchessRunner}
+
+
+class PlayError(RuntimeError):
+    """A match that cannot be played; the message is one line."""
+
+
+def play(description: MatchDescription, on_game: OnGame | None = None) -> MatchResult:
+    """Plays the match on the runner that the description names, or on the first that is there.
+
+    `on_game` gets every finished game in order of completion (those of a resumed match first) and ends the match by
+    returning False. Ctrl-C ends it, too: what is finished is returned with `interrupted` set. Raises `PlayError`.
+    """
+    try:
+        plan = prepare(description)
+        return pick_runner(description).run(plan, on_game or _go_on)
+    except (DescriptionError, RunnerError) as error:
+        raise PlayError(str(error)) from None
+
+
+def _go_on(game: GameResult) -> bool:
+    return True
+
+
+def prepare(description: MatchDescription) -> Plan:
+    """Reads the book and sees that no earlier games are overwritten by mistake. Raises `DescriptionError`."""
+    pgn = Path(description.pgn) if description.pgn else None
+    if pgn is not None:
+        if not pgn.absolute().parent.is_dir():
+            raise DescriptionError(f"{pgn}: there is no such folder")
+        if pgn.is_file() and pgn.stat().st_size and not (description.resume or description.overwrite):
+            raise DescriptionError(f"{pgn} holds games already: --resume goes on with them, --overwrite drops them")
+    return make_plan(description)
+
+
+def pick_runner(description: MatchDescription) -> Runner:
+    """The runner that the description names; for "auto" what is on the PATH, else the built-in one.
+
+    Raises `RunnerError` when a named runner is not there or cannot do what is asked.
+    """
+    only_builtin = description.resume or description.cluster is not None
+    if description.runner == "builtin" or (description.runner == "auto" and only_builtin):
+        return BuiltinRunner()
+    if description.runner != "auto":
+        if only_builtin:
+            raise RunnerError(f"only the built-in runner can resume and use a cluster, not {description.runner}")
+        return _EXTERNAL[description.runner]()
+    for kind in _EXTERNAL.values():
+        if kind.program_path() is not None:
+            return kind()
+    return BuiltinRunner()

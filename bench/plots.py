@@ -1,0 +1,158 @@
+"""Pictures of results as PNG or SVG: score and LLR over a match, a rating ladder, speed bars. No display is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import util
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from bench.rating import RatingList
+from bench.results import MatchResult, complete_pairs
+from bench.stats import Sprt, Tally, estimate, with_error
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ENDINGS: Final = (".png", ".svg")
+
+#: Points on a curve at most; a longer match is thinned out evenly.
+MAX_POINTS: Final = 400
+
+_LINE, _BAND, _BOUND = "#1f5f8b", "#9fc5e0", "#b03a2e"
+
+
+class PlotError(ValueError):
+    """A picture that cannot be made; the message is one line and names the file."""
+
+
+def check_path(path: str | Path) -> Path:
+    """The path, if a picture can be drawn and written there: meant for before the games. Raises `PlotError`."""
+    path = Path(path)
+    if util.find_spec("matplotlib") is None:
+        raise PlotError(f"{path}: pictures need the package 'matplotlib': pip install 'secateur[lab]'")
+    if path.suffix.lower() not in ENDINGS:
+        raise PlotError(f"{path}: a picture's name ends with {' or '.join(ENDINGS)}")
+    if not path.absolute().parent.is_dir():
+        raise PlotError(f"{path}: there is no such folder")
+    return path
+
+
+def plot_match(results: MatchResult, path: str | Path, sprt: Sprt | None = None) -> None:
+    """Score of the first engine with its 95 % band over the pairs of the match and, with `sprt`, the LLR below.
+
+    Raises `PlotError`, also when there is nothing to draw yet.
+    """
+    path = check_path(path)
+    engine = results.engines[0]
+    pairs = [(a.points(engine), b.points(engine)) for a, b in complete_pairs(results.games)]
+    step = max(1, -(-len(pairs) // MAX_POINTS))
+    tally, found = Tally(), None
+    counts, scores, margins, ratios = [], [], [], []
+    for number, (first, second) in enumerate(pairs, start=1):
+        tally.add_pair(first, second)
+        found = estimate(tally)
+        if found is not None and (number % step == 0 or number == len(pairs)):
+            counts.append(number)
+            scores.append(100.0 * found.score)
+            margins.append(100.0 * found.score_error)
+            ratios.append(sprt.llr(tally) if sprt is not None else 0.0)
+    if found is None:
+        raise PlotError(f"{path}: not drawn, there are no pairs of games yet")
+    figure, axes = _figure(1 if sprt is None else 2)
+    upper = axes[0]
+    elo = with_error(found.elo, found.elo_error)
+    upper.set_title(f"{engine} against {', '.join(results.engines[1:])}: {tally.games} games, Elo {elo}")
+    upper.axhline(50, color="grey", linewidth=0.8)
+    low = [max(score - margin, 0.0) for score, margin in zip(scores, margins, strict=True)]
+    high = [min(score + margin, 100.0) for score, margin in zip(scores, margins, strict=True)]
+    upper.fill_between(counts, low, high, color=_BAND, alpha=0.6, linewidth=0, label="95 % interval")
+    upper.plot(counts, scores, color=_LINE, label="score")
+    # The first pairs say next to nothing, and would flatten all the rest.
+    settled = len(counts) // 10
+    upper.set_ylim(max(min(45.0, *low[settled:]) - 3, -3), min(max(55.0, *high[settled:]) + 3, 103))
+    upper.set_ylabel("score, %")
+    upper.legend(loc="best", frameon=False)
+    if sprt is not None:
+        lower = axes[1]
+        lower.plot(counts, ratios, color=_LINE)
+        for bound, words in ((sprt.upper, "accept"), (sprt.lower, "reject")):
+            lower.axhline(bound, color=_BOUND, linestyle="--", linewidth=1)
+            lower.annotate(words, (counts[0], bound), textcoords="offset points", xytext=(2, 3), color=_BOUND)
+        lower.set_ylabel(f"LLR [{sprt.elo0:g}, {sprt.elo1:g}] {sprt.model}")
+        lower.set_ylim(min(sprt.lower, *ratios) * 1.25, max(sprt.upper, *ratios) * 1.25)
+    axes[-1].set_xlabel("pairs of games")
+    _save(figure, path)
+
+
+def plot_ratings(table: RatingList, path: str | Path, title: str = "Ratings") -> None:
+    """The rated players of `table`, best on top, with their 95 % intervals. Raises `PlotError`."""
+    path = check_path(path)
+    rated = [line for line in table.ratings if line.rating is not None]
+    figure, (axes,) = _figure(1, height=1.2 + 0.35 * len(rated))
+    places = range(len(rated), 0, -1)
+    axes.errorbar(
+        [line.rating or 0.0 for line in rated],
+        list(places),
+        xerr=[line.error or 0.0 for line in rated],
+        fmt="o",
+        color=_LINE,
+        ecolor=_BAND,
+        elinewidth=4,
+        capsize=0,
+    )
+    axes.set_yticks(list(places), [line.name for line in rated])
+    axes.set_ylim(0.4, len(rated) + 0.6)
+    axes.set_xlabel(f"rating, 95 % interval ({table.games} games)")
+    axes.set_title(title)
+    axes.grid(axis="x", alpha=0.3)
+    _save(figure, path)
+
+
+def plot_bars(
+    labels: Sequence[str],
+    values: Sequence[float],
+    spreads: Sequence[tuple[float, float]] | None,
+    path: str | Path,
+    *,
+    title: str,
+    unit: str,
+) -> None:
+    """Horizontal bars, first on top: speeds or ratios. `spreads` are (lowest, highest) of each. Raises `PlotError`."""
+    path = check_path(path)
+    if not labels:
+        raise PlotError(f"{path}: not drawn, there is nothing to compare")
+    figure, (axes,) = _figure(1, height=1.2 + 0.4 * len(labels))
+    places = list(range(len(labels), 0, -1))
+    errors = None
+    if spreads is not None:
+        errors = [
+            [max(value - low, 0.0) for value, (low, _) in zip(values, spreads, strict=True)],
+            [max(high - value, 0.0) for value, (_, high) in zip(values, spreads, strict=True)],
+        ]
+    axes.barh(places, list(values), xerr=errors, color=_BAND, ecolor=_LINE, capsize=3)
+    axes.set_yticks(places, list(labels))
+    for place, value in zip(places, values, strict=True):
+        axes.annotate(f" {value:.4g}", (0, place), va="center", color="black")
+    axes.set_xlabel(unit)
+    axes.set_title(title)
+    _save(figure, path)
+
+
+def _figure(rows: int, height: float | None = None) -> tuple[Figure, list[Axes]]:
+    """A figure with `rows` plots above each other, in inches, that needs no display."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.0, height or 3.2 * rows), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes: Any = figure.subplots(rows, 1, sharex=True, squeeze=False)
+    return figure, [row[0] for row in axes]
+
+
+def _save(figure: Figure, path: Path) -> None:
+    try:
+        figure.savefig(path, dpi=130)
+    except OSError as error:
+        raise PlotError(f"{path}: cannot be written: {error.strerror or error}") from None

@@ -1,0 +1,340 @@
+"""The ledger: one small JSON record for each test that decided something, and what may be quoted from it.
+
+`bench/ledger/ID.json` is a `Record`; `bench/ledger/README.md` is the table made from all of them. Code and README quote
+an Elo as `+38.1 +- 9.2  [ledger: null-move]`, and `wrong_quotes` finds those that have no record or other figures.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import re
+import subprocess
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Final
+
+from bench.description import MatchDescription
+from bench.results import MatchResult
+from bench.stats import Sprt, Tally, estimate, with_error
+
+PROJECT_ROOT: Final = Path(__file__).resolve().parent.parent
+LEDGER: Final = PROJECT_ROOT / "bench" / "ledger"
+
+#: What a test can end with. "measured" is a match that had nothing to decide.
+VERDICTS: Final = ("accepted", "rejected", "measured", "undecided")
+
+_ID: Final = re.compile(r"[a-z0-9][a-z0-9-]*")
+_TAG: Final = re.compile(r"\[ledger:\s*([^\]\s]+)\s*\]")
+_WITH_ERROR: Final = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*\+-\s*(\d+(?:\.\d+)?)")
+_ELO: Final = re.compile(r"(?<![\w.])([+-]?\d+(?:\.\d+)?)(?:\s*\+-\s*(\d+(?:\.\d+)?))?\s*Elo\b")
+
+
+class LedgerError(ValueError):
+    """A record that is broken, missing or there already; the message is one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One test. Elo, its error (half of the 95 % interval) and the pair counts are those of `engines[0]`.
+
+    `elo0`, `elo1`, `model` and `llr` are None for a match without a stop rule, `bench_nodes` where it was not taken.
+    """
+
+    id: str
+    what: str
+    date: str
+    commits: tuple[str, ...]
+    engines: tuple[str, ...]
+    book: str
+    time_control: str
+    games: int
+    pentanomial: tuple[int, ...]
+    elo: float
+    elo_error: float
+    nelo: float
+    verdict: str
+    llr: float | None = None
+    elo0: float | None = None
+    elo1: float | None = None
+    model: str | None = None
+    bench_nodes: int | None = None
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if not _ID.fullmatch(self.id):
+            raise LedgerError(f"'{self.id}' is no ledger id: use small letters, digits and dashes")
+        if self.verdict not in VERDICTS:
+            raise LedgerError(f"{self.id}: the verdict is one of {', '.join(VERDICTS)}, not '{self.verdict}'")
+        if not self.what.strip():
+            raise LedgerError(f"{self.id}: say what was tested")
+
+    @property
+    def quote(self) -> str:
+        """The Elo as code and README quote it."""
+        return f"{self.elo:+.1f} +- {self.elo_error:.1f}  [ledger: {self.id}]"
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Files
+# --------------------------------------------------------------------------------------------------------------
+
+
+def load(folder: Path | None = None) -> list[Record]:
+    """Every record, by date and id. Raises `LedgerError` naming the broken file."""
+    folder = LEDGER if folder is None else folder
+    records = [_load_file(path) for path in sorted(folder.glob("*.json"))]
+    return sorted(records, key=lambda record: (record.date, record.id))
+
+
+def _load_file(path: Path) -> Record:
+    known = {item.name: item for item in fields(Record)}
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise LedgerError(f"{path}:{error.lineno}: {error.msg}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise LedgerError(f"{path}: {error}") from None
+    if not isinstance(data, dict) or not set(data) <= set(known):
+        raise LedgerError(f"{path}: a record is a table of {', '.join(known)}")
+    for name in ("commits", "engines", "pentanomial"):
+        if name in data:
+            data[name] = tuple(data[name])
+    try:
+        record = Record(**data)
+    except TypeError as error:
+        raise LedgerError(f"{path}: {error}".replace("Record.__init__() ", "")) from None
+    except LedgerError as error:
+        raise LedgerError(f"{path}: {error}") from None
+    if record.id != path.stem:
+        raise LedgerError(f"{path}: the record calls itself {record.id}")
+    return record
+
+
+def save(record: Record, folder: Path | None = None) -> Path:
+    """Writes a new record and renews the table. Raises `LedgerError` when the id is taken or the disk refuses."""
+    folder = LEDGER if folder is None else folder
+    path = folder / f"{record.id}.json"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            try:
+                file.write(_as_text(record))
+                file.flush()
+            except OSError:  # half a record would break the whole ledger
+                path.unlink()
+                raise
+        (folder / "README.md").write_text(table(load(folder)), encoding="utf-8")
+    except FileExistsError:
+        raise LedgerError(f"{path} is there already: a test keeps its record, a new test takes a new id") from None
+    except OSError as error:
+        raise LedgerError(f"{path}: cannot be written: {error.strerror}") from None
+    return path
+
+
+def _as_text(record: Record) -> str:
+    """JSON with one line a field."""
+    items = (f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in asdict(record).items())
+    return "{\n" + ",\n".join(items) + "\n}\n"
+
+
+def table(records: Iterable[Record]) -> str:
+    """The ledger as Markdown."""
+    lines = [
+        "# Ledger",
+        "",
+        "Every test that decided something, one JSON file each. Made by `secateur ledger --write`; do not edit.",
+        "Elo with its 95 % interval is that of the first engine; pairs are those worth 0, 1/2, 1, 3/2 and 2 points.",
+        "",
+        "| id | what | Elo | LLR | games | pairs | time control | book | engines | commits | bench | date | verdict |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for record in records:
+        test = "-"
+        if record.llr is not None and record.elo0 is not None and record.elo1 is not None:
+            test = f"{record.llr:.2f} [{record.elo0:g}, {record.elo1:g}] {record.model}"
+        cells = (
+            record.id,
+            record.what + (f" ({record.note})" if record.note else ""),
+            f"{record.elo:+.1f} +- {record.elo_error:.1f}",
+            test,
+            str(record.games),
+            ", ".join(map(str, record.pentanomial)),
+            record.time_control,
+            record.book,
+            ", ".join(record.engines),
+            ", ".join(record.commits),
+            str(record.bench_nodes or "-"),
+            record.date,
+            record.verdict,
+        )
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+# --------------------------------------------------------------------------------------------------------------
+# From a match to a record
+# --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What a record needs to know beside the games."""
+
+    id: str
+    what: str
+    commits: tuple[str, ...] = ()
+    book: str = ""
+    time_control: str = ""
+    bench_nodes: int | None = None
+    note: str = ""
+    date: str = field(default_factory=lambda: datetime.datetime.now(datetime.UTC).date().isoformat())
+
+
+def circumstances_of(description: MatchDescription) -> dict[str, str]:
+    """The book and time control of a match that was played, for `Circumstances`."""
+    limits = list(dict.fromkeys(str(engine.limit) for engine in description.engines))
+    book = Path(description.book.file).name if description.book else "start position"
+    return {"book": book, "time_control": " against ".join(limits)}
+
+
+def make_record(
+    results: MatchResult, circumstances: Circumstances, sprt: Sprt | None = None, engine: str | None = None
+) -> Record:
+    """The record of a match from the point of view of `engine` (the first without it).
+
+    Raises `LedgerError` when the games do not give a finite Elo.
+    """
+    engine = engine or results.engines[0]
+    tally = Tally.of(results.games, engine)
+    found = estimate(tally)
+    if found is None or not math.isfinite(found.elo) or not math.isfinite(found.elo_error):
+        raise LedgerError(f"{circumstances.id}: {tally.games} games give no finite Elo to record")
+    llr = sprt.llr(tally) if sprt is not None else None
+    verdict = "measured"
+    if sprt is not None and llr is not None:
+        verdict = sprt.verdict(llr) or "undecided"
+    return Record(
+        id=circumstances.id,
+        what=circumstances.what,
+        date=circumstances.date,
+        commits=circumstances.commits,
+        engines=(engine, *(name for name in results.engines if name != engine)),
+        book=circumstances.book,
+        time_control=circumstances.time_control,
+        games=tally.games,
+        pentanomial=tally.pentanomial if tally.pairs else (),
+        elo=round(found.elo, 2),
+        elo_error=round(found.elo_error, 2),
+        nelo=round(found.nelo, 2),
+        verdict=verdict,
+        llr=None if llr is None else round(llr, 2),
+        elo0=sprt.elo0 if sprt is not None else None,
+        elo1=sprt.elo1 if sprt is not None else None,
+        model=sprt.model if sprt is not None else None,
+        bench_nodes=circumstances.bench_nodes,
+        note=circumstances.note,
+    )
+
+
+def current_commit() -> str:
+    """The short hash of the checked-out commit, with `+` when files differ from it; empty outside a checkout."""
+
+    def git(*words: str) -> str:
+        command = ["git", "-C", str(PROJECT_ROOT), *words]
+        return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+
+    try:
+        return git("rev-parse", "--short=10", "HEAD") + ("+" if git("status", "--porcelain", "-uno") else "")
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Quotes
+# --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """An Elo that a text states: where, the figures as written (no error is None), and the record it names."""
+
+    place: str
+    elo: str
+    error: str | None
+    id: str | None
+
+
+def quotes(text: str, place: str) -> Iterator[Quote]:
+    """The Elo figures that `text` states: `N Elo`, `N +- M Elo`, and `N +- M` beside a `[ledger: id]`.
+
+    Fenced blocks of a Markdown file are a program's output, not statements, unless they name a record.
+    """
+    fenced = False
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+            continue
+        named = _TAG.search(line)
+        where = f"{place}:{number}"
+        if named:
+            figure = _WITH_ERROR.search(line) or _ELO.search(line)
+            yield Quote(where, figure[1] if figure else "", figure[2] if figure else None, named[1])
+        elif not fenced:
+            for figure in _ELO.finditer(line):
+                yield Quote(where, figure[1], figure[2], None)
+
+
+def wrong_quotes(found: Iterable[Quote], records: Iterable[Record]) -> list[str]:
+    """One line for each quote that has no record, or whose figures are not the record's at the quoted precision."""
+    known = {record.id: record for record in records}
+    problems = []
+    for quote in found:
+        stated = quote.elo + (f" +- {quote.error}" if quote.error else "")
+        if quote.id is None:
+            problems.append(f"{quote.place}: {stated} Elo without a [ledger: id]")
+        elif quote.id not in known:
+            problems.append(f"{quote.place}: the ledger has no record {quote.id}")
+        elif quote.error is None:
+            problems.append(f"{quote.place}: [ledger: {quote.id}] beside no Elo with its interval")
+        else:
+            record = known[quote.id]
+            same = _rounds_to(record.elo, quote.elo) and _rounds_to(record.elo_error, quote.error)
+            if not same:
+                problems.append(
+                    f"{quote.place}: says {stated}, the record {with_error(record.elo, record.elo_error)} ({quote.id})"
+                )
+    return problems
+
+
+def _rounds_to(value: float, text: str) -> bool:
+    decimals = len(text.partition(".")[2])
+    return abs(value - float(text)) <= 0.5 * math.pow(10.0, -decimals) + 1e-9
+
+
+def quoting_files(root: Path = PROJECT_ROOT) -> list[Path]:
+    """The files whose statements are checked: the code of every room, and the Markdown outside the ledger."""
+    files = [root / "uci_main.py", *root.glob("*.md"), *root.glob("bench/*.md")]
+    for room in ("engine", "eval", "search", "bench"):
+        files += (root / room).rglob("*.py")
+    # This module and the ledger's table show the pattern itself.
+    return sorted(path for path in files if path.is_file() and path.name != "records.py")
+
+
+def check(root: Path = PROJECT_ROOT) -> list[str]:
+    """What is wrong with the ledger of the checkout `root`: stale table, wrong or missing records of quotes."""
+    folder = root / "bench" / "ledger"
+    try:
+        records = load(folder)
+    except LedgerError as error:
+        return [str(error)]
+    problems = []
+    readme = folder / "README.md"
+    if not readme.is_file() or readme.read_text(encoding="utf-8") != table(records):
+        problems.append(f"{readme.relative_to(root)}: is not current; run `secateur ledger --write`")
+    for path in quoting_files(root):
+        text = path.read_text(encoding="utf-8")
+        problems += wrong_quotes(quotes(text, path.relative_to(root).as_posix()), records)
+    return problems

@@ -1,0 +1,204 @@
+"""What a match leaves behind: one `GameResult` a game and a `MatchResult` over them.
+
+Every runner (built in, cutechess-cli, fastchess) and the PGN reader deliver these, so statistics, ratings and plots
+never ask where a game came from. All of them are plain frozen data that can be pickled to another machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+#: Points for white of each finished result.
+WHITE_POINTS: Final[dict[str, float]] = {"1-0": 1.0, "1/2-1/2": 0.5, "0-1": 0.0}
+
+
+class Termination(StrEnum):
+    """Why a game ended. The values go into the PGN."""
+
+    CHECKMATE = "checkmate"
+    STALEMATE = "stalemate"
+    REPETITION = "threefold repetition"
+    FIFTY_MOVES = "fifty-move rule"
+    MATERIAL = "insufficient material"
+    RESIGN_RULE = "resign adjudication"
+    DRAW_RULE = "draw adjudication"
+    TABLEBASE = "tablebase adjudication"
+    MAX_MOVES = "move limit"
+    TIME_FORFEIT = "time forfeit"
+    ILLEGAL_MOVE = "illegal move"
+    CRASH = "engine crash"
+    HANG = "engine hang"
+    NOT_STARTED = "engine did not start"
+    OTHER = "other"
+
+
+#: Endings that are an engine's fault: the game counts as lost, is reported, and makes the exit status 1.
+FAULTS: Final = frozenset(
+    {
+        Termination.TIME_FORFEIT,
+        Termination.ILLEGAL_MOVE,
+        Termination.CRASH,
+        Termination.HANG,
+        Termination.NOT_STARTED,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MoveRecord:
+    """One engine move: `uci`, the engine's own score (centipawns or moves to mate, its point of view), and its cost."""
+
+    uci: str
+    seconds: float = 0.0
+    depth: int | None = None
+    centipawns: int | None = None
+    mate: int | None = None
+    nodes: int | None = None
+    book: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GameResult:
+    """One finished game.
+
+    `game` counts from 0 in the order of the schedule; `pair` is shared by the two games that play one opening with
+    colours swapped. `plies`, `final_fen` and `moves` are None or empty where the source does not tell them (the live
+    output of an external runner). `moves` has the book moves, too, flagged as such.
+    `warnings` are complaints about an engine that did not cost it the game.
+    """
+
+    game: int
+    pair: int
+    white: str
+    black: str
+    result: str
+    termination: Termination = Termination.OTHER
+    detail: str = ""
+    plies: int | None = None
+    start_fen: str | None = None
+    final_fen: str | None = None
+    opening: str = ""
+    moves: tuple[MoveRecord, ...] = field(default=(), repr=False)
+    date: str = ""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def white_points(self) -> float:
+        """Points for white: 1, 0.5 or 0. Raises KeyError for an unfinished game ("*")."""
+        return WHITE_POINTS[self.result]
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the game counts: it has a result."""
+        return self.result in WHITE_POINTS
+
+    @property
+    def faulty_engine(self) -> str | None:
+        """The engine that lost by a fault of its own (crash, illegal move, time), or None."""
+        if self.termination not in FAULTS or self.result not in ("1-0", "0-1"):
+            return None
+        return self.black if self.result == "1-0" else self.white
+
+    @property
+    def title(self) -> str:
+        """How messages name this game."""
+        return f"game {self.game + 1} ({self.white} - {self.black})"
+
+    @property
+    def fault(self) -> str | None:
+        """One line about the fault by which the game was lost, naming game and engine; None without one."""
+        engine = self.faulty_engine
+        if engine is None:
+            return None
+        detail = self.detail or str(self.termination)
+        return f"{self.title}: {detail if detail.startswith(engine) else f'{engine}: {detail}'}"
+
+    def points(self, engine: str) -> float:
+        """Points of `engine`: 1, 0.5 or 0. Raises ValueError when it did not play this game."""
+        if engine == self.white:
+            return self.white_points
+        if engine == self.black:
+            return 1.0 - self.white_points
+        raise ValueError(f"{engine} did not play {self.title}")
+
+
+@dataclass(slots=True)
+class MatchResult:
+    """All finished games of one match, in the order of the schedule, and what went wrong on the way.
+
+    `games_planned` counts the whole schedule; `stopped_early` says that `on_game` asked to stop; `interrupted` that
+    Ctrl-C did. `problems` has one clear line a problem (an engine's fault, a game that could not be played or saved);
+    `notes` has remarks that leave the match as good as it is.
+    """
+
+    engines: tuple[str, ...]
+    games: list[GameResult] = field(default_factory=list)
+    games_planned: int = 0
+    stopped_early: bool = False
+    interrupted: bool = False
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def exit_status(self) -> int:
+        """0 when every planned game (or the wanted part) was played without a fault, otherwise 1."""
+        complete = self.stopped_early or len(self.games) >= self.games_planned
+        return 0 if complete and not self.problems and not self.interrupted else 1
+
+    def score(self, engine: str) -> tuple[int, int, int]:
+        """(wins, draws, losses) of `engine`."""
+        return win_draw_loss(self.games, engine)
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole result without moves, for `--json`."""
+        return {
+            "engines": {
+                name: dict(zip(("wins", "draws", "losses"), self.score(name), strict=True)) for name in self.engines
+            },
+            "games": [
+                {
+                    "game": game.game,
+                    "pair": game.pair,
+                    "white": game.white,
+                    "black": game.black,
+                    "result": game.result,
+                    "termination": str(game.termination),
+                    "detail": game.detail,
+                    "plies": game.plies,
+                    "final_fen": game.final_fen,
+                }
+                for game in self.games
+            ],
+            "games_planned": self.games_planned,
+            "stopped_early": self.stopped_early,
+            "interrupted": self.interrupted,
+            "problems": self.problems,
+            "notes": self.notes,
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def win_draw_loss(games: Iterable[GameResult], engine: str) -> tuple[int, int, int]:
+    """(wins, draws, losses) of `engine` in those of `games` that it played and that are finished."""
+    counts = {1.0: 0, 0.5: 0, 0.0: 0}
+    for game in games:
+        if game.is_finished and engine in (game.white, game.black):
+            counts[game.points(engine)] += 1
+    return counts[1.0], counts[0.5], counts[0.0]
+
+
+def complete_pairs(games: Iterable[GameResult]) -> Iterator[tuple[GameResult, GameResult]]:
+    """The pairs of which both games are finished, each ordered by game index, in order of completion."""
+    first: dict[int, GameResult] = {}
+    for game in games:
+        if not game.is_finished:
+            continue
+        other = first.pop(game.pair, None)
+        if other is None:
+            first[game.pair] = game
+        else:
+            yield (other, game) if other.game < game.game else (game, other)

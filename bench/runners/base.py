@@ -1,0 +1,84 @@
+"""What every runner does: play a plan, hand over each finished game, and say what went wrong."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+
+from bench.cluster import ClusterError, map_unordered
+from bench.description import MatchDescription
+from bench.engines import EngineSpec
+from bench.game import check_engine
+from bench.results import GameResult, MatchResult
+from bench.schedule import Plan
+
+#: Called with every finished game in order of completion; False ends the match.
+OnGame = Callable[[GameResult], bool]
+
+
+class RunnerError(RuntimeError):
+    """A runner that cannot play this match at all; the message is one line."""
+
+
+class Runner(ABC):
+    """Plays plans."""
+
+    name: str
+
+    @abstractmethod
+    def run(self, plan: Plan, on_game: OnGame) -> MatchResult:
+        """Plays the plan to its end, to `on_game`'s False or to Ctrl-C. Raises `RunnerError` when it cannot start."""
+
+    @abstractmethod
+    def command_line(self, plan: Plan) -> list[str]:
+        """The command that would be run; for the built-in runner, what it would play, in words."""
+
+
+def unfit_engines(description: MatchDescription) -> dict[EngineSpec, str]:
+    """The engines that do not start or refuse their options, and why. Each is started once, where it would play.
+
+    Otherwise every game would tell the same. Raises `RunnerError` when the cluster cannot be used.
+    """
+    unfit: dict[EngineSpec, str] = {}
+    checks = map_unordered(check_engine, description.engines, description.cluster)
+    try:
+        with closing(checks):
+            for outcome in checks:
+                problem = outcome.error or outcome.value
+                if problem:
+                    unfit[outcome.item] = problem
+    except ClusterError as error:
+        raise RunnerError(str(error)) from None
+    return unfit
+
+
+class Collector:
+    """Gathers the games of one match in the right order, and their faults as lines for a person."""
+
+    def __init__(self, plan: Plan, on_game: OnGame) -> None:
+        self.result = MatchResult(
+            tuple(engine.name for engine in plan.description.engines),
+            games_planned=plan.game_count,
+            problems=list(plan.problems),
+        )
+        self._on_game = on_game
+
+    def add(self, game: GameResult) -> bool:
+        """Takes a finished game; returns False when the match is to end."""
+        result = self.result
+        if game.fault is not None:
+            result.problems.append(game.fault)
+        result.problems.extend(f"{game.title}: {warning}" for warning in game.warnings)
+        # Moves are in the PGN; kept for a hundred thousand games they would fill the memory.
+        result.games.append(replace(game, moves=()))
+        if not self._on_game(game):
+            result.stopped_early = True
+        return not result.stopped_early
+
+    def finish(self, seconds: float) -> MatchResult:
+        """The result, with the games in the order of the schedule."""
+        self.result.games.sort(key=lambda game: game.game)
+        self.result.seconds = seconds
+        return self.result

@@ -1,0 +1,283 @@
+"""What the wrappers of cutechess-cli and fastchess share: both print the same lines, which cutechess-cli invented.
+
+The wrapped program gets the openings in a file of its own, already chosen and in order, so that every runner plays the
+same games from the same book, zipped or not. Its output is read line by line; its PGN supplies what the lines lack.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from abc import abstractmethod
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import ClassVar, Final
+
+import chess
+import chess.pgn
+
+from bench.engines import EngineSpec, EngineSpecError
+from bench.openings import Opening
+from bench.pgn import read_games, termination_of
+from bench.results import GameResult, MatchResult, Termination
+from bench.runners.base import Collector, OnGame, Runner, RunnerError, unfit_engines
+from bench.schedule import Plan
+
+_FINISHED: Final = re.compile(r"Finished game (\d+) \((.+) vs (.+)\): (1-0|0-1|1/2-1/2|\*) \{(.*)\}")
+#: Lines in which the programs complain. That an engine was ended after a fault is no news.
+_COMPLAINT: Final = re.compile(
+    r"warning[:;]|error\b|cannot|could not|does(?:n't| not) (?:have|exist|support)|invalid|unknown|failed",
+    re.IGNORECASE,
+)
+_NO_COMPLAINT: Final = re.compile(r"is not responsive|Illegal move|Stats will be dropped|^Elo difference")
+#: Complaints about what an engine says beside its moves.
+_REMARK: Final = re.compile(r"\bPVs?\b|info line|extract score|last PV|mating", re.IGNORECASE)
+#: Remarks that differ only in the move are counted together.
+_ANY_MOVE: Final = re.compile(r"\b[a-h][1-8][a-h][1-8][nbrq]?\b")
+#: Seconds that the program gets to end its games and engines after Ctrl-C.
+STOP_SECONDS: Final = 20.0
+
+
+@dataclass
+class Output:
+    """What the program has printed so far, understood."""
+
+    games: list[GameResult] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+    remarks: Counter[str] = field(default_factory=Counter)
+    last_lines: deque[str] = field(default_factory=lambda: deque(maxlen=5))
+
+    def read(self, line: str, games_per_pair: int) -> GameResult | None:
+        """Takes one line; returns the game that it says is finished."""
+        line = line.rstrip()
+        finished = _FINISHED.fullmatch(line)
+        if finished is not None:
+            number, white, black, result, reason = finished.groups()
+            game = GameResult(
+                game=int(number) - 1,
+                pair=(int(number) - 1) // games_per_pair,
+                white=white,
+                black=black,
+                result=result,
+                termination=termination_of(reason),
+                detail=reason,
+            )
+            if game.is_finished:
+                self.games.append(game)
+                return game
+            return None
+        if line:
+            self.last_lines.append(line)
+        if _COMPLAINT.search(line) and not _NO_COMPLAINT.search(line):
+            if _REMARK.search(line):
+                self.remarks[_ANY_MOVE.sub("...", line)] += 1
+            elif line not in self.complaints:
+                self.complaints.append(line)
+        return None
+
+    def notes(self) -> list[str]:
+        """The most frequent remarks, each once."""
+        return [f"{line} ({count} times)" for line, count in self.remarks.most_common(10)]
+
+
+class ExternalRunner(Runner):
+    """Runs a program that plays matches, and reads along."""
+
+    program: ClassVar[str]
+    stops_on: ClassVar[signal.Signals] = signal.SIGINT
+
+    @classmethod
+    def program_path(cls) -> str | None:
+        """Where the program is; None when it is not on the PATH."""
+        return shutil.which(cls.program)
+
+    @abstractmethod
+    def arguments(self, plan: Plan, book: Path, pgn: Path, scratch: Path) -> list[str]:
+        """The program's arguments for `plan`, with its openings in `book` and its games to `pgn`."""
+
+    def command_line(self, plan: Plan) -> list[str]:
+        """The exact command, with names in place of the two temporary files."""
+        pgn = Path(plan.description.pgn or "GAMES.pgn")
+        book = Path("OPENINGS" + _book_suffix(plan.openings))
+        return [self.program_path() or self.program, *self.arguments(plan, book, pgn, Path())]
+
+    def run(self, plan: Plan, on_game: OnGame) -> MatchResult:
+        """Runs the program and reads its output to the end."""
+        began = time.monotonic()
+        program = self.program_path()
+        if program is None:
+            raise RunnerError(f"{self.program} is not on the PATH; --runner builtin needs no other program")
+        collector = Collector(plan, on_game)
+        unfit = unfit_engines(plan.description)
+        if unfit:
+            collector.result.problems.extend(unfit.values())
+            fit = tuple(engine for engine in plan.description.engines if engine not in unfit)
+            if len(fit) < 2 or (plan.description.format == "gauntlet" and fit[0] != plan.description.engines[0]):
+                return collector.finish(time.monotonic() - began)
+            plan = replace(plan, description=replace(plan.description, engines=fit))
+        with tempfile.TemporaryDirectory(prefix="secateur-") as folder:
+            scratch = Path(folder)
+            book = scratch / ("openings" + _book_suffix(plan.openings))
+            book.write_text(book_text(plan.openings), encoding="utf-8")
+            pgn = Path(plan.description.pgn).absolute() if plan.description.pgn else scratch / "games.pgn"
+            try:
+                if plan.description.pgn:
+                    pgn.write_bytes(b"")
+                command = [program, *self.arguments(plan, book, pgn, scratch)]
+            except EngineSpecError as error:
+                raise RunnerError(str(error)) from None
+            except OSError as error:
+                raise RunnerError(f"{pgn}: {error.strerror}") from None
+            output = Output()
+            status = self._follow(command, collector, output, plan.description.games_per_pair)
+            _add_details(collector.result, pgn)
+        result = collector.result
+        result.problems.extend(f"{self.program}: {line}" for line in output.complaints)
+        result.notes.extend(f"{self.program}: {line}" for line in output.notes())
+        unwanted = result.stopped_early or result.interrupted
+        if not unwanted and (status != 0 or len(result.games) < plan.game_count):
+            last = " | ".join(output.last_lines) or "it printed nothing"
+            result.problems.append(
+                f"{self.program} ended with exit status {status} after {len(result.games)} of {plan.game_count} games; "
+                f"its last lines: {last}"
+            )
+        return collector.finish(time.monotonic() - began)
+
+    def _follow(self, command: list[str], collector: Collector, output: Output, games_per_pair: int) -> int:
+        """Runs `command`, feeds its lines to `output` and its games to `collector`; returns its exit status."""
+        # In a session of its own, Ctrl-C reaches only us, and we end the program the way it likes.
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        assert process.stdout is not None
+        try:
+            for line in process.stdout:
+                game = output.read(line, games_per_pair)
+                if game is not None and not collector.add(game):
+                    break
+            else:
+                return process.wait()
+        except KeyboardInterrupt:
+            collector.result.interrupted = True
+        finally:
+            if process.poll() is None:
+                self._stop(process)
+            process.stdout.close()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # engines that outlived it
+        return process.wait()
+
+    def _stop(self, process: subprocess.Popen[str]) -> None:
+        process.send_signal(self.stops_on)
+        try:
+            # Read on: a full pipe would keep it from ending.
+            process.communicate(timeout=STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def shown(command: Iterable[str]) -> str:
+    """A command as one would type it."""
+    return shlex.join(command)
+
+
+def rule_arguments(plan: Plan) -> Iterator[str]:
+    """The adjudication options, which both programs spell alike."""
+    rules = plan.description.adjudication
+    if rules.resign is not None:
+        yield from ("-resign", f"movecount={rules.resign.moves}", f"score={rules.resign.score}")
+        yield f"twosided={'true' if rules.resign.both_sides else 'false'}"
+    if rules.draw is not None:
+        draw = rules.draw
+        yield from ("-draw", f"movenumber={draw.from_move}", f"movecount={draw.moves}", f"score={draw.score}")
+    if rules.max_moves is not None:
+        yield from ("-maxmoves", str(rules.max_moves))
+    if rules.tablebases is not None:
+        yield from ("-tb", rules.tablebases, "-tbpieces", str(rules.tablebase_pieces))
+
+
+def limit_arguments(engine: EngineSpec, plan: Plan) -> Iterator[str]:
+    """The time control options, which both programs spell alike but for the absence of a clock."""
+    limit = engine.limit
+    if limit.has_clock:
+        yield f"tc={limit.clock_text()}"
+    if limit.movetime is not None:
+        yield f"st={limit.movetime:g}"
+    if limit.nodes is not None:
+        yield f"nodes={limit.nodes}"
+    if limit.is_timed:
+        yield f"timemargin={round(plan.description.time_margin * 1000)}"
+
+
+def folder_of(engine: EngineSpec) -> str:
+    """Where an engine is to be started. Left to itself, cutechess-cli starts it where its program lies."""
+    return str(Path(engine.directory or ".").absolute())
+
+
+def _book_suffix(openings: Iterable[Opening]) -> str:
+    return ".pgn" if any(opening.moves for opening in openings) else ".epd"
+
+
+def book_text(openings: tuple[Opening, ...]) -> str:
+    """The openings as EPD when they are mere positions, as PGN when they have moves."""
+    if _book_suffix(openings) == ".epd":
+        return "".join(f"{opening.fen}\n" for opening in openings)
+    return "".join(_opening_as_game(opening) for opening in openings)
+
+
+def _opening_as_game(opening: Opening) -> str:
+    game = chess.pgn.Game.from_board(opening.board())
+    return f"{game.accept(chess.pgn.StringExporter(comments=False))}\n\n"
+
+
+def _add_details(result: MatchResult, pgn: Path) -> None:
+    """Completes the games, which so far are what the output said, from the PGN file.
+
+    Neither program numbers the games in its PGN, but the Round tag orders the games of one pairing and colour.
+    """
+    if not pgn.exists():
+        return
+    problems: list[str] = []
+    written: defaultdict[tuple[str, str], list[tuple[float, GameResult]]] = defaultdict(list)
+    for game in read_games(pgn, problems, moves=True):
+        written[game.white, game.black].append((game.pair, game))
+    result.problems.extend(problems)
+    places: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for place in sorted(range(len(result.games)), key=lambda place: result.games[place].game):
+        places[result.games[place].white, result.games[place].black].append(place)
+    for key, own in places.items():
+        found = [game for _, game in sorted(written[key], key=lambda entry: entry[0])]
+        if len(found) != len(own):
+            continue  # cut short: rather no details than wrong ones
+        for place, game in zip(own, found, strict=True):
+            if result.games[place].result == game.result:
+                result.games[place] = _merged(result.games[place], game)
+
+
+def _merged(live: GameResult, written: GameResult) -> GameResult:
+    termination = written.termination if live.termination == Termination.OTHER else live.termination
+    return replace(
+        live,
+        termination=termination,
+        plies=written.plies,
+        start_fen=written.start_fen,
+        final_fen=written.final_fen,
+        opening=written.opening,
+        date=written.date,
+    )

@@ -1,0 +1,373 @@
+"""Match statistics: Elo and normalised Elo with intervals, likelihood of superiority, and the SPRT's LLR.
+
+Two games that play one opening with colours swapped are a pair, and a pair's score is one of five: 0, ½, 1, 1½ or 2
+points (`Tally.pentanomial`). Pairs are independent of each other while the two games of a pair are not, so intervals
+and the LLR are computed on pairs; single games (the trinomial) are the fallback for matches without pairs.
+
+Formulas and conventions are those of fastchess, so that the figures agree to the last printed digit. Sources:
+  M. Van den Bergh, "Comparing the approximations for the generalized log likelihood ratio of a multinomial
+  distribution" (equations 1.2, 1.3) and "Comments on normalized Elo" (section 4.1), cantate.be/Fishtest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.results import GameResult, complete_pairs
+
+#: Two-sided 95 % quantile of the normal distribution.
+Z95: Final = 1.959963984540054
+
+#: Normalised Elo per standard deviation of one game.
+NELO_PER_SIGMA: Final = 800 / math.log(10)
+
+#: An outcome that never happened counts this much, so that its logarithm exists.
+REGULARISED_ZERO: Final = 1e-3
+
+#: Field of a tally by the lower and the higher result of a pair.
+_PAIRS: Final = {
+    (0.0, 0.0): "ll",
+    (0.0, 0.5): "ld",
+    (0.0, 1.0): "wl",
+    (0.5, 0.5): "dd",
+    (0.5, 1.0): "wd",
+    (1.0, 1.0): "ww",
+}
+
+MODELS: Final = ("normalized", "logistic")
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Counts
+# --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Tally:
+    """The games of one engine against the others, and the complete pairs among them.
+
+    `ll`, `ld`, `wl`, `dd`, `wd`, `ww` count pairs by their two results, whichever came first. Once there are pairs,
+    the games outside of them are only counted in `unpaired`: they come from openings that one side has not had yet.
+    """
+
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+    ll: int = 0
+    ld: int = 0
+    wl: int = 0
+    dd: int = 0
+    wd: int = 0
+    ww: int = 0
+    unpaired: int = 0
+
+    @classmethod
+    def of(cls, games: Iterable[GameResult], engine: str) -> Tally:
+        """Counts the finished games in which `engine` played."""
+        played = [game for game in games if game.is_finished and engine in (game.white, game.black)]
+        tally = cls()
+        for first, second in complete_pairs(played):
+            tally.add_pair(first.points(engine), second.points(engine))
+        if tally.pairs == 0:
+            for game in played:
+                tally.add_game(game.points(engine))
+        tally.unpaired = len(played) - tally.games
+        return tally
+
+    @classmethod
+    def from_pentanomial(cls, counts: Iterable[int]) -> Tally:
+        """A tally of pairs worth 0, ½, 1, 1½ and 2 points; one-point pairs are taken for two draws."""
+        ll, ld, level, wd, ww = counts
+        games = {"wins": wd + 2 * ww, "draws": ld + 2 * level + wd, "losses": 2 * ll + ld}
+        return cls(**games, ll=ll, ld=ld, dd=level, wd=wd, ww=ww)
+
+    def add_game(self, points: float) -> None:
+        """Counts one game that belongs to no pair; `points` is 1, 0.5 or 0."""
+        if points == 1.0:
+            self.wins += 1
+        elif points == 0.5:
+            self.draws += 1
+        else:
+            self.losses += 1
+
+    def add_pair(self, first: float, second: float) -> None:
+        """Counts the two games of one pair."""
+        self.add_game(first)
+        self.add_game(second)
+        name = _PAIRS[min(first, second), max(first, second)]
+        setattr(self, name, getattr(self, name) + 1)
+
+    @property
+    def games(self) -> int:
+        """Finished games."""
+        return self.wins + self.draws + self.losses
+
+    @property
+    def pairs(self) -> int:
+        """Complete pairs."""
+        return self.ll + self.ld + self.wl + self.dd + self.wd + self.ww
+
+    @property
+    def points(self) -> float:
+        """Points of the engine."""
+        return self.wins + self.draws / 2
+
+    @property
+    def trinomial(self) -> tuple[int, int, int]:
+        """Games worth 0, ½ and 1 point."""
+        return self.losses, self.draws, self.wins
+
+    @property
+    def pentanomial(self) -> tuple[int, int, int, int, int]:
+        """Pairs worth 0, ½, 1, 1½ and 2 points."""
+        return self.ll, self.ld, self.wl + self.dd, self.wd, self.ww
+
+    def counts(self, paired: bool | None = None) -> tuple[int, ...]:
+        """The distribution to compute with: pairs, or games when `paired` is False or there is no pair."""
+        if paired is None:
+            paired = self.pairs > 0
+        return self.pentanomial if paired else self.trinomial
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Estimates
+# --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What the counts say about the difference in strength. Every `error` is half of a 95 % interval.
+
+    Elo is infinite for a score of 0 or 1, and an error is NaN where the interval leaves the scores that exist.
+    """
+
+    score: float
+    score_error: float
+    elo: float
+    elo_error: float
+    nelo: float
+    nelo_error: float
+    los: float
+    draw_ratio: float
+    pairs_ratio: float
+
+
+def elo_of_score(score: float) -> float:
+    """The Elo difference at which `score` points a game are expected; infinite at 0 and 1, NaN beyond."""
+    if score <= 0.0 or score >= 1.0:
+        return {0.0: -math.inf, 1.0: math.inf}.get(score, math.nan)
+    return -400.0 * math.log10(1.0 / score - 1.0)
+
+
+def score_of_elo(elo: float) -> float:
+    """The score that is expected of an engine that is `elo` stronger."""
+    return 1.0 / (1.0 + math.pow(10.0, -elo / 400.0))
+
+
+def estimate(tally: Tally, paired: bool | None = None) -> Estimate | None:
+    """The estimates from pairs (or games, as in `Tally.counts`), or None before anything has been counted."""
+    counts = tally.counts(paired)
+    total = sum(counts)
+    if total == 0:
+        return None
+    is_paired = len(counts) == 5
+    values = np.linspace(0.0, 1.0, len(counts))
+    shares = np.array(counts) / total
+    score = float(values @ shares)
+    variance = float(shares @ (values - score) ** 2)
+    margin = Z95 * math.sqrt(variance / total)
+    # The mean of two independent games varies half as much as one game.
+    sigma = math.sqrt(variance * (2 if is_paired else 1))
+    if variance > 0.0:
+        nelo, nelo_error = (score - 0.5) / sigma * NELO_PER_SIGMA, margin / sigma * NELO_PER_SIGMA
+        los = (1.0 + math.erf((score - 0.5) / math.sqrt(2.0 * variance / total))) / 2.0
+    else:
+        nelo = math.copysign(math.inf, score - 0.5) if score != 0.5 else 0.0
+        nelo_error = math.nan
+        los = 0.5 if score == 0.5 else float(score > 0.5)
+    below = sum(counts[: len(counts) // 2])
+    above = sum(counts[len(counts) // 2 + 1 :])
+    return Estimate(
+        score=score,
+        score_error=margin,
+        elo=elo_of_score(score),
+        elo_error=(elo_of_score(score + margin) - elo_of_score(score - margin)) / 2.0,
+        nelo=nelo,
+        nelo_error=nelo_error,
+        los=los,
+        draw_ratio=counts[len(counts) // 2] / total,
+        pairs_ratio=above / below if below else (math.inf if above else math.nan),
+    )
+
+
+# --------------------------------------------------------------------------------------------------------------
+# The sequential test
+# --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Sprt:
+    """Wald's sequential test of "`elo1` stronger" against "`elo0` stronger".
+
+    Accepting what is only worth `elo0` happens with probability `alpha`, rejecting what is worth `elo1` with
+    probability `beta`. `model` tells the unit of both bounds. Raises ValueError for bounds that make no test.
+    """
+
+    elo0: float
+    elo1: float
+    alpha: float = 0.05
+    beta: float = 0.05
+    model: str = "normalized"
+
+    def __post_init__(self) -> None:
+        if not self.elo0 < self.elo1:
+            raise ValueError(f"SPRT: elo0 must be below elo1, not {self.elo0:g} and {self.elo1:g}")
+        if not (0.0 < self.alpha < 1.0 and 0.0 < self.beta < 1.0 and self.alpha + self.beta < 1.0):
+            raise ValueError(f"SPRT: alpha {self.alpha:g} and beta {self.beta:g} must be above 0, their sum below 1")
+        if self.model not in MODELS:
+            raise ValueError(f"SPRT: the model is one of {', '.join(MODELS)}, not '{self.model}'")
+
+    @property
+    def lower(self) -> float:
+        """The LLR at or below which the change is rejected."""
+        return math.log(self.beta / (1.0 - self.alpha))
+
+    @property
+    def upper(self) -> float:
+        """The LLR at or above which the change is accepted."""
+        return math.log((1.0 - self.beta) / self.alpha)
+
+    def llr(self, tally: Tally, paired: bool | None = None) -> float:
+        """The generalised log-likelihood ratio of `elo1` over `elo0`; 0 before anything has been counted."""
+        counts = tally.counts(paired)
+        if not any(counts):
+            return 0.0
+        regular = np.array([count or REGULARISED_ZERO for count in counts], dtype=np.float64)
+        shares = regular / regular.sum()
+        values = np.linspace(0.0, 1.0, len(counts))
+        if self.model == "logistic":
+            likely = [_with_mean(values, shares, score_of_elo(elo)) for elo in (self.elo0, self.elo1)]
+        else:
+            per_sample = math.sqrt(2.0 if len(counts) == 5 else 1.0) / NELO_PER_SIGMA
+            likely = [_with_ratio(values, shares, elo * per_sample) for elo in (self.elo0, self.elo1)]
+        return float(regular.sum() * (shares @ np.log(likely[1] / likely[0])))
+
+    def verdict(self, llr: float) -> str | None:
+        """`"accepted"`, `"rejected"`, or None while the test has to go on."""
+        if llr >= self.upper:
+            return "accepted"
+        return "rejected" if llr <= self.lower else None
+
+    def progress(self, llr: float) -> float:
+        """How far `llr` has come on the way to the bound on its side: 1 at the bound, negative towards `lower`."""
+        return llr / self.upper if llr >= 0.0 else -llr / self.lower
+
+    def to_json(self) -> dict[str, Any]:
+        """The test's parameters."""
+        return {name: getattr(self, name) for name in ("elo0", "elo1", "alpha", "beta", "model", "lower", "upper")}
+
+
+def _tilted(shares: NDArray[np.float64], slopes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The distribution p that maximises the likelihood of `shares` under the constraint p . slopes = 0.
+
+    It is shares / (1 + theta slopes), with theta between the two poles next to zero, where the sum falls from plus
+    to minus infinity. `slopes` has both signs.
+    """
+    from scipy.optimize import brentq
+
+    low, high = -1.0 / float(slopes.max()), -1.0 / float(slopes.min())
+    # A share of 1e-9 puts theta about 1e-9 beside a pole, relatively: stay well nearer than that, and off the pole.
+    inset = (high - low) * 1e-13
+    theta = brentq(
+        lambda x: float((shares * slopes / (1.0 + x * slopes)).sum()), low + inset, high - inset, xtol=1e-13, rtol=1e-15
+    )
+    tilted: NDArray[np.float64] = shares / (1.0 + theta * slopes)
+    return tilted
+
+
+def _with_mean(values: NDArray[np.float64], shares: NDArray[np.float64], mean: float) -> NDArray[np.float64]:
+    """The likeliest distribution over `values` whose mean is `mean`."""
+    return _tilted(shares, values - mean)
+
+
+def _with_ratio(values: NDArray[np.float64], shares: NDArray[np.float64], ratio: float) -> NDArray[np.float64]:
+    """The likeliest distribution over `values` with (mean - 0.5) / standard deviation = `ratio`.
+
+    A fixed point: the constraint is made linear about the last distribution. Ten rounds at most, and a change below
+    1e-4 ends it: fastchess stops there, and what more rounds would move is smaller than the noise of one game.
+    """
+    likely = np.full(len(values), 1.0 / len(values))
+    for _ in range(10):
+        mean = float(values @ likely)
+        sigma = math.sqrt(float(likely @ (values - mean) ** 2))
+        slopes = values - 0.5 - 0.5 * ratio * sigma * (1.0 + ((values - mean) / sigma) ** 2)
+        last, likely = likely, _tilted(shares, slopes)
+        if float(np.abs(likely - last).max()) < 1e-4:
+            break
+    return likely
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Words
+# --------------------------------------------------------------------------------------------------------------
+
+
+def with_error(value: float, error: float) -> str:
+    """`+12.34 +- 5.67`, the form in which the project quotes every Elo."""
+    value = round(value, 2) + 0.0  # a tiny negative value must not print as -0.00
+    return f"{value:+.2f} +- {error:.2f}"
+
+
+def summary(tally: Tally, sprt: Sprt | None = None, paired: bool | None = None) -> list[str]:
+    """The whole standing of a match in a few lines of text."""
+    lines = [f"Games    {tally.games}: {tally.wins} wins, {tally.draws} draws, {tally.losses} losses, "]
+    lines[0] += f"{tally.points:g} points"
+    if tally.games:
+        lines[0] += f" ({100.0 * tally.points / tally.games:.2f} %)"
+    found = estimate(tally, paired)
+    if tally.unpaired:
+        lines[0] += f"; {tally.unpaired} more without a partner, not counted"
+    if found is None:
+        return lines
+    is_paired = len(tally.counts(paired)) == 5
+    lines.append(f"Elo      {with_error(found.elo, found.elo_error)}   nElo {with_error(found.nelo, found.nelo_error)}")
+    lines.append(f"LOS      {100.0 * found.los:.2f} %   draw ratio {100.0 * found.draw_ratio:.2f} %")
+    if is_paired:
+        lines.append(f"Pairs    {tally.pairs}: {list(tally.pentanomial)} (0, 1/2, 1, 3/2, 2 points), ")
+        lines[-1] += f"pairs ratio {found.pairs_ratio:.2f}, one-point pairs {tally.wl} won and lost, {tally.dd} drawn"
+    if sprt is not None:
+        llr = sprt.llr(tally, paired)
+        lines.append(f"LLR      {llr:.2f} ({100.0 * sprt.progress(llr):.1f} %) ({sprt.lower:.2f}, {sprt.upper:.2f}) ")
+        lines[-1] += f"[{sprt.elo0:.2f}, {sprt.elo1:.2f}] {sprt.model}"
+        lines[-1] += f" -> {sprt.verdict(llr) or 'undecided'}"
+    return lines
+
+
+def to_json(tally: Tally, sprt: Sprt | None = None, paired: bool | None = None) -> dict[str, Any]:
+    """The same for machines. Values that are infinite or undefined become None, which JSON can hold."""
+    found = estimate(tally, paired)
+    answer: dict[str, Any] = {
+        "games": tally.games,
+        "wins": tally.wins,
+        "draws": tally.draws,
+        "losses": tally.losses,
+        "unpaired": tally.unpaired,
+        "pairs": tally.pairs,
+        "pentanomial": list(tally.pentanomial),
+        "won_and_lost_pairs": tally.wl,
+        "drawn_pairs": tally.dd,
+    }
+    if found is not None:
+        for name in Estimate.__slots__:
+            value = getattr(found, name)
+            answer[name] = value if math.isfinite(value) else None
+    if sprt is not None:
+        llr = sprt.llr(tally, paired)
+        answer["sprt"] = {**sprt.to_json(), "llr": llr, "verdict": sprt.verdict(llr)}
+    return answer

@@ -1,0 +1,125 @@
+"""What limits an engine's thinking: a clock, a time or node or depth limit a move, or several of them at once.
+
+Written as cutechess-cli and fastchess write it, so that the same text means the same everywhere:
+
+    10+0.1            10 seconds for the game and 0.1 seconds a move
+    40/60+0.6         60 seconds for every 40 moves and 0.6 seconds a move
+    1:30+1            one and a half minutes and a second a move
+    movetime=0.05     50 milliseconds a move (also st=)
+    nodes=10000       10000 nodes a move
+    depth=8           8 plies a move
+    10+0.1,nodes=1e6  both
+
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Final
+
+_CLOCK: Final = re.compile(
+    r"(?:(?P<moves>\d+)/)?(?:(?P<minutes>\d+):)?(?P<seconds>\d+(?:\.\d*)?|\.\d+)(?:\+(?P<increment>\d+(?:\.\d*)?|\.\d+))?"
+)
+
+
+class TimeControlError(ValueError):
+    """A time control that cannot be understood; the message quotes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeControl:
+    """A limit on thinking. Times in seconds; None where there is no such limit. At least one limit is set.
+
+    `base` with `moves` is renewed after every `moves` moves; without, it is for the whole game.
+    """
+
+    base: float | None = None
+    increment: float = 0.0
+    moves: int | None = None
+    movetime: float | None = None
+    nodes: int | None = None
+    depth: int | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> TimeControl:
+        """Reads the notation above. Raises `TimeControlError`."""
+        values: dict[str, float | int | None] = {}
+        for part in text.replace(" ", "").split(","):
+            key, equals, value = part.partition("=")
+            try:
+                if not equals:
+                    values.update(_parse_clock(part))
+                elif key in ("movetime", "st"):
+                    values["movetime"] = _positive(value)
+                elif key in ("nodes", "depth"):
+                    values[key] = _positive_integer(value)
+                elif key == "tc":
+                    values.update(_parse_clock(value))
+                else:
+                    raise ValueError
+            except ValueError:
+                raise TimeControlError(
+                    f"'{part}' is no time control; write for example 10+0.1, 40/60+0.6, movetime=0.1, "
+                    f"nodes=10000 or depth=8"
+                ) from None
+        if values.get("base") is not None and values.get("movetime") is not None:
+            raise TimeControlError(f"'{text}' has both a clock and a time a move; give one of them")
+        return cls(**values)  # type: ignore[arg-type]
+
+    @property
+    def has_clock(self) -> bool:
+        """Whether time runs on from move to move."""
+        return self.base is not None
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether an engine can lose on time."""
+        return self.base is not None or self.movetime is not None
+
+    def clock_text(self) -> str:
+        """The clock in the notation of cutechess-cli; "inf" without one."""
+        if self.base is None:
+            return "inf"
+        moves = f"{self.moves}/" if self.moves else ""
+        increment = f"+{self.increment:g}" if self.increment else ""
+        return f"{moves}{self.base:g}{increment}"
+
+    def __str__(self) -> str:
+        parts = [self.clock_text()] if self.has_clock else []
+        for name in ("movetime", "nodes", "depth"):
+            value = getattr(self, name)
+            if value is not None:
+                parts.append(f"{name}={value}" if isinstance(value, int) else f"{name}={value:g}")
+        return ",".join(parts)
+
+    def pgn_tag(self) -> str:
+        """The PGN `TimeControl` tag: the standard's clock notation where there is one, else our own text."""
+        return self.clock_text() if self.has_clock else str(self)
+
+
+def _parse_clock(text: str) -> dict[str, float | int | None]:
+    match = _CLOCK.fullmatch(text)
+    if match is None:
+        raise ValueError
+    base = float(match["seconds"]) + 60 * int(match["minutes"] or 0)
+    moves = int(match["moves"] or 0)
+    increment = float(match["increment"] or 0)
+    if base == 0 and increment == 0:
+        raise ValueError
+    return {"base": base, "increment": increment, "moves": moves or None}
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0 < value < math.inf:
+        raise ValueError
+    return value
+
+
+def _positive_integer(text: str) -> int:
+    value = _positive(text)
+    if value != int(value):
+        raise ValueError
+    return int(value)

@@ -1,0 +1,214 @@
+"""A running UCI engine on top of `chess.engine`: exact timing, cheap info lines, and every way to fail told apart.
+
+python-chess speaks the protocol. This module adds what a match needs: the time between `go` and `bestmove` is taken
+where the bytes pass, info lines are kept as bytes and only the last one of a move is parsed (an engine at 10 ms a move
+sends a dozen), and a crash, a hang, an illegal move and garbage each raise an `EngineFaultError` that says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from typing import Any, Final
+
+import chess
+import chess.engine
+
+from bench.engines import EngineSpec, EngineSpecError
+from bench.results import MoveRecord, Termination
+
+#: Seconds until `uciok`, and until `readyok`.
+START_SECONDS: Final = 60.0
+READY_SECONDS: Final = 60.0
+#: After its time has run out an engine may still answer within this time and lives; then it counts as hanging.
+GRACE_SECONDS: Final = 2.0
+#: Seconds between `quit` and being killed.
+QUIT_SECONDS: Final = 2.0
+#: A line longer than this is no UCI, and is thrown away.
+LINE_LIMIT: Final = 1 << 20
+
+_PROTOCOL_WORDS: Final = (b"bestmove", b"readyok", b"uciok", b"id ", b"option ", b"copyprotection", b"registration")
+
+
+class EngineFaultError(Exception):
+    """What an engine did wrong; `termination` says which way a game ends by it."""
+
+    def __init__(self, termination: Termination, message: str) -> None:
+        super().__init__(message)
+        self.termination = termination
+
+
+class TimedProtocol(chess.engine.UciProtocol):
+    """`UciProtocol` that notes when `go` left and `bestmove` came, and keeps info lines unparsed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent_go = 0.0
+        self.received_bestmove = 0.0
+        self.last_info = b""
+        self.garbage = 0
+        self.last_error = ""
+        self._partial = b""
+
+    def send_line(self, line: str) -> None:
+        """Sends a line; a `go` starts the stopwatch just before."""
+        if line.startswith("go"):
+            self.last_info = b""
+            self.sent_go = time.perf_counter()
+        super().send_line(line)
+
+    def pipe_data_received(self, fd: int, data: Any) -> None:
+        """Takes the time, keeps info lines, and passes on only what python-chess understands."""
+        now = time.perf_counter()
+        if fd != 1:
+            super().pipe_data_received(fd, data)
+            return
+        *lines, self._partial = (self._partial + data).split(b"\n")
+        for line in lines:
+            line = line.strip()
+            if line.startswith(b"info "):
+                if b" score " in line and (b" multipv " not in line or b" multipv 1 " in line):
+                    self.last_info = line
+            elif line.startswith(_PROTOCOL_WORDS):
+                if line.startswith(b"bestmove"):
+                    self.received_bestmove = now
+                super().pipe_data_received(fd, line + b"\n")
+            elif not _is_text(line):
+                self.garbage += 1
+        if len(self._partial) > LINE_LIMIT:
+            self._partial = b""
+            self.garbage += 1
+
+    def error_line_received(self, line: str) -> None:
+        """Keeps the last line of stderr, which usually tells why an engine died."""
+        if line.strip():
+            self.last_error = line.strip()[:200]
+
+
+class Player:
+    """A started engine. Belongs to the event loop that started it."""
+
+    def __init__(self, spec: EngineSpec, protocol: TimedProtocol, transport: asyncio.SubprocessTransport) -> None:
+        self.spec = spec
+        self.protocol = protocol
+        self.transport = transport
+
+    @classmethod
+    async def start(cls, spec: EngineSpec) -> Player:
+        """Starts the engine and sets its options. Raises `EngineFaultError` (NOT_STARTED)."""
+        try:
+            program = spec.resolved_program()
+            transport, protocol = await TimedProtocol.popen([program, *spec.command[1:]], cwd=spec.directory)
+        except (OSError, EngineSpecError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            reason = reason.removeprefix(f"engine {spec.name}: ")
+            raise EngineFaultError(Termination.NOT_STARTED, f"cannot be started: {reason}") from None
+        player = cls(spec, protocol, transport)
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                await protocol.initialize()
+                await protocol.configure(dict(spec.options))
+                await protocol.ping()
+        except TimeoutError:
+            problem = f"did not answer 'uci' and 'isready' within {START_SECONDS:g} s"
+        except chess.engine.EngineTerminatedError as error:
+            problem = f"exited at the start: {player._last_words(error)}"
+        except (chess.engine.EngineError, ValueError) as error:
+            problem = f"refused its options: {error}"
+        except BaseException:
+            player.kill()
+            raise
+        else:
+            return player
+        await player.end()
+        raise EngineFaultError(Termination.NOT_STARTED, problem)
+
+    async def move(
+        self, board: chess.Board, limit: chess.engine.Limit, game: object, patience: float
+    ) -> tuple[chess.Move, MoveRecord]:
+        """Asks for a move in `board`; `game` identifies the game. Waits `patience` seconds for it from `go` on.
+
+        Returns the move and its record. Raises `EngineFaultError` (CRASH, HANG or ILLEGAL_MOVE); then the engine must
+        be ended.
+        """
+        protocol = self.protocol
+        # Before the first move of a game python-chess waits for `readyok`, which may take long and is not thinking.
+        if protocol.game != game:
+            patience += READY_SECONDS
+        try:
+            async with asyncio.timeout(patience):
+                result = await protocol.play(board, limit, game=game)
+        except TimeoutError:
+            raise EngineFaultError(Termination.HANG, f"gave no move for {patience:.1f} s") from None
+        except chess.engine.EngineTerminatedError as error:
+            raise EngineFaultError(Termination.CRASH, self._last_words(error)) from None
+        except chess.engine.EngineError as error:
+            raise EngineFaultError(Termination.ILLEGAL_MOVE, str(error)) from None
+        if not result.move:
+            raise EngineFaultError(Termination.ILLEGAL_MOVE, f"gave no move in {board.fen()}")
+        return result.move, self._record(result.move, protocol.received_bestmove - protocol.sent_go)
+
+    def _record(self, move: chess.Move, seconds: float) -> MoveRecord:
+        words = self.protocol.last_info.split()
+        return MoveRecord(
+            move.uci(),
+            seconds,
+            depth=_number_after(words, b"depth"),
+            centipawns=_number_after(words, b"cp"),
+            mate=_number_after(words, b"mate"),
+            nodes=_number_after(words, b"nodes"),
+        )
+
+    def take_warnings(self) -> tuple[str, ...]:
+        """Complaints since the last call."""
+        count, self.protocol.garbage = self.protocol.garbage, 0
+        return (f"{self.spec.name} printed {count} lines that are no text",) if count else ()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process still runs."""
+        return not self.protocol.returncode.done()
+
+    def kill(self) -> None:
+        """Ends the process at once."""
+        with contextlib.suppress(ProcessLookupError):
+            self.transport.kill()
+        self.transport.close()
+
+    async def end(self) -> None:
+        """Kills the engine and waits until it is gone."""
+        self.kill()
+        await self.gone()
+
+    async def close(self) -> None:
+        """Asks the engine to quit, and kills it if it does not."""
+        with contextlib.suppress(TimeoutError, chess.engine.EngineError):
+            async with asyncio.timeout(QUIT_SECONDS):
+                await self.protocol.quit()
+        await self.end()
+
+    async def gone(self) -> None:
+        """Waits, but not for ever, until a killed engine's process and pipes are closed."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(QUIT_SECONDS):
+                await asyncio.shield(self.protocol.returncode)
+
+    def _last_words(self, error: Exception) -> str:
+        words = self.protocol.last_error
+        return f"{error}; its last line on stderr: {words}" if words else str(error)
+
+
+def _is_text(line: bytes) -> bool:
+    try:
+        return line.decode("utf-8").replace("\t", " ").isprintable()
+    except UnicodeDecodeError:
+        return False
+
+
+def _number_after(words: list[bytes], key: bytes) -> int | None:
+    """The number behind the word `key`, None when there is none. A principal variation never holds these words."""
+    try:
+        return int(words[words.index(key) + 1])
+    except (ValueError, IndexError):
+        return None

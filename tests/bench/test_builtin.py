@@ -1,0 +1,253 @@
+"""The built-in runner through its front door, and through the command line with signals and full disks."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from fakes import fake
+
+from bench.adjudication import Adjudication
+from bench.description import MatchDescription
+from bench.pgn import read_games, split_games
+from bench.play import PlayError, play
+from bench.results import GameResult, Termination
+
+MAIN = Path(__file__).resolve().parents[2] / "uci_main.py"
+SHORT = Adjudication(max_moves=12)
+Describe = Callable[..., MatchDescription]
+
+
+def test_openings_are_paired_with_colours_swapped(describe: Describe) -> None:
+    seen: list[GameResult] = []
+    result = play(describe(rounds=3, adjudication=SHORT), lambda game: seen.append(game) or True)  # type: ignore[func-returns-value]
+    assert [game.game for game in result.games] == list(range(6))
+    assert sorted(game.game for game in seen) == list(range(6))
+    for first, second in zip(result.games[::2], result.games[1::2], strict=True):
+        assert first.pair == second.pair
+        assert first.start_fen == second.start_fen
+        assert (first.white, first.black) == (second.black, second.white)
+    assert len({game.start_fen for game in result.games}) == 3
+    assert result.exit_status == 0
+    assert all(game.moves for game in seen)
+
+
+def test_stops_when_asked_to(describe: Describe) -> None:
+    result = play(describe(rounds=50, adjudication=SHORT), lambda game: False)
+    assert result.stopped_early
+    assert len(result.games) == 1
+    assert result.exit_status == 0
+
+
+def test_a_match_goes_on_after_faults_and_reports_each(describe: Describe) -> None:
+    result = play(describe(fake("Good"), fake("Bad", "--fault", "crash"), rounds=2))
+    assert [game.faulty_engine for game in result.games] == ["Bad"] * 4
+    assert result.score("Good") == (4, 0, 0)
+    assert result.exit_status == 1
+    assert len(result.problems) == 4
+    assert all("Bad engine process died" in problem for problem in result.problems)
+
+
+def test_an_engine_that_does_not_start_is_reported_once(describe: Describe) -> None:
+    result = play(describe(fake("Good"), fake("Bad", "--fault", "exit"), rounds=20))
+    assert result.games == []
+    assert len(result.problems) == 1
+    assert "engine Bad exited at the start" in result.problems[0]
+    assert result.exit_status == 1
+
+
+def test_in_a_tournament_the_others_play_on(describe: Describe) -> None:
+    engines = (fake("A"), fake("B", Threads="3"), fake("C", "--seed", "5"))
+    result = play(describe(*engines, format="round-robin", rounds=1, adjudication=SHORT))
+    assert [(game.white, game.black) for game in result.games] == [("A", "C"), ("C", "A")]
+    assert "engine B refused its options: engine does not support option Threads" in result.problems[0]
+    assert result.exit_status == 1
+
+
+def test_a_gauntlet_is_the_first_against_the_others(describe: Describe) -> None:
+    engines = (fake("A"), fake("B"), fake("C"))
+    result = play(describe(*engines, format="gauntlet", rounds=2, adjudication=SHORT))
+    assert {frozenset((game.white, game.black)) for game in result.games} == {frozenset("AB"), frozenset("AC")}
+    assert len(result.games) == 8
+
+
+def test_resumes_what_is_missing_and_heals_a_cut_file(describe: Describe, tmp_path: Path) -> None:
+    pgn = tmp_path / "games.pgn"
+    description = describe(rounds=4, adjudication=SHORT, pgn=str(pgn))
+    whole = play(description)
+    games = list(split_games(pgn))
+    data = pgn.read_bytes()
+    # Five games and a half are left.
+    pgn.write_bytes(data[: (games[5].start + games[5].end) // 2])
+    kept = data[: games[5].start]
+    handed: list[int] = []
+    resumed = play(
+        describe(rounds=4, adjudication=SHORT, pgn=str(pgn), resume=True), lambda game: not handed.append(game.game)
+    )
+    assert pgn.read_bytes().startswith(kept)
+    assert sorted(handed) == list(range(8))
+    assert [(game.game, game.white) for game in resumed.games] == [(game.game, game.white) for game in whole.games]
+    assert len(list(read_games(pgn, moves=True))) == 8
+
+
+def test_a_cut_within_the_last_newlines_loses_no_game(describe: Describe, tmp_path: Path) -> None:
+    pgn = tmp_path / "games.pgn"
+    play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn)))
+    pgn.write_bytes(pgn.read_bytes().rstrip())
+    play(describe(rounds=2, adjudication=SHORT, pgn=str(pgn), resume=True))
+    assert len(list(read_games(pgn, moves=True))) == 4
+
+
+def test_another_match_is_neither_resumed_nor_overwritten(describe: Describe, tmp_path: Path) -> None:
+    pgn = tmp_path / "games.pgn"
+    play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn)))
+    data = pgn.read_bytes()
+    with pytest.raises(PlayError, match="holds games already"):
+        play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn)))
+    with pytest.raises(PlayError, match=r"games\.pgn:1: this game is of another match"):
+        play(describe(rounds=1, pgn=str(pgn), resume=True))
+    assert pgn.read_bytes() == data
+    play(describe(rounds=2, adjudication=SHORT, pgn=str(pgn), overwrite=True))
+    assert len(list(read_games(pgn))) == 4
+
+
+def test_a_broken_line_of_the_book_is_named_and_left_out(describe: Describe, tmp_path: Path) -> None:
+    description = describe(adjudication=SHORT)
+    assert description.book is not None
+    path = Path(description.book.file)
+    path.write_text(path.read_text(encoding="utf-8").replace("/8/2p5/4P3", "/9/2p5/4P3"), encoding="utf-8")
+    result = play(description)
+    assert len(result.games) == 4
+    assert result.problems[0].startswith(f"{path}:2: ")
+    assert result.exit_status == 1
+
+
+# --------------------------------------------------------------------------------------------------------------
+# The command
+# --------------------------------------------------------------------------------------------------------------
+
+
+def command(book: str, *arguments: str, fault: str = "") -> list[str]:
+    engine = f"{sys.executable} {Path(__file__).with_name('fake_engine.py')}"
+    return [
+        *(sys.executable, str(MAIN), "match", "--runner", "builtin", "--book", book),
+        *("--engine", f"cmd={engine} --think 0.002", "name=A"),
+        *("--engine", f"cmd={engine} --seed 7 {fault}", "name=B"),
+        *("--tc", "nodes=50", "--max-moves", "20", *arguments),
+    ]
+
+
+def run(arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(arguments, capture_output=True, text=True, timeout=60)
+
+
+@pytest.fixture
+def book_file(describe: Describe) -> str:
+    book = describe().book
+    assert book is not None
+    return book.file
+
+
+def test_the_command_prints_the_result(book_file: str) -> None:
+    done = run(command(book_file, "--rounds", "2"))
+    assert done.returncode == 0, done.stderr
+    assert "A against B: 4 of 4 games" in done.stdout
+    assert "games 4 of 4" in done.stderr
+
+
+def test_the_command_prints_json(book_file: str) -> None:
+    done = run(command(book_file, "--rounds", "1", "--json", "--quiet", fault="--fault illegal"))
+    answer = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert [game["termination"] for game in answer["games"]] == ["illegal move"] * 2
+    assert answer["engines"]["A"] == {"wins": 2, "draws": 0, "losses": 0}
+    assert "game 1 (A - B): B illegal uci" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["--resume"], 2, "name the PGN file"),
+        (["--pgn", "/no/such/folder/games.pgn"], 1, "/no/such/folder/games.pgn: there is no such folder"),
+        (["--book", "/no/book.epd"], 1, "/no/book.epd: there is no such book"),
+        (["--each", "tc=never"], 2, "'never' is no time control"),
+        (["--pgn", "/dev/full", "--rounds", "1"], 1, "/dev/full: cannot save a game: No space left on device (2 games"),
+    ],
+)
+def test_mistakes_are_one_clear_line(book_file: str, arguments: list[str], status: int, message: str) -> None:
+    done = run(command(book_file, "--quiet", *arguments))
+    assert done.returncode == status
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_kill_9_loses_no_finished_game(book_file: str, tmp_path: Path) -> None:
+    pgn = tmp_path / "games.pgn"
+    arguments = command(book_file, "--rounds", "12", "--concurrency", "2", "--pgn", str(pgn), "--quiet")
+    process = subprocess.Popen(arguments)
+    saved = wait_for_games(pgn, 6)
+    children = psutil.Process(process.pid).children(recursive=True)
+    process.kill()
+    process.wait()
+    saved = max(saved, sum(game.is_complete for game in split_games(pgn)))
+    _, alive = psutil.wait_procs(children, timeout=5)
+    assert not alive, "workers or engines outlived the match"
+    kept = pgn.read_bytes()
+    done = run([*arguments, "--resume", "--json"])
+    assert done.returncode == 0, done.stderr
+    assert pgn.read_bytes()[: len(kept)].startswith(kept[: len(kept) // 2])
+    games = list(read_games(pgn, moves=True))
+    assert 6 <= saved < 24, "the kill was to come in the middle"
+    assert sorted((game.white, game.pair) for game in games) == sorted((name, p) for name in "AB" for p in range(12))
+    assert len(json.loads(done.stdout)["games"]) == 24
+
+
+def test_ctrl_c_keeps_what_is_finished(book_file: str, tmp_path: Path) -> None:
+    pgn = tmp_path / "games.pgn"
+    arguments = command(book_file, "--rounds", "50", "--pgn", str(pgn))
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_for_games(pgn, 2)
+    children = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=20)
+    assert process.returncode == 1
+    assert "of 100 games" in output
+    assert f"interrupted; --resume goes on with {pgn}" in errors
+    assert "Traceback" not in errors
+    assert all(game.is_complete for game in split_games(pgn))
+    _, alive = psutil.wait_procs(children, timeout=5)
+    assert not alive
+
+
+def wait_for_games(pgn: Path, count: int) -> int:
+    """Waits until so many games are in the file; returns how many there are."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        found = sum(game.is_complete for game in split_games(pgn)) if pgn.exists() else 0
+        if found >= count:
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"{count} games were not finished in time")
+
+
+def test_a_dead_worker_costs_only_its_game(describe: Describe) -> None:
+    killed: list[int] = []
+
+    def on_game(game: GameResult) -> bool:
+        if not killed:
+            worker = max(psutil.Process().children(), key=lambda child: len(child.children()))
+            killed.append(worker.pid)
+            os.kill(worker.pid, signal.SIGKILL)
+        return True
+
+    result = play(describe(fake("A", "--think", "0.002"), fake("B"), rounds=4, adjudication=SHORT), on_game)
+    assert killed
+    assert [game.game for game in result.games] == list(range(8))
+    assert all(game.termination != Termination.CRASH for game in result.games)
+    assert result.exit_status == 0

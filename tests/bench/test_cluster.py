@@ -1,0 +1,204 @@
+"""Work on local processes, and on a real Dask scheduler with two real workers of which one is killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import chess
+import cluster_work as work
+import psutil
+import pytest
+from fakes import fake
+
+from bench.adjudication import Adjudication
+from bench.cluster import ClusterError, map_unordered
+from bench.commands import perft
+from bench.description import MatchDescription
+from bench.pgn import read_games
+from bench.play import PlayError, play
+from bench.remote_perft import count_by_move_on
+from bench.results import GameResult
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Local processes
+# --------------------------------------------------------------------------------------------------------------
+
+
+def test_every_item_comes_back_once() -> None:
+    outcomes = list(map_unordered(work.square, range(20), workers=3))
+    assert sorted((outcome.item, outcome.unwrap()) for outcome in outcomes) == [(n, n * n) for n in range(20)]
+
+
+def test_items_are_taken_only_as_they_are_needed() -> None:
+    taken: list[int] = []
+
+    def numbers() -> Iterator[int]:
+        for number in range(1000):
+            taken.append(number)
+            yield number
+
+    with closing(map_unordered(work.square, numbers(), workers=2)) as outcomes:
+        for _ in range(3):
+            next(outcomes)
+    assert len(taken) <= 6
+
+
+def test_an_exception_is_an_answer() -> None:
+    outcomes = {outcome.item: outcome for outcome in map_unordered(work.fail_on_three, range(5), workers=2)}
+    assert outcomes[3].error is not None
+    assert outcomes[3].error.startswith("ValueError: three")
+    with pytest.raises(RuntimeError, match="three"):
+        outcomes[3].unwrap()
+    assert [outcomes[n].unwrap() for n in (0, 1, 2, 4)] == [0, 1, 2, 4]
+
+
+def test_a_killed_worker_costs_only_its_work(tmp_path: Path) -> None:
+    items = [str(tmp_path / name) for name in ("a", "once", "b", "deadly", "c")]
+    outcomes = {Path(outcome.item).name: outcome for outcome in map_unordered(work.die_once, items, workers=2)}
+    assert outcomes["deadly"].error == "given up: 3 workers died of it"
+    assert {name: outcome.value for name, outcome in outcomes.items() if outcome.error is None} == {
+        name: name for name in ("a", "once", "b", "c")
+    }
+
+
+def test_closing_ends_the_workers_at_once() -> None:
+    with closing(map_unordered(work.slow_pid, [0.0, 60.0, 60.0], workers=2)) as outcomes:
+        next(outcomes)
+        began = time.monotonic()
+    assert time.monotonic() - began < 5
+    assert not [child for child in psutil.Process().children() if "spawn_main" in " ".join(child.cmdline())]
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Dask
+# --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Cluster:
+    address: str
+    workers: list[subprocess.Popen[bytes]]
+
+
+@pytest.fixture(scope="module")
+def start_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Cluster]]:
+    """Starts a scheduler on loopback and two workers of one thread each."""
+    pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
+    folder = tmp_path_factory.mktemp("dask")
+    processes: list[subprocess.Popen[bytes]] = []
+    path = os.pathsep.join([str(ROOT), str(Path(__file__).parent)])
+    environment = {**os.environ, "PYTHONPATH": path, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "2"}
+
+    def start(*arguments: str) -> subprocess.Popen[bytes]:
+        log = (folder / f"{len(processes)}.log").open("wb")
+        process = subprocess.Popen(
+            [sys.executable, "-m", "distributed.cli." + arguments[0], *arguments[1:]],
+            stdout=log,
+            stderr=log,
+            env=environment,
+            cwd=folder,
+        )
+        log.close()
+        processes.append(process)
+        return process
+
+    def cluster() -> Cluster:
+        file = folder / f"scheduler{len(processes)}.json"
+        start("dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
+        deadline = time.monotonic() + 30
+        while not file.exists():
+            assert time.monotonic() < deadline, "the scheduler did not start"
+            time.sleep(0.05)
+        import json
+
+        address = ""
+        while not address:
+            try:
+                address = json.loads(file.read_text(encoding="utf-8"))["address"]
+            except ValueError:
+                time.sleep(0.05)
+        worker = ("dask_worker", address, "--nworkers", "1", "--nthreads", "1", "--no-dashboard", "--no-nanny")
+        return Cluster(address, [start(*worker), start(*worker)])
+
+    yield cluster
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+pytestmark = pytest.mark.filterwarnings("default::ResourceWarning", "default::DeprecationWarning")
+
+
+def test_a_cluster_does_the_same_work(start_cluster: Callable[[], Cluster], tmp_path: Path) -> None:
+    cluster = start_cluster()
+    outcomes = {outcome.item: outcome for outcome in map_unordered(work.fail_on_three, range(8), cluster.address)}
+    assert sorted(outcomes) == list(range(8))
+    assert outcomes[3].error is not None
+    assert outcomes[3].error.startswith("ValueError: three")
+    pids = {outcome.value for outcome in map_unordered(work.slow_pid, [0.2] * 8, cluster.address)}
+    assert len(pids) == 2, "both workers were to work"
+    with closing(map_unordered(work.slow_pid, iter([0.0] + [60.0] * 9), cluster.address)) as early:
+        next(early)
+        began = time.monotonic()
+    assert time.monotonic() - began < 10
+
+
+def test_a_match_survives_the_loss_of_a_worker(
+    start_cluster: Callable[[], Cluster], describe: Callable[..., MatchDescription], tmp_path: Path
+) -> None:
+    cluster = start_cluster()
+    pgn = tmp_path / "games.pgn"
+    rules = Adjudication(max_moves=15)
+    played: list[GameResult] = []
+
+    def on_game(game: GameResult) -> bool:
+        played.append(game)
+        if len(played) == 4:
+            os.kill(cluster.workers[0].pid, signal.SIGKILL)
+        return True
+
+    engines = (fake("A", "--think", "0.003"), fake("B", "--seed", "2"))
+    result = play(describe(*engines, rounds=8, cluster=cluster.address, pgn=str(pgn), adjudication=rules), on_game)
+    assert cluster.workers[0].wait(5) == -signal.SIGKILL
+    assert [game.game for game in result.games] == list(range(16))
+    assert result.exit_status == 0, result.problems
+    assert len(list(read_games(pgn, moves=True))) == 16
+
+
+def test_perft_is_split_by_root_moves(start_cluster: Callable[[], Cluster]) -> None:
+    kiwipete = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
+    assert sum(count_by_move_on(chess.Board(), 1, None, 2).values()) == 20
+    assert sum(count_by_move_on(chess.Board(kiwipete), 3, None, 2).values()) == 97862
+    cluster = start_cluster()
+    command = [sys.executable, str(ROOT / "uci_main.py"), "perft", "--depth", "4", "--fen", kiwipete]
+    done = subprocess.run([*command, "--cluster", cluster.address], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "Nodes searched: 4085603" in done.stdout.splitlines()
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ClusterError, match=r"--cluster needs the package 'distributed'.*secateur\[cluster\]"):
+        list(map_unordered(work.square, [1], "tcp://127.0.0.1:9"))
+
+
+def test_a_cluster_that_is_not_there_is_named(
+    describe: Callable[..., MatchDescription], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
+    monkeypatch.setattr("bench.cluster.CONNECT_SECONDS", 1)
+    with pytest.raises(ClusterError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
+        list(map_unordered(work.square, [1], "tcp://127.0.0.1:9"))
+    with pytest.raises(PlayError, match="no Dask scheduler answers at nonsense"):
+        play(describe(cluster="nonsense"))
+    assert perft.main(["--depth", "2", "--cluster", "nonsense"]) == 1
+    assert capsys.readouterr().err.startswith("secateur perft: no Dask scheduler answers at nonsense")

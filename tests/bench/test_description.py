@@ -1,0 +1,143 @@
+import argparse
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.adjudication import DrawRule, ResignRule
+from bench.description import DescriptionError, MatchDescription, add_arguments, from_arguments
+from bench.engines import EngineSpecError, engine_from_pairs
+
+TOML = """\
+rounds = 50
+concurrency = 2
+tc = "10+0.1"
+time_margin = 20
+
+[book]
+file = "book.epd"
+order = "random"
+
+[adjudication]
+resign = {moves = 3, score = 400, both_sides = true}
+max_moves = 200
+
+[[engines]]
+name = "new"
+command = "python 'my engine.py' --fast"
+options = {Hash = 32, Ponder = false}
+
+[[engines]]
+name = "old"
+command = ["python", "old engine.py"]
+tc = "nodes=5000"
+[engines.options]
+Hash = 16
+"""
+
+
+def parse(*arguments: str) -> MatchDescription:
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    return from_arguments(parser.parse_args(arguments))
+
+
+@pytest.fixture
+def toml(tmp_path: Path) -> Path:
+    path = tmp_path / "match.toml"
+    path.write_text(TOML, encoding="utf-8")
+    return path
+
+
+def test_reads_a_file(toml: Path) -> None:
+    match = parse(str(toml))
+    new, old = match.engines
+    assert (match.rounds, match.concurrency, match.time_margin) == (50, 2, 0.02)
+    assert match.book is not None
+    assert match.book.order == "random"
+    assert match.adjudication.resign == ResignRule(3, 400, True)
+    assert new.command == ("python", "my engine.py", "--fast")
+    assert new.options == (("Hash", "32"), ("Ponder", "false"))
+    assert str(new.limit) == "10+0.1"
+    assert old.options == (("Hash", "16"),)
+    assert old.limit.nodes == 5000
+
+
+def test_the_command_line_overrides_the_file(toml: Path) -> None:
+    match = parse(str(toml), "--rounds", "7", "--seed", "5", "--draw", "40,8,10", "--time-margin", "50")
+    assert match.rounds == 7
+    assert match.book is not None
+    assert (match.book.order, match.book.seed) == ("random", 5)
+    assert match.adjudication.draw == DrawRule(40, 8, 10)
+    assert match.adjudication.max_moves == 200
+    assert match.time_margin == 0.05
+
+
+def test_describes_a_match_on_the_command_line_alone() -> None:
+    match = parse(
+        *("--engine", "cmd=python a.py", "name=A", "arg=x y", "option.Move Overhead=5"),
+        *("--engine", "python", "name=B", "nodes=9"),
+        *("--each", "tc=5+0.1", "option.Hash=4"),
+    )
+    first, second = match.engines
+    assert first.command == ("python", "a.py", "x y")
+    assert dict(first.options) == {"Hash": "4", "Move Overhead": "5"}
+    assert str(first.limit) == "5+0.1"
+    assert str(second.limit) == "nodes=9"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("rounds = 50", "rounds = = 50", ":1: Invalid value"),
+        ("rounds = 50", "rounds = true", ":1: rounds must be a whole number, not True"),
+        ("rounds = 50", "round = 50", ":1: round is not known here"),
+        ("rounds = 50", "rounds = 0", "rounds is at least 1"),
+        ('file = "book.epd"\n', "", ":6: book needs the key 'file'"),
+        ("max_moves = 200", 'max_moves = "x"', ":12: adjudication.max_moves must be a whole number"),
+        ("moves = 3", "moves = 3, extra = 1", ":11: adjudication.resign.extra is not known here"),
+        ('tc = "nodes=5000"', 'tc = "nodes=no"', ":22: engine old: 'nodes=no' is no time control"),
+        ('name = "old"', 'name = "new"', "two engines are called new"),
+        ("[[engines]]\nname", "[[engines]]\nnmae", ":15: engines[1].nmae is not known here"),
+        ("options = {Hash = 32, Ponder = false}", "options = 3", ":17: engines[1].options must be a table"),
+    ],
+)
+def test_names_file_line_and_key(toml: Path, old: str, new: str, message: str) -> None:
+    toml.write_text(TOML.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(DescriptionError) as caught:
+        parse(str(toml))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    if message.startswith(":"):
+        assert str(toml) + message.split(" ")[0] in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "no engines"),
+        (["--engine", "cmd=a", "name=A"], "two engines"),
+        (["--engine", "cmd=a", "--engine", "cmd=b", "colour=red"], "colour=red"),
+        (["--engine", "cmd=a", "--engine", "cmd=b", "tc=soon"], "'soon' is no time control"),
+        (["--engine", "cmd=a", "--engine", "cmd=b", "--resign", "3"], "--resign 3: expected 2 whole numbers"),
+        (["--engine", "cmd=a", "--engine", "cmd=b", "--seed", "3"], "--seed needs --book"),
+        (["--engine", "cmd=a", "--engine", "cmd=b", "--resume"], "name the PGN file"),
+        (["missing.toml"], "missing.toml: No such file"),
+    ],
+)
+def test_refuses_a_senseless_command_line(arguments: list[str], message: str) -> None:
+    with pytest.raises(DescriptionError, match=message):
+        parse(*arguments)
+
+
+def test_a_missing_program_is_named() -> None:
+    spec = engine_from_pairs(["cmd=/no/such/engine", "name=X"], fallback="1+1")
+    with pytest.raises(EngineSpecError, match="engine X: there is no program '/no/such/engine'"):
+        spec.resolved_program()
+    assert engine_from_pairs([f"cmd={sys.executable}"], fallback="1+1").resolved_program() == sys.executable
+
+
+def test_the_fingerprint_ignores_what_does_not_change_a_game(toml: Path) -> None:
+    match = parse(str(toml))
+    assert match.fingerprint() == parse(str(toml), "--rounds", "9", "--concurrency", "1").fingerprint()
+    assert match.fingerprint() != parse(str(toml), "--max-moves", "9").fingerprint()

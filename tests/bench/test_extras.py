@@ -1,0 +1,40 @@
+"""Without the extras every command of the lab says what is missing, before it does anything."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run_without(package: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    code = f"import sys; sys.modules[{package!r}] = None; import uci_main; sys.exit(uci_main.main({list(arguments)!r}))"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("package", "command"),
+    [
+        ("scipy", "sprt"),
+        ("scipy", "tourney"),
+        ("scipy", "rate"),
+        ("rich", "rate"),
+        ("rich", "epd"),
+        ("rich", "book"),
+        ("rich", "ledger"),
+    ],
+)
+def test_a_missing_package_is_named(package: str, command: str) -> None:
+    done = run_without(package, command, "--help")
+    assert done.returncode == 1
+    assert done.stderr == f"secateur {command}: needs the package '{package}': pip install 'secateur[lab]'\n"
+
+
+def test_pictures_without_matplotlib_are_refused_before_the_match() -> None:
+    done = run_without("matplotlib", "sprt", "games.pgn", "--plot", "plot.svg")
+    assert done.returncode == 2
+    assert "pictures need the package 'matplotlib'" in done.stderr

@@ -1,0 +1,114 @@
+"""Games against engines that misbehave in every way."""
+
+from pathlib import Path
+
+import chess
+import pytest
+from fakes import fake
+
+from bench import uci
+from bench.adjudication import Adjudication
+from bench.engines import EngineSpec
+from bench.game import GameTask, check_engine, play_task
+from bench.openings import Opening
+from bench.results import GameResult, Termination
+
+pytestmark = pytest.mark.usefixtures("engines_closed")
+
+
+def play(*faulty: str, limit: str = "nodes=100", **task: object) -> GameResult:
+    bad = fake("Bad", *faulty, limit=limit)
+    return play_task(GameTask(4, 2, fake("Good", limit=limit), bad, **task))  # type: ignore[arg-type]
+
+
+def test_plays_a_game_by_the_rules() -> None:
+    opening = Opening(moves=("e2e4", "c7c5"), name="Sicilian")
+    result = play("--seed", "2", opening=opening, adjudication=Adjudication(max_moves=30))
+    assert result.is_finished
+    assert result.faulty_engine is None
+    assert (result.game, result.pair, result.white, result.black) == (4, 2, "Good", "Bad")
+    assert [move.uci for move in result.moves[:2]] == ["e2e4", "c7c5"]
+    assert [move.book for move in result.moves[:3]] == [True, True, False]
+    assert (result.moves[2].depth, result.moves[2].nodes) == (12, 100)
+    board = chess.Board()
+    for move in result.moves:
+        board.push_uci(move.uci)
+    assert board.fen() == result.final_fen
+    assert result.plies == len(result.moves)
+
+
+@pytest.mark.parametrize(
+    ("fault", "termination", "words"),
+    [
+        ("crash", Termination.CRASH, "exit code: 42); its last line on stderr: fake: Segmentation fault (not really)"),
+        ("illegal", Termination.ILLEGAL_MOVE, "illegal uci: 'e1e5' in "),
+        ("garbage", Termination.ILLEGAL_MOVE, "p@$$w0rd"),
+        ("null", Termination.ILLEGAL_MOVE, "gave no move"),
+        ("exit", Termination.NOT_STARTED, "its last line on stderr: fake: cannot find my network"),
+    ],
+)
+def test_a_fault_loses_and_is_named(fault: str, termination: Termination, words: str) -> None:
+    result = play("--fault", fault)
+    assert (result.result, result.termination, result.faulty_engine) == ("1-0", termination, "Bad")
+    assert result.detail.startswith("Bad ")
+    assert words in result.detail
+    assert "\n" not in result.detail
+    assert result.fault == f"game 5 (Good - Bad): {result.detail}"
+
+
+def test_a_hanging_engine_loses_and_its_process_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = play("--fault", "hang", hang_seconds=0.5)
+    assert (result.result, result.termination) == ("1-0", Termination.HANG)
+    assert result.detail == "Bad gave no move for 0.5 s"
+
+
+def test_a_flood_of_output_is_a_hang(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert play("--fault", "flood", hang_seconds=0.5).termination == Termination.HANG
+
+
+def test_an_engine_that_never_says_uciok_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uci, "START_SECONDS", 0.5)
+    result = play("--fault", "mute")
+    assert result.termination == Termination.NOT_STARTED
+    assert "did not answer 'uci'" in result.detail
+
+
+def test_time_is_kept_on_the_clock() -> None:
+    result = play("--fault", "slow", limit="0.6+0.05")
+    assert (result.result, result.termination) == ("1-0", Termination.TIME_FORFEIT)
+    assert "overstepped its time by" in result.detail
+
+
+def test_a_margin_forgives() -> None:
+    rules = Adjudication(max_moves=6)
+    result = play("--fault", "slow", limit="movetime=0.02", time_margin=1.5, adjudication=rules)
+    assert result.termination == Termination.MAX_MOVES
+    # The third own move of the faulty engine took its second, and says so.
+    assert result.moves[5].seconds == pytest.approx(1.0, abs=0.3)
+
+
+def test_an_engine_that_stalls_on_the_clock_is_a_hang(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bench.game.GRACE_SECONDS", 0.2)
+    assert play("--fault", "hang", limit="movetime=0.1", time_margin=0.2).termination == Termination.HANG
+
+
+def test_lines_that_are_no_text_are_reported_but_do_not_lose() -> None:
+    result = play("--fault", "noise", adjudication=Adjudication(max_moves=10))
+    assert result.termination == Termination.MAX_MOVES
+    assert result.warnings == ("Bad printed 1 lines that are no text",)
+
+
+def test_a_crashed_engine_is_started_again(tmp_path: Path) -> None:
+    arguments = ("--fault", "crash", "--marker", str(tmp_path / "crashed"))
+    rules = Adjudication(max_moves=5)
+    assert play(*arguments, adjudication=rules).termination == Termination.CRASH
+    assert play(*arguments, adjudication=rules).termination == Termination.MAX_MOVES
+
+
+def test_engines_are_checked_beforehand() -> None:
+    assert check_engine(fake("A", Hash="64", Style="Wild")) is None
+    assert "does not support option Threads" in (check_engine(fake("A", Threads="2")) or "")
+    assert "engine A refused its options" in (check_engine(fake("A", Hash="9999")) or "")
+    missing = EngineSpec("X", ("/no/such/engine",))
+    assert check_engine(missing) == "engine X cannot be started: there is no program '/no/such/engine'"
+    assert "exited at the start" in (check_engine(fake("A", "--fault", "exit")) or "")

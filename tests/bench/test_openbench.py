@@ -1,0 +1,115 @@
+"""Plays OpenBench's client: builds from an unpacked download, moves the one file away, deletes the rest, benches."""
+
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.name != "posix" or shutil.which("make") is None, reason="needs make and a POSIX shell"),
+]
+
+#: The client kills a bench after this time.
+LIMIT_SECONDS = 60
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The file that is left when the client has built it: nothing else of the download exists any more."""
+    root = tmp_path_factory.mktemp("openbench")
+    download, engines = root / "download", root / "Engines"
+    engines.mkdir()
+    listing = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=PROJECT, capture_output=True
+    )
+    if listing.returncode:
+        pytest.skip("not a git checkout: there is nothing to clone")
+    for name in filter(None, listing.stdout.decode().split("\0")):
+        if (PROJECT / name).is_file():
+            (download / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(PROJECT / name, download / name)
+    environment = {**os.environ, "SECATEUR_STANDING_DIR": str(root / "standing")}
+    for variable in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES", "EXE", "PYTHON"):
+        environment.pop(variable, None)  # of the `make test` that may be running us
+    command = ["make", "-j", "EXE=Secateur-0123ABCD", "CC=gcc"]
+    build = subprocess.run(command, cwd=download, env=environment, capture_output=True, text=True, timeout=900)
+    if build.returncode and "pip install" in build.stderr and re.search(r"resolv|connect|timed out", build.stderr):
+        pytest.skip("the package index cannot be reached")
+    assert build.returncode == 0, build.stderr
+    assert build.stdout == "", "make must print to stderr alone"
+    shutil.move(download / "Secateur-0123ABCD", engines)
+    shutil.rmtree(download)
+    yield engines / "Secateur-0123ABCD"
+    shutil.rmtree(root / "standing")
+
+
+def figures(output: bytes) -> tuple[int, int]:
+    """Node count and speed by the client's rule: in the last lines that have them, whatever else is printed."""
+    nodes = speed = None
+    for line in reversed(output.decode("ascii").strip().split("\n")):
+        words = re.sub("[^A-Za-z0-9 ]+", " ", line).lower()
+        if speed is None and (found := re.search(r"(\d+)\s+nps|nps\s+(\d+)|nodes second\s+(\d+)", words)):
+            speed = int(next(filter(None, found.groups())))
+        if nodes is None and (found := re.search(r"(\d+)\s+nodes|nodes\s+(\d+)|nodes searched\s+(\d+)", words)):
+            nodes = int(next(filter(None, found.groups())))
+    assert nodes is not None
+    assert speed is not None
+    return nodes, speed
+
+
+def bench_twice_at_once(engine: Path) -> list[tuple[int, int]]:
+    began = time.monotonic()
+    runs = [
+        subprocess.Popen(
+            [f"./{engine.name}", "bench"], cwd=engine.parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        for _ in range(2)
+    ]
+    answers = [figures(run.communicate(timeout=LIMIT_SECONDS)[0]) for run in runs]
+    assert time.monotonic() - began < LIMIT_SECONDS
+    return answers
+
+
+def test_benches_agree_within_the_minute(engine: Path) -> None:
+    answers = bench_twice_at_once(engine)
+    assert len({nodes for nodes, _ in answers}) == 1
+    assert all(speed > 1000 for _, speed in answers)
+    assert answers[0][0] > 10000
+
+
+def test_plays_with_the_options_that_the_client_sets(engine: Path) -> None:
+    script = "uci\nsetoption name Hash value 32\nsetoption name Threads value 2\nisready\ngo nodes 2000\n"
+    process = subprocess.Popen(
+        [str(engine)], cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(script)
+    process.stdin.flush()
+    lines = []
+    for line in process.stdout:
+        lines.append(line.strip())
+        if line.startswith("bestmove"):
+            break
+    errors = process.communicate("quit\n", timeout=20)[1]
+    for option in ("Hash", "Threads"):
+        assert any(line.startswith(f"option name {option} type spin") for line in lines)
+    assert "readyok" in lines
+    assert lines[-1].startswith("bestmove ")
+    assert errors == ""
+
+
+def test_a_second_build_shares_the_environment(engine: Path) -> None:
+    standing = engine.parents[1] / "standing"
+    assert sorted(path.name.split("-")[0] for path in standing.iterdir()) == ["environment", "source"]
+    text = engine.read_text(encoding="utf-8")
+    assert str(standing) in text
+    assert "download" not in text

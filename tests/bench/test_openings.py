@@ -1,0 +1,133 @@
+"""Opening books: formats, compression, order, broken entries."""
+
+from __future__ import annotations
+
+import gzip
+import zipfile
+from pathlib import Path
+
+import chess
+import pytest
+
+from bench.openings import BookError, Opening, load_openings
+
+ROOT = Path(__file__).resolve().parents[2]
+SHARED_BOOKS = ROOT.parent / "shared" / "data" / "books"
+
+AFTER_E4 = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1"
+
+PGN = """[Event "?"]
+[ECO "A07"]
+[Result "*"]
+
+1. Nf3 d5 2. g3 {a comment whose next line
+[looks like a tag]} c6 *
+
+[Event "?"]
+[FEN "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"]
+[SetUp "1"]
+[Result "*"]
+
+1. e4 *
+"""
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_epd_and_fen_lines(tmp_path: Path) -> None:
+    text = f'# comment\n\n{AFTER_E4}\nrnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - id "king\'s pawn";\n'
+    openings = load_openings(write(tmp_path, "book.epd", text))
+    assert [opening.name for opening in openings] == ["line 3", "king's pawn"]
+    assert [opening.fen for opening in openings] == [AFTER_E4, AFTER_E4]
+    assert openings[0].moves == ()
+
+
+def test_pgn_games(tmp_path: Path) -> None:
+    first, second = load_openings(write(tmp_path, "book.pgn", PGN))
+    assert first == Opening(chess.STARTING_FEN, ("g1f3", "d7d5", "g2g3", "c7c6"), "A07")
+    assert second.fen == "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
+    assert second.board().fen(en_passant="fen") == "4k3/8/8/8/4P3/8/8/4K3 b - e3 0 1"
+
+
+def test_plies_cut_a_pgn_book(tmp_path: Path) -> None:
+    assert load_openings(write(tmp_path, "book.pgn", PGN), plies=2)[0].moves == ("g1f3", "d7d5")
+
+
+def test_zip_and_gzip_hold_the_same_book(tmp_path: Path) -> None:
+    plain = write(tmp_path, "book.pgn", PGN)
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("__MACOSX/._book.pgn", "junk")
+        archive.writestr("book.pgn", PGN)
+    (tmp_path / "book.pgn.gz").write_bytes(gzip.compress(PGN.encode()))
+    expected = load_openings(plain)
+    assert load_openings(tmp_path / "a.zip") == expected
+    assert load_openings(tmp_path / "book.pgn.gz") == expected
+
+
+def test_random_order_depends_on_the_seed_alone(tmp_path: Path) -> None:
+    board = chess.Board()
+    lines = []
+    for move in list(board.legal_moves):
+        board.push(move)
+        lines.append(board.fen())
+        board.pop()
+    book = write(tmp_path, "book.epd", "\n".join(lines))
+    in_order = load_openings(book)
+    one, two, again = (load_openings(book, "random", seed) for seed in (1, 2, 1))
+    assert one == again
+    assert one != two
+    assert sorted(o.fen for o in one) == sorted(o.fen for o in in_order)
+    assert load_openings(book, "random", 1, count=7) == one[:7]
+
+
+def test_broken_entries_are_named_and_skipped(tmp_path: Path) -> None:
+    text = f"{AFTER_E4}\nnot a position\n8/8/8/8/8/8/8/8 w - - 0 1\n7k/5KQ1/8/8/8/8/8/8 b - - 0 1\n{AFTER_E4}\n"
+    book = write(tmp_path, "book.epd", text)
+    problems: list[str] = []
+    assert len(load_openings(book, problems=problems)) == 2
+    assert [problem.split(": ")[0] for problem in problems] == [f"{book}:{line}" for line in (2, 3, 4)]
+    assert "nobody can move" in problems[2]
+
+
+def test_an_illegal_move_in_a_pgn_book_is_named_by_line(tmp_path: Path) -> None:
+    book = write(tmp_path, "book.pgn", PGN.replace("1. e4 *", "1. e5 *"))
+    problems: list[str] = []
+    assert len(load_openings(book, problems=problems)) == 1
+    assert problems[0].startswith(f"{book}:8: ")
+    assert "e5" in problems[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("empty.epd", b"", "no usable opening"),
+        ("broken.zip", b"PK no", "cannot be read"),
+        ("broken.epd.gz", b"\x1f\x8b no", "cannot be read"),
+    ],
+)
+def test_unusable_books_are_refused(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(BookError, match=message) as caught:
+        load_openings(path)
+    assert name in str(caught.value)
+
+
+def test_a_missing_book_and_an_unknown_order(tmp_path: Path) -> None:
+    with pytest.raises(BookError, match="no such book"):
+        load_openings(tmp_path / "none.epd")
+    with pytest.raises(BookError, match="shuffled"):
+        load_openings(write(tmp_path, "book.epd", AFTER_E4), "shuffled")
+
+
+@pytest.mark.skipif(not SHARED_BOOKS.is_dir(), reason="the shared books are not on this machine")
+@pytest.mark.parametrize("name", ["8moves_v3.pgn.zip", "noob_3moves.epd.zip", "UHO_4060_v4.epd.zip"])
+def test_public_books_load(name: str) -> None:
+    problems: list[str] = []
+    openings = load_openings(SHARED_BOOKS / name, "random", 3, count=50, problems=problems)
+    assert len(set(openings)) == 50
+    assert not problems

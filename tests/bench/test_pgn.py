@@ -1,0 +1,181 @@
+import io
+from pathlib import Path
+
+import chess
+import chess.pgn
+import pytest
+
+from bench.pgn import PgnLog, format_game, read_games, split_games, termination_of
+from bench.results import GameResult, MoveRecord, Termination
+
+RECORDED = Path(__file__).with_name("recorded")
+
+GAME = GameResult(
+    game=3,
+    pair=1,
+    white='W "quoted"',
+    black="B",
+    result="1-0",
+    termination=Termination.CHECKMATE,
+    plies=7,
+    start_fen=chess.STARTING_FEN,
+    opening="Scholar's mate",
+    moves=(
+        MoveRecord("e2e4", book=True),
+        MoveRecord("e7e5", book=True),
+        MoveRecord("d1h5", 0.1054, 12, 35, None, 4711),
+        MoveRecord("b8c6", 61.5, 8, -20),
+        MoveRecord("f1c4", 0.5),
+        MoveRecord("g8f6", 0.25, 3, None, -1, 9),
+        MoveRecord("h5f7", 0.001, 1, None, 1),
+    ),
+    date="2026.11.20",
+)
+
+
+def write(path: Path, *games: GameResult) -> None:
+    path.write_text("".join(format_game(game, "Test", ("10+0.1", "10+0.1"), "abc") for game in games), encoding="utf-8")
+
+
+def test_python_chess_reads_what_is_written() -> None:
+    game = chess.pgn.read_game(io.StringIO(format_game(GAME, "Test", ("10+0.1", "nodes=5"), "abc", "2.2")))
+    assert game is not None
+    assert not game.errors
+    assert (game.headers["Round"], game.headers["PlyCount"]) == ("2.2", "7")
+    assert (game.headers["WhiteTimeControl"], game.headers["BlackTimeControl"]) == ("10+0.1", "nodes=5")
+    assert game.end().board().is_checkmate()
+    nodes = list(game.mainline())
+    assert nodes[0].comment == "book"
+    evaluation = nodes[2].eval()
+    assert evaluation is not None
+    assert (evaluation.white(), nodes[2].eval_depth()) == (chess.engine.Cp(35), 12)
+    assert nodes[2].emt() == pytest.approx(0.105)
+    # Black's scores are white's point of view in the tag and the mover's own in the text.
+    assert nodes[3].eval() == chess.engine.PovScore(chess.engine.Cp(20), chess.WHITE)
+    assert nodes[3].comment.startswith("-0.20/8 61.500s")
+    assert nodes[3].emt() == pytest.approx(61.5)
+    assert nodes[5].eval() == chess.engine.PovScore(chess.engine.Mate(1), chess.WHITE)
+
+
+def test_a_game_survives_writing_and_reading(tmp_path: Path) -> None:
+    path = tmp_path / "games.pgn"
+    write(path, GAME)
+    (back,) = read_games(path, moves=True)
+    assert back.moves[3] == MoveRecord("b8c6", 61.5, 8, -20)
+    assert back.moves[5] == MoveRecord("g8f6", 0.25, 3, None, -1, 9)
+    assert [move.book for move in back.moves] == [True, True] + [False] * 5
+    assert (back.white, back.result, back.termination, back.plies) == (GAME.white, "1-0", Termination.CHECKMATE, 7)
+    assert back.final_fen is not None
+    assert chess.Board(back.final_fen).is_checkmate()
+
+
+def test_a_game_from_a_position_with_black_to_move() -> None:
+    fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1"
+    game = GameResult(0, 0, "A", "B", "1/2-1/2", start_fen=fen, moves=(MoveRecord("e7e5"), MoveRecord("g1f3")))
+    parsed = chess.pgn.read_game(io.StringIO(format_game(game, "Test", ("1", "1"))))
+    assert parsed is not None
+    assert not parsed.errors
+    assert parsed.board().fen() == fen
+    assert [move.uci() for move in parsed.mainline_moves()] == ["e7e5", "g1f3"]
+
+
+def test_a_broken_game_is_reported_by_line_and_the_rest_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "games.pgn"
+    write(path, GAME)
+    good = path.read_text(encoding="utf-8")
+    illegal = good.replace("Qh5 ", "Qh6 ")
+    bad_tag = good.replace('[Round "4"]', "[Round 4")
+    mismatch = good.replace('[Result "1-0"]', '[Result "0-1"]')
+    cut = good[: good.index("Bc4")]
+    path.write_text(illegal + good + bad_tag + mismatch + good + cut, encoding="utf-8")
+    problems: list[str] = []
+    assert len(list(read_games(path, problems, moves=True))) == 2
+    lines = path.read_text(encoding="utf-8").splitlines()
+    numbers = [int(problem.split(":")[1]) for problem in problems]
+    assert "Qh6" in lines[numbers[0] - 1]
+    assert lines[numbers[1] - 1] == "[Round 4"
+    assert lines[numbers[2] - 1].endswith("1-0")
+    assert numbers[3] == len(lines)
+    assert all(problem.startswith(f"{path}:") for problem in problems)
+    assert "illegal san" in problems[0]
+    assert "not a tag" in problems[1]
+    assert "the tag says 0-1, the moves end with 1-0" in problems[2]
+    assert "cut short" in problems[3]
+
+
+def test_games_are_cut_by_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "games.pgn"
+    write(path, GAME, GAME)
+    data = path.read_bytes()
+    first, second = split_games(path)
+    assert data[first.start : first.end] + data[second.start : second.end] == data
+    assert first.is_complete
+    assert second.is_complete
+
+
+def test_a_bracket_inside_a_comment_starts_no_game(tmp_path: Path) -> None:
+    path = tmp_path / "games.pgn"
+    path.write_text(
+        '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1. e4 {a\n[%eval 0.3] comment} e5 1-0\n', encoding="utf-8"
+    )
+    (game,) = read_games(path, moves=True)
+    assert game.plies == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("White mates", Termination.CHECKMATE),
+        ("Black loses on time", Termination.TIME_FORFEIT),
+        ("White loses on time (130ms overrun)", Termination.TIME_FORFEIT),
+        ("Black makes an illegal move: e1e5", Termination.ILLEGAL_MOVE),
+        ("White disconnects", Termination.CRASH),
+        ("Black's connection stalls", Termination.HANG),
+        ("Draw by 3-fold repetition", Termination.REPETITION),
+        ("Draw by fifty moves rule", Termination.FIFTY_MOVES),
+        ("Draw by stalemate", Termination.STALEMATE),
+        ("Draw by insufficient mating material", Termination.MATERIAL),
+        ("Draw by adjudication", Termination.DRAW_RULE),
+        ("Draw by adjudication: maximal game length", Termination.MAX_MOVES),
+        ("White wins by adjudication", Termination.RESIGN_RULE),
+        ("White wins by adjudication: SyzygyTB", Termination.TABLEBASE),
+        ("something new", Termination.OTHER),
+        *[(str(reason), reason) for reason in Termination],
+    ],
+)
+def test_understands_why_games_ended(text: str, reason: Termination) -> None:
+    assert termination_of(text) == reason
+
+
+def test_a_full_disk_keeps_games_waiting(tmp_path: Path) -> None:
+    path = tmp_path / "games.pgn"
+    path.symlink_to("/dev/full")
+    log = PgnLog(path)
+    assert not log.append("one\n")
+    assert not log.append("two\n")
+    assert log.problem == f"{path}: cannot save a game: No space left on device"
+    path.unlink()
+    path.write_text("zero\n", encoding="utf-8")
+    assert log.append("three\n")
+    assert path.read_text(encoding="utf-8") == "zero\none\ntwo\nthree\n"
+
+
+def test_a_half_written_game_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+
+    path = tmp_path / "games.pgn"
+    log = PgnLog(path)
+    log.append("one\n")
+    really_write = os.write
+
+    def half(descriptor: int, data: memoryview) -> int:
+        if len(data) > 4:
+            return really_write(descriptor, data[:4])
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", half)
+        assert not log.append("number two\n")
+    assert path.read_text(encoding="utf-8") == "one\n"
+    assert log.flush()
+    assert path.read_text(encoding="utf-8") == "one\nnumber two\n"

@@ -1,0 +1,68 @@
+"""Pictures: right format, right content, clear refusals."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("matplotlib", reason="pictures need Matplotlib")
+pytest.importorskip("scipy", reason="the LLR needs SciPy")
+
+from bench.plots import PlotError, plot_bars, plot_match, plot_ratings
+from bench.rating import rate
+from bench.results import GameResult, MatchResult
+from bench.stats import Sprt
+
+
+def match(pairs: int) -> MatchResult:
+    generator = random.Random(1)
+    games = []
+    for pair in range(pairs):
+        for number, (white, black) in enumerate((("New", "Old"), ("Old", "New"))):
+            result = generator.choice(["1-0", "1/2-1/2", "0-1"])
+            games.append(GameResult(2 * pair + number, pair, white, black, result))
+    return MatchResult(("New", "Old"), games, len(games))
+
+
+def svg_text(path: Path) -> str:
+    """An SVG draws its glyphs as paths, but keeps the words in comments."""
+    return path.read_text(encoding="utf-8")
+
+
+def test_match_as_svg_and_png(tmp_path: Path) -> None:
+    svg, png = tmp_path / "match.svg", tmp_path / "match.PNG"
+    plot_match(match(30), svg, Sprt(0, 10))
+    plot_match(match(1000), png)
+    text = svg_text(svg)
+    for words in ("New against Old: 60 games", "accept", "reject", "LLR [0, 10] normalized", "95 % interval"):
+        assert words in text
+    assert png.read_bytes().startswith(b"\x89PNG")
+
+
+def test_ratings_show_every_rated_player(tmp_path: Path) -> None:
+    table = rate(match(30).games, {"Old": 1500.0})
+    plot_ratings(table, tmp_path / "ladder.svg", "Ladder")
+    text = svg_text(tmp_path / "ladder.svg")
+    assert all(words in text for words in ("New", "Old", "Ladder", "60 games"))
+
+
+def test_bars_with_spread(tmp_path: Path) -> None:
+    plot_bars(["one", "two"], [1.0, 2.5], [(0.9, 1.2), (2.4, 2.6)], tmp_path / "s.svg", title="Speed", unit="ratio")
+    text = svg_text(tmp_path / "s.svg")
+    assert all(words in text for words in ("one", "two", "2.5", "Speed", "ratio"))
+
+
+def test_refusals_name_the_file(tmp_path: Path) -> None:
+    with pytest.raises(PlotError, match=r"plot\.pdf"):
+        plot_match(match(3), tmp_path / "plot.pdf")
+    with pytest.raises(PlotError, match="no such folder"):
+        plot_match(match(3), tmp_path / "missing" / "plot.svg")
+    with pytest.raises(PlotError, match="no pairs"):
+        plot_match(match(0), tmp_path / "plot.svg")
+    with pytest.raises(PlotError, match="nothing to compare"):
+        plot_bars([], [], None, tmp_path / "s.svg", title="Speed", unit="ratio")
+    (tmp_path / "folder.svg").mkdir()
+    with pytest.raises(PlotError, match=r"folder\.svg: cannot be written"):
+        plot_match(match(30), tmp_path / "folder.svg")

@@ -1,0 +1,181 @@
+"""Ratings against recorded results of Ordo 1.2.6, closed forms and a second, independent method.
+
+`recorded/ordo.json` has simulated games (white, black, and white's wins, draws, losses), the arguments that Ordo was
+called with beside `-p games.pgn -N 3,3`, and what it printed. Its errors come from 2000 simulations, so they are
+themselves uncertain by a few per cent, and simulate independent games as the recorded ones are.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench.rating import ELO_SCALE, ORDO_SCALE, RatingError, draws_expected, rate
+from bench.results import GameResult
+from bench.stats import Z95, Tally, estimate
+
+pytest.importorskip("scipy", reason="ratings need SciPy")
+
+CASES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("recorded").joinpath("ordo.json").read_text())
+
+
+def games_of(rows: list[tuple[str, str, int, int, int]]) -> list[GameResult]:
+    """Every game a pair of its own, because these games were drawn independently."""
+    games: list[GameResult] = []
+    for white, black, *counts in rows:
+        for result, count in zip(("1-0", "1/2-1/2", "0-1"), counts, strict=True):
+            for _ in range(count):
+                games.append(GameResult(len(games), len(games), white, black, result))
+    return games
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_agrees_with_ordo(case: dict[str, Any]) -> None:
+    options, expected = case["options"], case["expected"]
+    table = rate(
+        games_of(case["games"]),
+        options["anchors"],
+        average=options.get("average", 0),
+        white_advantage=options["white"],
+        scale=ORDO_SCALE if options["scale"] == "ordo" else ELO_SCALE,
+    )
+    ratings = {line.name: line.rating for line in table.ratings}
+    assert ratings == pytest.approx(expected["ratings"], abs=0.01)
+    assert table.white_advantage == pytest.approx(expected["white"], abs=0.01)
+    if expected["draws"] is not None:
+        assert 100 * table.draw_rate == pytest.approx(expected["draws"], abs=0.01)
+    for line in table.ratings:
+        if line.name in expected["errors"]:
+            assert line.error == pytest.approx(expected["errors"][line.name], rel=0.12)
+    if expected["white_error"]:
+        # Beside the white advantage Ordo prints one standard deviation, not the 95 % interval.
+        assert table.white_error == pytest.approx(Z95 * expected["white_error"], rel=0.12)
+
+
+def test_two_players_have_the_closed_form_and_the_match_interval() -> None:
+    rows = [("A", "B", 60, 80, 40), ("B", "A", 50, 70, 60)]
+    games = games_of(rows)
+    line = next(line for line in rate(games, {"B": 1000.0}).ratings if line.name == "A")
+    found = estimate(Tally.of(games, "A"), paired=False)
+    assert found is not None
+    assert line.rating == pytest.approx(1000 + found.elo, abs=1e-4)
+    # A tangent here, the transformed interval there.
+    assert line.error == pytest.approx(found.elo_error, rel=1e-2)
+
+
+def test_pairs_of_games_make_the_interval_pentanomial() -> None:
+    results = [("1-0", "0-1")] * 30 + [("1-0", "1-0")] * 40 + [("1/2-1/2", "0-1")] * 20 + [("0-1", "1-0")] * 15
+    games = []
+    for pair, (first, second) in enumerate(results):
+        games.append(GameResult(2 * pair, pair, "A", "B", first))
+        games.append(GameResult(2 * pair + 1, pair, "B", "A", second))
+    line = next(line for line in rate(games, {"B": 0.0}).ratings if line.name == "A")
+    found = estimate(Tally.of(games, "A"))
+    assert found is not None
+    assert line.rating == pytest.approx(found.elo, abs=1e-4)
+    # A tangent here, the transformed interval there.
+    assert line.error == pytest.approx(found.elo_error, rel=1e-2)
+
+
+def test_agrees_with_the_classical_fixed_point() -> None:
+    """Zermelo's iteration: strength = points / sum of 1 / (own + other strength) over the games."""
+    rows = [("A", "B", 7, 3, 5), ("B", "C", 9, 1, 2), ("C", "D", 4, 4, 4), ("D", "A", 2, 6, 9), ("C", "A", 3, 0, 6)]
+    names = "ABCD"
+    points, played = dict.fromkeys(names, 0.0), {(a, b): 0 for a in names for b in names}
+    for white, black, wins, draws, losses in rows:
+        points[white] += wins + draws / 2
+        points[black] += losses + draws / 2
+        played[white, black] += wins + draws + losses
+        played[black, white] += wins + draws + losses
+    strength = dict.fromkeys(names, 1.0)
+    for _ in range(3000):
+        strength = {
+            a: points[a] / sum(played[a, b] / (strength[a] + strength[b]) for b in names if played[a, b]) for a in names
+        }
+    elo = {a: 400 * math.log10(strength[a] / strength["A"]) for a in names}
+    ratings = {line.name: line.rating for line in rate(games_of(rows), {"A": 0.0}).ratings}
+    assert ratings == pytest.approx(elo, abs=1e-3)
+
+
+def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
+    truth = {"A": 0.0, "B": 80.0, "C": -60.0, "D": 250.0}
+    generator = np.random.default_rng(11)
+    inside = total = 0
+    for _ in range(60):
+        rows = []
+        for white in truth:
+            for black in truth:
+                if white != black:
+                    score = 1 / (1 + 10 ** ((truth[black] - truth[white]) / 400))
+                    draw = float(draws_expected(np.array(score), 0.5))
+                    counts = generator.multinomial(40, [score - draw / 2, draw, 1 - score - draw / 2])
+                    rows.append((white, black, *counts.tolist()))
+        for line in rate(games_of(rows), {"A": 0.0}).ratings:
+            if line.name != "A":
+                assert line.rating is not None
+                assert line.error is not None
+                inside += abs(line.rating - truth[line.name]) <= line.error
+                total += 1
+    # 180 intervals of 95 %: fewer than 88 % or more than 99.5 % inside would be four standard deviations off.
+    assert 0.88 <= inside / total <= 0.995
+
+
+def test_draw_model_solves_its_equation() -> None:
+    score, rate_ = np.array([0.5, 0.64, 0.9]), 0.4
+    x = draws_expected(score, rate_)
+    assert x[0] == pytest.approx(0.4)
+    assert (score - x / 2) * (1 - score - x / 2) == pytest.approx(((1 - rate_) / (2 * rate_)) ** 2 * x**2)
+
+
+def test_players_without_a_finite_rating_are_listed_with_the_reason() -> None:
+    rows = [("A", "B", 3, 2, 3), ("Winner", "A", 4, 0, 0), ("Loser", "B", 0, 0, 4), ("X", "Y", 1, 1, 1)]
+    table = rate(games_of(rows), {"A": 2000.0})
+    notes = {line.name: line.note for line in table.ratings if line.rating is None}
+    assert notes == {
+        "Winner": "won every game",
+        "Loser": "lost every game",
+        "X": "no chain of points both ways connects it with the rated players",
+        "Y": "no chain of points both ways connects it with the rated players",
+    }
+    assert {line.name: line.rating for line in table.ratings if line.rating is not None} == pytest.approx(
+        {"A": 2000.0, "B": 2000.0}
+    )
+    json.dumps(table.to_json(), allow_nan=False)
+
+
+def test_several_anchors_stay_where_they_are() -> None:
+    table = rate(games_of([("A", "B", 5, 5, 5), ("B", "C", 5, 2, 5)]), {"A": 100.0, "C": 300.0})
+    ratings = {line.name: line.rating for line in table.ratings}
+    assert ratings["A"] == pytest.approx(100)
+    assert ratings["C"] == pytest.approx(300)
+    assert 150 < (ratings["B"] or 0) < 250
+
+
+def test_superiority_is_one_sided_and_complete() -> None:
+    table = rate(games_of(CASES[0]["games"]), {"A": 0.0})
+    for i, row in enumerate(table.superiority):
+        for j, value in enumerate(row):
+            assert value + table.superiority[j][i] == pytest.approx(1.0)
+            assert (value >= 0.5) or i > j
+
+
+@pytest.mark.parametrize(
+    ("rows", "anchors", "white", "message"),
+    [
+        ([], {}, 0.0, "at least two"),
+        ([("A", "B", 1, 1, 1)], {"C": 0.0}, 0.0, "C has played no game"),
+        ([("A", "B", 5, 0, 0)], {"A": 0.0}, 0.0, "won every game"),
+        ([("A", "B", 2, 2, 2)], {"A": 0.0}, None, "both colours"),
+        ([("A", "B", 5, 0, 0), ("B", "A", 5, 0, 0)], {"A": 0.0}, None, "infinite"),
+    ],
+)
+def test_what_cannot_be_rated_is_said(
+    rows: list[Any], anchors: dict[str, float], white: float | None, message: str
+) -> None:
+    with pytest.raises(RatingError, match=message):
+        rate(games_of(rows), anchors, white_advantage=white)

@@ -1,0 +1,142 @@
+"""The ledger: its records, its table, and that every quoted Elo is in it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench import records
+from bench.commands import ledger, sprt
+from bench.records import LedgerError, Record, check, load, quotes, save, table, wrong_quotes
+
+RECORDED = Path(__file__).parent / "recorded"
+
+RECORD = Record(
+    id="null-move",
+    what="null move pruning | first version",
+    date="2024-05-01",
+    commits=("0123456789",),
+    engines=("new", "old"),
+    book="8moves.pgn",
+    time_control="1+0.01",
+    games=800,
+    pentanomial=(20, 60, 170, 90, 60),
+    elo=38.08,
+    elo_error=9.21,
+    nelo=51.3,
+    verdict="accepted",
+    llr=2.97,
+    elo0=0.0,
+    elo1=10.0,
+    model="normalized",
+    bench_nodes=123456,
+)
+
+
+def test_every_quoted_elo_has_its_record_and_the_table_is_current() -> None:
+    assert check() == []
+
+
+def test_a_record_survives_the_file_and_enters_the_table(tmp_path: Path) -> None:
+    save(RECORD, tmp_path)
+    earlier = replace(RECORD, id="tempo", date="2024-04-01", llr=None, elo0=None, elo1=None, verdict="measured")
+    save(earlier, tmp_path)
+    assert load(tmp_path) == [earlier, RECORD]
+    text = (tmp_path / "README.md").read_text()
+    assert text == table([earlier, RECORD])
+    row = text.splitlines()[-1]
+    assert row.startswith(
+        "| null-move | null move pruning \\| first version | +38.1 +- 9.2 | 2.97 [0, 10] normalized |"
+    )
+    assert "| 20, 60, 170, 90, 60 |" in row
+    assert row.endswith("| 0123456789 | 123456 | 2024-05-01 | accepted |")
+    with pytest.raises(LedgerError, match="there already"):
+        save(RECORD, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", r"x\.json:1"),
+        ('{"id": "x", "colour": "red"}', "a record is a table of"),
+        ('{"id": "x"}', "missing"),
+        (json.dumps({name: getattr(RECORD, name) for name in Record.__slots__}), "calls itself null-move"),
+    ],
+)
+def test_broken_records_are_named(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "x.json").write_text(text)
+    with pytest.raises(LedgerError, match=message):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("changes", [{"id": "Null Move"}, {"verdict": "good"}, {"what": " "}])
+def test_senseless_records_are_refused(changes: dict[str, str]) -> None:
+    with pytest.raises(LedgerError):
+        replace(RECORD, **changes)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("# worth    +38.1 +- 9.2  [ledger: null-move]", None),
+        ("Null move pruning brings +38.08 +- 9.21 Elo [ledger: null-move].", None),
+        ("# worth    +38.2 +- 9.2  [ledger: null-move]", "the record +38.08 +- 9.21"),
+        ("# worth    +38.1 +- 9.3  [ledger: null-move]", "the record +38.08 +- 9.21"),
+        ("# worth    -38.1 +- 9.2  [ledger: null-move]", "the record +38.08 +- 9.21"),
+        ("# worth    +38.1 +- 9.2  [ledger: no-such]", "no record no-such"),
+        ("# worth    38 Elo  [ledger: null-move]", "beside no Elo with its interval"),
+        ("It gained 12.5 Elo", "12.5 Elo without a"),
+        ("It gained +12 +- 3 Elo", "+12 +- 3 Elo without a"),
+        ("Elo 2800 engines, UCI_Elo 1350", None),
+    ],
+)
+def test_quotes(line: str, problem: str | None) -> None:
+    found = wrong_quotes(quotes(f"first\n{line}\n", "file.py"), [RECORD])
+    if problem is None:
+        assert found == []
+    else:
+        assert len(found) == 1
+        assert found[0].startswith("file.py:2: ")
+        assert problem in found[0]
+
+
+def test_output_in_a_readme_is_no_quote_unless_it_names_a_record() -> None:
+    text = "```\nworth 12 Elo\n+1.0 +- 2.0 [ledger: gone]\n```\n3 Elo\n"
+    assert [(quote.place, quote.id) for quote in quotes(text, "R")] == [("R:3", "gone"), ("R:5", None)]
+
+
+def test_check_sees_a_stale_table_and_wrong_quotes(tmp_path: Path) -> None:
+    folder = tmp_path / "bench" / "ledger"
+    save(RECORD, folder)
+    (tmp_path / "README.md").write_text(f"fine: {RECORD.quote}\n")
+    assert check(tmp_path) == []
+    (tmp_path / "search").mkdir()
+    (tmp_path / "search" / "a.py").write_text("# gains 5 Elo\n")
+    (folder / "README.md").write_text("old")
+    problems = check(tmp_path)
+    assert len(problems) == 2
+    assert "not current" in problems[0]
+    assert problems[1].startswith("search/a.py:1: 5 Elo without")
+
+
+def test_sprt_records_its_match(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("scipy", reason="the LLR needs SciPy")
+    monkeypatch.setattr(records, "LEDGER", tmp_path)
+    monkeypatch.setattr(records.save, "__defaults__", (tmp_path,))
+    monkeypatch.setattr(records.load, "__defaults__", (tmp_path,))
+    arguments = [str(RECORDED / "fastchess_normalized.pgn"), "--for", "stronger", "--elo1", "20", "--beta", "0.1"]
+    arguments += ["--ledger", "more-nodes", "--what", "twice the nodes", "--commit", "abc", "--bench-nodes", "77"]
+    assert sprt.main(arguments) == 0
+    assert "+179.6 +- 65.3  [ledger: more-nodes]" in capsys.readouterr().err
+    (record,) = load(tmp_path)
+    assert record.pentanomial == (3, 1, 20, 9, 28)
+    assert (record.llr, record.verdict, record.games, record.commits) == (2.93, "accepted", 122, ("abc",))
+    assert sprt.main(arguments) == 2
+    assert "has a record more-nodes already" in capsys.readouterr().err
+    assert ledger.main(["--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["id"] == "more-nodes"

@@ -1,0 +1,164 @@
+"""`sprt` on PGN files that fastchess wrote, against what fastchess said of them, and a test that stops by itself."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.commands import sprt
+from bench.pgn import read_games
+
+pytest.importorskip("scipy", reason="the LLR needs SciPy")
+
+HERE = Path(__file__).parent
+RECORDED = HERE / "recorded"
+FAKE = f"{sys.executable} {HERE / 'fake_engine.py'}"
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    status = sprt.main([str(argument) for argument in arguments])
+    output = capsys.readouterr()
+    return status, output.out, output.err
+
+
+def compare(answer: dict[str, Any], said: str) -> None:
+    """Every figure of fastchess's report, to its last printed digit."""
+
+    def figures(pattern: str) -> list[float]:
+        found = re.search(pattern.replace("N", r"(-?[\d.]+)"), said)
+        assert found, pattern
+        return [float(figure) for figure in found.groups()]
+
+    def same(expected: float, value: float, decimals: int = 2) -> None:
+        assert f"{value:.{decimals}f}" == f"{expected:.{decimals}f}"
+
+    elo, elo_error, nelo, nelo_error = figures(r"Elo: N \+/- N, nElo: N \+/- N")
+    for expected, name in ((elo, "elo"), (elo_error, "elo_error"), (nelo, "nelo"), (nelo_error, "nelo_error")):
+        same(expected, answer[name])
+    los, draws = figures("LOS: N %, DrawRatio: N %")
+    same(los, 100 * answer["los"])
+    same(draws, 100 * answer["draw_ratio"])
+    games, wins, losses, drawn = figures("Games: N, Wins: N, Losses: N, Draws: N")
+    assert [answer[name] for name in ("games", "wins", "losses", "draws")] == [games, wins, losses, drawn]
+    assert figures(r"Ptnml\(0-2\): \[N, N, N, N, N\]") == answer["pentanomial"]
+    llr, low, high, elo0, elo1 = figures(r"LLR: N \([^)]*\) \(N, N\) \[N, N\]")
+    same(llr, answer["sprt"]["llr"])
+    for expected, name in ((low, "lower"), (high, "upper"), (elo0, "elo0"), (elo1, "elo1")):
+        same(expected, answer["sprt"][name])
+
+
+@pytest.mark.parametrize(
+    ("name", "test"),
+    [
+        ("fastchess_logistic", ["--elo1", 30, "--model", "logistic"]),
+        ("fastchess_normalized", ["--elo1", 20, "--beta", 0.1]),
+    ],
+)
+def test_recorded_fastchess_matches(name: str, test: list[object], capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, RECORDED / f"{name}.pgn", "--for", "stronger", *test, "--json")
+    assert status == 0
+    answer = json.loads(out)
+    said = (RECORDED / f"{name}.txt").read_text()
+    compare(answer, said)
+    assert (answer["sprt"]["verdict"] == "accepted") == ("H1 was accepted" in said)
+
+
+@pytest.mark.skipif(shutil.which("fastchess") is None, reason="fastchess is not on the PATH")
+@pytest.mark.slow
+def test_fastchess_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    book = tmp_path / "book.epd"
+    book.write_text("4k3/8/8/8/8/8/3QP3/4K3 w - - 0 1\n6k1/5ppp/8/8/8/8/r7/4K2R w K - 0 1\n")
+    script = HERE / "fake_engine.py"
+    command = [
+        "fastchess",
+        *("-engine", f"cmd={sys.executable}", f"args={script} --seed 1", "name=one"),
+        *("-engine", f"cmd={sys.executable}", f"args={script} --seed 2", "name=two"),
+        *("-each", "nodes=10", "-rounds", "12", "-repeat", "-games", "2", "-maxmoves", "60"),
+        *("-openings", f"file={book}", "format=epd", "order=sequential"),
+        *("-sprt", "elo0=0", "elo1=50", "alpha=0.05", "beta=0.05", "model=normalized"),
+        *("-pgnout", f"file={tmp_path / 'games.pgn'}", "-ratinginterval", "0"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    report = done.stdout[done.stdout.rindex("Results of") :]
+    _, out, _ = run(capsys, tmp_path / "games.pgn", "--for", "one", "--elo1", 50, "--json")
+    compare(json.loads(out), report)
+
+
+def test_a_live_test_stops_when_decided(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pgn = tmp_path / "games.pgn"
+    status, out, err = run(
+        capsys,
+        *("--engine", f"cmd={FAKE}", "name=good"),
+        *("--engine", f"cmd={FAKE} --fault illegal --at 1", "name=bad", "restart=on"),
+        *("--each", "nodes=10", "--runner", "builtin", "--rounds", 40, "--pgn", pgn),
+        *("--elo1", 200, "--plot", tmp_path / "plot.svg", "--json", "--quiet"),
+    )
+    answer = json.loads(out)
+    assert answer["sprt"]["verdict"] == "accepted"
+    assert answer["games"] < 80
+    assert answer["losses"] == 0
+    assert status == 1  # the illegal moves are faults, and reported
+    assert "illegal" in err
+    assert "<svg" in (tmp_path / "plot.svg").read_text()
+    assert len(list(read_games(pgn))) >= answer["games"]
+
+
+def test_a_resumed_test_counts_the_games_it_finds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pgn = tmp_path / "games.pgn"
+    engines = ["--engine", f"cmd={FAKE}", "name=one", "--engine", f"cmd={FAKE} --seed 2", "name=two"]
+    common = [
+        *engines,
+        "--each",
+        "nodes=10",
+        "--runner",
+        "builtin",
+        "--max-moves",
+        5,
+        "--pgn",
+        pgn,
+        "--json",
+        "--quiet",
+    ]
+    status, out, _ = run(capsys, *common, "--rounds", 2)
+    assert (status, json.loads(out)["pairs"]) == (0, 2)
+    before = pgn.read_text()
+    status, out, _ = run(capsys, *common, "--rounds", 5, "--resume")
+    assert (status, json.loads(out)["pairs"]) == (0, 5)
+    assert pgn.read_text().startswith(before)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["games.pgn", "--elo0", "5", "--elo1", "5"], "elo0 must be below elo1"),
+        (["games.pgn", "--plot", "plot.pdf"], "plot.pdf"),
+        (["games.pgn", "--ledger", "new-test"], "--what"),
+        (["--engine", "cmd=x"], "two engines"),
+    ],
+)
+def test_wrong_usage(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = run(capsys, *arguments)
+    assert status == 2
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_wrong_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = run(capsys, tmp_path / "none.pgn")
+    assert (status, "none.pgn" in err) == (1, True)
+    broken = tmp_path / "broken.pgn"
+    text = (RECORDED / "fastchess_logistic.pgn").read_text()
+    broken.write_text(text + '\n[White "a"]\n[Black "b"]\n[Result "1-0"]\n\n1. e4 e5')
+    status, out, err = run(capsys, broken, "--for", "stronger")
+    assert status == 1
+    assert "Games    120" in out
+    assert re.search(r"broken\.pgn:\d+: the game is cut short", err)
+    status, _, err = run(capsys, broken, "--for", "nobody")
+    assert (status, "nobody played none" in err) == (1, True)

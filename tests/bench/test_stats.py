@@ -1,0 +1,140 @@
+"""Match statistics against recorded figures of fastchess.
+
+`recorded/fastchess_statistics.json` holds what fastchess's own Elo and SPRT classes (at commit 74deac23) say about 24
+sets of pair counts. The runs of the whole program, with their games, are compared in `test_sprt.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench.results import GameResult
+from bench.stats import Sprt, Tally, elo_of_score, estimate, score_of_elo, summary, to_json
+
+pytest.importorskip("scipy", reason="the LLR needs SciPy")
+
+CASES: list[dict[str, Any]] = json.loads(
+    Path(__file__).with_name("recorded").joinpath("fastchess_statistics.json").read_text()
+)
+
+
+def tally_of(case: dict[str, Any]) -> Tally:
+    ll, ld, wl, dd, wd, ww = case["pairs"]
+    return Tally(wl + wd + 2 * ww, ld + 2 * dd + wd, 2 * ll + ld + wl, ll, ld, wl, dd, wd, ww)
+
+
+def as_printed(value: float, error: float) -> str:
+    return f"{value:.2f} +/- {error:.2f}"
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case["pairs"])))
+@pytest.mark.parametrize("paired", [True, False], ids=["pairs", "games"])
+def test_figures_equal_fastchess(case: dict[str, Any], paired: bool) -> None:
+    expected = case["paired" if paired else "single"]
+    tally = tally_of(case)
+    found = estimate(tally, paired)
+    assert found is not None
+    assert as_printed(found.elo, found.elo_error) == expected["elo"]
+    assert as_printed(found.nelo, found.nelo_error) == expected["nelo"]
+    assert f"{100 * found.los:.2f} %" == expected["los"]
+    assert f"{100 * found.draw_ratio:.2f}" == expected["draws"]
+    if paired:
+        assert f"{found.pairs_ratio:.2f}" == expected["ratio"]
+    test = Sprt(*case["bounds"], model=case["model"])
+    # Two decimals are printed. fastchess's root finder stops at 1e-3, which shows in LLRs of several hundred, far
+    # beyond where any test stops.
+    expected_llr = float(expected["llr"])
+    assert test.llr(tally, paired) == pytest.approx(
+        expected_llr, abs=0.00501, rel=1e-3 if abs(expected_llr) > 100 else 0
+    )
+
+
+def test_bounds_and_verdict() -> None:
+    test = Sprt(0, 5, alpha=0.05, beta=0.1)
+    assert (round(test.lower, 2), round(test.upper, 2)) == (-2.25, 2.89)
+    assert [test.verdict(llr) for llr in (-2.26, -2.2, 2.8, 2.9)] == ["rejected", None, None, "accepted"]
+    assert test.progress(test.upper) == pytest.approx(1.0)
+    assert test.progress(test.lower) == pytest.approx(-1.0)
+
+
+@pytest.mark.parametrize(
+    "wrong", [(5, 5), (0, 5, 0.0), (0, 5, 0.6, 0.4), (0, 5, 0.05, 1.0), (0, 5, 0.05, 0.05, "bayesian")]
+)
+def test_senseless_tests_are_refused(wrong: tuple[Any, ...]) -> None:
+    with pytest.raises(ValueError, match="SPRT"):
+        Sprt(*wrong)
+
+
+def test_no_games_yet() -> None:
+    assert estimate(Tally()) is None
+    assert Sprt(0, 5).llr(Tally()) == 0.0
+    assert len(summary(Tally(), Sprt(0, 5))) == 1
+    assert to_json(Tally(), Sprt(0, 5))["sprt"]["verdict"] is None
+
+
+def test_one_sided_matches_have_infinite_elo_and_valid_json() -> None:
+    won = Tally.from_pentanomial((0, 0, 0, 0, 4))
+    found = estimate(won)
+    assert found is not None
+    assert found.elo == math.inf
+    assert found.los == 1.0
+    assert json.loads(json.dumps(to_json(won), allow_nan=False))["elo"] is None
+    drawn = estimate(Tally.from_pentanomial((0, 0, 4, 0, 0)))
+    assert drawn is not None
+    assert (drawn.elo, drawn.nelo, drawn.los) == (0.0, 0.0, 0.5)
+
+
+def game(index: int, pair: int, white: str, black: str, result: str) -> GameResult:
+    return GameResult(index, pair, white, black, result)
+
+
+def test_pairs_are_counted_whichever_game_ends_first() -> None:
+    games = [
+        game(0, 0, "A", "B", "1-0"),
+        game(2, 1, "A", "B", "1/2-1/2"),
+        game(3, 1, "B", "A", "1-0"),
+        game(1, 0, "B", "A", "1-0"),
+        game(4, 2, "A", "B", "0-1"),
+        game(5, 2, "B", "A", "*"),
+    ]
+    tally = Tally.of(games, "A")
+    assert (tally.wins, tally.draws, tally.losses) == (1, 1, 2)
+    assert (tally.ld, tally.wl, tally.pairs, tally.unpaired) == (1, 1, 2, 1)
+    assert Tally.of(games, "B").pentanomial == (0, 0, 1, 1, 0)
+    assert "1 more without a partner" in summary(tally)[0]
+
+
+def test_without_pairs_single_games_count() -> None:
+    tally = Tally.of([game(i, i, "A", "B", "1-0") for i in range(3)] + [game(3, 3, "A", "B", "0-1")], "A")
+    assert (tally.wins, tally.losses, tally.pairs, tally.unpaired) == (3, 1, 0, 0)
+    found = estimate(tally)
+    assert found is not None
+    assert found.score == 0.75
+
+
+COUNTS = st.lists(st.integers(0, 400), min_size=5, max_size=5).filter(any)
+
+
+@settings(max_examples=60, deadline=None)
+@given(COUNTS, st.sampled_from(["normalized", "logistic"]))
+def test_swapping_the_engines_mirrors_every_figure(counts: list[int], model: str) -> None:
+    mine, theirs = Tally.from_pentanomial(counts), Tally.from_pentanomial(counts[::-1])
+    ours, others = estimate(mine), estimate(theirs)
+    assert ours is not None
+    assert others is not None
+    assert ours.score == pytest.approx(1 - others.score)
+    assert ours.los == pytest.approx(1 - others.los)
+    # The likelihood that A is better by e1 rather than e0 is that B is better by -e1 rather than -e0.
+    assert Sprt(1, 6, model=model).llr(mine) == pytest.approx(-Sprt(-6, -1, model=model).llr(theirs), abs=1e-2)
+
+
+@given(st.floats(-1500, 1500))
+def test_elo_and_score_invert_each_other(elo: float) -> None:
+    assert elo_of_score(score_of_elo(elo)) == pytest.approx(elo, abs=1e-6)
