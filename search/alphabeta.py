@@ -315,10 +315,10 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         reduction = worker.reductions[min(depth, 63), min(searched + 1, 63)]
 
         # 10. Pruning of late moves, once one move is known not to be mated.
-        if ply > 0 and best > -MATE_BOUND and has_pieces(position, position.turn):
-            if _may_prune(worker, ply, move, depth, max(depth - reduction // 100, 0), quiets, alpha):
-                frame.order[index] = SKIPPED
-                continue
+        late = ply > 0 and best > -MATE_BOUND and has_pieces(position, position.turn)
+        if late and _may_prune(worker, ply, move, depth, max(depth - reduction // 100, 0), quiets, alpha):
+            frame.order[index] = SKIPPED
+            continue
 
         # 11. Late move reduction, in hundredths of a ply: less where the move has done well, gives check or this is a
         #     PV node; more where a cutoff is expected anyway or the position gets worse.
@@ -382,9 +382,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
             bound = EXACT
         else:
             bound = UPPER
-        store(
-            table, position.key, worker.generation, ply, min(depth, MAX_PLY), best, bound, raw_evaluation, best_move
-        )
+        store(table, position.key, worker.generation, ply, min(depth, MAX_PLY), best, bound, raw_evaluation, best_move)
     return best
 
 

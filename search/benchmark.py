@@ -16,7 +16,7 @@ import chess
 from search.limits import Limits
 from search.searcher import Game, Searcher
 
-DEFAULT_DEPTH: Final = 9
+DEFAULT_DEPTH: Final = 13
 DEFAULT_HASH: Final = 16
 
 #: Openings, middlegames, endgames, and a few that are all tactics or all zugzwang.

@@ -78,9 +78,7 @@ def add_quiet_history(worker, ply, move, bonus):
 def capture_history(worker, position, move):
     """History of a capture, int64."""
     piece = piece_at(position, move_origin(move))
-    return np.int64(
-        worker.capture_history[position.turn, piece, move_target(move), captured_piece(position, move)]
-    )
+    return np.int64(worker.capture_history[position.turn, piece, move_target(move), captured_piece(position, move)])
 
 
 @inlined

@@ -15,7 +15,6 @@ from eval.classical import evaluate
 from search.history import continuation_of
 from search.ordering import is_noisy, pick_move, score_moves
 from search.score import DRAW, INFINITE, LOWER, MATE, MATE_BOUND, MAX_PLY, NO_SCORE, UPPER
-from search.tunables import DELTA_MARGIN
 from search.table import (
     QUIESCENCE_DEPTH,
     entry_bound,
@@ -26,6 +25,7 @@ from search.table import (
     probe,
     store,
 )
+from search.tunables import DELTA_MARGIN
 
 #: Plies of quiescence that also try quiet checks.
 CHECK_PLIES = 1

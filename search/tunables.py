@@ -91,6 +91,8 @@ def defaults() -> npt.NDArray[np.int64]:
 def reductions(tune: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Plies that late moves are reduced by, in hundredths: int64[64][64] by depth and number of the move."""
     logarithms = np.log(np.maximum(np.arange(64), 1))
-    table = tune[LMR_BASE] + tune[LMR_FACTOR] * logarithms[:, None] * logarithms
+    table: npt.NDArray[np.int64] = (tune[LMR_BASE] + tune[LMR_FACTOR] * logarithms[:, None] * logarithms).astype(
+        np.int64
+    )
     table[0, :] = table[:, 0] = 0
-    return table.astype(np.int64)
+    return table

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from engine.board.convert import encode, write_board
+from search import tunables
 from search.alphabeta import search_root
 from search.score import INFINITE
 from search.table import allocate_table
@@ -34,20 +35,39 @@ def root(fen: str) -> Any:
     return worker
 
 
-def value(fen: str, depth: int, alpha: int = -INFINITE, beta: int = INFINITE) -> int:
-    """A search from scratch: empty table, empty history."""
-    return int(search_root(root(fen), allocate_table(1), depth, alpha, beta))
+#: Values that switch off whatever looks at the window or searches to another depth than asked.
+EXACT_SEARCH = {
+    tunables.RFP_DEPTH: -1,
+    tunables.NULL_DEPTH: 1000,
+    tunables.IIR_DEPTH: 1000,
+    tunables.LMP_BASE: 1_000_000,
+    tunables.FUTILITY_DEPTH: -1,
+    tunables.HISTORY_DEPTH: -1,
+    tunables.SEE_DEPTH: -1,
+    tunables.SINGULAR_DEPTH: 1000,
+    tunables.DELTA_MARGIN: 20_000,
+}
+
+
+def value(fen: str, depth: int, alpha: int = -INFINITE, beta: int = INFINITE, exact: bool = False) -> int:
+    """A search from scratch: empty table, empty history. `exact` leaves nothing but alpha-beta itself."""
+    worker = root(fen)
+    if exact:
+        for index, number in EXACT_SEARCH.items():
+            worker["tune"][index] = number
+        worker["reductions"] = -10_000
+    return int(search_root(worker, allocate_table(1), depth, alpha, beta))
 
 
 @pytest.mark.parametrize("fen", FENS)
-def test_a_shallow_search_has_the_same_value_in_every_window(fen: str) -> None:
-    """At depth 2 nothing is cut that the window could influence but by alpha-beta itself."""
-    depth = 2
-    exact = value(fen, depth)
-    assert value(fen, depth, exact - 50, exact + 50) == exact
-    assert value(fen, depth, exact - 1, exact + 1) == exact
-    assert value(fen, depth, exact + 30, exact + 60) <= exact + 30
-    assert value(fen, depth, exact - 60, exact - 30) >= exact - 30
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_without_pruning_the_value_is_the_same_in_every_window(fen: str, depth: int) -> None:
+    exact = value(fen, depth, exact=True)
+    for alpha, beta in [(exact - 50, exact + 50), (exact - 1, exact + 1), (exact - 1, exact + 900)]:
+        assert value(fen, depth, alpha, beta, exact=True) == exact
+    for distance in (1, 30, 300):
+        assert exact <= value(fen, depth, exact + distance, exact + distance + 30, exact=True) <= exact + distance
+        assert exact >= value(fen, depth, exact - distance - 30, exact - distance, exact=True) >= exact - distance
 
 
 @pytest.mark.parametrize("fen", FENS)
