@@ -18,7 +18,7 @@ import numpy as np
 
 from engine.board.bits import U0
 from engine.board.exchange import exchange_at_least
-from engine.board.generate import ALL_MOVES, generate
+from engine.board.generate import generate_all
 from engine.board.make import make_null_move
 from engine.board.moves import NO_MOVE, is_capture
 from engine.board.position import has_pieces
@@ -294,7 +294,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
     if ply == 0:
         count = _root_moves(worker, frame)
     else:
-        count = generate(position, frame.moves, 0, ALL_MOVES)
+        count = generate_all(position, frame.moves, 0)
         if count == 0:
             return np.int64(ply - MATE) if in_check else np.int64(DRAW)
         score_moves(worker, ply, 0, count, table_move)

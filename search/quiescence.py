@@ -7,7 +7,7 @@ import numpy as np
 from engine.board.bits import U0
 from engine.board.draws import has_insufficient_material, is_fifty_move_draw, is_repetition
 from engine.board.exchange import EXCHANGE_VALUES, captured_piece, exchange_at_least, gives_check
-from engine.board.generate import ALL_MOVES, NOISY, QUIETS, generate
+from engine.board.generate import generate_all, generate_noisy, generate_quiets
 from engine.board.make import make_move
 from engine.board.moves import NO_MOVE, is_promotion
 from engine.jit import inlined, subkernel
@@ -88,7 +88,7 @@ def update_pv(worker, ply, move):
 def _quiet_checks(frame, count):
     """Appends the quiet moves that give check; returns the new count. Mutates `frame`."""
     position = frame.position
-    end = generate(position, frame.moves, count, QUIETS)
+    end = generate_quiets(position, frame.moves, count)
     for index in range(count, end):
         move = np.int64(frame.moves[index])
         if gives_check(position, move):
@@ -129,7 +129,7 @@ def quiescence(worker, table, ply, alpha, beta, checks):
 
     best = np.int64(-INFINITE)
     if in_check:
-        count = generate(position, frame.moves, 0, ALL_MOVES)
+        count = generate_all(position, frame.moves, 0)
         if count == 0:
             return np.int64(ply - MATE)
     else:
@@ -141,7 +141,7 @@ def quiescence(worker, table, ply, alpha, beta, checks):
                 store(table, position.key, worker.generation, ply, QUIESCENCE_DEPTH, best, LOWER, evaluation, NO_MOVE)
             return best
         alpha = max(alpha, best)
-        count = generate(position, frame.moves, 0, NOISY)
+        count = generate_noisy(position, frame.moves, 0)
         if checks > 0:
             count = _quiet_checks(frame, count)
     score_moves(worker, ply, 0, count, table_move)

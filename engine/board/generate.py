@@ -45,8 +45,9 @@ from engine.board.tables import (
 )
 from engine.jit import inlined, subkernel
 
-#: What to generate. Noisy are captures, en passant and all promotions; quiet is the rest; the two are disjoint.
-NOISY, QUIETS, ALL_MOVES = 1, 2, 3
+# What to generate. Noisy are captures, en passant and all promotions; quiet is the rest; the two are disjoint. In check
+# both are evasions.
+NOISY, QUIETS = 1, 2
 
 NOT_FILE_A = np.uint64(0xFEFE_FEFE_FEFE_FEFE)
 NOT_FILE_H = np.uint64(0x7F7F_7F7F_7F7F_7F7F)
@@ -176,7 +177,7 @@ def en_passant_pawns(position):
     return PAWN_ATTACKS[us ^ 1, position.ep_square] & position.pieces[PAWN] & position.colors[us]
 
 
-@subkernel
+@inlined
 def count_legal(position):
     """Number of legal moves, int64."""
     us = position.turn
@@ -317,11 +318,11 @@ def _add_pawns(position, moves, count, pawns, noisy, quiet):
     return count
 
 
-@subkernel
-def generate(position, moves, count, kinds):
-    """Appends legal moves to `moves` (int32[MAX_MOVES], mutated) from index `count` on; returns the new count.
+@inlined
+def _generate(position, moves, count, kinds):
+    """Appends legal moves of `kinds` from index `count` on; returns the new count. Mutates `moves`.
 
-    `kinds` is NOISY, QUIETS or ALL_MOVES. In check these are the evasions of that kind.
+    Inlined into the three functions below, each of which is compiled for its kind.
     """
     us = position.turn
     own = position.colors[us]
@@ -365,3 +366,21 @@ def generate(position, moves, count, kinds):
         count = _add_pawns(position, moves, count, bit(lsb(pinned)), noisy & line, quiet & line)
         pinned = without_lsb(pinned)
     return count
+
+
+@subkernel
+def generate_all(position, moves, count):
+    """Appends all legal moves to `moves` (int32[MAX_MOVES], mutated) from index `count` on; returns the new count."""
+    return _generate(position, moves, count, NOISY | QUIETS)
+
+
+@subkernel
+def generate_noisy(position, moves, count):
+    """As `generate_all`, for captures, en passant and promotions."""
+    return _generate(position, moves, count, NOISY)
+
+
+@subkernel
+def generate_quiets(position, moves, count):
+    """As `generate_all`, for moves that are not noisy."""
+    return _generate(position, moves, count, QUIETS)

@@ -14,7 +14,7 @@ import numpy as np
 from engine.board.convert import encode, from_board
 from engine.board.draws import has_insufficient_material, is_fifty_move_draw
 from engine.board.exchange import EXCHANGE_VALUES, exchange_at_least, gives_check
-from engine.board.generate import ALL_MOVES, NOISY, QUIETS, count_legal, generate
+from engine.board.generate import count_legal, generate_all, generate_noisy, generate_quiets
 from engine.board.make import compute_key, make_move, make_null_move
 from engine.board.moves import MAX_MOVES
 from engine.board.perft import PERFT_FRAME, perft_kernel
@@ -24,9 +24,9 @@ from engine.jit import allocate, subkernel
 
 @subkernel
 def _survey(position, moves, counts, children, checks):
-    counts[0] = generate(position, moves[0], 0, ALL_MOVES)
-    counts[1] = generate(position, moves[1], 0, NOISY)
-    counts[2] = generate(position, moves[2], 0, QUIETS)
+    counts[0] = generate_all(position, moves[0], 0)
+    counts[1] = generate_noisy(position, moves[1], 0)
+    counts[2] = generate_quiets(position, moves[2], 0)
     counts[3] = count_legal(position)
     for index in range(counts[0]):
         move = np.int64(moves[0, index])
