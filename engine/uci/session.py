@@ -7,6 +7,7 @@ a running search works on are kept until it has answered.
 
 from __future__ import annotations
 
+import math
 import os
 import queue
 import threading
@@ -31,6 +32,10 @@ IMMEDIATE: Final = ("uci", "isready", "stop", "quit", "debug", "register", "pond
 
 #: Seconds between messages while kernels are compiled.
 HEARTBEAT: Final = 5.0
+
+#: Seconds of compiling after which `isready` is answered all the same. CuteChess ends an engine that takes 15, and the
+#: next start would find nothing compiled either; this way the first search waits instead, once.
+READY_PATIENCE: Final = 8.0
 
 #: Seconds that the end of the session waits for a search to give its last answer.
 FAREWELL: Final = 2.0
@@ -65,6 +70,7 @@ class Loader:
         self.backend: Any = None
         self.step = ""
         self.compiled = 0
+        self.seconds = 0.0
         self._step_began: float | None = None
         self._thread: threading.Thread | None = None
 
@@ -75,11 +81,13 @@ class Loader:
             self._thread.start()
 
     def _load(self) -> None:
+        began = time.monotonic()
         try:
             self.step = "importing"
             from engine.uci import backend
 
             self.compiled = backend.load_kernels(on_step=self._on_step)
+            self.seconds = time.monotonic() - began
             self.backend = backend
         except BaseException as error:
             self.error = error
@@ -187,14 +195,16 @@ class Session:
                     self._take(self._deferred.popleft())
         self._ended = True
 
-    def _loaded(self) -> Any:
-        """The backend, waiting for it with progress messages. Raises ValueError when it cannot be loaded."""
+    def _wait_for_loader(self, patience: float = math.inf) -> bool:
+        """Waits until the engine is loaded, with progress messages, `patience` seconds at most; whether it is."""
         loader = self._loader
         loader.start()
         began = time.monotonic()
         spoken = began
         while not loader.done.wait(0.02):
             now = time.monotonic()
+            if now - began > patience:
+                return False
             if self.quit_seen.is_set() and loader.is_compiling():
                 self.leave()
             if self.end_seen.is_set() and reader_is_gone():
@@ -205,12 +215,18 @@ class Session:
                 self._output.info(
                     f"loading {loader.step}, {now - began:.0f} s so far; a new version compiles them once"
                 )
+        return True
+
+    def _loaded(self) -> Any:
+        """The backend, waiting for it. Raises ValueError when it cannot be loaded."""
+        self._wait_for_loader()
+        loader = self._loader
         if loader.error is not None:
             raise ValueError(f"the engine cannot be loaded: {type(loader.error).__name__}: {loader.error}")
         backend = loader.backend
         if self._searcher is None:
             if loader.compiled:
-                self._output.info(f"{loader.compiled} kernels compiled in {time.monotonic() - began:.1f} s")
+                self._output.info(f"{loader.compiled} kernels compiled in {loader.seconds:.1f} s")
             problem = backend.cache_problem()
             if problem is not None:
                 self._output.info(problem)
@@ -232,7 +248,10 @@ class Session:
     def _isready(self, words: list[str]) -> None:
         if not self._searching:
             try:
-                self._loaded()
+                if self._wait_for_loader(READY_PATIENCE):
+                    self._loaded()
+                else:
+                    self._output.info("the kernels are still being compiled: the first search waits for them")
             except ValueError as error:
                 self._output.info(str(error))
         self._output.line("readyok")
