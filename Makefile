@@ -1,4 +1,5 @@
-# Secateur: `make` installs, `make run` plays UCI on stdin and stdout, `make test` proves it.
+# Secateur: `make` installs, `make run` plays UCI on stdin and stdout, `make lab` adds the match lab, `make test` proves
+# it all.
 #
 # Everything a recipe prints goes to stderr and no recipe but `run` reads stdin, so that `make -s run` speaks nothing
 # but UCI on stdout.
@@ -9,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 KERNELS := $(wildcard engine/*.py engine/board/*.py eval/*.py search/*.py)
 
-.PHONY: all run test lint clean
+.PHONY: all run lab test lint clean
 
 all: $(EXE)
 
@@ -36,6 +37,14 @@ $(VENV)/.dev: $(VENV)/.play requirements/dev.txt
 	@echo "secateur: installing what the tests need" >&2
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt </dev/null >&2
 	@touch $@
+
+# What match, sprt, tourney, rate, epd, book and ledger need besides the engine.
+$(VENV)/.lab: $(VENV)/.play requirements/lab.txt
+	@echo "secateur: installing the match lab" >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/lab.txt </dev/null >&2
+	@touch $@
+
+lab: $(EXE) $(VENV)/.lab
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

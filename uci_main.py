@@ -84,7 +84,8 @@ def main(arguments: list[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if extra is None or error.name is None or util.find_spec(error.name.split(".")[0]) is not None:
             raise
-        print(f"secateur {name}: needs the package '{error.name}': pip install 'secateur[{extra}]'", file=sys.stderr)
+        remedy = f"run 'make lab', or '{Path(sys.executable).name} -m pip install .[{extra}]' in the project's folder"
+        print(f"secateur {name}: needs the package '{error.name}': {remedy}", file=sys.stderr)
         return FAILED
     try:
         status = module.main(rest)

@@ -192,7 +192,10 @@ def _on_cluster(function: Callable[[T], R], items: Iterator[T], address: str) ->
     try:
         from distributed import Client, as_completed
     except ModuleNotFoundError as error:
-        raise ClusterError(f"--cluster needs the package '{error.name}': pip install 'secateur[cluster]'") from None
+        raise ClusterError(
+            f"--cluster needs the package '{error.name}': "
+            "run 'make lab', or 'pip install .[cluster]' in the project's folder"
+        ) from None
     try:
         client: Any = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:

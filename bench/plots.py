@@ -31,7 +31,10 @@ def check_path(path: str | Path) -> Path:
     """The path, if a picture can be drawn and written there: meant for before the games. Raises `PlotError`."""
     path = Path(path)
     if util.find_spec("matplotlib") is None:
-        raise PlotError(f"{path}: pictures need the package 'matplotlib': pip install 'secateur[lab]'")
+        raise PlotError(
+            f"{path}: pictures need the package 'matplotlib': "
+            "run 'make lab', or 'pip install .[lab]' in the project's folder"
+        )
     if path.suffix.lower() not in ENDINGS:
         raise PlotError(f"{path}: a picture's name ends with {' or '.join(ENDINGS)}")
     if not path.absolute().parent.is_dir():

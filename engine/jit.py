@@ -31,6 +31,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -133,9 +134,10 @@ def _open_cache() -> Path | None:
             with tempfile.TemporaryFile(dir=folder):
                 pass
             os.utime(folder)
-            _sweep(root, folder)
         except (OSError, RuntimeError):  # RuntimeError: "~" without a home
             continue
+        with suppress(OSError):  # another start may be sweeping the same folders
+            _sweep(root, folder)
         return folder
     return None
 
@@ -217,6 +219,10 @@ def cache_problem() -> str | None:
         return "kernels run interpreted (NUMBA_DISABLE_JIT)"
     if CACHE_FOLDER is None:
         return f"no writable cache folder: kernels are compiled at every start (set {CACHE_VARIABLE})"
+    named = os.environ.get(CACHE_VARIABLE)
+    if named and not CACHE_FOLDER.is_relative_to(Path(named).expanduser().absolute()):
+        reason = "it cannot be written, or others may write to it"
+        return f"{CACHE_VARIABLE}={named} is not used ({reason}): kernels are kept in {CACHE_FOLDER}"
     if _save_errors:
         return f"kernels not cached in {CACHE_FOLDER}: {_save_errors[0]}"
     return None
@@ -280,5 +286,26 @@ def machine_op(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
 
 def allocate(dtype: np.dtype[Any], count: int) -> Any:
     """An array of `count` zeroed records of `dtype`, readable by attribute in the interpreted mode too."""
-    array = np.zeros(count, dtype)
-    return array.view(np.recarray) if INTERPRETED else array
+    return readable(np.zeros(count, dtype))
+
+
+def readable(array: Any) -> Any:
+    """An array of records as kernels take it: with fields as attributes in the interpreted mode, too."""
+    return array.view(_record_dtype(array.dtype)) if INTERPRETED else array
+
+
+def _record_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The same layout in `np.record`s, which give their fields as attributes, at every level of nesting."""
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        return np.dtype((_record_dtype(base), shape))
+    if dtype.fields is None:
+        return dtype
+    names = list(dtype.names or ())
+    layout = {
+        "names": names,
+        "formats": [_record_dtype(dtype.fields[name][0]) for name in names],
+        "offsets": [dtype.fields[name][1] for name in names],
+        "itemsize": dtype.itemsize,
+    }
+    return np.dtype((np.record, layout))

@@ -25,6 +25,7 @@ from engine.board.position import has_pieces
 from engine.jit import inlined, kernel, subkernel
 from eval.classical import evaluate
 from search.history import add_capture_history, add_quiet_history, bonus_for, quiet_history
+from search.limits import MAX_PLY
 from search.ordering import SKIPPED, is_noisy, pick_move, score_moves
 from search.quiescence import (
     CHECK_PLIES,
@@ -35,7 +36,7 @@ from search.quiescence import (
     quiescence,
     update_pv,
 )
-from search.score import DRAW, EXACT, INFINITE, LOWER, MATE, MATE_BOUND, MAX_PLY, NO_SCORE, UPPER
+from search.score import DRAW, EXACT, INFINITE, LOWER, MATE, MATE_BOUND, NO_SCORE, UPPER
 from search.table import (
     entry_bound,
     entry_depth,
@@ -136,8 +137,12 @@ def _root_moves(worker, frame):
 
 
 @inlined
-def _may_prune(worker, ply, move, depth, reduced, quiet_count, alpha):
-    """Whether a late move is not worth searching, bool. `reduced` is the depth it would be searched to."""
+def _may_prune(worker, ply, move, depth, reduced, quiet_limit, history, alpha):
+    """Whether a late move is not worth searching, bool.
+
+    `reduced` is the depth it would be searched to, `quiet_limit` how many more quiet moves may be tried, `history` its
+    own when it is quiet.
+    """
     frame = worker.frames[ply]
     position = frame.position
     tune = worker.tune
@@ -145,7 +150,7 @@ def _may_prune(worker, ply, move, depth, reduced, quiet_count, alpha):
         # Exchange pruning of captures that lose more than the depth can win back.
         return depth <= tune[SEE_DEPTH] and not exchange_at_least(position, move, -tune[SEE_NOISY] * depth)
     # Late move pruning. After so many quiet moves the ordering has had its chance.
-    if quiet_count >= (tune[LMP_BASE] + depth * depth) // (2 - _is_improving(worker, ply)):
+    if quiet_limit <= 0:
         return True
     # Futility. A quiet move will not lift an evaluation this far below alpha in the plies that remain.
     if (
@@ -155,7 +160,7 @@ def _may_prune(worker, ply, move, depth, reduced, quiet_count, alpha):
     ):
         return True
     # History pruning. It has failed here time and again.
-    if reduced <= tune[HISTORY_DEPTH] and quiet_history(worker, ply, move) < -tune[HISTORY_MARGIN] * depth:
+    if reduced <= tune[HISTORY_DEPTH] and history < -tune[HISTORY_MARGIN] * depth:
         return True
     # Exchange pruning of quiet moves onto attacked squares.
     return reduced <= tune[SEE_DEPTH] and not exchange_at_least(position, move, -tune[SEE_QUIET] * reduced * reduced)
@@ -230,6 +235,9 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
                 evaluation = table_score
     frame.evaluation = np.int64(NO_SCORE) if in_check else raw_evaluation
     improving = _is_improving(worker, ply)
+    # Killers are for siblings: those that other children left are forgotten.
+    worker.frames[ply + 1].killers[0] = NO_MOVE
+    worker.frames[ply + 1].killers[1] = NO_MOVE
 
     if not is_pv and not in_check and excluded == NO_MOVE and beta > -MATE_BOUND and evaluation < MATE_BOUND:
         # 5. Reverse futility. So far above beta, the opponent's next plies will not bring it back.
@@ -298,32 +306,33 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         if count == 0:
             return np.int64(ply - MATE) if in_check else np.int64(DRAW)
         score_moves(worker, ply, 0, count, table_move)
-    worker.frames[ply + 1].killers[0] = NO_MOVE
-    worker.frames[ply + 1].killers[1] = NO_MOVE
 
     original_alpha = alpha
     best = np.int64(-INFINITE)
     best_move = np.int64(NO_MOVE)
     searched = np.int64(0)
     quiets = np.int64(0)
+    quiet_limit = (tune[LMP_BASE] + depth * depth) // (2 - improving)
     for index in range(count):
         move = pick_move(frame, index, count)
         if move == excluded:
             frame.order[index] = SKIPPED
             continue
         quiet = not is_noisy(move)
+        history = quiet_history(worker, ply, move) if quiet else np.int64(0)
         reduction = worker.reductions[min(depth, 63), min(searched + 1, 63)]
 
         # 10. Pruning of late moves, once one move is known not to be mated.
         late = ply > 0 and best > -MATE_BOUND and has_pieces(position, position.turn)
-        if late and _may_prune(worker, ply, move, depth, max(depth - reduction // 100, 0), quiets, alpha):
+        reduced = max(depth - reduction // 100, 0)
+        if late and _may_prune(worker, ply, move, depth, reduced, quiet_limit - quiets, history, alpha):
             frame.order[index] = SKIPPED
             continue
 
         # 11. Late move reduction, in hundredths of a ply: less where the move has done well, gives check or this is a
         #     PV node; more where a cutoff is expected anyway or the position gets worse.
         if quiet:
-            reduction -= 100 * quiet_history(worker, ply, move) // tune[LMR_HISTORY]
+            reduction -= 100 * history // tune[LMR_HISTORY]
             quiets += 1
         else:
             reduction -= 100

@@ -13,11 +13,10 @@ from typing import Final
 
 import chess
 
-from search.limits import Limits
+from search.limits import DEFAULT_HASH, Limits
 from search.searcher import Game, Searcher
 
 DEFAULT_DEPTH: Final = 13
-DEFAULT_HASH: Final = 16
 
 #: Openings, middlegames, endgames, and a few that are all tactics or all zugzwang.
 POSITIONS: Final = (

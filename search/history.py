@@ -46,7 +46,7 @@ def earlier_continuation(worker, ply, back):
 
 @inlined
 def quiet_history(worker, ply, move):
-    """Sum of butterfly and continuation histories of a quiet move at `ply`, int64, within four limits."""
+    """Sum of butterfly and continuation histories of a quiet move at `ply`, int64, within three limits."""
     position = worker.frames[ply].position
     number = continuation_of(position, move)
     butterfly = np.int64(worker.history[position.turn, move_origin(move), move_target(move)])

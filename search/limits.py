@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
+
+#: Deepest ply of a line, quiescence included.
+MAX_PLY: Final = 128
+
+#: Transposition table in MiB, and milliseconds kept back each move, unless told otherwise.
+DEFAULT_HASH: Final = 16
+DEFAULT_OVERHEAD: Final = 10
 
 
 @dataclass(frozen=True)

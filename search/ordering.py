@@ -10,7 +10,7 @@ from engine.board.position import PAWN, QUEEN, piece_at
 from engine.jit import inlined, subkernel
 from search.history import HISTORY_LIMIT, capture_history, quiet_history
 
-# Bands, best first. The sum of a quiet move's histories stays within four limits on both sides of zero.
+# Bands, best first. The sum of a quiet move's histories stays within three limits on both sides of zero.
 TABLE_MOVE = 1 << 30
 GOOD_NOISY = 1 << 24
 KILLER = 1 << 20
@@ -21,7 +21,7 @@ SKIPPED = -(1 << 30)
 #: How much history may change the order of captures: a victim's worth of it.
 VICTIM_WEIGHT = 8 * HISTORY_LIMIT // 16
 
-assert KILLER > 4 * HISTORY_LIMIT
+assert KILLER > 3 * HISTORY_LIMIT
 assert GOOD_NOISY > 8 * 8 * VICTIM_WEIGHT
 
 

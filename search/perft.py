@@ -33,7 +33,7 @@ class Counter:
         self._counts = [0] * len(self._moves)
         self._stop = np.zeros(1, np.int64)
         self._lock = threading.Lock()
-        self._failure: BaseException | None = None
+        self._failure: Exception | None = None
         self._pieces = [(root, _WHOLE) for root in range(len(self._moves))]
         if threads > 1 and depth >= SPLIT_DEPTH:
             self._pieces = [(root, reply) for root, _ in self._pieces for reply in range(self._replies(root))]
@@ -53,15 +53,20 @@ class Counter:
 
     def run(self, on_progress: Callable[[float], None] | None = None) -> dict[chess.Move, int] | None:
         """The counts by root move, or None when it was stopped. `on_progress` gets the finished share, 0 to 1."""
-        helpers = [
+        workers = [
             threading.Thread(target=self._work, args=(on_progress,), name=f"perft {number}")
-            for number in range(1, self._threads)
+            for number in range(self._threads)
         ]
-        for helper in helpers:
-            helper.start()
-        self._work(on_progress)
-        for helper in helpers:
-            helper.join()
+        for worker in workers:
+            worker.start()
+        try:
+            for worker in workers:
+                # In slices, because a join without time limit would keep Ctrl-C waiting for the kernels.
+                while worker.is_alive():
+                    worker.join(0.05)
+        except BaseException:
+            self.stop()
+            raise
         if self._failure is not None:
             raise RuntimeError("a perft thread failed") from self._failure
         return None if self._stop[0] else dict(zip(self._moves, self._counts, strict=True))
@@ -79,7 +84,7 @@ class Counter:
                     self._counts[root] += count
                 if on_progress is not None:
                     on_progress((ticket + 1) / len(self._pieces))
-        except BaseException as error:
+        except Exception as error:
             self._failure = error
             self.stop()
 

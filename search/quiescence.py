@@ -13,8 +13,9 @@ from engine.board.moves import NO_MOVE, is_promotion
 from engine.jit import inlined, subkernel
 from eval.classical import evaluate
 from search.history import continuation_of
+from search.limits import MAX_PLY
 from search.ordering import is_noisy, pick_move, score_moves
-from search.score import DRAW, INFINITE, LOWER, MATE, MATE_BOUND, MAX_PLY, NO_SCORE, UPPER
+from search.score import DRAW, INFINITE, LOWER, MATE, MATE_BOUND, NO_SCORE, UPPER
 from search.table import (
     QUIESCENCE_DEPTH,
     entry_bound,
@@ -34,7 +35,7 @@ CHECK_PLIES = 1
 @inlined
 def must_stop(worker):
     """Whether the search has to end at this node; marks it as aborted then. Mutates `worker`."""
-    if worker.stop & worker.stoppable != 0 or worker.nodes >= worker.node_limit:
+    if worker.stop > worker.patience or worker.nodes >= worker.node_limit:
         worker.aborted = 1
         return True
     return False

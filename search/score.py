@@ -14,9 +14,7 @@ strictly between -INFINITE and INFINITE. The table stores mates by their distanc
 from __future__ import annotations
 
 from engine.jit import inlined
-
-#: Deepest ply of a line, quiescence included.
-MAX_PLY = 128
+from search.limits import MAX_PLY
 
 INFINITE = 32_001
 MATE = 32_000
@@ -41,11 +39,11 @@ def to_table(score, ply):
 
 @inlined
 def from_table(score, ply):
-    """The inverse of `to_table`."""
+    """The inverse of `to_table`; a mate too far from here to be told stays a mate."""
     if score >= MATE_BOUND:
-        return score - ply
+        return max(score - ply, MATE_BOUND)
     if score <= -MATE_BOUND:
-        return score + ply
+        return min(score + ply, -MATE_BOUND)
     return score
 
 

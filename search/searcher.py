@@ -16,14 +16,14 @@ import numpy as np
 
 from engine.board.convert import decode, encode, new_position, write_board
 from search.alphabeta import search_root
-from search.limits import Limits
-from search.score import INFINITE, MATE_BOUND, MAX_PLY, mate_distance
+from search.limits import DEFAULT_HASH, DEFAULT_OVERHEAD, MAX_PLY, Limits
+from search.score import INFINITE, MATE_BOUND, mate_distance
 from search.table import GENERATIONS, allocate_table, hashfull
 from search.timing import Alarm, Budget, budget_for
-from search.worker import GAME_KEYS, NO_CONTINUATION, forget, new_worker
+from search.worker import GAME_KEYS, NO_CONTINUATION, STOP, STOP_NOW, forget, new_worker
 
-DEFAULT_HASH: Final = 16
-DEFAULT_OVERHEAD: Final = 10
+#: Seconds that a search which has no move yet may go on after `stop`.
+STOP_GRACE: Final = 0.03
 
 #: From this depth on the first window is this wide on either side of the last score; it grows by the factor.
 ASPIRATION_DEPTH: Final = 4
@@ -71,12 +71,16 @@ class Result:
     seconds: float
 
 
-#: What no game can be played from. Too many pieces or an odd castling right spoil nothing.
+#: What no game can be played from. Castling rights and en passant squares that do not fit are left out instead.
 FATAL_STATUS: Final = (
     chess.STATUS_NO_WHITE_KING
     | chess.STATUS_NO_BLACK_KING
     | chess.STATUS_TOO_MANY_KINGS
     | chess.STATUS_PAWNS_ON_BACKRANK
+    | chess.STATUS_TOO_MANY_WHITE_PIECES
+    | chess.STATUS_TOO_MANY_BLACK_PIECES
+    | chess.STATUS_TOO_MANY_WHITE_PAWNS
+    | chess.STATUS_TOO_MANY_BLACK_PAWNS
     | chess.STATUS_OPPOSITE_CHECK
     | chess.STATUS_EMPTY
 )
@@ -94,6 +98,8 @@ class Game:
         fatal = self.board.status() & FATAL_STATUS
         if fatal:
             raise ValueError(f"illegal position: {status_text(fatal)}")
+        if self.board.status() & chess.STATUS_INVALID_EP_SQUARE:
+            self.board.ep_square = None
         self._position = new_position()
         self.keys: list[np.uint64] = [self._key()]
         for move in board.move_stack:
@@ -130,16 +136,23 @@ class Searcher:
         self._table = allocate_table(hash_mebibytes)
         self._worker = new_worker()
         self._generation = 0
-        self._alarm = Alarm(self.stop)
+        self._chess960 = False
+        self._candidate: tuple[chess.Move, ...] = ()
+        self._alarm = Alarm(self._stop_now)
 
     def stop(self) -> None:
-        """Ends the running search at its next node; it still returns its result."""
-        self._worker["stop"] = 1
+        """Ends the running search as soon as it has a move to return, STOP_GRACE seconds from now at the latest."""
+        self._worker["stop"] = max(int(self._worker["stop"]), STOP)
+        self._alarm.set(STOP_GRACE)
+
+    def _stop_now(self) -> None:
+        self._worker["stop"] = STOP_NOW
 
     def arm(self) -> None:
         """Forgets earlier calls of `stop`. Call it before `search` is started on another thread, so that a stop in
         between is not lost.
         """
+        self._alarm.clear()
         self._worker["stop"] = 0
 
     def resize(self, hash_mebibytes: int) -> None:
@@ -148,7 +161,10 @@ class Searcher:
 
     def new_game(self) -> None:
         """Forgets everything learnt: the next search runs as in a fresh process."""
-        self._table[:] = 0
+        # New pages from the system are zero already; clearing gigabytes by hand takes seconds.
+        mebibytes = self._table.nbytes >> 20
+        del self._table
+        self._table = allocate_table(mebibytes)
         forget(self._worker)
         self._generation = 0
 
@@ -156,6 +172,7 @@ class Searcher:
         """Loads the root into the worker; returns the root moves in the order of the generator."""
         worker = self._worker
         board = game.board
+        self._chess960 = board.chess960
         write_board(board, worker["frames"][0]["position"])
         keys = game.keys[-GAME_KEYS:]
         worker["keys"][: len(keys)] = keys
@@ -192,8 +209,10 @@ class Searcher:
         moves = self._set_root(game, limits)
         if not moves:
             return Result(None, None, None, 0, time.perf_counter() - start)
-        if budget.hard is not None:
-            self._alarm.set(budget.hard / 1000)
+        if self._worker["stop"]:
+            self._alarm.set(STOP_GRACE)
+        elif budget.hard is not None:
+            self._alarm.set(budget.hard / 1000 - (time.perf_counter() - start))
         try:
             info = self._deepen(game, limits, budget, start, on_info)
         finally:
@@ -214,18 +233,21 @@ class Searcher:
         """One iteration after the other until a limit says stop; returns the last info."""
         worker = self._worker
         last: Info | None = None
-        deepest = min(limits.depth or MAX_DEPTH, MAX_DEPTH)
+        deepest = MAX_DEPTH if limits.depth is None else min(max(limits.depth, 1), MAX_DEPTH)
         for depth in range(1, deepest + 1):
             worker["selective_depth"] = 0
-            # The first iteration is a matter of microseconds and owes its caller a move: no stop ends it.
-            worker["stoppable"] = depth > 1
+            # The first iteration takes microseconds as a rule and owes its caller a move.
+            worker["patience"] = STOP if depth == 1 else 0
             score = self._search_window(depth, last)
             seconds = time.perf_counter() - start
-            pv = self._principal_variation(game.board)
+            pv = self._principal_variation(self._chess960)
             if worker["aborted"]:
                 # A move that had already beaten the last iteration's best still counts.
-                if pv and last is not None and pv[0] != last.pv[0]:
-                    last = self._info(last.depth, last.score, seconds, pv)
+                pv = pv or self._candidate
+                if pv and (last is None or pv[0] != last.pv[0]):
+                    last = self._info(depth, score if last is None else last.score, seconds, pv)
+                    if on_info is not None and last.depth > 1:
+                        on_info(last)
                 break
             last = self._info(depth, score, seconds, pv)
             if on_info is not None:
@@ -239,6 +261,7 @@ class Searcher:
         """Searches one depth, widening the window around the last score until the value lies inside it."""
         worker = self._worker
         worker["aborted"] = 0
+        self._candidate = ()
         width = ASPIRATION_WINDOW
         if last is None or depth < ASPIRATION_DEPTH or abs(last.score) >= MATE_BOUND:
             alpha, beta = -INFINITE, INFINITE
@@ -255,6 +278,9 @@ class Searcher:
                 beta = (alpha + beta) // 2
                 alpha = max(score - width, -INFINITE)
             elif score >= beta:
+                # What beat the window is the move to play unless the wider one finds a better, and is looked at first.
+                self._candidate = self._principal_variation(self._chess960)
+                self._order_root_moves()
                 beta = min(score + width, INFINITE)
             else:
                 return score
@@ -286,9 +312,9 @@ class Searcher:
         nodes[searched == best] = _NO_NODE_LIMIT
         worker["root_moves"][:count] = searched[np.argsort(-nodes, kind="stable")]
 
-    def _principal_variation(self, board: chess.Board) -> tuple[chess.Move, ...]:
+    def _principal_variation(self, chess960: bool) -> tuple[chess.Move, ...]:
         frame = self._worker["frames"][0]
-        return tuple(decode(move, board.chess960) for move in frame["pv"][: frame["pv_length"]].tolist())
+        return tuple(decode(move, chess960) for move in frame["pv"][: frame["pv_length"]].tolist())
 
     def _info(self, depth: int, score: int, seconds: float, pv: tuple[chess.Move, ...]) -> Info:
         worker = self._worker

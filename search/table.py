@@ -2,9 +2,9 @@
 
 A table is an array of 16-byte entries in buckets of four, one cache line each. An entry is two words:
 
-    data   bits 0-15 move, 16-31 score, 32-47 static evaluation (both signed), 48-55 depth, 56-57 bound,
+    word   bits 0-15 move, 16-31 score, 32-47 static evaluation (both signed), 48-55 depth, 56-57 bound,
            58-63 generation
-    check  key XOR data
+    check  key XOR word
 
 Threads read and write entries without locks. A torn entry, half of one write and half of another, fails the check
 and reads as a miss (Hyatt and Mann, "A lock-less transposition-table implementation", ICGA Journal 25, 2002).
@@ -18,10 +18,10 @@ import numpy as np
 
 from engine.board.bits import multiply_high
 from engine.board.bits import prefetch as prefetch_line
-from engine.jit import inlined, kernel, subkernel
+from engine.jit import inlined, kernel, readable, subkernel
 from search.score import EXACT, NO_SCORE, from_table, to_table
 
-ENTRY: Final = np.dtype([("check", np.uint64), ("data", np.uint64)])
+ENTRY: Final = np.dtype([("check", np.uint64), ("word", np.uint64)])
 BUCKET: Final = 4
 CACHE_LINE: Final = 64
 
@@ -46,7 +46,7 @@ def allocate_table(mebibytes: int) -> Any:
     size = mebibytes << 20
     raw = np.zeros(size + CACHE_LINE, np.uint8)
     start = -raw.ctypes.data % CACHE_LINE
-    return raw[start : start + size].view(ENTRY)
+    return readable(raw[start : start + size].view(ENTRY))
 
 
 @inlined
@@ -76,7 +76,7 @@ def entry_move(data):
 
 @inlined
 def entry_score(data, ply):
-    """Stored score seen from a node at `ply`, int64; NO_SCORE when only an evaluation was stored."""
+    """Stored score seen from a node at `ply`, int64."""
     return from_table(signed_16(data >> S16), ply)
 
 
@@ -109,7 +109,7 @@ def probe(table, key):
     """The data word stored for `key`, uint64; 0 when there is none (no stored entry has all bits clear)."""
     start = bucket_start(table, key)
     for index in range(start, start + BUCKET):
-        data = table[index].data
+        data = table[index].word
         if table[index].check ^ data == key and data != 0:
             return data
     return np.uint64(0)
@@ -126,7 +126,7 @@ def store(table, key, generation, ply, depth, score, bound, evaluation, move):
     victim = start
     least = np.int64(1 << 30)
     for index in range(start, start + BUCKET):
-        data = table[index].data
+        data = table[index].word
         if table[index].check ^ data == key and data != 0:
             if move == 0:
                 move = entry_move(data)
@@ -149,7 +149,7 @@ def store(table, key, generation, ply, depth, score, bound, evaluation, move):
         | (np.uint64(generation) << S58)
     )
     entry = table[victim]
-    entry.data = word
+    entry.word = word
     entry.check = key ^ word
 
 
@@ -159,7 +159,7 @@ def hashfull(table, generation):
     sample = min(4000, table.size)
     used = 0
     for index in range(sample):
-        data = table[index].data
+        data = table[index].word
         if data != 0 and entry_age(data, generation) == 0:
             used += 1
     return used * 1000 // sample

@@ -1,7 +1,7 @@
 """Every number of the search, once: default, range and step.
 
-Kernels read a tunable as `worker.tune[NAME]`, where NAME is its index; a new worker holds the defaults. Nothing is
-compiled in, so a tuner can change a value between two games.
+Kernels read a tunable as `worker.tune[NAME]`, where NAME is its index; a new worker holds the defaults, and the
+reductions that follow from them. No value is compiled in.
 """
 
 from __future__ import annotations

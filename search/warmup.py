@@ -16,7 +16,7 @@ from eval.classical import evaluation_terms
 from search.alphabeta import search_root
 from search.score import INFINITE
 from search.table import allocate_table, hashfull
-from search.worker import new_worker
+from search.worker import STOP, new_worker
 
 
 def _load_board() -> None:
@@ -26,7 +26,7 @@ def _load_board() -> None:
 def _load_search() -> None:
     worker = new_worker()
     worker["frames"][0]["position"] = from_board(chess.Board())
-    worker["stop"] = worker["stoppable"] = 1
+    worker["stop"] = STOP
     search_root(worker, allocate_table(1), 1, -INFINITE, INFINITE)
 
 

@@ -10,7 +10,7 @@ from engine.board.moves import MAX_MOVES
 from engine.board.position import POSITION
 from engine.jit import allocate
 from search import tunables
-from search.score import MAX_PLY
+from search.limits import MAX_PLY
 
 #: Keys of the game before the root that are kept: more than the fifty-move rule lets a repetition reach back.
 GAME_KEYS: Final = 384
@@ -19,11 +19,14 @@ GAME_KEYS: Final = 384
 CONTINUATIONS: Final = 2 * 6 * 64
 NO_CONTINUATION: Final = CONTINUATIONS
 
+#: Values of `stop`: end as soon as there is a move to play; end at once.
+STOP, STOP_NOW = 1, 2
+
 #: What a line has at one ply.
 FRAME: Final = np.dtype(
     [
         ("position", POSITION),
-        # Legal moves of the stage being searched, and what orders them.
+        # Legal moves, and what orders them.
         ("moves", np.int32, (MAX_MOVES,)),
         ("order", np.int32, (MAX_MOVES,)),
         # Two quiet moves that refuted siblings of this node.
@@ -45,10 +48,10 @@ FRAME: Final = np.dtype(
 
 WORKER: Final = np.dtype(
     [
-        # Written by other threads: 1 ends the search at its next node, 0 lets it run.
+        # Written by other threads: the search ends at its next node when this is more than `patience`.
         ("stop", np.int64),
-        # 0 while an iteration runs that must be finished whatever `stop` says, else 1.
-        ("stoppable", np.int64),
+        # STOP while the search has no move to answer with, else 0.
+        ("patience", np.int64),
         # Set by the search when it ended early: its value means nothing then.
         ("aborted", np.int64),
         ("nodes", np.int64),

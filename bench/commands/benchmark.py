@@ -6,7 +6,8 @@ import argparse
 import json
 import sys
 
-from search.benchmark import DEFAULT_DEPTH, DEFAULT_HASH, POSITIONS, run_benchmark
+from search.benchmark import DEFAULT_DEPTH, POSITIONS, run_benchmark
+from search.limits import DEFAULT_HASH
 from search.searcher import MAX_DEPTH
 from search.warmup import load_kernels
 

@@ -14,7 +14,7 @@ from bench.cluster import ClusterError
 from bench.remote_perft import count_by_move_on
 from engine.board.perft import MAX_PERFT_DEPTH
 from search.perft import count_by_move
-from search.searcher import FATAL_STATUS, status_text
+from search.searcher import Game
 from search.warmup import EVERYTHING, load_kernels
 
 
@@ -79,7 +79,4 @@ def read_board(fen: str) -> chess.Board:
     board = chess.Board(fen)
     if board.status() & chess.STATUS_BAD_CASTLING_RIGHTS:
         board = chess.Board(fen, chess960=True)
-    fatal = board.status() & FATAL_STATUS
-    if fatal:
-        raise ValueError(f"illegal position: {status_text(fatal)}")
-    return board
+    return Game(board).board

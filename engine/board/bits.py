@@ -16,7 +16,6 @@ from numba import types
 from engine.jit import USE_PEXT, machine_op
 
 U0 = np.uint64(0)
-U1 = np.uint64(1)
 U8 = np.uint64(8)
 ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 

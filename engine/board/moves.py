@@ -10,8 +10,6 @@ The kind's bit 2 marks captures and its bit 3 promotions, whose piece is in bits
 
 from __future__ import annotations
 
-import numpy as np
-
 from engine.jit import inlined
 
 NO_MOVE = 0
@@ -22,7 +20,6 @@ CASTLING = 2
 CAPTURE = 4
 EN_PASSANT = 5
 PROMOTION = 8
-PROMOTION_CAPTURE = 12
 
 #: More legal moves than any position has (218).
 MAX_MOVES = 256
@@ -74,9 +71,3 @@ def is_castling(move):
 def promotion_piece(move):
     """Piece type that a promotion move promotes to, int64 2 (knight) to 5 (queen)."""
     return ((move >> 12) & 3) + 2
-
-
-@inlined
-def move_from_int(value):
-    """An int64 move from a stored smaller integer."""
-    return np.int64(value)

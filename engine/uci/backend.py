@@ -12,9 +12,10 @@ from eval.report import evaluation_report
 from search.benchmark import run_benchmark
 from search.perft import Counter
 from search.searcher import Game, Info, Result, Searcher
-from search.warmup import load_kernels
+from search.warmup import PLAYING, load_kernels
 
 __all__ = [
+    "PLAYING",
     "Counter",
     "Game",
     "Info",
@@ -61,7 +62,9 @@ class PositionKeeper:
         except ValueError as error:
             raise ValueError(f"bad FEN {quoted(start[0])}: {error}") from None
         remark = None
-        if board.castling_rights != board.clean_castling_rights():
+        if board.status() & chess.STATUS_INVALID_EP_SQUARE:
+            remark = f"the en passant square that does not fit the position is left out of {quoted(start[0])}"
+        elif board.castling_rights != board.clean_castling_rights():
             remark = f"castling rights that do not fit the position are left out of {quoted(start[0])}"
         self._extend(game, command.moves, 0)
         self.game, self._start, self._moves = game, start, command.moves

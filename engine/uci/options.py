@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.uci.output import quoted
+from search.limits import DEFAULT_HASH, DEFAULT_OVERHEAD
 
 Value = int | bool | str
 
@@ -57,9 +58,6 @@ def memory_mebibytes() -> int:
     except (AttributeError, OSError, ValueError):
         return 4096
 
-
-DEFAULT_HASH: Final = 16
-DEFAULT_OVERHEAD: Final = 10
 
 OPTIONS: Final = (
     Option("Hash", "spin", DEFAULT_HASH, 1, max(DEFAULT_HASH, memory_mebibytes())),

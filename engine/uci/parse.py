@@ -40,14 +40,15 @@ class GoCommand:
         time_left = number(f"{ours}time", number(f"{theirs}time"))
         clock = None
         if time_left is not None:
-            moves_to_go = number("movestogo") or None
+            moves_to_go = number("movestogo")
+            moves_to_go = moves_to_go if moves_to_go is not None and moves_to_go > 0 else None
             clock = Clock(max(time_left, 1), max(number(f"{ours}inc", 0), 0), moves_to_go)
-        depth, nodes, move_time = number("depth"), number("nodes"), number("movetime")
+        depth, nodes, move_time, mate = number("depth"), number("nodes"), number("movetime"), number("mate")
         return Limits(
             depth=None if depth is None else max(depth, 1),
             nodes=None if nodes is None else max(nodes, 1),
             move_time=None if move_time is None else max(move_time, 1),
-            mate=number("mate"),
+            mate=None if mate is None else max(mate, 1),
             clock=clock,
             infinite=bool(self.flags),
             search_moves=self.search_moves,

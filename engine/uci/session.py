@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from engine.uci.options import OPTIONS, OptionValues
 from engine.uci.output import Output, quoted, reader_is_gone
 from engine.uci.parse import GoCommand, parse_go, parse_position, parse_setoption
-from search.limits import Limits
+from search.limits import DEFAULT_HASH, MAX_PLY, Limits
 
 if TYPE_CHECKING:
     from engine.uci import backend as backend_module
@@ -71,7 +71,8 @@ class Loader:
         self.step = ""
         self.compiled = 0
         self.seconds = 0.0
-        self._step_began: float | None = None
+        self._kernels: Any = ()
+        self._kernel: Any = None
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
@@ -86,6 +87,7 @@ class Loader:
             self.step = "importing"
             from engine.uci import backend
 
+            self._kernels = backend.PLAYING
             self.compiled = backend.load_kernels(on_step=self._on_step)
             self.seconds = time.monotonic() - began
             self.backend = backend
@@ -96,11 +98,12 @@ class Loader:
 
     def _on_step(self, index: int, count: int, name: str) -> None:
         self.step = f"{name} kernels ({index + 1} of {count})"
-        self._step_began = time.monotonic()
+        self._kernel = self._kernels[index][1]
 
     def is_compiling(self) -> bool:
-        """Whether the step under way takes so long that it must be a compilation: the cache answers in no time."""
-        return self._step_began is not None and time.monotonic() - self._step_began > 0.3
+        """Whether the kernel being loaded was not in the cache, which takes seconds instead of milliseconds."""
+        statistics = getattr(self._kernel, "stats", None)
+        return statistics is not None and bool(statistics.cache_misses) and not self.done.is_set()
 
 
 class Session:
@@ -115,6 +118,7 @@ class Session:
         self._searcher: backend_module.Searcher | None = None
         self._positions: backend_module.PositionKeeper | None = None
         self._searching = False
+        self._is_tool_running = False
         self._release = threading.Event()
         self._on_stop: Callable[[], None] | None = None
         self._deferred: deque[str] = deque()
@@ -150,9 +154,7 @@ class Session:
             if isinstance(event, Line):
                 self._take(event.text)
             elif isinstance(event, SearchDone):
-                self._searching = False
-                while self._deferred and not self._searching and not self._ended:
-                    self._take(self._deferred.popleft())
+                self._search_done()
             else:
                 self._finish()
 
@@ -171,6 +173,10 @@ class Session:
                 self._stop([])
             self._deferred.append(text)
             return
+        if words[0] in ("stop", "ponderhit") and any(line.split()[0] == "go" for line in self._deferred):
+            # It is meant for the search that has not begun yet.
+            self._deferred.append(text)
+            return
         try:
             handler(words[1:])
         except ValueError as error:
@@ -183,17 +189,30 @@ class Session:
     def _finish(self) -> None:
         """The end: stops the search, answers what is still owed, and ends the session."""
         deadline = time.monotonic() + FAREWELL
-        while (self._searching or self._deferred) and time.monotonic() < deadline:
-            self._stop([])
+        while self._searching or self._deferred:
+            # A count or a benchmark is finished for whoever asked for it and still reads; a search is stopped.
+            if not self._is_tool_running or reader_is_gone():
+                if time.monotonic() > deadline:
+                    break
+                self._stop([])
             try:
                 event = self._events.get(timeout=0.05)
             except queue.Empty:
                 continue
             if isinstance(event, SearchDone):
-                self._searching = False
-                while self._deferred and not self._searching:
-                    self._take(self._deferred.popleft())
+                self._search_done()
         self._ended = True
+
+    def _search_done(self) -> None:
+        """Takes the commands that waited for the end of a search, up to the next one and what belongs to it."""
+        self._searching = False
+        waiting = self._deferred
+        self._deferred = deque()
+        while waiting and not self._ended:
+            if self._searching and waiting[0].split()[0] not in IMMEDIATE:
+                break
+            self._take(waiting.popleft())
+        self._deferred.extend(waiting)
 
     def _wait_for_loader(self, patience: float = math.inf) -> bool:
         """Waits until the engine is loaded, with progress messages, `patience` seconds at most; whether it is."""
@@ -230,9 +249,19 @@ class Session:
             problem = backend.cache_problem()
             if problem is not None:
                 self._output.info(problem)
-            self._searcher = backend.Searcher(self._options.number("Hash"))
+            self._searcher = self._new_searcher(backend)
             self._positions = backend.PositionKeeper()
         return backend
+
+    def _new_searcher(self, backend: Any) -> backend_module.Searcher:
+        """A searcher with the table that the options ask for, or with the default one when memory is short."""
+        mebibytes = self._options.number("Hash")
+        try:
+            searcher: backend_module.Searcher = backend.Searcher(mebibytes)
+        except MemoryError:
+            self._output.info(f"not enough memory for Hash {mebibytes}: {DEFAULT_HASH} is used")
+            searcher = backend.Searcher(DEFAULT_HASH)
+        return searcher
 
     def leave(self) -> None:
         """Ends the process at once, whatever other threads are in the middle of."""
@@ -307,9 +336,13 @@ class Session:
         self._output.line(backend.evaluation_report(self._positions.game.board))
 
     def _bench(self, words: list[str]) -> None:
-        depth = int(words[0]) if words and words[0].isdecimal() else None
+        depth = None
+        if words:
+            if not words[0].isdecimal() or not 1 <= int(words[0]) < MAX_PLY:
+                raise ValueError(f"bench takes a depth of 1 to {MAX_PLY - 1}, not {quoted(words[0])}")
+            depth = int(words[0])
         backend = self._loaded()
-        self._begin(lambda: self._run_bench(backend, depth))
+        self._begin(lambda: self._run_bench(backend, depth), is_tool=True)
 
     def _go(self, words: list[str]) -> None:
         command, complaints = parse_go(words)
@@ -324,7 +357,7 @@ class Session:
         game = self._positions.game
         if "perft" in command.numbers:
             depth = command.numbers["perft"]
-            self._begin(lambda: self._run_perft(backend, game, depth))
+            self._begin(lambda: self._run_perft(backend, game, depth), is_tool=True)
             return
         limits = self._limits(command, game)
         self._begin(lambda: self._run_search(backend, game, limits))
@@ -344,16 +377,17 @@ class Session:
 
     # -- the search thread -------------------------------------------------------------------------------------
 
-    def _begin(self, task: Callable[[], None]) -> None:
-        """Hands a task to the search thread."""
+    def _begin(self, task: Callable[[], None], is_tool: bool = False) -> None:
+        """Hands a task to the search thread; a tool is one that answers with a result, not with a move."""
         assert self._searcher is not None
         if self._search_thread is None:
             self._search_thread = threading.Thread(target=self._work, name="search", daemon=True)
             self._search_thread.start()
         self._searching = True
+        self._is_tool_running = is_tool
         self._release.clear()
         self._searcher.arm()
-        if self.end_seen.is_set():
+        if self.end_seen.is_set() and not is_tool:
             # Nobody can say stop any more: the answer is owed, but not the thinking.
             self._stop([])
         self._tasks.put(task)
@@ -363,6 +397,8 @@ class Session:
             task = self._tasks.get()
             try:
                 task()
+            except ValueError as error:
+                self._output.info(str(error))
             except Exception as error:
                 self._output.info(f"internal error: {type(error).__name__}: {error}")
             self._events.put(SearchDone())

@@ -31,7 +31,8 @@ def run_without(package: str, *arguments: str) -> subprocess.CompletedProcess[st
 def test_a_missing_package_is_named(package: str, command: str) -> None:
     done = run_without(package, command, "--help")
     assert done.returncode == 1
-    assert done.stderr == f"secateur {command}: needs the package '{package}': pip install 'secateur[lab]'\n"
+    assert done.stderr.startswith(f"secateur {command}: needs the package '{package}': run 'make lab', or '")
+    assert done.stderr.endswith("-m pip install .[lab]' in the project's folder\n")
 
 
 def test_pictures_without_matplotlib_are_refused_before_the_match() -> None:

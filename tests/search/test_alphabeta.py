@@ -9,9 +9,10 @@ import pytest
 from engine.board.convert import encode, write_board
 from search import tunables
 from search.alphabeta import search_root
+from search.history import HISTORY_LIMIT, MAX_BONUS, gravity
 from search.score import INFINITE
 from search.table import allocate_table
-from search.worker import new_worker
+from search.worker import NO_CONTINUATION, new_worker
 
 FENS = [
     chess.STARTING_FEN,
@@ -31,7 +32,6 @@ def root(fen: str) -> Any:
     worker["root_count"] = len(moves)
     worker["keys"][0] = worker["frames"][0]["position"]["key"]
     worker["node_limit"] = 1 << 62
-    worker["stoppable"] = 1
     return worker
 
 
@@ -71,13 +71,11 @@ def test_without_pruning_the_value_is_the_same_in_every_window(fen: str, depth: 
 
 
 @pytest.mark.parametrize("fen", FENS)
-@pytest.mark.parametrize("depth", [1, 3, 5])
-def test_fail_soft_values_stay_on_their_side(fen: str, depth: int) -> None:
-    for alpha in (-300, -20, 0, 20, 300):
-        score = value(fen, depth, alpha, alpha + 1)
+def test_the_full_search_is_deterministic(fen: str) -> None:
+    for alpha in (-300, 0, 300):
+        score = value(fen, 5, alpha, alpha + 1)
         assert -INFINITE < score < INFINITE
-        again = value(fen, depth, alpha, alpha + 1)
-        assert again == score  # deterministic
+        assert value(fen, 5, alpha, alpha + 1) == score
 
 
 def test_an_aborted_search_says_so() -> None:
@@ -86,7 +84,7 @@ def test_an_aborted_search_says_so() -> None:
     search_root(worker, allocate_table(1), 5, -INFINITE, INFINITE)
     assert worker["aborted"] == 1
     assert worker["nodes"] == 0
-    worker["stoppable"] = 0
+    worker["patience"] = 1
     worker["aborted"] = 0
     search_root(worker, allocate_table(1), 2, -INFINITE, INFINITE)
     assert worker["aborted"] == 0
@@ -100,11 +98,21 @@ def test_root_nodes_add_up() -> None:
     assert worker["root_nodes"][:count].min() >= 1
 
 
-def test_history_stays_within_its_limit() -> None:
+def test_histories_are_fed_and_stay_within_their_limit() -> None:
     worker = root(FENS[1])
-    search_root(worker, allocate_table(4), 7, -INFINITE, INFINITE)
-    assert np.abs(worker["history"]).max() > 0
-    assert np.abs(worker["history"]).max() <= 16_384
+    search_root(worker, allocate_table(4), 10, -INFINITE, INFINITE)
+    for name in ("history", "capture_history", "continuations"):
+        values = worker[name].astype(np.int64)
+        assert 0 < np.abs(values).max() <= HISTORY_LIMIT
+    assert not worker["continuations"][NO_CONTINUATION].any()
+
+
+def test_gravity_never_leaves_its_limits() -> None:
+    value = 0
+    for bonus in [MAX_BONUS] * 100 + [-MAX_BONUS] * 200:
+        value = gravity(value, bonus)
+        assert abs(value) <= HISTORY_LIMIT
+    assert value < -HISTORY_LIMIT + MAX_BONUS
 
 
 def test_a_repetition_forced_by_the_opponent_is_seen() -> None:

@@ -1,6 +1,7 @@
 import pytest
 
-from search.score import DRAW, INFINITE, MATE, MATE_BOUND, MAX_PLY, NO_SCORE, from_table, mate_distance, to_table
+from search.limits import MAX_PLY
+from search.score import DRAW, INFINITE, MATE, MATE_BOUND, NO_SCORE, from_table, mate_distance, to_table
 
 
 @pytest.mark.parametrize("score", [MATE - 1, MATE - 7, MATE_BOUND, -MATE + 2, -MATE_BOUND, 0, 250, -250])
@@ -41,3 +42,8 @@ def test_mate_distance_counts_full_moves(score: int, moves: int | None) -> None:
 def test_bands_do_not_overlap() -> None:
     assert MATE_BOUND == MATE - MAX_PLY
     assert -INFINITE < -MATE < -MATE_BOUND < DRAW < MATE_BOUND < MATE < INFINITE < NO_SCORE
+
+
+def test_a_mate_too_far_away_stays_a_mate() -> None:
+    assert from_table(MATE_BOUND + 3, 50) == MATE_BOUND
+    assert from_table(-MATE_BOUND - 3, 50) == -MATE_BOUND

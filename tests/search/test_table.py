@@ -93,7 +93,7 @@ def test_absent_and_torn_entries_are_misses(table):
     assert read(table, 12345)[0] == 1
     assert read(table, 12346)[0] == 0
     index = int(_start(table, np.uint64(12345)))
-    table["data"][index] ^= np.uint64(1 << 20)  # as if another thread had written half
+    table["word"][index] ^= np.uint64(1 << 20)  # as if another thread had written half
     assert read(table, 12345)[0] == 0
 
 

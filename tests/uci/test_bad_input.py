@@ -1,6 +1,7 @@
 """Bad input: one message that says what was wrong, the last good position kept, and life goes on."""
 
 import random
+from typing import ClassVar
 
 import chess
 import pytest
@@ -61,6 +62,9 @@ def complaint(engine: Engine, *lines: str) -> str:
         ("setoption", "needs 'name'"),
         ("setoption name", "needs 'name'"),
         ("go perft x", "whole number expected"),
+        ("bench 0", "bench takes a depth of 1 to 127, not '0'"),
+        ("bench deep", "not 'deep'"),
+        ("position fen QQQQQQnk/Q5pp/Q6Q/Q6Q/Q6Q/Q6Q/Q6Q/KQQQQQQQ w - - 0 1", "too many white pieces"),
     ],
 )
 def test_one_message_and_the_position_kept(engine: Engine, line: str, part: str) -> None:
@@ -78,6 +82,14 @@ def test_rights_without_rooks_are_reported_and_left_out(engine: Engine) -> None:
     assert "castling rights that do not fit" in engine.expect("info string")
     engine.send("go depth 3")
     engine.expect("bestmove")
+
+
+def test_an_en_passant_square_without_a_pawn_is_left_out(engine: Engine) -> None:
+    engine.send("position fen 4k3/8/8/3P4/8/8/8/4K3 w - e6 0 1")
+    assert "en passant square that does not fit" in engine.expect("info string")
+    engine.send("go perft 1")
+    assert engine.expect("Nodes searched") == "Nodes searched: 6"
+    assert "d5e6: 1" not in engine.lines
 
 
 def test_very_long_lines(engine: Engine) -> None:
@@ -146,3 +158,30 @@ def test_too_little_memory_keeps_the_table(engine: Engine, monkeypatch: pytest.M
     session._searcher = Full()  # type: ignore[assignment]
     session._setoption("name Hash value 1024".split())
     assert said == ["not enough memory for Hash 1024: the old table is kept"]
+
+
+def test_a_hash_beyond_memory_before_loading_falls_back() -> None:
+    import queue
+
+    from engine.uci.session import Session
+
+    said: list[str] = []
+
+    class Stub:
+        def info(self, message: str) -> None:
+            said.append(message)
+
+    class Backend:
+        sizes: ClassVar[list[int]] = []
+
+        def Searcher(self, mebibytes: int) -> object:
+            self.sizes.append(mebibytes)
+            if mebibytes > 1000:
+                raise MemoryError
+            return object()
+
+    session = Session(Stub(), queue.SimpleQueue(), "test")  # type: ignore[arg-type]
+    session._setoption("name Hash value 2000".split())
+    session._new_searcher(Backend())
+    assert Backend.sizes == [2000, 16]
+    assert said == ["not enough memory for Hash 2000: 16 is used"]

@@ -36,6 +36,8 @@ def test_one_clock_serves_both_sides() -> None:
 
 
 def test_negative_and_zero_clocks_are_still_clocks() -> None:
+    assert parse_go("wtime 9 movestogo -5".split())[0].limits(True).clock == Clock(9, 0, None)
+    assert parse_go("mate 0".split())[0].limits(True).mate == 1
     command, _ = parse_go("wtime -50 btime 0 winc -1 movestogo 0".split())
     assert command.limits(True).clock == Clock(1, 0, None)
     assert command.limits(False).clock == Clock(1, 0, None)

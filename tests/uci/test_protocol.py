@@ -155,6 +155,28 @@ def test_go_during_a_search_answers_both(engine: Engine) -> None:
     assert chess.Move.from_uci(second.split()[1]) in board.legal_moves
 
 
+def test_a_stop_behind_a_waiting_go_is_meant_for_that(engine: Engine) -> None:
+    engine.send("go infinite")
+    engine.expect("info depth 3")
+    engine.send("go infinite", "stop")
+    engine.expect("bestmove", timeout=2)
+    engine.expect("bestmove", timeout=2)
+
+
+def test_an_explosive_position_keeps_its_time(engine: Engine) -> None:
+    """Queens everywhere: one quiescence search of the first move would take seconds."""
+    engine.send("position fen 1QqQqQq1/r6Q/Q6q/q6Q/B2q4/q6Q/k6K/1qQ1QqRb w - - 0 1", "go movetime 200")
+    began = time.perf_counter()
+    engine.expect("bestmove", timeout=5)
+    assert time.perf_counter() - began < 1
+    engine.send("go infinite")
+    time.sleep(0.2)
+    began = time.perf_counter()
+    engine.send("stop")
+    engine.expect("bestmove", timeout=5)
+    assert time.perf_counter() - began < 0.5
+
+
 def test_perft_prints_as_stockfish_does(engine: Engine) -> None:
     engine.send("position startpos", "go perft 3")
     assert engine.expect("Nodes searched") == "Nodes searched: 8902"
@@ -162,7 +184,7 @@ def test_perft_prints_as_stockfish_does(engine: Engine) -> None:
     assert len(rows) == 20
     assert engine.lines[-2] == ""
     engine.send("go perft 0")
-    assert "perft depth is 1 to 32" in engine.expect("info string")
+    assert engine.expect("info string") == "info string perft depth is 1 to 32, not 0"
     engine.send("go perft 9")
     time.sleep(0.2)
     engine.send("stop")
