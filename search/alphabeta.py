@@ -10,6 +10,8 @@ Contract of `alpha_beta(worker, table, ply, depth, alpha, beta, cut)`, fail-soft
 (As far as pruning and reductions, which look at the window too, leave it true.) A node with beta - alpha > 1 is a PV
 node; its line is left in `frame.pv[:frame.pv_length]`. PV nodes take no value from the table, so that the line is
 whole. `cut` is 1 where a cutoff is expected.
+
+The worth of a technique is that of the whole search against the search without it, at 8000 nodes a move.
 """
 
 from __future__ import annotations
@@ -148,11 +150,14 @@ def _may_prune(worker, ply, move, depth, reduced, quiet_limit, history, alpha):
     tune = worker.tune
     if is_noisy(move):
         # Exchange pruning of captures that lose more than the depth can win back.
+        #   worth, of quiet moves too  +85.0 +- 46.7  [ledger: exchange-pruning]
         return depth <= tune[SEE_DEPTH] and not exchange_at_least(position, move, -tune[SEE_NOISY] * depth)
     # Late move pruning. After so many quiet moves the ordering has had its chance.
+    #   worth  +100.0 +- 40.1  [ledger: late-move-pruning]
     if quiet_limit <= 0:
         return True
     # Futility. A quiet move will not lift an evaluation this far below alpha in the plies that remain.
+    #   worth  +22.6 +- 44.5  [ledger: futility]
     if (
         frame.evaluation != NO_SCORE
         and reduced <= tune[FUTILITY_DEPTH]
@@ -160,6 +165,7 @@ def _may_prune(worker, ply, move, depth, reduced, quiet_limit, history, alpha):
     ):
         return True
     # History pruning. It has failed here time and again.
+    #   worth  +13.9 +- 31.6  [ledger: history-pruning]
     if reduced <= tune[HISTORY_DEPTH] and history < -tune[HISTORY_MARGIN] * depth:
         return True
     # Exchange pruning of quiet moves onto attacked squares.
@@ -178,7 +184,8 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
     tune = worker.tune
     in_check = position.checkers != U0
     if in_check and ply > 0:
-        # Being in check is no quiet place to stop.
+        # Check extension: being in check is no quiet place to stop.
+        #   worth  +7.0 +- 36.5  [ledger: check-extension]
         depth += 1
     if depth <= 0 or ply >= MAX_PLY:
         return quiescence(worker, table, ply, alpha, beta, CHECK_PLIES)
@@ -241,11 +248,13 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
 
     if not is_pv and not in_check and excluded == NO_MOVE and beta > -MATE_BOUND and evaluation < MATE_BOUND:
         # 5. Reverse futility. So far above beta, the opponent's next plies will not bring it back.
+        #    worth  +43.7 +- 35.5  [ledger: reverse-futility]
         if depth <= tune[RFP_DEPTH] and evaluation - tune[RFP_MARGIN] * (depth - improving) >= beta:
             return (evaluation + beta) // 2
 
         # 6. Null move. If even passing fails high, a real move surely will; pawn endings are left out, because there
         #    having to move can be what loses (zugzwang).
+        #    worth  +5.2 +- 40.0  [ledger: null-move]
         if (
             depth >= tune[NULL_DEPTH]
             and evaluation >= beta
@@ -266,11 +275,13 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
                 return score if score < MATE_BOUND else beta
 
     # 7. Internal iterative reduction. Without a table move the ordering is poor: come back when there is one.
+    #    worth  -20.9 +- 38.9  [ledger: internal-reduction]  (kept for longer searches, to be tested there)
     if depth >= tune[IIR_DEPTH] and table_move == NO_MOVE and excluded == NO_MOVE and (is_pv or cut != 0):
         depth -= 1
 
     # 8. Singular extension. If all other moves fail low against the table's score less a margin, its move is the only
     #    one, and worth a closer look; if they fail high even against beta, there is more than one refutation.
+    #    worth  +31.4 +- 40.0  [ledger: singular-extension]
     extension = np.int64(0)
     if (
         ply > 0
@@ -331,6 +342,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
 
         # 11. Late move reduction, in hundredths of a ply: less where the move has done well, gives check or this is a
         #     PV node; more where a cutoff is expected anyway or the position gets worse.
+        #     worth  +188.5 +- 47.6  [ledger: late-move-reduction]
         if quiet:
             reduction -= 100 * history // tune[LMR_HISTORY]
             quiets += 1

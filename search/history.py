@@ -1,5 +1,9 @@
 """Histories: how well moves have done, fed by cutoffs and read by ordering, pruning and reductions.
 
+Capture history: worth +10.4 +- 39.9  [ledger: capture-history]; continuation history, by the same test at 8000 nodes a
+move, -5.2 +- 37.3  [ledger: continuation-history], which is to be looked at again with more games and time; killers,
+which come before both in the ordering, -13.9 +- 37.1  [ledger: killers].
+
 Every entry is moved by one formula, `gravity`, which keeps it within -HISTORY_LIMIT .. HISTORY_LIMIT.
 """
 

@@ -29,6 +29,7 @@ from search.table import (
 from search.tunables import DELTA_MARGIN
 
 #: Plies of quiescence that also try quiet checks.
+#: worth  +5.2 +- 38.5  [ledger: quiescence-checks]
 CHECK_PLIES = 1
 
 
