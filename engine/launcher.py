@@ -14,6 +14,7 @@ import shlex
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +23,8 @@ ENTRY_POINT = PROJECT / "uci_main.py"
 
 #: Environment variable that overrides where standing builds are kept.
 STANDING_VARIABLE = "SECATEUR_STANDING_DIR"
+#: Standing builds are kept this long after the last build that asked for them.
+KEEP_SECONDS = 90 * 24 * 3600
 #: What a running engine needs of the project.
 _PARTS = ("engine", "search", "eval", "bench", "uci_main.py", "pyproject.toml", "LICENSE")
 _IGNORED = ("__pycache__", "*.pyc")
@@ -50,6 +53,7 @@ def write_launcher(path: Path, standing: bool = False) -> None:
 
 def make_standing(root: Path) -> tuple[str, Path]:
     """Copies the project and its environment below `root`; returns the copies' interpreter and entry point."""
+    _sweep(root)
     sources = _copy_once(root / f"source-{_source_hash()}", _copy_sources)
     prefix = Path(sys.prefix)
     if prefix == Path(sys.base_prefix):
@@ -62,9 +66,19 @@ def make_standing(root: Path) -> tuple[str, Path]:
     return str(environment / Path(sys.executable).relative_to(prefix)), sources / "uci_main.py"
 
 
+def _sweep(root: Path) -> None:
+    """Removes copies that no build has asked for in KEEP_SECONDS."""
+    if not root.is_dir():
+        return
+    for copy in root.iterdir():
+        if copy.name.startswith(("source-", "environment-")) and time.time() - copy.stat().st_mtime > KEEP_SECONDS:
+            shutil.rmtree(copy, ignore_errors=True)
+
+
 def _copy_once(target: Path, copy: Callable[[Path], object]) -> Path:
     """Fills `target` by `copy(folder)` unless it is there already; other builds may do so at the same moment."""
     if target.is_dir():
+        os.utime(target)  # still wanted
         return target
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:

@@ -58,7 +58,13 @@ from search.tunables import (
     HISTORY_MARGIN,
     IIR_DEPTH,
     LMP_BASE,
+    LMR_CHECK,
+    LMR_CUT,
     LMR_HISTORY,
+    LMR_KILLER,
+    LMR_NOISY,
+    LMR_NOT_IMPROVING,
+    LMR_PV,
     NULL_BASE,
     NULL_DEPTH,
     NULL_DIVISOR,
@@ -71,6 +77,7 @@ from search.tunables import (
     SEE_QUIET,
     SINGULAR_DEPTH,
     SINGULAR_MARGIN,
+    SINGULAR_SLACK,
 )
 from search.worker import NO_CONTINUATION
 
@@ -97,7 +104,7 @@ def _learn(worker, ply, depth, best_index):
     frame = worker.frames[ply]
     position = frame.position
     best = np.int64(frame.moves[best_index])
-    bonus = bonus_for(depth)
+    bonus = bonus_for(worker, depth)
     if not is_noisy(best):
         if frame.killers[0] != best:
             frame.killers[1] = frame.killers[0]
@@ -289,7 +296,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         and table_move != NO_MOVE
         and excluded == NO_MOVE
         and table_bound & LOWER != 0
-        and table_depth >= depth - 3
+        and table_depth >= depth - tune[SINGULAR_SLACK]
         and abs(table_score) < MATE_BOUND
         and ply < MAX_PLY // 2
     ):
@@ -347,17 +354,17 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
             reduction -= 100 * history // tune[LMR_HISTORY]
             quiets += 1
         else:
-            reduction -= 100
-        reduction += 100 * (1 - improving) + 100 * cut
+            reduction -= tune[LMR_NOISY]
+        reduction += tune[LMR_NOT_IMPROVING] * (1 - improving) + tune[LMR_CUT] * cut
         if is_pv:
-            reduction -= 100
+            reduction -= tune[LMR_PV]
         if move == frame.killers[0] or move == frame.killers[1]:
-            reduction -= 100
+            reduction -= tune[LMR_KILLER]
         searched += 1
         nodes_before = worker.nodes
         play(worker, table, ply, move)
         if worker.frames[ply + 1].position.checkers != U0:
-            reduction -= 100
+            reduction -= tune[LMR_CHECK]
         new_depth = depth - 1
         if move == table_move:
             new_depth += extension

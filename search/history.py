@@ -15,16 +15,16 @@ from engine.board.exchange import captured_piece
 from engine.board.moves import move_origin, move_target
 from engine.board.position import piece_at
 from engine.jit import inlined
+from search.tunables import BONUS_MAX, BONUS_SLOPE
 from search.worker import NO_CONTINUATION
 
 HISTORY_LIMIT = 16_384
-MAX_BONUS = 1_800
 
 
 @inlined
-def bonus_for(depth):
+def bonus_for(worker, depth):
     """The reward for a cutoff at `depth` plies, int64: deep ones cost more and tell more."""
-    return min(depth * 170, MAX_BONUS)
+    return min(depth * worker.tune[BONUS_SLOPE], worker.tune[BONUS_MAX])
 
 
 @inlined

@@ -26,7 +26,7 @@ from search.table import (
     probe,
     store,
 )
-from search.tunables import DELTA_MARGIN
+from search.tunables import DELTA_MARGIN, EVASIONS
 
 #: Plies of quiescence that also try quiet checks.
 #: worth  +5.2 +- 38.5  [ledger: quiescence-checks]
@@ -161,7 +161,7 @@ def quiescence(worker, table, ply, alpha, beta, checks):
                 if optimistic <= alpha and alpha > -MATE_BOUND:
                     best = max(best, optimistic)
                     continue
-        elif best > -MATE_BOUND and not is_noisy(move) and index > 2:
+        elif best > -MATE_BOUND and not is_noisy(move) and index >= worker.tune[EVASIONS]:
             # One way out of the check is known not to be mated: the other quiet ones are not worth their nodes.
             continue
         play(worker, table, ply, move)

@@ -71,14 +71,30 @@ SEE_QUIET = _tunable("SeeQuiet", 25, 10, 60, 3)
 LMR_BASE = _tunable("LmrBase", 80, 0, 160, 8)
 LMR_FACTOR = _tunable("LmrFactor", 45, 25, 70, 3)
 LMR_HISTORY = _tunable("LmrHistory", 8000, 3000, 16000, 600)
+# Further hundredths of a ply: less for captures and promotions, in PV nodes, for killers and for checks; more where
+# the side to move is not improving and where a cutoff is expected.
+LMR_NOISY = _tunable("LmrNoisy", 100, 0, 300, 15)
+LMR_PV = _tunable("LmrPv", 100, 0, 300, 15)
+LMR_KILLER = _tunable("LmrKiller", 100, 0, 300, 15)
+LMR_CHECK = _tunable("LmrCheck", 100, 0, 300, 15)
+LMR_NOT_IMPROVING = _tunable("LmrNotImproving", 100, 0, 300, 15)
+LMR_CUT = _tunable("LmrCut", 100, 0, 300, 15)
 
-# Singular extension: least depth; margin a ply in hundredths of a centipawn; further margin of a double extension.
+# Singular extension: least depth; how much shallower the table's entry may be; margin a ply in hundredths of a
+# centipawn; further margin of a double extension.
 SINGULAR_DEPTH = _tunable("SingularDepth", 7, 5, 10, 1)
+SINGULAR_SLACK = _tunable("SingularSlack", 3, 1, 5, 1)
 SINGULAR_MARGIN = _tunable("SingularMargin", 200, 50, 400, 20)
 DOUBLE_MARGIN = _tunable("DoubleMargin", 20, 0, 60, 4)
 
 # Quiescence: what a capture may lack to alpha beyond its victim, centipawns.
 DELTA_MARGIN = _tunable("DeltaMargin", 150, 50, 300, 15)
+# Quiescence in check: moves tried before quiet evasions are left out, once one move is known not to be mated.
+EVASIONS = _tunable("Evasions", 3, 1, 8, 1)
+
+# Histories: bonus a ply of depth, and its limit.
+BONUS_SLOPE = _tunable("BonusSlope", 170, 50, 350, 15)
+BONUS_MAX = _tunable("BonusMax", 1800, 600, 4000, 150)
 
 COUNT: Final = len(TABLE)
 

@@ -187,7 +187,7 @@ def test_perft_is_split_by_root_moves(start_cluster: Callable[[], Cluster]) -> N
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ClusterError, match=r"--cluster needs the package 'distributed'.*secateur\[cluster\]"):
+    with pytest.raises(ClusterError, match=r"--cluster needs the package 'distributed'.*make lab.*\[cluster\]"):
         list(map_unordered(work.square, [1], "tcp://127.0.0.1:9"))
 
 

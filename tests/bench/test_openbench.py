@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from engine.launcher import KEEP_SECONDS, _sweep
+
 PROJECT = Path(__file__).resolve().parents[2]
 
 pytestmark = [
@@ -113,3 +115,13 @@ def test_a_second_build_shares_the_environment(engine: Path) -> None:
     text = engine.read_text(encoding="utf-8")
     assert str(standing) in text
     assert "download" not in text
+
+
+def test_standing_copies_that_nobody_wants_any_more_are_removed(tmp_path: Path) -> None:
+    for name, age in (("source-old", KEEP_SECONDS + 60), ("source-new", 60), ("notes", KEEP_SECONDS + 60)):
+        folder = tmp_path / name
+        folder.mkdir()
+        when = time.time() - age
+        os.utime(folder, (when, when))
+    _sweep(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["notes", "source-new"]

@@ -7,8 +7,6 @@ import random
 import chess
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from engine.board import moves
 from engine.board.convert import decode, encode, from_board, new_position, to_board, write_board
@@ -147,11 +145,6 @@ def taken_apart(move, parts):
     parts[7] = moves.encode_move(parts[0], parts[1], parts[2])
 
 
-@subkernel
-def widened(stored, index):
-    return moves.move_from_int(stored[index])
-
-
 def test_kernels_take_moves_apart_as_encode_puts_them_together() -> None:
     rng = random.Random(5)
     parts = np.zeros(8, np.int64)
@@ -172,12 +165,6 @@ def test_kernels_take_moves_apart_as_encode_puts_them_together() -> None:
             assert (kind == moves.EN_PASSANT) == board.is_en_passant(move)
             seen.add(kind)
     assert seen == {0, 1, 2, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
-
-
-@given(st.integers(0, 0xFFFF))
-def test_stored_moves_come_back_unsigned(code: int) -> None:
-    for dtype in (np.uint16, np.int32):
-        assert widened(np.array([code], dtype), np.int64(0)) == code
 
 
 @subkernel

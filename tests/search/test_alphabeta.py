@@ -9,7 +9,7 @@ import pytest
 from engine.board.convert import encode, write_board
 from search import tunables
 from search.alphabeta import search_root
-from search.history import HISTORY_LIMIT, MAX_BONUS, gravity
+from search.history import HISTORY_LIMIT, gravity
 from search.score import INFINITE
 from search.table import allocate_table
 from search.worker import NO_CONTINUATION, new_worker
@@ -108,11 +108,11 @@ def test_histories_are_fed_and_stay_within_their_limit() -> None:
 
 
 def test_gravity_never_leaves_its_limits() -> None:
-    value = 0
-    for bonus in [MAX_BONUS] * 100 + [-MAX_BONUS] * 200:
+    value, largest = 0, tunables.TABLE[tunables.BONUS_MAX].high
+    for bonus in [largest] * 100 + [-largest] * 200:
         value = gravity(value, bonus)
         assert abs(value) <= HISTORY_LIMIT
-    assert value < -HISTORY_LIMIT + MAX_BONUS
+    assert value < -HISTORY_LIMIT + largest
 
 
 def test_a_repetition_forced_by_the_opponent_is_seen() -> None:
