@@ -5,18 +5,20 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import chess
 import numpy as np
 
 from engine.board.convert import encode, write_board
+from engine.board.moves import MAX_MOVES
 from engine.board.perft import MAX_PERFT_DEPTH, PERFT_FRAME, perft_kernel
 from engine.jit import allocate
 
 #: From this depth on, threads share the tree by second moves rather than first ones: more even pieces.
 SPLIT_DEPTH: Final = 4
-_WHOLE: Final = -1
+#: Second moves in one piece: few enough for balance, enough to make a piece's way through Python not matter.
+PIECE_SIZE: Final = 8
 
 
 class Counter:
@@ -34,18 +36,24 @@ class Counter:
         self._stop = np.zeros(1, np.int64)
         self._lock = threading.Lock()
         self._failure: Exception | None = None
-        self._pieces = [(root, _WHOLE) for root in range(len(self._moves))]
+        self._codes = [encode(self._board, move) for move in self._moves]
+        # (index of the root move, first and last + 1 of its replies)
+        self._pieces = [(root, 0, MAX_MOVES) for root in range(len(self._moves))]
         if threads > 1 and depth >= SPLIT_DEPTH:
-            self._pieces = [(root, reply) for root, _ in self._pieces for reply in range(self._replies(root))]
+            stack = self._new_stack()
+            self._pieces = [
+                (root, first, first + PIECE_SIZE)
+                for root, code in enumerate(self._codes)
+                for first in range(0, int(perft_kernel(stack, 2, code, 0, MAX_MOVES, self._stop)), PIECE_SIZE)
+            ]
         # next() on a C iterator is atomic under the GIL: each piece goes to one thread.
         self._ticket = itertools.count()
 
-    def _replies(self, root: int) -> int:
-        """How many legal moves there are after a root move."""
-        self._board.push(self._moves[root])
-        count = self._board.legal_moves.count()
-        self._board.pop()
-        return count
+    def _new_stack(self) -> Any:
+        """A thread's frames, with the root position in the first."""
+        stack = allocate(PERFT_FRAME, self._depth + 1)
+        write_board(self._board, stack[0]["position"])
+        return stack
 
     def stop(self) -> None:
         """Ends the count within milliseconds."""
@@ -74,12 +82,10 @@ class Counter:
     def _work(self, on_progress: Callable[[float], None] | None) -> None:
         """Counts pieces until none is left."""
         try:
-            stack = allocate(PERFT_FRAME, self._depth + 1)
-            write_board(self._board, stack[0]["position"])
-            moves = [encode(self._board, move) for move in self._moves]
+            stack = self._new_stack()
             while (ticket := next(self._ticket)) < len(self._pieces) and not self._stop[0]:
-                root, reply = self._pieces[ticket]
-                count = int(perft_kernel(stack, self._depth, moves[root], reply, self._stop))
+                root, first, last = self._pieces[ticket]
+                count = int(perft_kernel(stack, self._depth, self._codes[root], first, last, self._stop))
                 with self._lock:
                     self._counts[root] += count
                 if on_progress is not None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from engine.board.convert import encode, from_board
 from engine.board.make import complete_position
+from engine.board.moves import MAX_MOVES
 from engine.board.perft import PERFT_FRAME, perft_kernel
 from engine.jit import allocate
 from eval.classical import evaluation_terms
@@ -42,7 +43,7 @@ def _load_perft() -> None:
     stack = allocate(PERFT_FRAME, 2)
     board = chess.Board()
     stack[0]["position"] = from_board(board)
-    perft_kernel(stack, 1, encode(board, chess.Move.from_uci("e2e4")), -1, np.zeros(1, np.int64))
+    perft_kernel(stack, 1, encode(board, chess.Move.from_uci("e2e4")), 0, MAX_MOVES, np.zeros(1, np.int64))
 
 
 #: What a game needs, in the order of need: (what it is, the kernel, a call that loads it).

@@ -53,22 +53,22 @@ def count_sequences(stack, ply, depth, stop):
 
 
 @kernel
-def perft_kernel(stack, depth, move, reply, stop):
-    """Sequences of `depth` plies from `stack[0].position` that begin with `move`, int64.
+def perft_kernel(stack, depth, move, first, last, stop):
+    """Sequences of `depth` plies (at least 1) from `stack[0].position` that begin with `move`, int64.
 
-    With `reply` -1 all of them (depth 1 or more); else only those whose second move is number `reply` in the
-    generator's order (depth 2 or more), and -1 when there is no such move. `stack` is PERFT_FRAME[depth + 1]; all but
-    the first position is mutated. `stop` is int64[1]: the count is void once it is not 0.
+    From depth 2 on only those whose second move has a number from `first` to `last - 1` in the generator's order: 0 and
+    MAX_MOVES mean all. `stack` is PERFT_FRAME[depth + 1]; all but the first position is mutated. `stop` is int64[1]:
+    the count is void once it is not 0.
     """
-    first = stack[1]
-    apply_move(stack[0].position, first.position, move)
+    reply = stack[1]
+    apply_move(stack[0].position, reply.position, move)
     if depth == 1:
         return np.int64(1)
-    if reply < 0:
-        return count_sequences(stack, 1, depth - 1, stop)
-    if reply >= generate_all(first.position, first.moves, 0):
-        return np.int64(-1)
+    last = min(last, generate_all(reply.position, reply.moves, 0))
     if depth == 2:
-        return np.int64(1)
-    apply_move(first.position, stack[2].position, np.int64(first.moves[reply]))
-    return count_sequences(stack, 2, depth - 2, stop)
+        return np.int64(max(last - first, 0))
+    total = np.int64(0)
+    for index in range(first, last):
+        apply_move(reply.position, stack[2].position, np.int64(reply.moves[index]))
+        total += count_sequences(stack, 2, depth - 2, stop)
+    return total

@@ -91,7 +91,7 @@ def perft(board: chess.Board, depth: int) -> int:
     stack = allocate(PERFT_FRAME, depth + 1)
     stack[0]["position"] = from_board(board)
     stop = np.zeros(1, np.int64)
-    return sum(int(perft_kernel(stack, depth, encode(board, move), -1, stop)) for move in board.legal_moves)
+    return sum(int(perft_kernel(stack, depth, encode(board, move), 0, MAX_MOVES, stop)) for move in board.legal_moves)
 
 
 def fields(position: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import pytest
 
 import search.perft
 from engine.board.convert import encode, from_board
+from engine.board.moves import MAX_MOVES
 from engine.board.perft import MAX_PERFT_DEPTH, PERFT_FRAME, perft_kernel
 from engine.jit import allocate
 from search.perft import SPLIT_DEPTH, Counter, count_by_move
@@ -119,9 +120,9 @@ def test_second_moves_add_up_to_the_first() -> None:
             board.push(move)
             replies = board.legal_moves.count()
             board.pop()
-            parts = [int(perft_kernel(stack, depth, code, reply, stop)) for reply in range(replies)]
-            assert sum(parts) == int(perft_kernel(stack, depth, code, -1, stop))
-            assert perft_kernel(stack, depth, code, replies, stop) == -1
+            parts = [int(perft_kernel(stack, depth, code, reply, reply + 1, stop)) for reply in range(replies)]
+            assert sum(parts) == int(perft_kernel(stack, depth, code, 0, MAX_MOVES, stop))
+            assert perft_kernel(stack, depth, code, replies, replies + 8, stop) == 0
 
 
 def test_ended_games_have_no_moves_to_count() -> None:
