@@ -9,11 +9,12 @@ import sys
 from bench.commands import ledger
 from bench.description import DescriptionError, MatchDescription, add_arguments, from_arguments
 from bench.live import LiveView
-from bench.play import PlayError, pick_runner, play, prepare
+from bench.play import PlayError, pick_runner, play
 from bench.records import circumstances_of
 from bench.results import GameResult, MatchResult
 from bench.runners.base import RunnerError
 from bench.runners.external import ExternalRunner, shown
+from bench.schedule import make_plan
 from bench.stats import Tally, summary
 
 #: Problems that are printed one by one at the end; --json has them all.
@@ -99,7 +100,7 @@ def _plot(result: MatchResult, path: str) -> None:
 
 
 def _dry_run(description: MatchDescription) -> int:
-    plan = prepare(description)
+    plan = make_plan(description)  # nothing is written, so games that are there already do not matter
     runner = pick_runner(description)
     command = runner.command_line(plan)
     print(shown(command) if isinstance(runner, ExternalRunner) else "\n".join(command))
