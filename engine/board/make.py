@@ -93,7 +93,7 @@ def _lost_castling(position, origin, target, piece):
 
 @inlined
 def apply_move(position, child, move):
-    """Writes into `child` the position after the legal `move` (int64), all but its key: that keeps the parent's."""
+    """Writes into `child` the position after the legal `move` (int64), all but its keys: those stay the parent's."""
     copy_record(child, position)
     us = position.turn
     them = us ^ 1
@@ -131,39 +131,52 @@ def apply_move(position, child, move):
 
 
 @inlined
-def _key_change(position, child, move):
-    """What a move changes in the Zobrist key, uint64; `child` is what `apply_move` made of `position`."""
+def _toggle_key(position, color, piece, square):
+    """Flips a piece in the key and in the part of it that the piece belongs to. Mutates `position`."""
+    change = PIECE_KEYS[color, piece, square]
+    position.key ^= change
+    if piece == PAWN:
+        position.pawn_key ^= change
+    else:
+        position.piece_keys[color] ^= change
+
+
+@inlined
+def _update_keys(position, child, move):
+    """Brings the keys of `child`, which `apply_move` made of `position`, up to date. Mutates `child`."""
     us = position.turn
     origin = move_origin(move)
     target = move_target(move)
     kind = move_kind(move)
     piece = piece_at(position, origin)
-    change = TURN_KEY
+    child.key ^= TURN_KEY
     if position.ep_square != NO_SQUARE:
-        change ^= EN_PASSANT_KEYS[position.ep_square & 7]
+        child.key ^= EN_PASSANT_KEYS[position.ep_square & 7]
     if child.ep_square != NO_SQUARE:
-        change ^= EN_PASSANT_KEYS[child.ep_square & 7]
+        child.key ^= EN_PASSANT_KEYS[child.ep_square & 7]
     if kind == CASTLING:
         king_to, rook_to = castling_targets(origin, target)
-        change ^= PIECE_KEYS[us, KING, origin] ^ PIECE_KEYS[us, KING, king_to]
-        change ^= PIECE_KEYS[us, ROOK, target] ^ PIECE_KEYS[us, ROOK, rook_to]
+        _toggle_key(child, us, KING, origin)
+        _toggle_key(child, us, KING, king_to)
+        _toggle_key(child, us, ROOK, target)
+        _toggle_key(child, us, ROOK, rook_to)
     else:
-        change ^= PIECE_KEYS[us, piece, origin] ^ PIECE_KEYS[us, piece_at(child, target), target]
+        _toggle_key(child, us, piece, origin)
+        _toggle_key(child, us, piece_at(child, target), target)
         if kind & CAPTURE != 0:
             square = target ^ 8 if kind == EN_PASSANT else target
-            change ^= PIECE_KEYS[us ^ 1, piece_at(position, square), square]
+            _toggle_key(child, us ^ 1, piece_at(position, square), square)
     lost = position.castling ^ child.castling
     while lost != U0:
-        change ^= CASTLING_KEYS[lsb(lost)]
+        child.key ^= CASTLING_KEYS[lsb(lost)]
         lost = without_lsb(lost)
-    return change
 
 
 @subkernel
 def make_move(position, child, move):
     """Writes into `child` the position after the legal `move` (int64). `position` is not changed."""
     apply_move(position, child, move)
-    child.key = position.key ^ _key_change(position, child, move)
+    _update_keys(position, child, move)
 
 
 @subkernel
@@ -184,26 +197,31 @@ def make_null_move(position, child):
 
 
 @subkernel
-def compute_key(position):
-    """The Zobrist key from scratch, uint64: the oracle for the key that `make_move` keeps up to date."""
-    key = TURN_KEY if position.turn == WHITE else U0
+def compute_keys(position):
+    """Writes the Zobrist key and its parts from scratch: the oracle for those that `make_move` keeps up to date.
+
+    Mutates `position`.
+    """
+    position.key = TURN_KEY if position.turn == WHITE else U0
+    position.pawn_key = U0
+    position.piece_keys[0] = U0
+    position.piece_keys[1] = U0
     remaining = position.pieces[OCCUPIED]
     while remaining != U0:
         square = lsb(remaining)
         color = 1 if position.colors[WHITE] & bit(square) != U0 else 0
-        key ^= PIECE_KEYS[color, piece_at(position, square), square]
+        _toggle_key(position, color, piece_at(position, square), square)
         remaining = without_lsb(remaining)
     rooks = position.castling
     while rooks != U0:
-        key ^= CASTLING_KEYS[lsb(rooks)]
+        position.key ^= CASTLING_KEYS[lsb(rooks)]
         rooks = without_lsb(rooks)
     if position.ep_square != NO_SQUARE:
-        key ^= EN_PASSANT_KEYS[position.ep_square & 7]
-    return key
+        position.key ^= EN_PASSANT_KEYS[position.ep_square & 7]
 
 
 @kernel
 def complete_position(position):
-    """Fills in `key`, `checkers` and `pinned` of a position whose other fields are set. Mutates `position`."""
-    position.key = compute_key(position)
+    """Fills in the keys, `checkers` and `pinned` of a position whose other fields are set. Mutates `position`."""
+    compute_keys(position)
     update_checks(position)

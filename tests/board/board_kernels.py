@@ -15,11 +15,11 @@ from engine.board.convert import encode, from_board
 from engine.board.draws import has_insufficient_material, is_fifty_move_draw
 from engine.board.exchange import EXCHANGE_VALUES, exchange_at_least, gives_check
 from engine.board.generate import count_legal, generate_all, generate_noisy, generate_quiets
-from engine.board.make import compute_key, make_move, make_null_move
+from engine.board.make import compute_keys, make_move, make_null_move
 from engine.board.moves import MAX_MOVES
 from engine.board.perft import PERFT_FRAME, perft_kernel
 from engine.board.position import POSITION
-from engine.jit import allocate, subkernel
+from engine.jit import allocate, readable, subkernel
 
 
 @subkernel
@@ -99,6 +99,13 @@ def fields(position: Any) -> dict[str, Any]:
     return {name: np.asarray(position[name]).tolist() for name in POSITION.names}
 
 
+def fields_with_keys(position: Any) -> dict[str, Any]:
+    """The fields of a position whose keys are computed anew."""
+    copy = readable(np.array([position]))[0]
+    compute_keys(copy)
+    return fields(copy)
+
+
 def portrait(fen: str, chess960: bool, depth: int = 2) -> dict[str, Any]:
     """All that the kernels say of a position, as plain Python: for comparing ways to run them."""
     board = chess.Board(fen, chess960=chess960)
@@ -116,7 +123,7 @@ def portrait(fen: str, chess960: bool, depth: int = 2) -> dict[str, Any]:
         "checks": survey.checks,
         "children": [fields(child) for child in survey.children[: survey.count]],
         "null": fields(null),
-        "keys": [int(compute_key(child)) for child in survey.children[: survey.count]],
+        "keys": [fields_with_keys(child) for child in survey.children[: survey.count]],
         "exchanges": [int(exchange_value(position, np.int64(move))) for move in survey.moves],
         "values": EXCHANGE_VALUES.tolist(),
         "fifty": bool(is_fifty_move_draw(position)),

@@ -10,7 +10,7 @@ import pytest
 
 from engine.board import moves
 from engine.board.convert import decode, encode, from_board, new_position, to_board, write_board
-from engine.board.position import NO_SQUARE, OCCUPIED, POSITION, has_pieces, king_square, piece_at
+from engine.board.position import NO_SQUARE, OCCUPIED, has_pieces, king_square, piece_at
 from engine.jit import subkernel
 from tests.board.board_kernels import fields
 from tests.board.board_positions import RARE_POSITIONS, random_game, scattered_position
@@ -87,10 +87,6 @@ def test_write_board_leaves_nothing_of_the_former_position() -> None:
     position["pieces"], position["squares"], position["ep_square"] = 7, 3, 11
     write_board(chess.Board(), position)
     assert fields(position) == fields(from_board(chess.Board()))
-
-
-def test_record_fills_three_cache_lines() -> None:
-    assert POSITION.itemsize == 192
 
 
 CASTLES = [
