@@ -20,24 +20,16 @@ import numpy as np
 
 from engine.board.bits import U0
 from engine.board.exchange import exchange_at_least
-from engine.board.generate import generate_all
-from engine.board.make import make_null_move
 from engine.board.moves import NO_MOVE, is_capture
 from engine.board.position import has_pieces
 from engine.jit import inlined, kernel, subkernel
 from eval.classical import evaluate
+from search.correction import corrected, learn_correction
 from search.history import add_capture_history, add_quiet_history, bonus_for, quiet_history
 from search.limits import MAX_PLY
-from search.ordering import SKIPPED, is_noisy, pick_move, score_moves
-from search.quiescence import (
-    CHECK_PLIES,
-    answers_window,
-    is_draw,
-    must_stop,
-    play,
-    quiescence,
-    update_pv,
-)
+from search.node import answers_window, is_draw, must_stop, play, play_null_move, update_pv
+from search.picker import ALL_QUIETS, NO_QUIETS, is_noisy, next_move, start, start_root, usable_table_move
+from search.quiescence import CHECK_PLIES, quiescence
 from search.score import DRAW, EXACT, INFINITE, LOWER, MATE, MATE_BOUND, NO_SCORE, UPPER
 from search.table import (
     entry_bound,
@@ -45,11 +37,12 @@ from search.table import (
     entry_evaluation,
     entry_move,
     entry_score,
-    prefetch,
     probe,
     store,
 )
 from search.tunables import (
+    CHECK_EXTENSION,
+    DEEPER_MARGIN,
     DOUBLE_MARGIN,
     FUTILITY_BASE,
     FUTILITY_DEPTH,
@@ -70,40 +63,34 @@ from search.tunables import (
     NULL_DIVISOR,
     NULL_EVAL_DIVISOR,
     NULL_EVAL_MAX,
+    NULL_VERIFY_DEPTH,
+    PROBCUT_DEPTH,
+    PROBCUT_MARGIN,
+    PROBCUT_SAVED,
+    RAZOR_BASE,
+    RAZOR_DEPTH,
+    RAZOR_SLOPE,
     RFP_DEPTH,
     RFP_MARGIN,
     SEE_DEPTH,
     SEE_NOISY,
     SEE_QUIET,
+    SHALLOWER_MARGIN,
     SINGULAR_DEPTH,
     SINGULAR_MARGIN,
     SINGULAR_SLACK,
+    TABLE_CUTS,
 )
-from search.worker import NO_CONTINUATION
 
 # The two values of `cut`. NumPy scalars, because Numba types a recursive call with a literal argument apart.
 CUT, NO_CUT = np.int64(1), np.int64(0)
 
 
 @inlined
-def _play_null_move(worker, table, ply):
-    """Passes: the next frame gets the same position with the other side to move. Mutates `worker`."""
-    frame = worker.frames[ply]
-    child = worker.frames[ply + 1].position
-    make_null_move(frame.position, child)
-    prefetch(table, child.key)
-    frame.move = NO_MOVE
-    frame.continuation = NO_CONTINUATION
-    worker.keys[worker.root_index + ply + 1] = child.key
-    worker.nodes += 1
-
-
-@inlined
-def _learn(worker, ply, depth, best_index):
-    """Move `best_index` refuted this node: it gains history, those searched before it lose some. Mutates `worker`."""
+def _learn(worker, ply, depth, best):
+    """Move `best` refuted this node: it gains history, those searched before it lose some. Mutates `worker`."""
     frame = worker.frames[ply]
     position = frame.position
-    best = np.int64(frame.moves[best_index])
     bonus = bonus_for(worker, depth)
     if not is_noisy(best):
         if frame.killers[0] != best:
@@ -112,10 +99,8 @@ def _learn(worker, ply, depth, best_index):
         add_quiet_history(worker, ply, best, bonus)
     elif is_capture(best):
         add_capture_history(worker, position, best, bonus)
-    for index in range(best_index):
-        tried = np.int64(frame.moves[index])
-        if frame.order[index] == SKIPPED:
-            continue
+    for index in range(frame.tried_count - 1):
+        tried = np.int64(frame.tried[index])
         if is_capture(tried):
             add_capture_history(worker, position, tried, -bonus)
         elif not is_noisy(best) and not is_noisy(tried):
@@ -136,21 +121,11 @@ def _is_improving(worker, ply):
 
 
 @inlined
-def _root_moves(worker, frame):
-    """Copies the root's moves, already in order, into its frame; returns their number. Mutates `frame`."""
-    for index in range(worker.root_count):
-        frame.moves[index] = worker.root_moves[index]
-        frame.order[index] = -index
-        worker.root_nodes[index] = 0
-    return worker.root_count
-
-
-@inlined
 def _may_prune(worker, ply, move, depth, reduced, quiet_limit, history, alpha):
     """Whether a late move is not worth searching, bool.
 
     `reduced` is the depth it would be searched to, `quiet_limit` how many more quiet moves may be tried, `history` its
-    own when it is quiet.
+    own when it is quiet. Where the same holds for all quiet moves to come, they are skipped. Mutates `worker`.
     """
     frame = worker.frames[ply]
     position = frame.position
@@ -162,6 +137,7 @@ def _may_prune(worker, ply, move, depth, reduced, quiet_limit, history, alpha):
     # Late move pruning. After so many quiet moves the ordering has had its chance.
     #   worth  +100.0 +- 40.1  [ledger: late-move-pruning]
     if quiet_limit <= 0:
+        frame.skip_quiets = 1
         return True
     # Futility. A quiet move will not lift an evaluation this far below alpha in the plies that remain.
     #   worth  +22.6 +- 44.5  [ledger: futility]
@@ -170,6 +146,7 @@ def _may_prune(worker, ply, move, depth, reduced, quiet_limit, history, alpha):
         and reduced <= tune[FUTILITY_DEPTH]
         and frame.evaluation + tune[FUTILITY_BASE] + tune[FUTILITY_SLOPE] * reduced <= alpha
     ):
+        frame.skip_quiets = 1
         return True
     # History pruning. It has failed here time and again.
     #   worth  +13.9 +- 31.6  [ledger: history-pruning]
@@ -193,7 +170,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
     if in_check and ply > 0:
         # Check extension: being in check is no quiet place to stop.
         #   worth  +7.0 +- 36.5  [ledger: check-extension]
-        depth += 1
+        depth += tune[CHECK_EXTENSION]
     if depth <= 0 or ply >= MAX_PLY:
         return quiescence(worker, table, ply, alpha, beta, CHECK_PLIES)
 
@@ -215,7 +192,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
 
     # 4. Transposition table.
     table_move = np.int64(NO_MOVE)
-    evaluation = np.int64(NO_SCORE)
+    raw = np.int64(NO_SCORE)
     table_score = np.int64(NO_SCORE)
     table_bound = np.int64(0)
     table_depth = np.int64(-1)
@@ -225,46 +202,58 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         table_bound = entry_bound(data)
         table_depth = entry_depth(data)
         table_move = entry_move(data)
-        evaluation = entry_evaluation(data)
+        raw = entry_evaluation(data)
         if (
             not is_pv
             and excluded == NO_MOVE
             and table_depth >= depth
             and answers_window(table_bound, table_score, alpha, beta)
+            and tune[TABLE_CUTS] != 0
         ):
             return table_score
-    raw_evaluation = evaluation
-    if in_check:
-        evaluation = np.int64(NO_SCORE)
-    else:
-        if evaluation == NO_SCORE:
-            evaluation = evaluate(position)
-        raw_evaluation = evaluation
-        # The table's score is the better estimate where its bound allows it.
+
+    # 5. Static evaluation, with what has been learnt about its errors; the table's score is the better estimate
+    #    where its bound allows it.
+    evaluation = np.int64(NO_SCORE)
+    frame.evaluation = evaluation
+    if not in_check:
+        if raw == NO_SCORE:
+            raw = evaluate(position)
+        evaluation = corrected(worker, ply, raw)
+        frame.evaluation = evaluation
         if data != U0 and excluded == NO_MOVE:
             if table_score > evaluation:
                 if table_bound & LOWER != 0:
                     evaluation = table_score
             elif table_bound & UPPER != 0:
                 evaluation = table_score
-    frame.evaluation = np.int64(NO_SCORE) if in_check else raw_evaluation
     improving = _is_improving(worker, ply)
     # Killers are for siblings: those that other children left are forgotten.
     worker.frames[ply + 1].killers[0] = NO_MOVE
     worker.frames[ply + 1].killers[1] = NO_MOVE
 
     if not is_pv and not in_check and excluded == NO_MOVE and beta > -MATE_BOUND and evaluation < MATE_BOUND:
-        # 5. Reverse futility. So far above beta, the opponent's next plies will not bring it back.
+        # 6. Razoring. So far below alpha, only captures can help: see whether they do.
+        if depth <= tune[RAZOR_DEPTH] and evaluation + tune[RAZOR_BASE] + tune[RAZOR_SLOPE] * depth * depth <= alpha:
+            score = quiescence(worker, table, ply, alpha, beta, CHECK_PLIES)
+            if worker.aborted != 0:
+                return np.int64(0)
+            if score <= alpha:
+                return score
+
+        # 7. Reverse futility. So far above beta, the opponent's next plies will not bring it back.
         #    worth  +43.7 +- 35.5  [ledger: reverse-futility]
         if depth <= tune[RFP_DEPTH] and evaluation - tune[RFP_MARGIN] * (depth - improving) >= beta:
             return (evaluation + beta) // 2
 
-        # 6. Null move. If even passing fails high, a real move surely will; pawn endings are left out, because there
-        #    having to move can be what loses (zugzwang).
+        # 8. Null move. If even passing fails high, a real move surely will; pawn endings are left out, because there
+        #    having to move can be what loses (zugzwang). At great depth the cutoff is verified by a search in which
+        #    this side may not pass.
         #    worth  +5.2 +- 40.0  [ledger: null-move]
         if (
             depth >= tune[NULL_DEPTH]
             and evaluation >= beta
+            and ply >= worker.null_from
             and worker.frames[ply - 1].move != NO_MOVE
             and has_pieces(position, position.turn)
         ):
@@ -273,22 +262,58 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
                 + depth // tune[NULL_DIVISOR]
                 + min((evaluation - beta) // tune[NULL_EVAL_DIVISOR], tune[NULL_EVAL_MAX])
             )
-            _play_null_move(worker, table, ply)
+            play_null_move(worker, table, ply)
             score = -alpha_beta(worker, table, ply + 1, depth - saved, -beta, 1 - beta, 1 - cut)
             if worker.aborted != 0:
                 return np.int64(0)
             if score >= beta:
                 # A mate found after passing is not proven.
-                return score if score < MATE_BOUND else beta
+                score = min(score, max(beta, np.int64(MATE_BOUND - 1)))
+                if depth < tune[NULL_VERIFY_DEPTH] or worker.null_from > 0:
+                    return score
+                worker.null_from = ply + 3 * (depth - saved) // 4
+                verified = alpha_beta(worker, table, ply, depth - saved, beta - 1, beta, NO_CUT)
+                worker.null_from = 0
+                if worker.aborted != 0:
+                    return np.int64(0)
+                if verified >= beta:
+                    return score
 
-    # 7. Internal iterative reduction. Without a table move the ordering is poor: come back when there is one.
-    #    worth  -20.9 +- 38.9  [ledger: internal-reduction]  (kept for longer searches, to be tested there)
+        # 9. ProbCut. A capture that comes out far above beta in a shallower search will most likely do so in the full
+        #    one. (Buro, "ProbCut: an effective selective extension of the alpha-beta algorithm", 1995.)
+        target = beta + tune[PROBCUT_MARGIN]
+        if (
+            depth >= tune[PROBCUT_DEPTH]
+            and beta < MATE_BOUND
+            and not (table_depth >= depth - tune[PROBCUT_SAVED] + 1 and table_score < target)
+        ):
+            start(worker, ply, usable_table_move(position, table_move, np.int64(NO_QUIETS)), np.int64(NO_QUIETS))
+            while True:
+                move = next_move(worker, ply)
+                if move == NO_MOVE:
+                    break
+                if not exchange_at_least(position, move, target - frame.evaluation):
+                    continue
+                play(worker, table, ply, move)
+                score = -quiescence(worker, table, ply + 1, -target, 1 - target, 0)
+                if worker.aborted == 0 and score >= target:
+                    reduced = depth - tune[PROBCUT_SAVED]
+                    score = -alpha_beta(worker, table, ply + 1, reduced, -target, 1 - target, 1 - cut)
+                if worker.aborted != 0:
+                    return np.int64(0)
+                if score >= target:
+                    reduced = depth - tune[PROBCUT_SAVED] + 1
+                    store(table, position.key, worker.generation, ply, reduced, score, LOWER, raw, move)
+                    return score if score >= MATE_BOUND else score - tune[PROBCUT_MARGIN]
+
+    # 10. Internal iterative reduction. Without a table move the ordering is poor: come back when there is one.
+    #     worth  -20.9 +- 38.9  [ledger: internal-reduction]  (kept for longer searches, to be tested there)
     if depth >= tune[IIR_DEPTH] and table_move == NO_MOVE and excluded == NO_MOVE and (is_pv or cut != 0):
         depth -= 1
 
-    # 8. Singular extension. If all other moves fail low against the table's score less a margin, its move is the only
-    #    one, and worth a closer look; if they fail high even against beta, there is more than one refutation.
-    #    worth  +31.4 +- 40.0  [ledger: singular-extension]
+    # 11. Singular extension. If all other moves fail low against the table's score less a margin, its move is the only
+    #     one, and worth a closer look; if they fail high even against beta, there is more than one refutation.
+    #     worth  +31.4 +- 40.0  [ledger: singular-extension]
     extension = np.int64(0)
     if (
         ply > 0
@@ -316,38 +341,35 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         elif table_score >= beta:
             extension = np.int64(-1)
 
-    # 9. The moves, best first.
+    # 12. The moves, best first.
     if ply == 0:
-        count = _root_moves(worker, frame)
+        start_root(worker)
     else:
-        count = generate_all(position, frame.moves, 0)
-        if count == 0:
-            return np.int64(ply - MATE) if in_check else np.int64(DRAW)
-        score_moves(worker, ply, 0, count, table_move)
-
+        start(worker, ply, usable_table_move(position, table_move, np.int64(ALL_QUIETS)), np.int64(ALL_QUIETS))
     original_alpha = alpha
     best = np.int64(-INFINITE)
     best_move = np.int64(NO_MOVE)
     searched = np.int64(0)
     quiets = np.int64(0)
+    frame.tried_count = 0
     quiet_limit = (tune[LMP_BASE] + depth * depth) // (2 - improving)
-    for index in range(count):
-        move = pick_move(frame, index, count)
+    while True:
+        move = next_move(worker, ply)
+        if move == NO_MOVE:
+            break
         if move == excluded:
-            frame.order[index] = SKIPPED
             continue
         quiet = not is_noisy(move)
         history = quiet_history(worker, ply, move) if quiet else np.int64(0)
         reduction = worker.reductions[min(depth, 63), min(searched + 1, 63)]
 
-        # 10. Pruning of late moves, once one move is known not to be mated.
+        # 13. Pruning of late moves, once one move is known not to be mated.
         late = ply > 0 and best > -MATE_BOUND and has_pieces(position, position.turn)
         reduced = max(depth - reduction // 100, 0)
         if late and _may_prune(worker, ply, move, depth, reduced, quiet_limit - quiets, history, alpha):
-            frame.order[index] = SKIPPED
             continue
 
-        # 11. Late move reduction, in hundredths of a ply: less where the move has done well, gives check or this is a
+        # 14. Late move reduction, in hundredths of a ply: less where the move has done well, gives check or this is a
         #     PV node; more where a cutoff is expected anyway or the position gets worse.
         #     worth  +188.5 +- 47.6  [ledger: late-move-reduction]
         if quiet:
@@ -360,6 +382,8 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
             reduction -= tune[LMR_PV]
         if move == frame.killers[0] or move == frame.killers[1]:
             reduction -= tune[LMR_KILLER]
+        frame.tried[frame.tried_count] = move
+        frame.tried_count += 1
         searched += 1
         nodes_before = worker.nodes
         play(worker, table, ply, move)
@@ -369,8 +393,9 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         if move == table_move:
             new_depth += extension
 
-        # 12. Principal variation search. The first move gets the whole window; the others only have to be shown not
-        #     to beat it, first to a reduced depth, and are searched again when they do.
+        # 15. Principal variation search. The first move gets the whole window; the others only have to be shown not
+        #     to beat it, first to a reduced depth, and are searched again when they do: deeper when they do so by
+        #     much, shallower when they hardly do.
         score = alpha + 1
         if searched > 1:
             reduced = new_depth
@@ -378,7 +403,12 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
                 reduced = min(max(new_depth - reduction // 100, 1), new_depth)
             score = -alpha_beta(worker, table, ply + 1, reduced, -alpha - 1, -alpha, CUT)
             if worker.aborted == 0 and score > alpha and reduced < new_depth:
-                score = -alpha_beta(worker, table, ply + 1, new_depth, -alpha - 1, -alpha, 1 - cut)
+                if score > best + tune[DEEPER_MARGIN]:
+                    new_depth += 1
+                elif score < best + tune[SHALLOWER_MARGIN]:
+                    new_depth -= 1
+                if reduced < new_depth:
+                    score = -alpha_beta(worker, table, ply + 1, new_depth, -alpha - 1, -alpha, 1 - cut)
         elif not is_pv:
             score = -alpha_beta(worker, table, ply + 1, new_depth, -alpha - 1, -alpha, 1 - cut)
         if is_pv and worker.aborted == 0 and (searched == 1 or score > alpha):
@@ -386,7 +416,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         if worker.aborted != 0:
             return np.int64(0)
         if ply == 0:
-            worker.root_nodes[index] = worker.nodes - nodes_before
+            worker.root_nodes[searched - 1] = worker.nodes - nodes_before
         if score > best:
             best = score
             if score > alpha:
@@ -394,15 +424,18 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
                 if is_pv:
                     update_pv(worker, ply, move)
                 if score >= beta:
-                    _learn(worker, ply, depth, index)
+                    _learn(worker, ply, depth, move)
                     break
                 alpha = score
 
     if searched == 0:
-        # Only the excluded move was there: nothing else comes near it.
-        return original_alpha
+        if excluded != NO_MOVE:
+            # Only the excluded move was there: nothing else comes near it.
+            return original_alpha
+        return np.int64(ply - MATE) if in_check else np.int64(DRAW)
 
-    # 13. What was found out, for the next time.
+    # 16. What was found out, for the next time: the result, and how far off the evaluation was where the result is
+    #     not about captures and says more than the evaluation did.
     if excluded == NO_MOVE:
         if best >= beta:
             bound = LOWER
@@ -410,7 +443,15 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
             bound = EXACT
         else:
             bound = UPPER
-        store(table, position.key, worker.generation, ply, min(depth, MAX_PLY), best, bound, raw_evaluation, best_move)
+        store(table, position.key, worker.generation, ply, min(depth, MAX_PLY), best, bound, raw, best_move)
+        if (
+            not in_check
+            and not is_noisy(best_move)
+            and abs(best) < MATE_BOUND
+            and not (bound == LOWER and best <= frame.evaluation)
+            and not (bound == UPPER and best >= frame.evaluation)
+        ):
+            learn_correction(worker, ply, depth, best - frame.evaluation)
     return best
 
 
@@ -419,6 +460,8 @@ def search_root(worker, table, depth, alpha, beta):
     """Searches the root position to `depth` plies with a window; returns its value, int64.
 
     `worker` is a WORKER record whose root fields are set, `table` ENTRY[n]. Afterwards `frames[0].pv` holds the best
-    line, also when the search was aborted after a move had raised alpha; `root_nodes` what each root move cost.
+    line, also when the search was aborted after a move had raised alpha; `frames[0].tried[:tried_count]` the moves
+    searched, and `root_nodes` what each of them cost.
     """
+    worker.null_from = 0
     return alpha_beta(worker, table, 0, depth, alpha, beta, NO_CUT)

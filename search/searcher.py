@@ -306,8 +306,8 @@ class Searcher:
         worker = self._worker
         count = int(worker["root_count"])
         best = worker["frames"][0]["pv"][0]
-        # The kernel's selection sort left frame 0 in the order searched, with the nodes of each in step.
-        searched = worker["frames"][0]["moves"][:count].astype(np.int64)
+        # After a fail high the rest was not searched; it keeps its order, behind.
+        searched = worker["root_moves"][:count].copy()
         nodes = worker["root_nodes"][:count].copy()
         nodes[searched == best] = _NO_NODE_LIMIT
         worker["root_moves"][:count] = searched[np.argsort(-nodes, kind="stable")]

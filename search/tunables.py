@@ -36,6 +36,22 @@ def _tunable(name: str, default: int, low: int, high: int, step: int) -> int:
     return len(TABLE) - 1
 
 
+# Whether a table score may end a node, 0 or 1; its move and evaluation are used either way.
+TABLE_CUTS = _tunable("TableCuts", 1, 0, 1, 1)
+
+# Check extension: plies that a move out of check is searched deeper.
+CHECK_EXTENSION = _tunable("CheckExtension", 1, 0, 1, 1)
+
+# Correction history: weights of pawns, of each side's pieces and of the last two moves, in hundredths.
+CORRECTION_PAWNS = _tunable("CorrectionPawns", 100, 0, 300, 15)
+CORRECTION_PIECES = _tunable("CorrectionPieces", 75, 0, 300, 15)
+CORRECTION_MOVES = _tunable("CorrectionMoves", 75, 0, 300, 15)
+
+# Razoring: greatest depth; margin = base + slope * depth * depth, centipawns.
+RAZOR_DEPTH = _tunable("RazorDepth", 4, 0, 8, 1)
+RAZOR_BASE = _tunable("RazorBase", 200, 50, 500, 20)
+RAZOR_SLOPE = _tunable("RazorSlope", 150, 50, 400, 15)
+
 # Reverse futility: greatest depth; margin a ply in centipawns.
 RFP_DEPTH = _tunable("RfpDepth", 8, 4, 12, 1)
 RFP_MARGIN = _tunable("RfpMargin", 75, 30, 150, 8)
@@ -46,6 +62,14 @@ NULL_BASE = _tunable("NullBase", 4, 2, 6, 1)
 NULL_DIVISOR = _tunable("NullDivisor", 4, 2, 8, 1)
 NULL_EVAL_DIVISOR = _tunable("NullEvalDivisor", 200, 100, 400, 20)
 NULL_EVAL_MAX = _tunable("NullEvalMax", 3, 1, 6, 1)
+
+# Null move: least depth at which its cutoff is verified by a search without null moves.
+NULL_VERIFY_DEPTH = _tunable("NullVerifyDepth", 14, 8, 20, 1)
+
+# ProbCut: least depth; how far above beta a capture has to come out, centipawns; plies saved.
+PROBCUT_DEPTH = _tunable("ProbCutDepth", 5, 3, 10, 1)
+PROBCUT_MARGIN = _tunable("ProbCutMargin", 180, 60, 400, 16)
+PROBCUT_SAVED = _tunable("ProbCutSaved", 4, 2, 6, 1)
 
 # Internal iterative reduction: least depth.
 IIR_DEPTH = _tunable("IirDepth", 4, 2, 8, 1)
@@ -80,6 +104,11 @@ LMR_CHECK = _tunable("LmrCheck", 100, 0, 300, 15)
 LMR_NOT_IMPROVING = _tunable("LmrNotImproving", 100, 0, 300, 15)
 LMR_CUT = _tunable("LmrCut", 100, 0, 300, 15)
 
+# After a reduced search that comes out above alpha: how far above the best value so far the full one goes a ply
+# deeper, and how close to it a ply shallower, centipawns.
+DEEPER_MARGIN = _tunable("DeeperMargin", 60, 10, 150, 8)
+SHALLOWER_MARGIN = _tunable("ShallowerMargin", 8, 0, 40, 3)
+
 # Singular extension: least depth; how much shallower the table's entry may be; margin a ply in hundredths of a
 # centipawn; further margin of a double extension.
 SINGULAR_DEPTH = _tunable("SingularDepth", 7, 5, 10, 1)
@@ -89,6 +118,8 @@ DOUBLE_MARGIN = _tunable("DoubleMargin", 20, 0, 60, 4)
 
 # Quiescence: what a capture may lack to alpha beyond its victim, centipawns.
 DELTA_MARGIN = _tunable("DeltaMargin", 150, 50, 300, 15)
+# Quiescence: what a move may lose by exchange and still be tried, centipawns.
+QUIESCENCE_LOSS = _tunable("QuiescenceLoss", 0, -100, 150, 10)
 # Quiescence in check: moves tried before quiet evasions are left out, once one move is known not to be mated.
 EVASIONS = _tunable("Evasions", 3, 1, 8, 1)
 

@@ -19,6 +19,10 @@ GAME_KEYS: Final = 384
 CONTINUATIONS: Final = 2 * 6 * 64
 NO_CONTINUATION: Final = CONTINUATIONS
 
+#: Entries of a correction table for each side to move, a power of two, and the bound of their values.
+CORRECTION_SIZE: Final = 16_384
+CORRECTION_LIMIT: Final = 1024
+
 #: Values of `stop`: end as soon as there is a move to play; end at once.
 STOP, STOP_NOW = 1, 2
 
@@ -26,9 +30,21 @@ STOP, STOP_NOW = 1, 2
 FRAME: Final = np.dtype(
     [
         ("position", POSITION),
-        # Legal moves, and what orders them.
+        # The move picker's state (see `search.picker`): its stage, the table's move, which quiet moves are wanted and
+        # whether those left are skipped; moves as generated, and as value and move in one number; the next of them,
+        # their end, and how many in front lose material.
+        ("stage", np.int64),
+        ("table_move", np.int64),
+        ("quiets", np.int64),
+        ("skip_quiets", np.int64),
+        ("cursor", np.int64),
+        ("end", np.int64),
+        ("losers", np.int64),
         ("moves", np.int32, (MAX_MOVES,)),
-        ("order", np.int32, (MAX_MOVES,)),
+        ("order", np.int64, (MAX_MOVES,)),
+        # The moves searched so far, in order: tried[:tried_count].
+        ("tried", np.int32, (MAX_MOVES,)),
+        ("tried_count", np.int64),
         # Two quiet moves that refuted siblings of this node.
         ("killers", np.int32, (2,)),
         # The move that led to the next frame; NO_MOVE for a null move.
@@ -37,7 +53,7 @@ FRAME: Final = np.dtype(
         ("continuation", np.int64),
         # Move left out of the search, while singularity is tested; else NO_MOVE.
         ("excluded", np.int64),
-        # Static evaluation, NO_SCORE in check.
+        # Static evaluation with its corrections, NO_SCORE in check.
         ("evaluation", np.int64),
         # Best line from here: pv[:pv_length].
         ("pv_length", np.int64),
@@ -56,6 +72,8 @@ WORKER: Final = np.dtype(
         ("aborted", np.int64),
         ("nodes", np.int64),
         ("node_limit", np.int64),
+        # No null moves before this ply, while a null move's cutoff is verified.
+        ("null_from", np.int64),
         # Deepest ply reached, quiescence included.
         ("selective_depth", np.int64),
         ("generation", np.int64),
@@ -73,6 +91,11 @@ WORKER: Final = np.dtype(
         # [earlier move][move] how well a quiet move has answered or followed up another, both as
         # color * 384 + (piece - 1) * 64 + target. The extra row stands for no earlier move and stays 0.
         ("continuations", np.int16, (CONTINUATIONS + 1, CONTINUATIONS)),
+        # How far evaluations were off (see `search.correction`): [side to move][pawns], [side to move][whose
+        # pieces][pieces] and [earlier move][move], each within CORRECTION_LIMIT.
+        ("pawn_corrections", np.int16, (2, CORRECTION_SIZE)),
+        ("piece_corrections", np.int16, (2, 2, CORRECTION_SIZE)),
+        ("move_corrections", np.int16, (CONTINUATIONS + 1, CONTINUATIONS + 1)),
         # The numbers of the search (see `search.tunables`) and the reductions that follow from them.
         ("tune", np.int64, (tunables.COUNT,)),
         ("reductions", np.int64, (64, 64)),
@@ -95,4 +118,7 @@ def forget(worker: Any) -> None:
     worker["history"] = 0
     worker["capture_history"] = 0
     worker["continuations"] = 0
+    worker["pawn_corrections"] = 0
+    worker["piece_corrections"] = 0
+    worker["move_corrections"] = 0
     worker["frames"]["killers"] = 0

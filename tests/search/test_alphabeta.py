@@ -45,6 +45,11 @@ EXACT_SEARCH = {
     tunables.HISTORY_DEPTH: -1,
     tunables.SEE_DEPTH: -1,
     tunables.SINGULAR_DEPTH: 1000,
+    tunables.RAZOR_DEPTH: -1,
+    tunables.PROBCUT_DEPTH: 1000,
+    tunables.CORRECTION_PAWNS: 0,
+    tunables.CORRECTION_PIECES: 0,
+    tunables.CORRECTION_MOVES: 0,
     tunables.DELTA_MARGIN: 20_000,
 }
 

@@ -1,0 +1,73 @@
+"""Correction history: how far the static evaluation has been off lately in positions like this one.
+
+After each search whose result tells more than the evaluation did, the difference is remembered under a few features
+of the position: its pawns, each side's pieces, and the last two moves. The evaluation of the next position that shares
+a feature is shifted by what was learnt. (The idea, for pawn structures, is from the engine Caissa by Michał Witanowski;
+the other keys came into use in Stockfish.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.board.position import BLACK, WHITE
+from engine.jit import inlined
+
+from search.history import earlier_continuation
+from search.score import MATE_BOUND
+from search.tunables import CORRECTION_MOVES, CORRECTION_PAWNS, CORRECTION_PIECES
+from search.worker import CORRECTION_LIMIT, CORRECTION_SIZE
+
+_MASK = np.uint64(CORRECTION_SIZE - 1)
+
+#: The sum of the entries, each within CORRECTION_LIMIT and weighted in hundredths, is divided by this into centipawns.
+_SCALE = 100 * 16
+
+
+@inlined
+def _slot(key):
+    """Index into a correction table for a Zobrist key, uint64."""
+    return key & _MASK
+
+
+@inlined
+def corrected(worker, ply, evaluation):
+    """A static evaluation of the position at `ply` shifted by what was learnt, int64 centipawns, never a mate score.
+
+    It is also drawn towards 0 as the fifty-move rule comes near.
+    """
+    position = worker.frames[ply].position
+    us = position.turn
+    tune = worker.tune
+    pawns = np.int64(worker.pawn_corrections[us, _slot(position.pawn_key)])
+    black = np.int64(worker.piece_corrections[us, BLACK, _slot(position.piece_keys[BLACK])])
+    white = np.int64(worker.piece_corrections[us, WHITE, _slot(position.piece_keys[WHITE])])
+    moves = np.int64(
+        worker.move_corrections[earlier_continuation(worker, ply, 2), earlier_continuation(worker, ply, 1)]
+    )
+    shift = tune[CORRECTION_PAWNS] * pawns + tune[CORRECTION_PIECES] * (black + white) + tune[CORRECTION_MOVES] * moves
+    value = evaluation * (200 - position.halfmoves) // 200 + shift // _SCALE
+    return min(max(value, 1 - MATE_BOUND), MATE_BOUND - 1)
+
+
+@inlined
+def _towards(value, bonus):
+    """A correction moved by `bonus`, the less the closer it is to its limit, int64."""
+    return value + bonus - value * abs(bonus) // CORRECTION_LIMIT
+
+
+@inlined
+def learn_correction(worker, ply, depth, error):
+    """The search to `depth` found a value `error` centipawns above the evaluation at `ply`. Mutates `worker`."""
+    position = worker.frames[ply].position
+    us = position.turn
+    limit = CORRECTION_LIMIT // 4
+    bonus = min(max(error * depth // 8, -limit), limit)
+    slot = _slot(position.pawn_key)
+    worker.pawn_corrections[us, slot] = _towards(np.int64(worker.pawn_corrections[us, slot]), bonus)
+    for color in range(2):
+        slot = _slot(position.piece_keys[color])
+        value = np.int64(worker.piece_corrections[us, color, slot])
+        worker.piece_corrections[us, color, slot] = _towards(value, bonus)
+    first, second = earlier_continuation(worker, ply, 2), earlier_continuation(worker, ply, 1)
+    worker.move_corrections[first, second] = _towards(np.int64(worker.move_corrections[first, second]), bonus)

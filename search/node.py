@@ -1,0 +1,78 @@
+"""What every node of the search does: stopping, draws, making moves, reading the table, keeping the best line."""
+
+from __future__ import annotations
+
+from engine.board.draws import has_insufficient_material, is_fifty_move_draw, is_repetition
+from engine.board.make import make_move, make_null_move
+from engine.board.moves import NO_MOVE
+from engine.jit import inlined
+from search.history import continuation_of
+from search.score import LOWER, UPPER
+from search.table import prefetch
+from search.worker import NO_CONTINUATION
+
+
+@inlined
+def must_stop(worker):
+    """Whether the search has to end at this node; marks it as aborted then. Mutates `worker`."""
+    if worker.stop > worker.patience or worker.nodes >= worker.node_limit:
+        worker.aborted = 1
+        return True
+    return False
+
+
+@inlined
+def is_draw(worker, ply):
+    """Whether the rules end the game at the position of `ply` (not the root)."""
+    position = worker.frames[ply].position
+    return (
+        is_repetition(worker.keys, worker.root_index + ply, position.halfmoves, ply)
+        or is_fifty_move_draw(position)
+        or has_insufficient_material(position)
+    )
+
+
+@inlined
+def play(worker, table, ply, move):
+    """Makes a move from the frame at `ply` into the next one and counts the node. Mutates `worker`."""
+    frame = worker.frames[ply]
+    child = worker.frames[ply + 1].position
+    make_move(frame.position, child, move)
+    prefetch(table, child.key)
+    frame.move = move
+    frame.continuation = continuation_of(frame.position, move)
+    worker.keys[worker.root_index + ply + 1] = child.key
+    worker.nodes += 1
+
+
+@inlined
+def play_null_move(worker, table, ply):
+    """Passes: the next frame gets the same position with the other side to move. Mutates `worker`."""
+    frame = worker.frames[ply]
+    child = worker.frames[ply + 1].position
+    make_null_move(frame.position, child)
+    prefetch(table, child.key)
+    frame.move = NO_MOVE
+    frame.continuation = NO_CONTINUATION
+    worker.keys[worker.root_index + ply + 1] = child.key
+    worker.nodes += 1
+
+
+@inlined
+def answers_window(bound, score, alpha, beta):
+    """Whether a stored score with its bound settles a search with this window."""
+    if score >= beta:
+        return bound & LOWER != 0
+    return score <= alpha and bound & UPPER != 0
+
+
+@inlined
+def update_pv(worker, ply, move):
+    """The best line at `ply` becomes `move` and the next frame's line. Mutates `worker`."""
+    frame = worker.frames[ply]
+    child = worker.frames[ply + 1]
+    frame.pv[0] = move
+    length = child.pv_length
+    for index in range(length):
+        frame.pv[index + 1] = child.pv[index]
+    frame.pv_length = length + 1

@@ -1,0 +1,226 @@
+"""The move picker: a node's moves one at a time, best first, in stages.
+
+Most nodes end after a move or two. So each stage is begun only when the one before it is used up: the table's move is
+tried before any move is generated, the captures before the quiet moves are generated, scored and sorted.
+
+    stage       what it gives
+    ROOT        the root's moves in the order of the last iteration, instead of everything below
+    TABLE       the move the transposition table remembers
+    NOISY       captures and promotions, most valuable victim first, capture history deciding between them; those that
+                lose material by static exchange evaluation are put aside
+    KILLERS     two quiet moves that refuted siblings of this node
+    QUIETS      all quiet moves by butterfly and continuation history; in quiescence the checks among them
+    LOSERS      what NOISY put aside
+
+`start` sets the stage, `next_move` gives a move and moves on. The state is the frame's (see `search.worker`), so the
+search can look at it: `frame.skip_quiets` may be set on the way and ends the quiet stages.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from engine.board.exchange import captured_piece, exchange_at_least, gives_check
+from engine.board.generate import generate_noisy, generate_quiets
+from engine.board.legality import is_legal
+from engine.board.moves import NO_MOVE, is_capture, is_promotion, move_origin, promotion_piece
+from engine.board.position import PAWN, QUEEN, piece_at
+from engine.jit import inlined, subkernel
+from search.history import HISTORY_LIMIT, capture_history, quiet_history
+
+ROOT, TABLE, NOISY_START, NOISY, FIRST_KILLER, SECOND_KILLER, QUIET_START, QUIETS, LOSERS, DONE = range(10)
+
+#: Which quiet moves a node tries: none, those that give check, all.
+NO_QUIETS, CHECKS_ONLY, ALL_QUIETS = 0, 1, 2
+
+#: Worth of one step of `mvv_lva`, a victim being eight: history decides between attackers and neighbouring victims.
+VICTIM_STEP: Final = HISTORY_LIMIT // 16
+
+#: `frame.order` holds value and move in one number, so that sorting moves one array: value << 16 | move.
+VALUE_SHIFT: Final = 16
+MOVE_MASK: Final = 0xFFFF
+
+
+@inlined
+def is_noisy(move):
+    """Captures and promotions: what quiescence looks at."""
+    return is_capture(move) or is_promotion(move)
+
+
+@inlined
+def mvv_lva(position, move):
+    """Most valuable victim first, then least valuable attacker, int64; a promotion counts as taking its piece."""
+    victim = captured_piece(position, move)
+    if is_promotion(move):
+        victim += promotion_piece(move) - PAWN
+    return victim * 8 - piece_at(position, move_origin(move))
+
+
+@inlined
+def start(worker, ply, table_move, quiets):
+    """Prepares the moves of the frame at `ply`: the legal `table_move` or NO_MOVE first, `quiets` of the quiet ones.
+
+    Mutates `worker`.
+    """
+    frame = worker.frames[ply]
+    frame.table_move = table_move
+    frame.quiets = quiets
+    frame.skip_quiets = 0
+    frame.stage = TABLE
+
+
+@inlined
+def start_root(worker):
+    """Prepares the root's moves, in the order of `root_moves`, none of them searched yet. Mutates `worker`."""
+    frame = worker.frames[0]
+    for index in range(worker.root_count):
+        frame.order[index] = worker.root_moves[index]
+        worker.root_nodes[index] = 0
+    frame.cursor = 0
+    frame.end = worker.root_count
+    frame.skip_quiets = 0
+    frame.stage = ROOT
+
+
+@inlined
+def usable_table_move(position, move, quiets):
+    """The table's move if it is legal here and among those the node tries, else NO_MOVE: int64."""
+    if move == NO_MOVE or not is_legal(position, move):
+        return np.int64(NO_MOVE)
+    if quiets == ALL_QUIETS or is_noisy(move) or (quiets == CHECKS_ONLY and gives_check(position, move)):
+        return move
+    return np.int64(NO_MOVE)
+
+
+@subkernel
+def _add_noisy(worker, ply):
+    """Generates and values captures and promotions. Mutates `worker`."""
+    frame = worker.frames[ply]
+    position = frame.position
+    end = generate_noisy(position, frame.moves, 0)
+    for index in range(end):
+        move = np.int64(frame.moves[index])
+        value = mvv_lva(position, move) * VICTIM_STEP
+        if is_capture(move):
+            value += capture_history(worker, position, move)
+        frame.order[index] = (value << VALUE_SHIFT) | move
+    frame.cursor = 0
+    frame.end = end
+    frame.losers = 0
+
+
+@subkernel
+def _add_quiets(worker, ply):
+    """Generates and values quiet moves behind the losers. Mutates `worker`."""
+    frame = worker.frames[ply]
+    position = frame.position
+    generated = generate_quiets(position, frame.moves, 0)
+    end = frame.losers
+    for index in range(generated):
+        move = np.int64(frame.moves[index])
+        if frame.quiets == CHECKS_ONLY and not gives_check(position, move):
+            continue
+        frame.order[end] = (quiet_history(worker, ply, move) << VALUE_SHIFT) | move
+        end += 1
+    frame.cursor = frame.losers
+    frame.end = end
+
+
+@inlined
+def _take_best(frame):
+    """The best of the moves that are left, int64; at least one is. Mutates `frame`.
+
+    One step of a selection sort: after a cutoff the rest was never sorted.
+    """
+    cursor = frame.cursor
+    best = cursor
+    highest = frame.order[cursor]
+    for other in range(cursor + 1, frame.end):
+        if frame.order[other] > highest:
+            highest = frame.order[other]
+            best = other
+    frame.order[best] = frame.order[cursor]
+    frame.order[cursor] = highest
+    frame.cursor = cursor + 1
+    return highest & MOVE_MASK
+
+
+@inlined
+def _is_loser(position, move):
+    """Whether a noisy move belongs behind the quiet ones: it loses material or promotes to less than a queen."""
+    if is_promotion(move) and promotion_piece(move) != QUEEN:
+        return True
+    return not exchange_at_least(position, move, 0)
+
+
+@inlined
+def _killer(frame, index):
+    """Killer `index` if it is to be tried here, else NO_MOVE: int64."""
+    move = np.int64(frame.killers[index])
+    if move == NO_MOVE or move == frame.table_move or not is_legal(frame.position, move):
+        return np.int64(NO_MOVE)
+    return move
+
+
+@subkernel
+def next_move(worker, ply):
+    """The next move to try at `ply`, int64, NO_MOVE when there is none left. Mutates `worker`."""
+    frame = worker.frames[ply]
+    position = frame.position
+    if frame.stage == ROOT:
+        if frame.cursor == frame.end:
+            return np.int64(NO_MOVE)
+        frame.cursor += 1
+        return frame.order[frame.cursor - 1]
+    if frame.stage == TABLE:
+        frame.stage = NOISY_START
+        if frame.table_move != NO_MOVE:
+            return frame.table_move
+    if frame.stage == NOISY_START:
+        _add_noisy(worker, ply)
+        frame.stage = NOISY
+    if frame.stage == NOISY:
+        while frame.cursor < frame.end:
+            move = _take_best(frame)
+            if move == frame.table_move:
+                continue
+            # Quiescence looks at the exchange itself, after cheaper tests.
+            if frame.quiets != ALL_QUIETS or not _is_loser(position, move):
+                return move
+            # What is picked lies in front of the cursor: the losers are gathered there, best first.
+            frame.order[frame.losers] = move
+            frame.losers += 1
+        frame.stage = DONE if frame.quiets == NO_QUIETS else FIRST_KILLER
+    if frame.stage == FIRST_KILLER:
+        frame.stage = SECOND_KILLER
+        if frame.quiets == ALL_QUIETS and frame.skip_quiets == 0:
+            move = _killer(frame, 0)
+            if move != NO_MOVE:
+                return move
+    if frame.stage == SECOND_KILLER:
+        frame.stage = QUIET_START
+        if frame.quiets == ALL_QUIETS and frame.skip_quiets == 0:
+            move = _killer(frame, 1)
+            if move != NO_MOVE:
+                return move
+    if frame.stage == QUIET_START:
+        frame.stage = QUIETS
+        frame.cursor = frame.end
+        if frame.skip_quiets == 0:
+            _add_quiets(worker, ply)
+    if frame.stage == QUIETS:
+        while frame.skip_quiets == 0 and frame.cursor < frame.end:
+            move = _take_best(frame)
+            killed = frame.quiets == ALL_QUIETS and (move == frame.killers[0] or move == frame.killers[1])
+            if move != frame.table_move and not killed:
+                return move
+        frame.stage = LOSERS if frame.quiets == ALL_QUIETS else DONE
+        frame.cursor = 0
+    if frame.stage == LOSERS:
+        if frame.cursor < frame.losers:
+            frame.cursor += 1
+            return frame.order[frame.cursor - 1]
+        frame.stage = DONE
+    return np.int64(NO_MOVE)
