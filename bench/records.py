@@ -41,6 +41,7 @@ class Record:
     """One test. Elo, its error (half of the 95 % interval) and the pair counts are those of `engines[0]`.
 
     `elo0`, `elo1`, `model` and `llr` are None for a match without a stop rule, `bench_nodes` where it was not taken.
+    `faults` counts the games lost by a crash, a hang, an illegal move or the clock, None where they were not counted.
     """
 
     id: str
@@ -62,6 +63,7 @@ class Record:
     model: str | None = None
     bench_nodes: int | None = None
     note: str = ""
+    faults: int | None = None
 
     def __post_init__(self) -> None:
         if not _ID.fullmatch(self.id):
@@ -236,6 +238,7 @@ def make_record(
         model=sprt.model if sprt is not None else None,
         bench_nodes=circumstances.bench_nodes,
         note=circumstances.note,
+        faults=sum(game.fault is not None for game in results.games),
     )
 
 

@@ -293,10 +293,10 @@ def measure(rival: str | None, rounds: int = 3, progress: Callable[[str], None] 
 BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
 
 
-def replace_table(text: str, table: str) -> str:
-    """`text` with the part between BEGIN and END replaced. Raises ValueError when either is missing."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
+def replace_table(text: str, table: str, first: str = BEGIN, last: str = END) -> str:
+    """`text` with the part between two markers replaced. Raises ValueError when either is missing."""
+    before, begin, rest = text.partition(first)
+    _, end, after = rest.partition(last)
     if not begin or not end:
-        raise ValueError(f"no '{BEGIN}' followed by '{END}'")
-    return f"{before}{BEGIN}\n{table}\n{END}{after}"
+        raise ValueError(f"no '{first}' followed by '{last}'")
+    return f"{before}{first}\n{table}\n{last}{after}"

@@ -12,7 +12,6 @@ import numpy as np
 
 from engine.board.position import BLACK, WHITE
 from engine.jit import inlined
-
 from search.history import earlier_continuation
 from search.score import MATE_BOUND
 from search.tunables import CORRECTION_MOVES, CORRECTION_PAWNS, CORRECTION_PIECES

@@ -16,6 +16,8 @@ import rich  # noqa: F401 - used later; a missing one is to be told before any w
 
 from bench.cluster import ClusterError, map_unordered
 from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs
+from bench.records import LedgerError, current_commit
+from bench.standing import SuiteRecord, save_suite
 from bench.suites import Problem, Solution, SuiteError, Task, load_suite, solve
 
 #: Positions that are shown one by one without being asked.
@@ -56,6 +58,11 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--concurrency", type=int, default=1, help="positions at the same time (default 1)")
     parser.add_argument("--cluster", metavar="tcp://HOST:PORT", help="work on this Dask cluster")
     parser.add_argument("--details", action="store_true", help="show every position")
+    parser.add_argument("--ledger", metavar="ID", help="record the only suite's result in bench/ledger/suites/ID.json")
+    parser.add_argument(
+        "--commit", action="append", default=[], help="the commit that was tested (default: the current)"
+    )
+    parser.add_argument("--bench-nodes", type=int, metavar="N", help="node count of `secateur bench`")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("--csv", metavar="FILE", help="write every answer into a CSV file")
     return parser
@@ -68,6 +75,8 @@ def main(arguments: list[str]) -> int:
         engines = _engines(options)
         if options.concurrency < 1 or (options.first is not None and options.first < 1):
             raise EngineSpecError("--concurrency and --first are at least 1")
+        if options.ledger is not None and (len(options.files) != 1 or options.first is not None):
+            raise EngineSpecError("--ledger records one whole suite")
         names = [engine.name for engine in engines]
         if len(set(names)) < len(names):
             raise EngineSpecError("two engines have the same name; give them different ones")
@@ -98,6 +107,11 @@ def main(arguments: list[str]) -> int:
             _write_csv(options.csv, rows)
         except OSError as error:
             troubles.append(f"{options.csv}: cannot be written: {error.strerror}")
+    if options.ledger is not None:
+        try:
+            _record(options, rows, engines, troubles)
+        except LedgerError as error:
+            troubles.append(str(error))
     if options.json:
         print(json.dumps(_to_json(rows, engines, troubles), indent=1))
     elif rows:
@@ -212,6 +226,25 @@ def _write_csv(path: str, rows: dict[str, list[Solution]]) -> None:
             for row in found:
                 values = asdict(row)
                 writer.writerow([suite, *(values[name] for name in names), int(row.is_solved)])
+
+
+def _record(
+    options: argparse.Namespace, rows: dict[str, list[Solution]], engines: list[EngineSpec], troubles: list[str]
+) -> None:
+    """Keeps the result of the one suite that was run. Raises LedgerError when it is not whole."""
+    if troubles or not rows:
+        raise LedgerError(f"{options.ledger} is not recorded: lines or answers are missing")
+    ((path, found),) = rows.items()
+    record = SuiteRecord(
+        id=options.ledger,
+        suite=Path(path).name,
+        limit=str(engines[0].limit),
+        positions=totals(found, engines[0].name)["positions"],
+        solved={engine.name: totals(found, engine.name)["solved"] for engine in engines},
+        commits=tuple(options.commit) or tuple(filter(None, [current_commit()])),
+        bench_nodes=options.bench_nodes,
+    )
+    print(f"recorded in {save_suite(record)}", file=sys.stderr)
 
 
 def _show(rows: dict[str, list[Solution]], engines: list[EngineSpec], details: bool) -> None:

@@ -6,10 +6,11 @@ import argparse
 import json
 import sys
 from dataclasses import asdict
+from pathlib import Path
 
 import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
 
-from bench import records
+from bench import records, standing
 from bench.records import Circumstances, LedgerError, Record, make_record
 from bench.results import MatchResult
 from bench.stats import Sprt
@@ -19,6 +20,7 @@ def main(arguments: list[str]) -> int:
     """Shows the ledger, or does what the options say; returns the exit status."""
     parser = argparse.ArgumentParser(prog="secateur ledger", description=__doc__)
     parser.add_argument("--write", action="store_true", help="make bench/ledger/README.md anew")
+    parser.add_argument("--readme", type=Path, metavar="FILE", help="write the table of strength into FILE")
     parser.add_argument(
         "--check", action="store_true", help="see that the table is current and that every quoted Elo has its record"
     )
@@ -27,18 +29,23 @@ def main(arguments: list[str]) -> int:
     try:
         if options.check:
             problems = records.check()
+            readme = records.PROJECT_ROOT / "README.md"
+            if not standing.is_current(readme):
+                problems.append(f"{readme.name}: the table of strength is not current; run ledger --readme README.md")
             for problem in problems:
                 print(problem, file=sys.stderr)
             return 1 if problems else 0
         found = records.load()
         if options.write:
             (records.LEDGER / "README.md").write_text(records.table(found), encoding="utf-8")
-    except (LedgerError, OSError) as error:
+        if options.readme is not None:
+            standing.write_into(options.readme)
+    except (LedgerError, OSError, ValueError) as error:
         print(f"secateur ledger: {error}", file=sys.stderr)
         return 1
     if options.json:
         print(json.dumps([asdict(record) for record in found], indent=1))
-    elif not options.write:
+    elif not options.write and options.readme is None:
         _show(found)
     return 0
 

@@ -1,0 +1,189 @@
+"""The strength that the project asks of itself, and where it stands: the README's table of matches and suites.
+
+A `Goal` names the record that decides it: a match of the ledger (`bench/ledger/ID.json`) or a suite run
+(`bench/ledger/suites/ID.json`, made by `secateur epd --ledger ID`). The table is made from those files alone.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Final
+
+from bench import records
+from bench.records import LedgerError, Record
+from bench.speed import replace_table
+
+BEGIN, END = "<!-- strength: begin -->", "<!-- strength: end -->"
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteRecord:
+    """One run of one test suite: how many of its positions each engine solved."""
+
+    id: str
+    suite: str
+    limit: str
+    positions: int
+    solved: dict[str, int]
+    commits: tuple[str, ...] = ()
+    bench_nodes: int | None = None
+    note: str = ""
+    date: str = field(default_factory=lambda: datetime.datetime.now(datetime.UTC).date().isoformat())
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One number to reach: the record that has it, how it is read from there, and what is asked."""
+
+    what: str
+    id: str
+    kind: str
+    must: float
+    aim: float
+
+    def __post_init__(self) -> None:
+        if self.kind not in _READERS:
+            raise ValueError(f"{self.id}: a goal is one of {', '.join(_READERS)}, not '{self.kind}'")
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a record says about a goal: the figure, and how it is shown with what it rests on."""
+
+    value: float
+    text: str
+    basis: str
+
+
+def _score(record: Record | SuiteRecord) -> Standing | None:
+    """Points in a hundred of a match, with the Elo."""
+    if not isinstance(record, Record) or not record.pentanomial:
+        return None
+    pairs = sum(record.pentanomial)
+    share = sum(place * count for place, count in enumerate(record.pentanomial)) / (4 * pairs)
+    return Standing(100 * share, f"{100 * share:.1f} % ({record.quote})", f"{record.games} games")
+
+
+def _elo(record: Record | SuiteRecord) -> Standing | None:
+    if not isinstance(record, Record):
+        return None
+    return Standing(record.elo, record.quote, f"{record.games} games")
+
+
+def _clean_games(record: Record | SuiteRecord) -> Standing | None:
+    """Games of a match in which nothing went wrong; a match with a fault has reached none."""
+    if not isinstance(record, Record) or record.faults is None:
+        return None
+    text = f"{record.games} games, {record.faults} faults"
+    return Standing(0 if record.faults else record.games, text, record.time_control)
+
+
+def _solved(record: Record | SuiteRecord) -> Standing | None:
+    if not isinstance(record, SuiteRecord):
+        return None
+    (_, solved), *others = record.solved.items()
+    rivals = "".join(f"; {other} {count}" for other, count in others)
+    return Standing(solved, f"{solved} of {record.positions}{rivals}", record.limit)
+
+
+_READERS: Final[dict[str, Callable[[Record | SuiteRecord], Standing | None]]] = {
+    "score": _score,
+    "elo": _elo,
+    "clean": _clean_games,
+    "solved": _solved,
+}
+
+#: How a goal's numbers are shown.
+_UNITS: Final = {"score": "{:g} %", "elo": "{:+g} Elo", "clean": "{:g} games", "solved": "{:g}"}
+
+_MATCH: Final = "10+0.1, Hash 16, one thread"
+
+GOALS: Final = (
+    Goal(f"toga2 (Debian, about 2850), {_MATCH}", "goal-toga2", "score", 50, 65),
+    Goal(f"gnuchess (Debian, about 2660), {_MATCH}", "goal-gnuchess", "score", 70, 85),
+    Goal(f"Stockfish 15.1 at `UCI_Elo` 2600, {_MATCH}", "goal-stockfish-2600", "score", 50, 75),
+    Goal("WAC, 1 s a move (201 positions)", "goal-wac", "solved", 190, 197),
+    Goal("STS, 1 s a move, best moves (1500 positions)", "goal-sts", "solved", 930, 1080),
+    Goal("mates280, 5 s a move, found at the listed distance", "goal-mates", "solved", 15, 60),
+    Goal("two threads against one, equal time", "goal-threads", "elo", 30, 60),
+    Goal("games without a fault at 1+0.01", "goal-clean-1", "clean", 2000, 10000),
+    Goal("games without a fault at 0.1+0.01", "goal-clean-01", "clean", 2000, 10000),
+)
+
+
+def suites_folder(ledger: Path | None = None) -> Path:
+    """Where suite records lie: beside the match records of `ledger`."""
+    return (records.LEDGER if ledger is None else ledger) / "suites"
+
+
+def load_suites(ledger: Path | None = None) -> dict[str, SuiteRecord]:
+    """Every suite record by id. Raises `LedgerError` naming the broken file."""
+    found = {}
+    for path in sorted(suites_folder(ledger).glob("*.json")):
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            record = SuiteRecord(**{**data, "commits": tuple(data.get("commits", ()))})
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            raise LedgerError(f"{path}: {error}".replace("SuiteRecord.__init__() ", "")) from None
+        if record.id != path.stem or not record.solved:
+            raise LedgerError(f"{path}: the record calls itself {record.id} and has {len(record.solved)} engines")
+        found[record.id] = record
+    return found
+
+
+def save_suite(record: SuiteRecord, ledger: Path | None = None) -> Path:
+    """Writes a suite record, in the place of an earlier run under its id. Raises `LedgerError`."""
+    path = suites_folder(ledger) / f"{record.id}.json"
+    known = {item.name for item in fields(SuiteRecord)}
+    data = {name: value for name, value in asdict(record).items() if name in known}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise LedgerError(f"{path}: cannot be written: {error.strerror}") from None
+    return path
+
+
+def standing_of(goal: Goal, matches: dict[str, Record], suites: dict[str, SuiteRecord]) -> Standing | None:
+    """Where a goal stands, None while nothing was measured."""
+    record: Record | SuiteRecord | None = matches.get(goal.id) or suites.get(goal.id)
+    return None if record is None else _READERS[goal.kind](record)
+
+
+def verdict(goal: Goal, standing: Standing | None) -> str:
+    """`aim`, `must`, `MISSED` or `not measured`."""
+    if standing is None or math.isnan(standing.value):
+        return "not measured"
+    if standing.value >= goal.aim:
+        return "aim"
+    return "must" if standing.value >= goal.must else "MISSED"
+
+
+def table(ledger: Path | None = None) -> str:
+    """The goals and where they stand, as Markdown. Raises `LedgerError`."""
+    matches = {record.id: record for record in records.load(ledger)}
+    suites = load_suites(ledger)
+    lines = ["| against, or in | measured | from | must | aim | reached |", "|---|---|---|---|---|---|"]
+    for goal in GOALS:
+        standing = standing_of(goal, matches, suites)
+        shown = ("", "") if standing is None else (standing.text, standing.basis)
+        asked = (_UNITS[goal.kind].format(number).replace(" Elo", "") for number in (goal.must, goal.aim))
+        lines.append("| " + " | ".join((goal.what, *shown, *asked, verdict(goal, standing))) + " |")
+    return "\n".join(lines)
+
+
+def write_into(path: Path, ledger: Path | None = None) -> None:
+    """Renews the table between its markers in a Markdown file. Raises ValueError when they are missing."""
+    text = path.read_text(encoding="utf-8")
+    path.write_text(replace_table(text, table(ledger), BEGIN, END), encoding="utf-8")
+
+
+def is_current(path: Path, ledger: Path | None = None) -> bool:
+    """Whether the table in a Markdown file is what the records say; a file without the markers has none to be stale."""
+    text = path.read_text(encoding="utf-8")
+    return BEGIN not in text or replace_table(text, table(ledger), BEGIN, END) == text

@@ -1,0 +1,137 @@
+"""The table of strength: what each kind of record says about a goal, and that README has the current one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bench import records, standing
+from bench.commands import epd, ledger
+from bench.records import LedgerError, Record
+from bench.standing import GOALS, Goal, SuiteRecord, standing_of, verdict
+
+
+def match(pairs: tuple[int, ...], elo: float, faults: int | None = 0, name: str = "goal-toga2") -> Record:
+    games = 2 * sum(pairs)
+    return Record(
+        name,
+        "a match",
+        "2026-01-01",
+        (),
+        ("us", "them"),
+        "b",
+        "1+0.01",
+        games,
+        pairs,
+        elo,
+        30.0,
+        elo,
+        "measured",
+        faults=faults,
+    )
+
+
+def suite(solved: int) -> SuiteRecord:
+    return SuiteRecord("goal-wac", "wac.epd", "movetime=1", 201, {"us": solved, "them": 195})
+
+
+@pytest.mark.parametrize(
+    ("pairs", "elo", "value", "reached"),
+    [
+        # Points by hand: 10 pairs of which 5 are won 2:0, 5 drawn 1:1 is 15 of 20.
+        ((0, 0, 5, 0, 5), 190.8, 75.0, "aim"),
+        ((0, 0, 10, 0, 0), 0.0, 50.0, "must"),
+        ((1, 2, 4, 2, 1), 0.0, 50.0, "must"),
+        ((4, 3, 2, 1, 0), -190.8, 25.0, "MISSED"),
+    ],
+)
+def test_a_match_counts_points(pairs: tuple[int, ...], elo: float, value: float, reached: str) -> None:
+    goal = Goal("toga2", "goal-toga2", "score", 50, 65)
+    found = standing_of(goal, {"goal-toga2": match(pairs, elo)}, {})
+    assert found is not None
+    assert found.value == pytest.approx(value)
+    assert "[ledger: goal-toga2]" in found.text
+    assert verdict(goal, found) == reached
+
+
+def test_threads_count_elo_and_suites_positions() -> None:
+    goal = Goal("threads", "goal-toga2", "elo", 30, 60)
+    assert verdict(goal, standing_of(goal, {"goal-toga2": match((0, 0, 1, 1, 0), 29.9)}, {})) == "MISSED"
+    assert verdict(goal, standing_of(goal, {"goal-toga2": match((0, 0, 1, 1, 0), 30.0)}, {})) == "must"
+    goal = Goal("wac", "goal-wac", "solved", 190, 197)
+    for solved, reached in ((189, "MISSED"), (190, "must"), (197, "aim")):
+        found = standing_of(goal, {}, {"goal-wac": suite(solved)})
+        assert found is not None
+        assert found.text == f"{solved} of 201; them 195"
+        assert verdict(goal, found) == reached
+
+
+def test_one_fault_spoils_all_games() -> None:
+    goal = Goal("clean", "goal-toga2", "clean", 20, 100)
+    pairs = (0, 0, 10, 0, 0)
+    for faults, reached in ((0, "must"), (1, "MISSED"), (None, "not measured")):
+        assert verdict(goal, standing_of(goal, {"goal-toga2": match(pairs, 0.0, faults)}, {})) == reached
+
+
+def test_a_goal_without_its_kind_of_record_is_not_measured() -> None:
+    goal = Goal("wac", "goal-wac", "solved", 190, 197)
+    assert verdict(goal, standing_of(goal, {}, {})) == "not measured"
+    assert (
+        verdict(goal, standing_of(goal, {"goal-wac": match((0, 0, 1, 0, 0), 0.0, name="goal-wac")}, {}))
+        == "not measured"
+    )
+    with pytest.raises(ValueError, match="not 'best'"):
+        Goal("x", "x", "best", 1, 2)
+
+
+def test_table_is_written_between_its_markers_and_known_to_be_current(tmp_path: Path) -> None:
+    folder, readme = tmp_path / "ledger", tmp_path / "README.md"
+    folder.mkdir()
+    readme.write_text(f"before\n{standing.BEGIN}\nold\n{standing.END}\nafter\n", encoding="utf-8")
+    assert not standing.is_current(readme, folder)
+    standing.write_into(readme, folder)
+    assert standing.is_current(readme, folder)
+    assert readme.read_text(encoding="utf-8").count("not measured") == len(GOALS)
+    standing.save_suite(suite(190), folder)
+    assert not standing.is_current(readme, folder)
+    standing.write_into(readme, folder)
+    assert "| 190 of 201; them 195 | movetime=1 | 190 | 197 | must |" in readme.read_text(encoding="utf-8")
+    readme.write_text("no table", encoding="utf-8")
+    with pytest.raises(ValueError, match="strength: begin"):
+        standing.write_into(readme, folder)
+
+
+def test_a_broken_suite_record_is_named(tmp_path: Path) -> None:
+    path = standing.save_suite(suite(190), tmp_path)
+    data = json.loads(path.read_text(encoding="utf-8"))
+    for wrong in ({**data, "id": "other"}, {**data, "more": 1}, {**data, "solved": {}}, [1]):
+        path.write_text(json.dumps(wrong), encoding="utf-8")
+        with pytest.raises(LedgerError, match=r"goal-wac\.json"):
+            standing.load_suites(tmp_path)
+
+
+def test_readme_of_the_project_is_current(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (records.PROJECT_ROOT / "README.md").read_text(encoding="utf-8")
+    assert standing.BEGIN in text
+    assert ledger.main(["--check"]) == 0, capsys.readouterr().err
+
+
+EPD = '6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - bm Ra8#; id "back rank";\n'
+
+
+def test_epd_records_a_whole_suite_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "LEDGER", tmp_path / "ledger")
+    path = tmp_path / "one.epd"
+    path.write_text(EPD, encoding="utf-8")
+    base = [str(path), "--nodes", "2000", "--ledger", "goal-one", "--commit", "abc"]
+    assert epd.main([*base, "--first", "1"]) == 2
+    assert epd.main([str(path), *base]) == 2
+    assert epd.main(base) == 0
+    record = standing.load_suites(tmp_path / "ledger")["goal-one"]
+    assert (record.suite, record.limit, record.positions, record.commits) == ("one.epd", "nodes=2000", 1, ("abc",))
+    assert record.solved == {"Secateur": 1}
+    path.write_text(EPD + "nonsense\n", encoding="utf-8")
+    assert epd.main([*base[:4], "goal-two"]) == 1
+    assert "goal-two" not in standing.load_suites(tmp_path / "ledger")
