@@ -28,8 +28,12 @@ COMMANDS: dict[str, tuple[str, str, str | None]] = {
     "epd": ("bench.commands.epd", "test suites for any UCI engine: best moves, graded moves, mates", "lab"),
     "book": ("bench.commands.book", "generate balanced or unbalanced openings with an engine", "lab"),
     "rate": ("bench.commands.rate", "rate the players of PGN files", "lab"),
+    "spsa": ("bench.commands.spsa", "tune the numbers of the search by games", "lab"),
     "ledger": ("bench.commands.ledger", "the tests from which every quoted Elo comes", "lab"),
 }
+
+#: Starts a tuning build: what `spsa` plays with, not a player's engine.
+TUNING_FLAG = "--tuning"
 
 #: Exit statuses of every subcommand.
 OK, FAILED, USAGE = 0, 1, 2
@@ -39,6 +43,7 @@ def _usage() -> str:
     rows = "\n".join(f"  {name:<10} {summary}" for name, (_, summary, _) in COMMANDS.items())
     return (
         "usage: secateur                  the UCI loop on stdin and stdout\n"
+        "       secateur --tuning         the same, with every number of the search as an option\n"
         "       secateur COMMAND [...]    one of the commands below; each has --help\n"
         "       secateur --version\n\n"
         f"commands:\n{rows}"
@@ -64,10 +69,10 @@ def version() -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Runs the UCI loop or a subcommand; returns the exit status (0 done, 1 failed, 2 wrong usage)."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    if not arguments:
+    if arguments in ([], [TUNING_FLAG]):
         from engine.uci.loop import run
 
-        return run(version())
+        return run(version(), tuning=bool(arguments))
     name, *rest = arguments
     if name in ("-h", "--help", "help"):
         print(_usage())

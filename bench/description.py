@@ -120,18 +120,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     games = parser.add_argument_group("games")
     games.add_argument("--rounds", type=int, help="rounds of one pair of games a pairing (default 1)")
     games.add_argument("--games", type=int, dest="games_per_pair", choices=(1, 2), help="games a pair (default 2)")
-    games.add_argument("--book", help="openings: EPD or PGN, also zipped")
-    games.add_argument("--order", choices=("sequential", "random"), help="order of the openings")
-    games.add_argument("--seed", type=int, help="seed of the random order")
-    games.add_argument("--plies", type=int, help="cut PGN openings to this many plies")
+    add_book_arguments(games)
     games.add_argument("--concurrency", type=int, help="games at the same time (default 1)")
     games.add_argument("--event", help="the PGN Event tag")
     rules = parser.add_argument_group("adjudication")
-    rules.add_argument("--resign", metavar="MOVES,SCORE[,both]", help="lost after MOVES moves at -SCORE centipawns")
-    rules.add_argument("--draw", metavar="FROM,MOVES,SCORE", help="drawn from move FROM after MOVES moves within SCORE")
-    rules.add_argument("--max-moves", type=int, help="drawn after this many moves")
-    rules.add_argument("--tb", metavar="FOLDER", help="adjudicate by Syzygy tablebases")
-    rules.add_argument("--tb-pieces", type=int, help="probe at up to this many pieces (default 7)")
+    add_rule_arguments(rules)
     rules.add_argument("--time-margin", type=float, metavar="MS", help="milliseconds an engine may overstep")
     rules.add_argument("--hang", type=float, metavar="SECONDS", help="silence without a clock that is a loss (60)")
     output = parser.add_argument_group("output and machinery")
@@ -140,6 +133,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--overwrite", action="store_true", default=None, help="start the PGN file afresh")
     output.add_argument("--runner", choices=RUNNERS, help="who plays (default: what is on the PATH, else built in)")
     output.add_argument("--cluster", metavar="tcp://HOST:PORT", help="play on the workers of this Dask scheduler")
+
+
+def add_book_arguments(group: argparse._ActionsContainer) -> None:
+    """Adds what `book_from_arguments` reads back: the openings."""
+    group.add_argument("--book", help="openings: EPD or PGN, also zipped")
+    group.add_argument("--order", choices=("sequential", "random"), help="order of the openings")
+    group.add_argument("--seed", type=int, help="seed of the random order")
+    group.add_argument("--plies", type=int, help="cut PGN openings to this many plies")
+
+
+def add_rule_arguments(group: argparse._ActionsContainer) -> None:
+    """Adds what `rules_from_arguments` reads back: when a game is ended from outside."""
+    group.add_argument("--resign", metavar="MOVES,SCORE[,both]", help="lost after MOVES moves at -SCORE centipawns")
+    group.add_argument("--draw", metavar="FROM,MOVES,SCORE", help="drawn from move FROM after MOVES moves within SCORE")
+    group.add_argument("--max-moves", type=int, help="drawn after this many moves")
+    group.add_argument("--tb", metavar="FOLDER", help="adjudicate by Syzygy tablebases")
+    group.add_argument("--tb-pieces", type=int, help="probe at up to this many pieces (default 7)")
 
 
 def from_arguments(arguments: argparse.Namespace, format: str | None = None) -> MatchDescription:
@@ -164,8 +174,8 @@ def from_arguments(arguments: argparse.Namespace, format: str | None = None) -> 
         values["time_margin"] = arguments.time_margin / 1000
     if arguments.hang is not None:
         values["hang_seconds"] = arguments.hang
-    values["book"] = _book_from_arguments(arguments, values.get("book"))
-    values["adjudication"] = _rules_from_arguments(arguments, values.get("adjudication", Adjudication()))
+    values["book"] = book_from_arguments(arguments, values.get("book"))
+    values["adjudication"] = rules_from_arguments(arguments, values.get("adjudication", Adjudication()))
     if format is not None:
         values["format"] = format
     if "engines" not in values:
@@ -173,7 +183,8 @@ def from_arguments(arguments: argparse.Namespace, format: str | None = None) -> 
     return MatchDescription(**values)
 
 
-def _book_from_arguments(arguments: argparse.Namespace, book: Book | None) -> Book | None:
+def book_from_arguments(arguments: argparse.Namespace, book: Book | None) -> Book | None:
+    """`book` with what the options of `add_book_arguments` change. Raises `DescriptionError`."""
     changes = {
         key: getattr(arguments, key) for key in ("order", "seed", "plies") if getattr(arguments, key) is not None
     }
@@ -184,7 +195,8 @@ def _book_from_arguments(arguments: argparse.Namespace, book: Book | None) -> Bo
     return replace(book, **changes) if book is not None else None
 
 
-def _rules_from_arguments(arguments: argparse.Namespace, rules: Adjudication) -> Adjudication:
+def rules_from_arguments(arguments: argparse.Namespace, rules: Adjudication) -> Adjudication:
+    """`rules` with what the options of `add_rule_arguments` change. Raises `DescriptionError`."""
     changes: dict[str, Any] = {}
     if arguments.resign is not None:
         parts = arguments.resign.split(",")

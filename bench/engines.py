@@ -30,6 +30,10 @@ class EngineSpec:
     options: tuple[tuple[str, str], ...] = ()
     restart: bool = False
 
+    def process_key(self) -> tuple[object, ...]:
+        """Equal for engines that one running process can be in turn: only values of options and limits differ."""
+        return self.name, self.command, self.directory, tuple(name for name, _ in self.options)
+
     def resolved_program(self) -> str:
         """The program's path. Raises `EngineSpecError` when there is no such program."""
         program = self.command[0]

@@ -95,7 +95,7 @@ class Table:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        self._idle: dict[EngineSpec, Player] = {}
+        self._idle: dict[tuple[object, ...], Player] = {}
         self._tablebases: dict[str, Tablebase | None] = {}
         self._games_started = 0
 
@@ -167,8 +167,9 @@ class Table:
         return board, records, verdict, None
 
     async def _seat(self, spec: EngineSpec) -> Player:
-        player = self._idle.pop(spec, None)
+        player = self._idle.pop(spec.process_key(), None)
         if player is not None and player.is_alive:
+            await player.become(spec)
             return player
         return await Player.start(spec)
 
@@ -178,7 +179,7 @@ class Table:
             if colour == broken or player.spec.restart or not player.is_alive:
                 await player.end()
             else:
-                self._idle[player.spec] = player
+                self._idle[player.spec.process_key()] = player
         while len(self._idle) > KEEP_ENGINES:
             await self._idle.pop(next(iter(self._idle))).end()
 

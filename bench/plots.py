@@ -20,6 +20,9 @@ ENDINGS: Final = (".png", ".svg")
 #: Points on a curve at most; a longer match is thinned out evenly.
 MAX_POINTS: Final = 400
 
+#: Line styles of curves beyond the first ten.
+_STYLES: Final = ("-", "--", ":", "-.")
+
 _LINE, _BAND, _BOUND = "#1f5f8b", "#9fc5e0", "#b03a2e"
 
 
@@ -140,6 +143,31 @@ def plot_bars(
         axes.annotate(f" {value:.4g}", (0, place), va="center", color="black")
     axes.set_xlabel(unit)
     axes.set_title(title)
+    _save(figure, path)
+
+
+def plot_trajectories(
+    names: Sequence[str], points: Sequence[tuple[int, Sequence[float]]], path: str | Path, *, title: str
+) -> None:
+    """How parameters moved in a tuning run, in units of their steps. Raises `PlotError`.
+
+    `points` are (iterations finished, [parameter] change from the start), in order.
+    """
+    path = check_path(path)
+    if not points:
+        raise PlotError(f"{path}: not drawn, no iteration is finished yet")
+    thinned = [*points[:: -(-len(points) // MAX_POINTS)], points[-1]]
+    figure, (axes,) = _figure(1, height=max(4.0, 1.2 + 0.17 * len(names)))
+    axes.axhline(0, color="grey", linewidth=0.8)
+    iterations = [iteration for iteration, _ in thinned]
+    # The legend lists the lines in the order in which they end, as they lie in the picture.
+    for index in sorted(range(len(names)), key=lambda index: -points[-1][1][index]):
+        style = _STYLES[index // 10 % len(_STYLES)]  # matplotlib has ten colours
+        axes.plot(iterations, [row[index] for _, row in thinned], style, linewidth=1.2, label=names[index])
+    axes.set_xlabel("iterations")
+    axes.set_ylabel("change, in steps")
+    axes.set_title(title)
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
     _save(figure, path)
 
 

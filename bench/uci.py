@@ -124,6 +124,19 @@ class Player:
         await player.end()
         raise EngineFaultError(Termination.NOT_STARTED, problem)
 
+    async def become(self, spec: EngineSpec) -> None:
+        """Goes on as `spec`, which has the same `process_key`: only options with new values are sent.
+
+        Raises `EngineFaultError` (CRASH) when the engine refuses them or is gone; then it must be ended.
+        """
+        if spec.options != self.spec.options:
+            try:
+                await self.protocol.configure(dict(spec.options))
+            except (chess.engine.EngineError, ValueError) as error:
+                self.kill()
+                raise EngineFaultError(Termination.CRASH, f"refused its options: {error}") from None
+        self.spec = spec
+
     async def move(
         self, board: chess.Board, limit: chess.engine.Limit, game: object, patience: float
     ) -> tuple[chess.Move, MoveRecord]:

@@ -20,7 +20,7 @@ from search.limits import DEFAULT_HASH, DEFAULT_OVERHEAD, MAX_PLY, Limits
 from search.score import INFINITE, MATE_BOUND, mate_distance
 from search.table import GENERATIONS, allocate_table, hashfull
 from search.timing import Alarm, Budget, budget_for
-from search.worker import GAME_KEYS, NO_CONTINUATION, STOP, STOP_NOW, forget, new_worker
+from search.worker import GAME_KEYS, NO_CONTINUATION, STOP, STOP_NOW, forget, new_worker, set_tunable
 
 #: Seconds that a search which has no move yet may go on after `stop`.
 STOP_GRACE: Final = 0.03
@@ -167,6 +167,10 @@ class Searcher:
         self._table = allocate_table(mebibytes)
         forget(self._worker)
         self._generation = 0
+
+    def set_tunable(self, name: str, value: int) -> None:
+        """Changes a number of the search (see `search.tunables`). Raises KeyError when there is none of that name."""
+        set_tunable(self._worker, name, value)
 
     def _set_root(self, game: Game, limits: Limits) -> list[chess.Move]:
         """Loads the root into the worker; returns the root moves in the order of the generator."""

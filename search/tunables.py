@@ -1,21 +1,22 @@
 """Every number of the search, once: default, range and step.
 
 Kernels read a tunable as `worker.tune[NAME]`, where NAME is its index; a new worker holds the defaults, and the
-reductions that follow from them. No value is compiled in.
+reductions that follow from them. No value is compiled in. In a tuning build (`secateur --tuning`) each is a UCI option.
+
+Imports nothing heavy, because the answer to `uci` declares those options before NumPy is loaded.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
-
-import numpy as np
-import numpy.typing as npt
 
 
 @dataclass(frozen=True)
 class Tunable:
-    """One number of the search; `step` is what a tuner changes it by at first."""
+    """One number of the search; `step` is what a tuner changes it by to see a difference."""
 
     name: str
     default: int
@@ -129,17 +130,28 @@ BONUS_MAX = _tunable("BonusMax", 1800, 600, 4000, 150)
 
 COUNT: Final = len(TABLE)
 
+#: Index of each tunable by its name.
+INDEX: Final = {tunable.name: index for index, tunable in enumerate(TABLE)}
+assert len(INDEX) == COUNT, "two tunables have one name"
 
-def defaults() -> npt.NDArray[np.int64]:
-    """The default values by index, int64[COUNT]."""
-    return np.array([tunable.default for tunable in TABLE], np.int64)
+#: What `reductions` depends on.
+REDUCTION_TUNABLES: Final = (LMR_BASE, LMR_FACTOR)
+
+# Side lengths of the table of reductions.
+_DEPTHS: Final = 64
+_MOVES: Final = 64
 
 
-def reductions(tune: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Plies that late moves are reduced by, in hundredths: int64[64][64] by depth and number of the move."""
-    logarithms = np.log(np.maximum(np.arange(64), 1))
-    table: npt.NDArray[np.int64] = (tune[LMR_BASE] + tune[LMR_FACTOR] * logarithms[:, None] * logarithms).astype(
-        np.int64
-    )
-    table[0, :] = table[:, 0] = 0
-    return table
+def defaults() -> list[int]:
+    """The default values by index."""
+    return [tunable.default for tunable in TABLE]
+
+
+def reductions(tune: Sequence[int]) -> list[list[int]]:
+    """Plies that late moves are reduced by, in hundredths: [depth][number of the move], 64 by 64."""
+    base, factor = int(tune[LMR_BASE]), int(tune[LMR_FACTOR])
+    logarithms = [math.log(max(number, 1)) for number in range(max(_DEPTHS, _MOVES))]
+    return [
+        [int(base + factor * logarithms[depth] * logarithms[move]) if depth and move else 0 for move in range(_MOVES)]
+        for depth in range(_DEPTHS)
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -108,9 +109,22 @@ WORKER: Final = np.dtype(
 def new_worker() -> Any:
     """A worker record with the default tunables, otherwise zeroed."""
     worker = allocate(WORKER, 1)[0]
-    worker["tune"] = tunables.defaults()
-    worker["reductions"] = tunables.reductions(worker["tune"])
+    set_tunables(worker, tunables.defaults())
     return worker
+
+
+def set_tunables(worker: Any, values: Sequence[int]) -> None:
+    """Gives the worker these tunables, by index, and the reductions that follow from them. Mutates `worker`."""
+    worker["tune"] = values
+    worker["reductions"] = tunables.reductions(values)
+
+
+def set_tunable(worker: Any, name: str, value: int) -> None:
+    """Changes one tunable, and what follows from it. Mutates `worker`. Raises KeyError when there is none `name`."""
+    index = tunables.INDEX[name]
+    worker["tune"][index] = value
+    if index in tunables.REDUCTION_TUNABLES:
+        worker["reductions"] = tunables.reductions(worker["tune"])
 
 
 def forget(worker: Any) -> None:

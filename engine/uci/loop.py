@@ -9,6 +9,7 @@ import threading
 from contextlib import suppress
 from typing import BinaryIO
 
+from engine.uci.options import OPTIONS, TUNING_OPTIONS
 from engine.uci.output import Output
 from engine.uci.session import EndOfInput, Event, Line, Session
 
@@ -28,15 +29,18 @@ def _read(stream: BinaryIO, session: Session, events: queue.SimpleQueue[Event]) 
     events.put(EndOfInput())
 
 
-def run(version: str) -> int:
-    """Speaks UCI on stdin and stdout until `quit` or the end of input; returns the exit status."""
+def run(version: str, tuning: bool = False) -> int:
+    """Speaks UCI on stdin and stdout until `quit` or the end of input; returns the exit status.
+
+    With `tuning` every number of the search is an option, too.
+    """
     if sys.stdin is None or sys.stdout is None:
         return 1
     output = Output(sys.stdout.buffer)
     # Nothing but UCI may reach stdout: what a library prints goes to stderr.
     sys.stdout = sys.stderr
     events: queue.SimpleQueue[Event] = queue.SimpleQueue()
-    session = Session(output, events, version)
+    session = Session(output, events, version, OPTIONS + TUNING_OPTIONS if tuning else OPTIONS)
     reader = threading.Thread(target=_read, args=(sys.stdin.buffer, session, events), name="stdin", daemon=True)
     reader.start()
     with suppress(KeyboardInterrupt):

@@ -8,6 +8,7 @@ from typing import Final
 
 from engine.uci.output import quoted
 from search.limits import DEFAULT_HASH, DEFAULT_OVERHEAD
+from search.tunables import TABLE
 
 Value = int | bool | str
 
@@ -68,12 +69,19 @@ OPTIONS: Final = (
 )
 
 
-class OptionValues:
-    """The options' current values, by declared name."""
+#: What a tuning build offers besides: every number of the search.
+TUNING_OPTIONS: Final = tuple(
+    Option(tunable.name, "spin", tunable.default, tunable.low, tunable.high) for tunable in TABLE
+)
 
-    def __init__(self) -> None:
-        self._options = {option.name.lower(): option for option in OPTIONS}
-        self._values: dict[str, Value | None] = {option.name: option.default for option in OPTIONS}
+
+class OptionValues:
+    """The current values of `options`, by declared name."""
+
+    def __init__(self, options: tuple[Option, ...] = OPTIONS) -> None:
+        self.declared = options
+        self._options = {option.name.lower(): option for option in options}
+        self._values: dict[str, Value | None] = {option.name: option.default for option in options}
 
     def set(self, name: str, text: str | None) -> str:
         """Sets an option, its name in any case; returns its declared name. Raises ValueError and changes nothing."""
@@ -88,6 +96,13 @@ class OptionValues:
         value = self._values[name]
         assert isinstance(value, int)
         return value
+
+    def tunables(self) -> dict[str, int]:
+        """The numbers of the search that are not at their defaults; empty but in a tuning build."""
+        tuned = (option for option in TUNING_OPTIONS if option.name in self._values)
+        return {
+            option.name: self.number(option.name) for option in tuned if self._values[option.name] != option.default
+        }
 
     def flag(self, name: str) -> bool:
         """Value of a check option."""

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from engine.uci.options import OPTIONS, OptionValues
+from engine.uci.options import OPTIONS, TUNING_OPTIONS, Option, OptionValues
 from engine.uci.output import Output, quoted, reader_is_gone
 from engine.uci.parse import GoCommand, parse_go, parse_position, parse_setoption
 from search.limits import DEFAULT_HASH, MAX_PLY, Limits
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from engine.uci import backend as backend_module
 
 AUTHORS: Final = "the Secateur authors"
+
+TUNABLE_NAMES: Final = frozenset(option.name for option in TUNING_OPTIONS)
 
 #: Commands that are obeyed at once, also during a search.
 IMMEDIATE: Final = ("uci", "isready", "stop", "quit", "debug", "register", "ponderhit")
@@ -109,11 +111,13 @@ class Loader:
 class Session:
     """One conversation with a GUI."""
 
-    def __init__(self, output: Output, events: queue.SimpleQueue[Event], version: str) -> None:
+    def __init__(
+        self, output: Output, events: queue.SimpleQueue[Event], version: str, options: tuple[Option, ...] = OPTIONS
+    ) -> None:
         self._output = output
         self._events = events
         self._version = version
-        self._options = OptionValues()
+        self._options = OptionValues(options)
         self._loader = Loader()
         self._searcher: backend_module.Searcher | None = None
         self._positions: backend_module.PositionKeeper | None = None
@@ -261,7 +265,13 @@ class Session:
         except MemoryError:
             self._output.info(f"not enough memory for Hash {mebibytes}: {DEFAULT_HASH} is used")
             searcher = backend.Searcher(DEFAULT_HASH)
+        self._tune(searcher)
         return searcher
+
+    def _tune(self, searcher: backend_module.Searcher) -> None:
+        """Gives a new searcher the numbers that were set in a tuning build."""
+        for name, value in self._options.tunables().items():
+            searcher.set_tunable(name, value)
 
     def leave(self) -> None:
         """Ends the process at once, whatever other threads are in the middle of."""
@@ -271,7 +281,7 @@ class Session:
 
     def _uci(self, words: list[str]) -> None:
         lines = [f"id name Secateur {self._version}", f"id author {AUTHORS}"]
-        lines += [option.declaration() for option in OPTIONS]
+        lines += [option.declaration() for option in self._options.declared]
         self._output.line("\n".join([*lines, "uciok"]))
 
     def _isready(self, words: list[str]) -> None:
@@ -311,6 +321,8 @@ class Session:
                 self._output.info(f"not enough memory for Hash {self._options.number('Hash')}: the old table is kept")
         elif name == "Clear Hash":
             self._searcher.new_game()
+        elif name in TUNABLE_NAMES:
+            self._searcher.set_tunable(name, self._options.number(name))
 
     def _ucinewgame(self, words: list[str]) -> None:
         self._loaded()
@@ -439,6 +451,7 @@ class Session:
     def _run_bench(self, backend: Any, depth: int | None) -> None:
         arguments = {} if depth is None else {"depth": depth}
         searcher = backend.Searcher()
+        self._tune(searcher)
         self._on_stop = searcher.stop
         result = backend.run_benchmark(
             on_position=lambda index, nodes, fen: self._output.line(f"{index + 1:2} {nodes:10} {fen}"),

@@ -23,11 +23,11 @@ ENGINE = [sys.executable, str(PROJECT / "uci_main.py")]
 class Engine:
     """Secateur under test: send lines, expect answers, look at everything it said."""
 
-    def __init__(self, cwd: Path | None = None, **environment: str) -> None:
+    def __init__(self, cwd: Path | None = None, arguments: tuple[str, ...] = (), **environment: str) -> None:
         self.lines: list[str] = []
         self._queue: queue.Queue[str | None] = queue.Queue()
         self.process = subprocess.Popen(
-            ENGINE,
+            [*ENGINE, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -102,8 +102,8 @@ def start() -> Iterator[Callable[..., Engine]]:
     """Starts engines that are ended after the test, whatever happens in it."""
     engines: list[Engine] = []
 
-    def launch(cwd: Path | None = None, **environment: str) -> Engine:
-        engines.append(Engine(cwd, **environment))
+    def launch(cwd: Path | None = None, arguments: tuple[str, ...] = (), **environment: str) -> Engine:
+        engines.append(Engine(cwd, arguments, **environment))
         return engines[-1]
 
     yield launch

@@ -1,0 +1,139 @@
+"""The tuner on objectives whose optimum is known, and its contracts."""
+
+import math
+import random
+from collections.abc import Callable
+
+import pytest
+
+from bench.spsa import Proposal, Schedule, Spsa, SpsaError, default_gain, is_switch, select
+from search.tunables import TABLE, Tunable
+
+PARAMETERS = (
+    Tunable("Small", 100, 0, 200, 5),
+    Tunable("Large", 4000, 1000, 8000, 300),
+    Tunable("Depth", 8, 4, 12, 1),
+    Tunable("Edge", 20, 0, 30, 2),
+)
+#: Where the strength of `elo` is greatest; the last one lies beyond the parameter's range.
+OPTIMUM = {"Small": 130.0, "Large": 2800.0, "Depth": 6.0, "Edge": 45.0}
+
+
+def elo(values: dict[str, int]) -> float:
+    """A smooth hill: three steps away from the optimum cost 18 Elo, in each parameter."""
+    steps = {parameter.name: parameter.step for parameter in PARAMETERS}
+    return -sum(2.0 * ((values[name] - best) / steps[name]) ** 2 for name, best in OPTIMUM.items())
+
+
+def pair_of_games(generator: random.Random) -> Callable[[Proposal], int]:
+    """Plays two games between the sides of a proposal: wins less losses of the plus side."""
+
+    def play(proposal: Proposal) -> int:
+        expected = 1 / (1 + 10 ** ((elo(proposal.minus) - elo(proposal.plus)) / 400))
+        points = 0
+        for _ in range(2):
+            if generator.random() < 0.5:  # the other half is drawn
+                points += 1 if generator.random() < expected else -1
+        return points
+
+    return play
+
+
+def run(iterations: int, seed: int = 1, delay: int = 0) -> Spsa:
+    """A whole run; results come `delay` iterations late, as those of games played beside each other."""
+    spsa = Spsa(PARAMETERS, Schedule(iterations, default_gain(iterations)), seed)
+    play = pair_of_games(random.Random(seed))
+    waiting: list[tuple[int, int]] = []
+    for iteration in range(1, iterations + 1):
+        proposal = spsa.propose(iteration)
+        for parameter in PARAMETERS:
+            for side in (proposal.plus, proposal.minus):
+                assert parameter.low <= side[parameter.name] <= parameter.high
+        waiting.append((iteration, play(proposal)))
+        if len(waiting) > delay:
+            spsa.update(*waiting.pop(0))
+        for parameter, value in zip(PARAMETERS, spsa.values, strict=True):
+            assert parameter.low <= value <= parameter.high
+    return spsa
+
+
+@pytest.mark.parametrize("delay", [0, 7])
+def test_noisy_games_lead_to_the_planted_optimum(delay: int) -> None:
+    spsa = run(20_000, delay=delay)
+    for parameter, value in zip(PARAMETERS, spsa.values, strict=True):
+        best = min(max(OPTIMUM[parameter.name], parameter.low), parameter.high)
+        assert abs(value - best) <= 1.5 * parameter.step, parameter.name
+    start = elo({parameter.name: parameter.default for parameter in PARAMETERS})
+    assert elo(spsa.result()) > start + 60
+
+
+def test_without_a_difference_in_strength_the_values_only_wander() -> None:
+    spsa = Spsa(PARAMETERS, Schedule(20_000, default_gain(20_000)), seed=3)
+    generator = random.Random(3)
+    for iteration in range(1, 20_001):
+        spsa.propose(iteration)
+        spsa.update(iteration, generator.choice((-2, -1, 0, 1, 2)))
+    assert max(map(abs, spsa.change_in_steps())) < 3
+
+
+def test_the_schedule_ends_at_step_and_gain_and_falls_by_spalls_exponents() -> None:
+    schedule = Schedule(1000, 0.01)
+    assert schedule.perturbation(1000) == 1.0
+    assert schedule.follow(1000) == pytest.approx(0.01)
+    assert schedule.perturbation(1) == pytest.approx(1000**0.101)
+    gains = [schedule.follow(k) * schedule.perturbation(k) for k in (1, 100, 900)]
+    assert gains[0] / gains[2] == pytest.approx((1000 / 101) ** 0.602)
+    assert gains[1] / gains[2] == pytest.approx((1000 / 200) ** 0.602)
+
+
+def test_a_point_moves_each_parameter_towards_the_side_that_won() -> None:
+    spsa = Spsa(PARAMETERS, Schedule(100, 0.01), seed=5)
+    proposal = spsa.propose(40)
+    spsa.update(40, 2)
+    for parameter, change in zip(PARAMETERS, spsa.change_in_steps(), strict=True):
+        towards = proposal.plus[parameter.name] - proposal.minus[parameter.name]
+        assert math.copysign(1, change) == math.copysign(1, towards)
+        assert abs(change) == pytest.approx(2 * spsa.schedule.follow(40))
+
+
+def test_whole_values_have_the_fractional_one_as_their_mean() -> None:
+    fine = Tunable("Fine", 10, 0, 20, 1)
+    spsa = Spsa([fine], Schedule(4000, 0.01))
+    spsa.values[0] = 10.3
+    proposals = [spsa.propose(iteration) for iteration in range(2000, 4000)]
+    middle = sum(proposal.plus["Fine"] + proposal.minus["Fine"] for proposal in proposals) / 2 / len(proposals)
+    apart = sum(abs(proposal.plus["Fine"] - proposal.minus["Fine"]) for proposal in proposals) / len(proposals)
+    assert middle == pytest.approx(10.3, abs=0.05)
+    expected = sum(2 * spsa.schedule.perturbation(iteration) for iteration in range(2000, 4000)) / 2000
+    assert apart == pytest.approx(expected, abs=0.05)
+
+
+def test_the_default_gain_is_fishtests_for_its_length_and_bounded() -> None:
+    assert default_gain(30_000) == pytest.approx(0.002)
+    assert default_gain(100) == default_gain(1) == 0.02
+
+
+@pytest.mark.parametrize(("iterations", "gain"), [(0, 0.1), (10, 0.0), (10, -1.0), (10, math.nan), (10, math.inf)])
+def test_a_schedule_that_makes_no_sense_is_refused(iterations: int, gain: float) -> None:
+    with pytest.raises(SpsaError):
+        Schedule(iterations, gain)
+
+
+def test_the_same_seed_makes_the_same_run() -> None:
+    assert run(300, seed=4).values == run(300, seed=4).values != run(300, seed=5).values
+
+
+def test_tunables_are_chosen_by_name_and_wildcard() -> None:
+    names = [tunable.name for tunable in TABLE]
+    switch = Tunable("Switch", 1, 0, 1, 1)
+    assert [tunable.name for tunable in select([*TABLE, switch])] == [
+        tunable.name for tunable in TABLE if not is_switch(tunable)
+    ]
+    assert select([*TABLE, switch], ["Switch"]) == (switch,)
+    assert {tunable.name for tunable in select(TABLE, ["Rfp*", "Lmr?ut"])} == {"RfpDepth", "RfpMargin", "LmrCut"}
+    assert "RfpDepth" not in [tunable.name for tunable in select(TABLE, without=["*Depth"])]
+    assert len(select(TABLE, ["*"])) == len(names)
+    with pytest.raises(SpsaError, match="'Rpf\\*'"):
+        select(TABLE, ["Rpf*"])
+    with pytest.raises(SpsaError, match="no tunable is left"):
+        select(TABLE, ["Rfp*"], ["Rfp*"])

@@ -1,0 +1,89 @@
+"""The tuning build: every number of the search is an option, and nowhere else."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.uci.options import OPTIONS, TUNING_OPTIONS
+from search import tunables
+from search.searcher import Searcher
+from search.worker import new_worker, set_tunable
+
+
+@pytest.fixture
+def tuning(start: Callable[..., Any]) -> Any:
+    return start(arguments=("--tuning",))
+
+
+def bench(engine: Any) -> int:
+    """Nodes of a short benchmark."""
+    engine.send("bench 5")
+    while not (line := str(engine.expect(""))).endswith(" nps"):
+        pass
+    return int(line.split()[0])
+
+
+def test_the_table_is_what_is_offered(tuning: Any) -> None:
+    tuning.send("uci")
+    tuning.expect("uciok")
+    offered = [line for line in tuning.lines if line.startswith("option ")]
+    rows = [
+        f"option name {row.name} type spin default {row.default} min {row.low} max {row.high}" for row in tunables.TABLE
+    ]
+    assert offered == [option.declaration() for option in OPTIONS] + rows
+    tuning.send("quit")
+    tuning.finish()
+
+
+def test_a_players_build_offers_none_of_them(engine: Any) -> None:
+    name = tunables.TABLE[0].name
+    engine.send("uci", f"setoption name {name} value 5", "isready")
+    engine.expect("readyok")
+    assert not any(f"option name {row.name} " in line for row in tunables.TABLE for line in engine.lines)
+    assert any("no option" in line and name in line for line in engine.lines)
+
+
+def test_what_is_set_changes_the_search_before_and_after_loading(tuning: Any) -> None:
+    row = tunables.TABLE[tunables.LMR_BASE]
+    tuning.send(f"setoption name {row.name} value {row.low}")  # nothing is loaded yet
+    changed = bench(tuning)
+    tuning.send(f"setoption name {row.name} value {row.default}")
+    usual = bench(tuning)
+    tuning.send(f"setoption name {row.name.lower()} value {row.low}", "ucinewgame")
+    assert bench(tuning) == changed != usual
+
+
+def test_values_out_of_range_are_refused(tuning: Any) -> None:
+    row = tunables.TABLE[tunables.RFP_MARGIN]
+    tuning.send(f"setoption name {row.name} value {row.high + 1}", "isready")
+    tuning.expect("readyok")
+    assert any(f"takes {row.low} to {row.high}" in line for line in tuning.lines)
+
+
+def test_no_name_is_taken_twice() -> None:
+    names = [option.name.lower() for option in (*OPTIONS, *TUNING_OPTIONS)]
+    assert len(set(names)) == len(names)
+
+
+def test_the_workers_numbers_and_reductions_follow() -> None:
+    worker = new_worker()
+    assert worker["tune"].tolist() == tunables.defaults()
+    set_tunable(worker, "LmrBase", 7)
+    values = tunables.defaults()
+    values[tunables.LMR_BASE] = 7
+    assert worker["tune"].tolist() == values
+    assert worker["reductions"].tolist() == tunables.reductions(values)
+    with pytest.raises(KeyError):
+        Searcher(1).set_tunable("Nonsense", 1)
+
+
+def test_reductions_are_logarithms_of_depth_and_number() -> None:
+    table = np.array(tunables.reductions(tunables.defaults()))
+    base, factor = (tunables.TABLE[index].default for index in tunables.REDUCTION_TUNABLES)
+    assert table.shape == (64, 64)
+    assert not table[0].any()
+    assert not table[:, 0].any()
+    assert table[1, 1] == base
+    assert table[20, 30] == int(base + factor * np.log(20) * np.log(30))
