@@ -147,6 +147,42 @@ def defaults() -> list[int]:
     return [tunable.default for tunable in TABLE]
 
 
+# What switches off everything that makes the search selective or takes a score from elsewhere.
+_PLAIN: Final = {
+    TABLE_CUTS: 0,
+    CHECK_EXTENSION: 0,
+    CORRECTION_PAWNS: 0,
+    CORRECTION_PIECES: 0,
+    CORRECTION_MOVES: 0,
+    RAZOR_DEPTH: -1,
+    RFP_DEPTH: -1,
+    NULL_DEPTH: 1000,
+    PROBCUT_DEPTH: 1000,
+    IIR_DEPTH: 1000,
+    LMP_BASE: 1_000_000,
+    FUTILITY_DEPTH: -1,
+    HISTORY_DEPTH: -1,
+    SEE_DEPTH: -1,
+    LMR_BASE: -1_000_000,
+    SINGULAR_DEPTH: 1000,
+    DELTA_MARGIN: 1_000_000,
+    QUIESCENCE_LOSS: 0,
+    EVASIONS: 1_000_000,
+}
+
+
+def plain() -> list[int]:
+    """Values by index, beyond their ranges, with which the search is nothing but alpha-beta with quiescence.
+
+    Nothing is pruned, reduced, extended or corrected, and no score is taken from the table: the value is minimax's over
+    the game of `search.theory.chess_game`, which the reference search there finds, too.
+    """
+    values = defaults()
+    for index, value in _PLAIN.items():
+        values[index] = value
+    return values
+
+
 def reductions(tune: Sequence[int]) -> list[list[int]]:
     """Plies that late moves are reduced by, in hundredths: [depth][number of the move], 64 by 64."""
     base, factor = int(tune[LMR_BASE]), int(tune[LMR_FACTOR])

@@ -13,50 +13,17 @@ from hypothesis import strategies as st
 from engine.board.convert import encode, from_board
 from engine.board.exchange import EXCHANGE_VALUES, captured_piece, exchange_at_least
 from engine.jit import subkernel
+from search.theory import exchange as reference
 from tests.board.board_kernels import exchange_value
 from tests.board.board_positions import lively_move, scattered_position
 
 PAWN, KNIGHT, BISHOP, ROOK, QUEEN, KING = EXCHANGE_VALUES.tolist()[1:]
 
 
-def value(piece_type: int | None) -> int:
-    return int(EXCHANGE_VALUES[piece_type or 0])
-
-
-def recapture(board: chess.Board, square: int, standing: int, side: bool, occupied: int) -> int:
-    """What `side` gains at best by taking the piece of value `standing` on `square`, or by leaving it there."""
-    attackers = board.attackers_mask(side, square, occupied) & occupied
-    if not attackers:
-        return 0
-    taker = min(chess.scan_forward(attackers), key=lambda attacker: (board.piece_type_at(attacker), attacker))
-    piece_type = board.piece_type_at(taker)
-    if piece_type == chess.KING and board.attackers_mask(not side, square, occupied) & occupied:
-        return 0
-    lifted = occupied & ~chess.BB_SQUARES[taker]
-    return max(0, standing - recapture(board, square, value(piece_type), not side, lifted))
-
-
-def exchange(board: chess.Board, move: chess.Move) -> int:
-    """What the mover gains when both sides capture on the target square as long as it pays."""
-    if board.is_castling(move):
-        return 0
-    occupied = board.occupied & ~chess.BB_SQUARES[move.from_square] | chess.BB_SQUARES[move.to_square]
-    if board.is_en_passant(move):
-        occupied &= ~chess.BB_SQUARES[move.to_square ^ 8]
-        gain = PAWN
-    else:
-        gain = value(board.piece_type_at(move.to_square))
-    standing = value(board.piece_type_at(move.from_square))
-    if move.promotion:
-        standing = value(move.promotion)
-        gain += standing - PAWN
-    return gain - recapture(board, move.to_square, standing, not board.turn, occupied)
-
-
 def prove(rng: random.Random, board: chess.Board, moves: list[chess.Move]) -> None:
     position = from_board(board)
     for move in moves:
-        expected = exchange(board, move)
+        expected = reference.exchange_value(board, move)
         code = np.int64(encode(board, move))
         thresholds = {expected, expected + 1, expected - 1, 0, 1, rng.randint(-2_500, 2_500)}
         for threshold in thresholds:
@@ -157,7 +124,7 @@ def test_known_exchanges(fen: str, move: str, expected: int) -> None:
     board = chess.Board(fen)
     played = chess.Move.from_uci(move)
     assert played in board.legal_moves
-    assert exchange(board, played) == expected
+    assert reference.exchange_value(board, played) == expected
     assert exchange_value(from_board(board), np.int64(encode(board, played))) == expected
 
 

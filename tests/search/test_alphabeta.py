@@ -12,7 +12,7 @@ from search.alphabeta import search_root
 from search.history import HISTORY_LIMIT, gravity
 from search.score import INFINITE
 from search.table import allocate_table
-from search.worker import NO_CONTINUATION, new_worker
+from search.worker import NO_CONTINUATION, new_worker, set_tunables
 
 FENS = [
     chess.STARTING_FEN,
@@ -35,32 +35,11 @@ def root(fen: str) -> Any:
     return worker
 
 
-#: Values that switch off whatever looks at the window or searches to another depth than asked.
-EXACT_SEARCH = {
-    tunables.RFP_DEPTH: -1,
-    tunables.NULL_DEPTH: 1000,
-    tunables.IIR_DEPTH: 1000,
-    tunables.LMP_BASE: 1_000_000,
-    tunables.FUTILITY_DEPTH: -1,
-    tunables.HISTORY_DEPTH: -1,
-    tunables.SEE_DEPTH: -1,
-    tunables.SINGULAR_DEPTH: 1000,
-    tunables.RAZOR_DEPTH: -1,
-    tunables.PROBCUT_DEPTH: 1000,
-    tunables.CORRECTION_PAWNS: 0,
-    tunables.CORRECTION_PIECES: 0,
-    tunables.CORRECTION_MOVES: 0,
-    tunables.DELTA_MARGIN: 20_000,
-}
-
-
 def value(fen: str, depth: int, alpha: int = -INFINITE, beta: int = INFINITE, exact: bool = False) -> int:
     """A search from scratch: empty table, empty history. `exact` leaves nothing but alpha-beta itself."""
     worker = root(fen)
     if exact:
-        for index, number in EXACT_SEARCH.items():
-            worker["tune"][index] = number
-        worker["reductions"] = -10_000
+        set_tunables(worker, tunables.plain())
     return int(search_root(worker, allocate_table(1), depth, alpha, beta))
 
 

@@ -1,0 +1,1 @@
+"""Game tree search in plain, readable Python: what the kernels are held to."""

@@ -1,0 +1,209 @@
+"""Chess as the kernels search it, as a game for the algorithms of this room: on python-chess, with nothing pruned.
+
+The tree is that of `search.alphabeta` with every selective technique switched off (`search.tunables.plain`): all moves
+to a fixed depth, then what `search.quiescence` calls quiescence. Its two peculiarities become rules of the game: where
+a side may stand pat, that is one move more, after which nothing can be played; and moves that quiescence never looks
+at do not exist. So minimax over this game is the definition of the value that the kernel has to find.
+
+Only the evaluation itself is the kernel's, for it is what is searched, not how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+import chess
+import numpy as np
+
+from engine.board.convert import from_board
+from eval.classical import evaluation_terms
+from eval.report import TERMS
+from search.limits import MAX_PLY
+from search.quiescence import CHECK_PLIES
+from search.score import DRAW, MATE
+from search.theory.exchange import exchange_value, worth
+
+#: The move by which a side in quiescence is content with the static evaluation.
+STAND_PAT: Final = chess.Move.null()
+
+#: Plies without capture or pawn move after which the game is drawn.
+FIFTY_MOVES: Final = 100
+
+_Key = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ChessNode:
+    """A position in the tree: `depth` plies are still to be searched in full, then `checks` plies of quiet checks.
+
+    `ply` counts from the root. `earlier` is the node before, None at the root; `before_root` has the keys of the game
+    that led to the root, in order. `stood` is set when the last move was to stand pat: the board has not changed then.
+    """
+
+    board: chess.Board
+    depth: int
+    checks: int = CHECK_PLIES
+    ply: int = 0
+    earlier: ChessNode | None = field(default=None, repr=False)
+    before_root: tuple[_Key, ...] = field(default=(), repr=False)
+    stood: bool = False
+
+    @cached_property
+    def key(self) -> _Key:
+        """Equal for positions that are the same to the rule of repetition."""
+        return position_key(self.board)
+
+    def line(self) -> Iterator[_Key]:
+        """The keys of all positions before this one, latest first."""
+        node = self.earlier
+        while node is not None:
+            yield node.key
+            node = node.earlier
+        yield from reversed(self.before_root)
+
+
+def position_key(board: chess.Board) -> _Key:
+    """Pieces, side to move, castling rights, and the en passant square where a pawn stands ready to capture there."""
+    ready = 0
+    if board.ep_square is not None:
+        ready = chess.BB_PAWN_ATTACKS[not board.turn][board.ep_square] & board.pawns & board.occupied_co[board.turn]
+    return (
+        *(board.pawns, board.knights, board.bishops, board.rooks, board.queens, board.kings),
+        *(board.occupied_co[chess.WHITE], board.turn, board.clean_castling_rights()),
+        board.ep_square + 1 if ready and board.ep_square is not None else 0,
+    )
+
+
+def root_node(board: chess.Board, depth: int) -> ChessNode:
+    """The root of a search to `depth` plies, at least 1, of a position with the moves that led to it."""
+    replay = board.root()
+    keys = []
+    for move in board.move_stack:
+        keys.append(position_key(replay))
+        replay.push(move)
+    return ChessNode(board.copy(stack=False), depth, before_root=tuple(keys))
+
+
+class ChessGame:
+    """The game that the kernels search; see the module."""
+
+    def moves(self, position: ChessNode) -> Iterator[chess.Move]:
+        """Legal moves above the horizon and in check; else standing pat and the moves that quiescence looks at."""
+        if self._is_over(position):
+            return
+        board = position.board
+        if position.depth > 0 or board.is_check():
+            yield from ordered(board, board.generate_legal_moves())
+            return
+        yield STAND_PAT
+        yield from (move for move in ordered(board, noisy_moves(board)) if exchange_value(board, move) >= 0)
+        if position.checks > 0:
+            yield from (move for move in quiet_checks(board) if exchange_value(board, move) >= 0)
+
+    def apply(self, position: ChessNode, move: chess.Move) -> ChessNode:
+        """The node after a move, or after standing pat."""
+        board = position.board
+        if move != STAND_PAT:
+            board = board.copy(stack=False)
+            board.push(move)
+        is_quiescence = position.depth <= 0
+        return ChessNode(
+            board,
+            max(position.depth - 1, 0),
+            position.checks - 1 if is_quiescence else position.checks,
+            position.ply + 1,
+            position,
+            position.before_root,
+            stood=move == STAND_PAT,
+        )
+
+    def value(self, position: ChessNode) -> int:
+        """The evaluation that a side was content with; a draw, a mate counted from the root, or stalemate."""
+        board = position.board
+        if position.stood:
+            return -stand_pat(board)
+        if self._is_drawn(position):
+            return DRAW
+        if position.ply >= MAX_PLY:
+            return DRAW if board.is_check() else static_evaluation(board)
+        return position.ply - MATE if board.is_check() else DRAW
+
+    def _is_over(self, position: ChessNode) -> bool:
+        return position.stood or position.ply >= MAX_PLY or self._is_drawn(position)
+
+    def _is_drawn(self, position: ChessNode) -> bool:
+        """Whether the rules end the game here. The root is searched whatever they say."""
+        return position.ply > 0 and (
+            is_repeated(position) or is_fifty_move_draw(position.board) or has_insufficient_material(position.board)
+        )
+
+
+def is_repeated(position: ChessNode) -> bool:
+    """Whether the position was there once since the root (not counting the root), or twice before."""
+    reach = position.board.halfmove_clock
+    earlier = 0
+    if reach < 4:
+        return False
+    for back, key in enumerate(position.line(), start=1):
+        if back > reach:
+            break
+        if key == position.key:
+            if back < position.ply:
+                return True
+            earlier += 1
+    return earlier >= 2
+
+
+def is_fifty_move_draw(board: chess.Board) -> bool:
+    """Whether fifty moves went by without capture or pawn move, and the last one did not mate."""
+    return board.halfmove_clock >= FIFTY_MOVES and (not board.is_check() or any(board.generate_legal_moves()))
+
+
+def has_insufficient_material(board: chess.Board) -> bool:
+    """Whether bare kings are left, with one minor piece or with bishops on squares of one colour."""
+    if board.pawns | board.rooks | board.queens:
+        return False
+    if chess.popcount(board.occupied) <= 3:
+        return True
+    return not board.knights and (
+        not board.bishops & chess.BB_DARK_SQUARES or not board.bishops & chess.BB_LIGHT_SQUARES
+    )
+
+
+def is_noisy(board: chess.Board, move: chess.Move) -> bool:
+    """Captures and promotions."""
+    return bool(move.promotion) or board.is_capture(move)
+
+
+def noisy_moves(board: chess.Board) -> Iterator[chess.Move]:
+    """The legal captures and promotions."""
+    return (move for move in board.generate_legal_moves() if is_noisy(board, move))
+
+
+def quiet_checks(board: chess.Board) -> Iterator[chess.Move]:
+    """The other legal moves that give check."""
+    return (move for move in board.generate_legal_moves() if not is_noisy(board, move) and board.gives_check(move))
+
+
+def ordered(board: chess.Board, moves: Iterator[chess.Move]) -> list[chess.Move]:
+    """Most valuable victim first, then least valuable attacker; it changes what a search costs, never its value."""
+
+    def rank(move: chess.Move) -> int:
+        victim = worth(move.promotion) + worth(board.piece_type_at(move.to_square))
+        return worth(board.piece_type_at(move.from_square)) - 64 * victim
+
+    return sorted(moves, key=rank)
+
+
+def stand_pat(board: chess.Board) -> int:
+    """What a side may be content with: its evaluation, drawn towards 0 as the fifty-move rule comes near."""
+    return static_evaluation(board) * (200 - board.halfmove_clock) // 200
+
+
+def static_evaluation(board: chess.Board) -> int:
+    """The kernels' evaluation, centipawns for the side to move."""
+    terms = np.zeros((2, len(TERMS), 2), np.int64)
+    return int(evaluation_terms(from_board(board), terms))

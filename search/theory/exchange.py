@@ -1,0 +1,45 @@
+"""Static exchange evaluation on python-chess: what a move gains when both sides capture on its target."""
+
+from __future__ import annotations
+
+import chess
+
+from engine.board.exchange import EXCHANGE_VALUES
+
+
+def exchange_value(board: chess.Board, move: chess.Move) -> int:
+    """What the mover gains, in centipawns of EXCHANGE_VALUES, when both capture on the target as long as it pays.
+
+    Both take with their least valuable piece first, and pins and checks are not looked at; a king does not take what is
+    defended.
+    """
+    if board.is_castling(move):
+        return 0
+    occupied = board.occupied & ~chess.BB_SQUARES[move.from_square] | chess.BB_SQUARES[move.to_square]
+    if board.is_en_passant(move):
+        occupied &= ~chess.BB_SQUARES[move.to_square ^ 8]
+        gain = worth(chess.PAWN)
+    else:
+        gain = worth(board.piece_type_at(move.to_square))
+    standing = worth(board.piece_type_at(move.from_square))
+    if move.promotion:
+        standing = worth(move.promotion)
+        gain += standing - worth(chess.PAWN)
+    return gain - _recapture(board, move.to_square, standing, not board.turn, occupied)
+
+
+def worth(piece_type: chess.PieceType | None) -> int:
+    """What a piece is worth in exchanges, centipawns; 0 for none."""
+    return int(EXCHANGE_VALUES[piece_type or 0])
+
+
+def _recapture(board: chess.Board, square: chess.Square, standing: int, side: chess.Color, occupied: int) -> int:
+    """What `side` gains at best by taking the piece worth `standing` on `square`, or by leaving it there."""
+    attackers = board.attackers_mask(side, square, occupied) & occupied
+    if not attackers:
+        return 0
+    piece_type, taker = min((board.piece_type_at(taker) or 0, taker) for taker in chess.scan_forward(attackers))
+    if piece_type == chess.KING and board.attackers_mask(not side, square, occupied) & occupied:
+        return 0
+    lifted = occupied & ~chess.BB_SQUARES[taker]
+    return max(0, standing - _recapture(board, square, worth(piece_type), not side, lifted))

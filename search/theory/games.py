@@ -1,0 +1,32 @@
+"""What a game is: moves, what they lead to, and what a position is worth where the game, or the search, ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol, TypeVar
+
+Position = TypeVar("Position")
+Move = TypeVar("Move")
+
+
+class Game(Protocol[Position, Move]):
+    """A finite game of two players who move in turn, and what one gains the other loses.
+
+    Positions are never changed. Values are whole numbers from the view of the side to move in the position that is
+    valued, so a value changes its sign from ply to ply (negamax).
+    """
+
+    def moves(self, position: Position) -> Iterable[Move]:
+        """The moves that are to be looked at, best guess first; none where the game or the search ends.
+
+        They may be made while they are asked for: a search that has seen enough asks for no more.
+        """
+        ...
+
+    def apply(self, position: Position, move: Move) -> Position:
+        """The position after one of its moves."""
+        ...
+
+    def value(self, position: Position) -> int:
+        """What a position without moves is worth to the side to move."""
+        ...
