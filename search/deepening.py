@@ -40,17 +40,28 @@ class Iteration:
     complete: bool = True
 
 
-def set_root(worker: Any, keys: list[np.uint64], moves: list[int], generation: int, node_limit: int) -> None:
-    """Readies a worker whose first frame holds the root position. Mutates `worker`, except for its `stop`.
+@dataclass(frozen=True)
+class Root:
+    """What all threads of a search begin with, beside the position.
 
-    `keys` are the game's Zobrist keys, the root's last; `moves` the kernels' root moves.
+    `keys` are the game's Zobrist keys, the root's last; `moves` the kernels' root moves; `generation` the table's;
+    `deepest` the depth of the last iteration.
     """
-    keys = keys[-GAME_KEYS:]
+
+    keys: list[np.uint64]
+    moves: list[int]
+    generation: int
+    deepest: int
+
+
+def set_root(worker: Any, root: Root, node_limit: int) -> None:
+    """Readies a worker whose first frame holds the root position. Mutates `worker`, except for its `stop`."""
+    keys = root.keys[-GAME_KEYS:]
     worker["keys"][: len(keys)] = keys
     worker["root_index"] = len(keys) - 1
-    worker["root_moves"][: len(moves)] = moves
-    worker["root_count"] = len(moves)
-    worker["generation"] = generation
+    worker["root_moves"][: len(root.moves)] = root.moves
+    worker["root_count"] = len(root.moves)
+    worker["generation"] = root.generation
     worker["nodes"] = 0
     worker["node_limit"] = node_limit
     frames = worker["frames"]

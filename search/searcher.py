@@ -15,7 +15,7 @@ from typing import Any, Final
 import chess
 
 from engine.board.convert import decode, encode, write_board
-from search.deepening import MAX_DEPTH, NO_NODE_LIMIT, Deepening, Iteration, set_root
+from search.deepening import MAX_DEPTH, NO_NODE_LIMIT, Deepening, Iteration, Root, set_root
 from search.game import Game
 from search.limits import DEFAULT_HASH, DEFAULT_OVERHEAD, DEFAULT_THREADS, Limits
 from search.score import mate_distance
@@ -88,7 +88,7 @@ class Searcher:
         self._worker = new_worker()
         self._helpers = Helpers()
         self._generation = 0
-        self._alarm = Alarm(self._stop_now)
+        self._alarm = Alarm(self._time_is_up)
         # The running search's start and time manager, and when `ponder_hit` was called: under this lock, because that
         # may come at any moment, also before the search begins.
         self._lock = threading.Lock()
@@ -101,13 +101,20 @@ class Searcher:
 
     def stop(self) -> None:
         """Ends the running search as soon as it has a move to return, STOP_GRACE seconds from now at the latest."""
+        self._stop_within(STOP_GRACE)
+
+    def _stop_within(self, seconds: float) -> None:
         self._worker["stop"] = max(int(self._worker["stop"]), STOP)
         self._helpers.stop()
-        self._alarm.set(STOP_GRACE)
+        self._alarm.set(seconds)
 
-    def _stop_now(self) -> None:
-        self._worker["stop"] = STOP_NOW
-        self._helpers.stop()
+    def _time_is_up(self) -> None:
+        """The alarm has rung: for the first time at the hard limit, for the second when there is no patience left."""
+        manager = self._time
+        if self._worker["stop"] or manager is None:
+            self._worker["stop"] = STOP_NOW
+        else:
+            self._stop_within(manager.grace() / 1000)
 
     def ponder_hit(self) -> None:
         """The opponent has played the expected move: a search that ponders goes on, on our clock."""
@@ -132,8 +139,9 @@ class Searcher:
             self._alarm.set(deadline / 1000 - (time.perf_counter() - self._start))
 
     def arm(self) -> None:
-        """Forgets earlier calls of `stop` and `ponder_hit`. Call it before `search` is started on another thread, so
-        that a call in between is not lost.
+        """Forgets calls of `stop` and `ponder_hit` that came too late for the last search.
+
+        Call it before `search` is started on another thread; a call in between is not lost then.
         """
         self._alarm.clear()
         self._worker["stop"] = 0
@@ -185,9 +193,8 @@ class Searcher:
     ) -> Result:
         """Searches until a limit is reached or `stop` is called; `on_info` gets every finished iteration.
 
-        Call `arm` first when an earlier search was stopped or pondered. `overhead` (ms) is kept back from the clock.
-        `ponders` says that this game is played with thinking on the opponent's time. `start` is when the clock began
-        to run, as of `time.perf_counter`; by default now.
+        `overhead` (ms) is kept back from the clock. `ponders` says that this game is played with thinking on the
+        opponent's time. `start` is when the clock began to run, as of `time.perf_counter`; by default now.
         """
         start = time.perf_counter() if start is None else start
         tune = self._worker["tune"].tolist()
@@ -204,24 +211,26 @@ class Searcher:
                 self._begin_clock(manager, self._hit_at)
             else:
                 self._set_alarm(manager)
+        codes = [encode(game.board, move) for move in _chosen(game.board, moves, limits)]
+        self._generation = (self._generation + 1) % GENERATIONS
         deepest = MAX_DEPTH if limits.depth is None else min(max(limits.depth, 1), MAX_DEPTH)
-        errors: list[Exception] = []
+        root = Root(game.keys, codes, self._generation, deepest)
+        has_help = limits.ponder or budget.hard is None or budget.hard >= LEAST_TIME_FOR_HELP
+        own_nodes, help_nodes = self._share_nodes(limits, has_help)
+        write_board(game.board, self._worker["frames"][0]["position"])
+        set_root(self._worker, root, own_nodes)
         try:
-            has_help = limits.ponder or budget.hard is None or budget.hard >= LEAST_TIME_FOR_HELP
-            self._set_root(game, _chosen(game.board, moves, limits), limits, deepest, has_help)
-            found, info = self._deepen(game, limits, deepest, manager, on_info)
+            found, info = self._deepen(game, limits, root, manager, on_info, help_nodes)
         finally:
-            others, errors, help_nodes = self._helpers.gather()
+            others, errors, helped = self._helpers.gather()
             with self._lock:
                 self._time = None
-            self._alarm.clear()
-        nodes = int(self._worker["nodes"]) + help_nodes
-        if found is not None:
-            best = vote([found, *others], tune)
-            if best is not found:
-                info = self._info(best, game, nodes)
-                if on_info is not None:
-                    on_info(info)
+            self.arm()
+        nodes = int(self._worker["nodes"]) + helped
+        if found is not None and (best := vote([found, *others], tune)) is not found:
+            info = self._info(best, game, nodes)
+            if on_info is not None:
+                on_info(info)
         line = info.pv if info is not None and info.pv else (moves[0],)
         return Result(
             best=line[0],
@@ -232,36 +241,36 @@ class Searcher:
             problems=tuple(f"a search thread failed: {type(error).__name__}: {error}" for error in errors),
         )
 
-    def _set_root(self, game: Game, moves: list[chess.Move], limits: Limits, deepest: int, has_help: bool) -> None:
-        """Loads the root into the worker and starts the helpers on it."""
-        worker = self._worker
-        write_board(game.board, worker["frames"][0]["position"])
-        codes = [encode(game.board, move) for move in moves]
-        self._generation = (self._generation + 1) % GENERATIONS
-        # No kernel can add up the nodes of others: each gets its share. The sum never exceeds the limit; what a slow
-        # thread leaves of its share is not searched.
-        share = own = NO_NODE_LIMIT
-        if limits.nodes is not None:
-            share = max(1, limits.nodes) // self.threads if has_help else 0
-            own = max(1, limits.nodes) - share * (self.threads - 1)
-        set_root(worker, game.keys, codes, self._generation, own)
-        if has_help:
-            self._helpers.start(worker, self._table, game.keys, codes, deepest, share)
+    def _share_nodes(self, limits: Limits, has_help: bool) -> tuple[int, int]:
+        """Node limits of the main thread and of each helper (0: it is not wanted).
+
+        No kernel can add up the nodes of others, so each gets its share. The sum never exceeds the limit; what a slow
+        thread leaves of its share is not searched.
+        """
+        if limits.nodes is None:
+            return NO_NODE_LIMIT, NO_NODE_LIMIT if has_help else 0
+        nodes = max(1, limits.nodes)
+        share = nodes // self.threads if has_help else 0
+        return nodes - share * (self.threads - 1), share
 
     def _deepen(
         self,
         game: Game,
         limits: Limits,
-        deepest: int,
+        root: Root,
         manager: TimeManager,
         on_info: Callable[[Info], None] | None,
+        help_nodes: int,
     ) -> tuple[Iteration | None, Info | None]:
-        """One iteration after the other until a limit says stop; returns the last."""
+        """One iteration after the other until a limit says stop; returns the last. Helpers are left searching."""
         worker = self._worker
         deepening = Deepening(worker, self._table)
         found: Iteration | None = None
         info: Info | None = None
-        for found in deepening.iterations(deepest):
+        for found in deepening.iterations(root.deepest):
+            if found.depth == 1 and found.complete and help_nodes:
+                # Not before there is a move to answer with: on a busy machine they might keep this thread from it.
+                self._helpers.start(worker, self._table, root, help_nodes)
             info = self._info(found, game, int(worker["nodes"]) + self._helpers.nodes())
             if on_info is not None and (found.complete or found.depth > 1):
                 on_info(info)

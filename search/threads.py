@@ -21,9 +21,7 @@ from collections.abc import Sequence
 from queue import SimpleQueue
 from typing import Any, Final
 
-import numpy as np
-
-from search.deepening import Deepening, Iteration, set_root
+from search.deepening import Deepening, Iteration, Root, set_root
 from search.score import MATE_BOUND
 from search.tunables import VOTE_BASE
 from search.worker import STOP_NOW, forget, new_worker
@@ -46,20 +44,18 @@ class Helper:
         # (table, deepest depth), or None to end the thread. For each task one answer comes back.
         self._tasks: SimpleQueue[tuple[Any, int] | None] = SimpleQueue()
         self._answers: SimpleQueue[Iteration | Exception | None] = SimpleQueue()
-        threading.Thread(target=self._live, name=f"search helper {number}", daemon=True).start()
+        self.thread = threading.Thread(target=self._live, name=f"search helper {number}", daemon=True)
+        self.thread.start()
 
-    def set_root(self, main: Any, keys: list[np.uint64], moves: list[int], node_limit: int) -> None:
-        """Readies the worker for the root, the generation and the tunables of the `main` worker."""
+    def start(self, main: Any, table: Any, root: Root, node_limit: int) -> None:
+        """Begins the search of the `main` worker's root with its tunables; `wait` must follow before the next start."""
         worker = self.worker
         worker["tune"] = main["tune"]
         worker["reductions"] = main["reductions"]
         worker["frames"][0]["position"] = main["frames"][0]["position"]
-        set_root(worker, keys, moves, int(main["generation"]), node_limit)
-
-    def start(self, table: Any, deepest: int) -> None:
-        """Begins searching; `wait` must follow before the next start."""
-        self.worker["stop"] = 0
-        self._tasks.put((table, deepest))
+        set_root(worker, root, node_limit)
+        worker["stop"] = 0
+        self._tasks.put((table, root.deepest))
 
     def stop(self) -> None:
         """Ends the search at its next node. May be called at any time, from any thread."""
@@ -115,14 +111,11 @@ class Helpers:
         for helper in self._helpers:
             forget(helper.worker)
 
-    def start(
-        self, main: Any, table: Any, keys: list[np.uint64], moves: list[int], deepest: int, node_limit: int
-    ) -> None:
+    def start(self, main: Any, table: Any, root: Root, node_limit: int) -> None:
         """Begins the search of the `main` worker's root with `node_limit` nodes each; `gather` must follow."""
         for helper in self._helpers:
-            helper.set_root(main, keys, moves, node_limit)
+            helper.start(main, table, root, node_limit)
             self._busy.append(helper)
-            helper.start(table, deepest)
 
     def nodes(self) -> int:
         """Nodes searched by the helpers that are busy, up to this moment."""

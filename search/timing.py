@@ -5,8 +5,7 @@ Three numbers, in milliseconds from the start of the search, decide about a move
     soft    what the move should take; no iteration is begun after it. Planned from the clock by `budget_for`, then
             scaled after each iteration by what that found (`TimeManager`).
     hard    the search is stopped here, in the middle of an iteration if need be
-    clock   what the GUI's clock says, less the overhead of telling it: hard is far below, but for the last move
-            before a time control
+    last    where it is stopped even if its first iteration has not found a move to answer with
 
 The kernels know no clock: an alarm thread sets the flag that they look at. Its numbers are in `search.tunables`.
 """
@@ -47,16 +46,24 @@ REMEMBERED_SCORES: Final = 3
 #: answering without any does not save a game.
 LEAST_HARD: Final = 1.0
 
+#: Milliseconds that a search without a move to answer with is given behind its hard limit.
+LAST_GRACE: Final = 30.0
+
 
 @dataclass(frozen=True)
 class Budget:
     """Milliseconds from the start of the search. None: no such bound.
 
-    `soft`: no new iteration is begun after it. `hard`: the search is stopped at it.
+    `soft`: no new iteration is begun after it. `hard`: the search is stopped at it if it has a move to answer with.
+    `last`: it is stopped anyhow.
     """
 
     soft: float | None
     hard: float | None
+    last: float | None
+
+
+NO_BUDGET: Final = Budget(None, None, None)
 
 
 def budget_for(limits: Limits, overhead: int, tune: Sequence[int] | None = None, ponders: bool = False) -> Budget:
@@ -65,14 +72,26 @@ def budget_for(limits: Limits, overhead: int, tune: Sequence[int] | None = None,
     `ponders`: the GUI lets the engine think on the opponent's time in this game.
     """
     if limits.infinite:
-        return Budget(None, None)
+        return NO_BUDGET
     tune = [int(number) for number in tunables.defaults()] if tune is None else tune
-    budget = Budget(None, None) if limits.clock is None else _clock_budget(limits.clock, overhead, tune, ponders)
+    budget = NO_BUDGET if limits.clock is None else _clock_budget(limits.clock, overhead, tune, ponders)
     if limits.move_time is None:
         return budget
     # A time that was ordered is used up. Where the overhead would leave nothing, half of it is searched.
     ordered = max(1.0, limits.move_time - overhead) if limits.move_time > overhead else limits.move_time / 2
-    return Budget(budget.soft, ordered if budget.hard is None else min(budget.hard, ordered))
+    last = _last(ordered, limits.move_time)
+    if budget.hard is None or budget.last is None:
+        return Budget(None, ordered, last)
+    return Budget(budget.soft, min(budget.hard, ordered), min(budget.last, last))
+
+
+def _last(hard: float, available: float) -> float:
+    """Half of what is left behind the hard limit, at most LAST_GRACE, goes to a search without a move.
+
+    The first iteration takes a fraction of a millisecond; it takes long on a busy machine, which more time helps, or
+    where captures explode, which it does not.
+    """
+    return hard + min(LAST_GRACE, max(available - hard, 0.0) / 2)
 
 
 def _clock_budget(clock: Clock, overhead: int, tune: Sequence[int], ponders: bool) -> Budget:
@@ -102,7 +121,7 @@ def _clock_budget(clock: Clock, overhead: int, tune: Sequence[int], ponders: boo
     # end as a rule and stops the explosions.
     hard = max(min(plan * tune[TIME_OVERRUN] / 100, most), min(LEAST_HARD, clock.time_left / 2))
     soft = min(plan, most * tune[TIME_PLAN_MOST] / 100, hard)
-    return Budget(soft, hard)
+    return Budget(soft, hard, _last(hard, available))
 
 
 class TimeManager:
@@ -115,6 +134,8 @@ class TimeManager:
         self._budget = budget
         self._tune = tune
         self._pondering = pondering
+        # When the time that was ordered began.
+        self._start = 0.0
         self._best: int | None = None
         self._confirmed = 0
         self._scores: list[int] = []
@@ -173,7 +194,12 @@ class TimeManager:
 
     def deadline(self) -> float | None:
         """When the search has to be stopped; None while pondering, or without such a limit."""
-        return None if self._pondering else self._budget.hard
+        return None if self._pondering or self._budget.hard is None else self._start + self._budget.hard
+
+    def grace(self) -> float:
+        """How long after that it has to be stopped even without a move."""
+        budget = self._budget
+        return 0.0 if budget.last is None or budget.hard is None else budget.last - budget.hard
 
     def ponder_hit(self, elapsed: float) -> None:
         """The opponent has played the expected move, `elapsed` milliseconds after the start: the clock runs now.
@@ -184,7 +210,7 @@ class TimeManager:
         """
         self._pondering = False
         if self._budget.soft is None and self._budget.hard is not None:
-            self._budget = Budget(None, elapsed + self._budget.hard)
+            self._start = elapsed
 
 
 class Alarm:

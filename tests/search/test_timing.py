@@ -16,12 +16,19 @@ TUNE = [int(number) for number in defaults()]
 
 def test_infinite_has_no_deadline() -> None:
     budget = budget_for(Limits(infinite=True, move_time=5), 10)
-    assert (budget.soft, budget.hard) == (None, None)
+    assert budget == Budget(None, None, None)
 
 
 def test_move_time_keeps_the_overhead_back() -> None:
-    assert budget_for(Limits(move_time=1000), 10).hard == 990
-    assert 0 < budget_for(Limits(move_time=5), 10).hard <= 5
+    assert budget_for(Limits(move_time=1000), 10) == Budget(None, 990, 995)
+    assert budget_for(Limits(move_time=1000), 500) == Budget(None, 500, 530)
+    short = budget_for(Limits(move_time=5), 10)
+    assert short.hard is not None
+    assert short.last is not None
+    assert 0 < short.hard < short.last < 5
+    both = budget_for(Limits(move_time=1000, clock=Clock(1_000_000)), 10)
+    assert (both.hard, both.last) == (990, 995)
+    assert both.soft is not None
 
 
 @pytest.mark.parametrize("time_left", [1, 5, 10, 50, 200, 1000, 60_000, 7_200_000])
@@ -51,9 +58,10 @@ def test_soft_is_below_hard_and_hard_below_the_clock(
     budget = budget_for(Limits(clock=Clock(time_left, increment, moves_to_go)), overhead, ponders=ponders)
     assert budget.soft is not None
     assert budget.hard is not None
-    assert 0 < budget.soft <= budget.hard < time_left
+    assert budget.last is not None
+    assert 0 < budget.soft <= budget.hard <= budget.last < time_left
     if 4 * overhead <= 3 * time_left and time_left >= overhead + 2:
-        assert budget.hard <= time_left - overhead
+        assert budget.last <= time_left - overhead
 
 
 @given(times, times, increments, to_go, overheads)
@@ -155,7 +163,7 @@ def test_explosions_in_a_row_cost_no_game(control: tuple[int, int, int | None]) 
 
 
 def manager(soft: float | None = 100, hard: float | None = 300, pondering: bool = False) -> TimeManager:
-    return TimeManager(Budget(soft, hard), TUNE, pondering)
+    return TimeManager(Budget(soft, hard, None if hard is None else hard + 10), TUNE, pondering)
 
 
 def after(manager: TimeManager, *iterations: tuple[int, int, float]) -> float:
@@ -217,7 +225,7 @@ def test_a_settled_move_is_played_at_once() -> None:
 
 
 def test_without_a_clock_time_never_ends_a_search_early() -> None:
-    for budget in (Budget(None, None), Budget(None, 500)):
+    for budget in (Budget(None, None, None), Budget(None, 500, 510)):
         watched = TimeManager(budget, TUNE)
         watched.iteration_done(3, 20, 7, 1.0, is_settled=True)
         assert not watched.is_over(1e9)
