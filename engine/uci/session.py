@@ -211,15 +211,16 @@ class Session:
         self._ended = True
 
     def _search_done(self) -> None:
-        """Takes the commands that waited for the end of a search, up to the next one and what belongs to it."""
+        """Takes the commands that waited for the end of a search, as if they came now.
+
+        One may begin the next search; those behind it wait again, or stop it.
+        """
         self._searching = False
         waiting = self._deferred
         self._deferred = deque()
-        while waiting and not self._ended:
-            if self._searching and waiting[0].text.split()[0] not in IMMEDIATE:
-                break
-            self._take(waiting.popleft())
-        self._deferred.extend(waiting)
+        for line in waiting:
+            if not self._ended:
+                self._take(line)
 
     def _wait_for_loader(self, patience: float = math.inf) -> bool:
         """Waits until the engine is loaded, with progress messages, `patience` seconds at most; whether it is."""

@@ -184,6 +184,19 @@ def test_threads_can_be_changed_at_any_time(engine: Engine) -> None:
     assert not any(line.startswith("info string") for line in engine.lines)
 
 
+def test_what_waits_behind_a_waiting_search_does_not_hide_its_stop(engine: Engine) -> None:
+    engine.send("go infinite")
+    engine.expect("info depth 3")
+    engine.send("go infinite", "setoption name Threads value 2", "stop")
+    answer(engine, timeout=2)
+    answer(engine, timeout=2)
+    engine.send("go infinite")
+    engine.expect("info depth 3")
+    engine.send("go infinite", "go depth 2")
+    for _ in range(3):
+        answer(engine, timeout=2)
+
+
 def test_one_thread_after_a_new_game_searches_as_in_a_fresh_process(engine: Engine) -> None:
     def nodes() -> list[str]:
         engine.lines.clear()
