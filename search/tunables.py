@@ -122,8 +122,8 @@ FALL_SLOPE = _tunable("TimeFallSlope", 80, 0, 200, 10)
 FALL_MOST = _tunable("TimeFallMost", 60, 20, 150, 8)
 RISE_MOST = _tunable("TimeRiseMost", 25, 0, 80, 5)
 # A best move that took most of the nodes: percent without any, less this for all of them.
-EFFORT_BASE = _tunable("TimeEffortBase", 180, 110, 260, 8)
-EFFORT_SLOPE = _tunable("TimeEffortSlope", 120, 0, 220, 8)
+EFFORT_BASE = _tunable("TimeEffortBase", 210, 120, 300, 9)
+EFFORT_SLOPE = _tunable("TimeEffortSlope", 140, 0, 240, 9)
 
 COUNT: Final = len(TABLE)
 

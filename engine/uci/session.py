@@ -7,6 +7,7 @@ a running search works on are kept until it has answered.
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import queue
@@ -91,6 +92,9 @@ class Loader:
             self._kernels = backend.PLAYING
             self.compiled = backend.load_kernels(on_step=self._on_step)
             self.seconds = time.monotonic() - began
+            # A hundred thousand objects came with the libraries and will stay. Going through them all takes the
+            # garbage collector 50 ms, which it must not do in the middle of a move.
+            gc.freeze()
             self.backend = backend
         except BaseException as error:
             self.error = error
