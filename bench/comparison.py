@@ -12,11 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from bench.engines import EngineSpec
-from bench.speed import KIWIPETE, Conversation, EngineError, perft_seconds
-from search.benchmark import POSITIONS
-
-#: Positions of the search measurements: an opening, middlegames, tactics, an endgame.
-SEARCH_POSITIONS: Final = (POSITIONS[0], POSITIONS[5], POSITIONS[7], KIWIPETE, POSITIONS[12], POSITIONS[15])
+from bench.speed import SEARCH_POSITIONS, Conversation, EngineError, perft_seconds
 
 MEASURES: Final = ("perft", "search", "depth")
 

@@ -22,12 +22,18 @@ from typing import Final
 import chess
 
 from engine.jit import CACHE_VARIABLE, PROJECT_ROOT
+from search.benchmark import POSITIONS
+from search.limits import Limits
 from search.perft import count_by_move
+from search.searcher import Game, Searcher
 
 KIWIPETE: Final = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
 
 #: (FEN, depth in plies, known count) of the perft comparison.
 PERFT_POSITIONS: Final = ((chess.STARTING_FEN, 6, 119_060_324), (KIWIPETE, 5, 193_690_690))
+
+#: Positions of the search measurements: an opening, middlegames, tactics, an endgame.
+SEARCH_POSITIONS: Final = (POSITIONS[0], POSITIONS[5], POSITIONS[7], KIWIPETE, POSITIONS[12], POSITIONS[15])
 
 #: Seconds that any one answer may take.
 PATIENCE: Final = 300.0
@@ -200,6 +206,22 @@ def two_thread_speedup() -> float:
     return best[1] / best[2]
 
 
+def search_speedup(positions: tuple[str, ...] = SEARCH_POSITIONS, milliseconds: int = 500) -> float:
+    """Nodes per second of the search on two threads over those on one, in turns on each position."""
+    nodes = {1: 0, 2: 0}
+    seconds = {1: 0.0, 2: 0.0}
+    searchers = {threads: Searcher(threads=threads) for threads in nodes}
+    for fen in positions:
+        for threads, searcher in searchers.items():
+            searcher.new_game()
+            result = searcher.search(Game(chess.Board(fen)), Limits(move_time=milliseconds))
+            nodes[threads] += result.nodes
+            seconds[threads] += result.seconds
+    for searcher in searchers.values():
+        searcher.close()
+    return nodes[2] / seconds[2] / (nodes[1] / seconds[1])
+
+
 def seconds_to(answer: str, command: str, cache: Path | None = None) -> float:
     """Seconds from starting Secateur until it gives `answer` to `command`; with `cache` as kernel cache."""
     start = time.perf_counter()
@@ -267,8 +289,13 @@ def measure(rival: str | None, rounds: int = 3, progress: Callable[[str], None] 
             progress(f"perft on two threads, round {number + 1} of {rounds}")
             speedups.append(two_thread_speedup())
         report.rows.append(Row("perft on two threads over one", "x", tuple(speedups), 1.8, 1.95))
+        speedups = []
+        for number in range(rounds):
+            progress(f"search on two threads, round {number + 1} of {rounds}")
+            speedups.append(search_speedup())
+        report.rows.append(Row("search, 2 threads over 1, nps", "x", tuple(speedups), 1.85, 1.95))
     else:
-        report.remarks.append("One core only: perft on two threads was not measured.")
+        report.remarks.append("One core only: perft and search on two threads were not measured.")
     if rival is not None:
         report.rows.append(_compare_bench(rival, rounds, progress))
     progress("start-up")

@@ -62,6 +62,9 @@ CPU_FEATURES: Final[dict[str, bool]] = dict(llvm.get_host_cpu_features())
 # AMD before Zen 3 has BMI2 but runs PEXT in microcode, slower than a magic multiplication.
 SLOW_PEXT_CPUS: Final = ("bdver4", "znver1", "znver2")
 
+#: Bytes that a CPU's caches move, and take from each other, at a time.
+CACHE_LINE: Final = 64
+
 #: True when sliding attacks are indexed by PEXT, False for magic multiplication. `SECATEUR_PEXT=0` forces the latter.
 USE_PEXT: Final[bool] = (
     CPU_FEATURES.get("bmi2", False) and CPU_NAME not in SLOW_PEXT_CPUS and os.environ.get("SECATEUR_PEXT", "1") != "0"
@@ -285,8 +288,15 @@ def machine_op(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
 
 
 def allocate(dtype: np.dtype[Any], count: int) -> Any:
-    """An array of `count` zeroed records of `dtype`, readable by attribute in the interpreted mode too."""
-    return readable(np.zeros(count, dtype))
+    """An array of `count` zeroed records of `dtype`, readable by attribute in the interpreted mode too.
+
+    It shares no cache line with anything else, so that threads which write to arrays of their own leave each other's
+    caches alone.
+    """
+    size = count * dtype.itemsize
+    raw = np.zeros(size + 2 * CACHE_LINE, np.uint8)
+    start = -raw.ctypes.data % CACHE_LINE
+    return readable(raw[start : start + size].view(dtype))
 
 
 def readable(array: Any) -> Any:

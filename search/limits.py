@@ -8,8 +8,9 @@ from typing import Final
 #: Deepest ply of a line, quiescence included.
 MAX_PLY: Final = 128
 
-#: Transposition table in MiB, and milliseconds kept back each move, unless told otherwise.
+#: Transposition table in MiB, search threads, and milliseconds kept back each move, unless told otherwise.
 DEFAULT_HASH: Final = 16
+DEFAULT_THREADS: Final = 1
 DEFAULT_OVERHEAD: Final = 10
 
 
@@ -27,8 +28,9 @@ class Limits:
     """What ends a search: whichever comes first. Without any bound it runs until it is stopped.
 
     `depth` in plies, `nodes` in nodes, `move_time` in milliseconds, `mate` in full moves (ends when such a mate is
-    found), `clock` of the side to move. `infinite` searches
-    answer only when they are stopped. `search_moves` restricts the root to these moves (UCI notation); None means all.
+    found), `clock` of the side to move. `infinite` searches answer only when they are stopped. `ponder` is thinking on
+    the opponent's time: the clock and `move_time` begin to count when the move that was expected is played (ponderhit).
+    `search_moves` restricts the root to these moves (UCI notation); None means all.
     """
 
     depth: int | None = None
@@ -37,6 +39,7 @@ class Limits:
     mate: int | None = None
     clock: Clock | None = None
     infinite: bool = False
+    ponder: bool = False
     search_moves: tuple[str, ...] | None = field(default=None)
 
     def is_unbounded(self) -> bool:

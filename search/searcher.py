@@ -1,44 +1,45 @@
-"""Iterative deepening with aspiration windows around the compiled search.
+"""The search as its users see it: a table and threads that search positions, one at a time, under limits.
 
-Python decides, kernels compute: this module sets up the worker record, calls `search_root` once an iteration and
-window, and turns what it leaves behind into moves, scores and times.
+Python decides, kernels compute: this module sets up the workers, decides between iterations whether to go on, and
+turns what they found into moves, scores and times.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import chess
-import numpy as np
 
-from engine.board.convert import decode, encode, new_position, write_board
-from search.alphabeta import search_root
-from search.limits import DEFAULT_HASH, DEFAULT_OVERHEAD, MAX_PLY, Limits
-from search.score import INFINITE, MATE_BOUND, mate_distance
+from engine.board.convert import decode, encode, write_board
+from search.deepening import MAX_DEPTH, NO_NODE_LIMIT, Deepening, Iteration, Root, set_root
+from search.game import Game
+from search.limits import DEFAULT_HASH, DEFAULT_OVERHEAD, DEFAULT_THREADS, Limits
+from search.score import mate_distance
 from search.table import GENERATIONS, allocate_table, hashfull
-from search.timing import Alarm, Budget, budget_for
-from search.worker import GAME_KEYS, NO_CONTINUATION, STOP, STOP_NOW, forget, new_worker, set_tunable
+from search.threads import Helpers, vote
+from search.timing import Alarm, TimeManager, budget_for
+from search.worker import STOP, STOP_NOW, forget, new_worker, set_tunable
+
+__all__ = ["MAX_DEPTH", "Game", "Info", "Result", "Searcher"]
 
 #: Seconds that a search which has no move yet may go on after `stop`.
 STOP_GRACE: Final = 0.03
 
-#: From this depth on the first window is this wide on either side of the last score; it grows by the factor.
-ASPIRATION_DEPTH: Final = 4
-ASPIRATION_WINDOW: Final = 20
-ASPIRATION_GROWTH: Final = 2
-
-MAX_DEPTH: Final = MAX_PLY - 1
-_NO_NODE_LIMIT: Final = 1 << 62
+#: A search with a hard limit below this many milliseconds is left to the main thread: waking the helpers and waiting
+#: for their end costs more than they could find.
+LEAST_TIME_FOR_HELP: Final = 5.0
 
 
 @dataclass(frozen=True)
 class Info:
     """What one finished iteration found: the fields of UCI's `info` line.
 
-    `score` in centipawns from the side to move's view, or mate (see `search.score`); `seconds` since the start.
+    `score` in centipawns from the side to move's view, or mate (see `search.score`); `nodes` of all threads; `seconds`
+    since the start.
     """
 
     depth: int
@@ -62,102 +63,107 @@ class Info:
 
 @dataclass(frozen=True)
 class Result:
-    """The outcome of a search: best move (None only when there is no legal move), expected reply, last info."""
+    """The outcome of a search: best move (None only when there is no legal move), expected reply, last info.
+
+    `nodes` are those of all threads, `problems` what went wrong in helping threads, without harm to the result.
+    """
 
     best: chess.Move | None
     ponder: chess.Move | None
     info: Info | None
     nodes: int
     seconds: float
-
-
-#: What no game can be played from. Castling rights and en passant squares that do not fit are left out instead.
-FATAL_STATUS: Final = (
-    chess.STATUS_NO_WHITE_KING
-    | chess.STATUS_NO_BLACK_KING
-    | chess.STATUS_TOO_MANY_KINGS
-    | chess.STATUS_PAWNS_ON_BACKRANK
-    | chess.STATUS_TOO_MANY_WHITE_PIECES
-    | chess.STATUS_TOO_MANY_BLACK_PIECES
-    | chess.STATUS_TOO_MANY_WHITE_PAWNS
-    | chess.STATUS_TOO_MANY_BLACK_PAWNS
-    | chess.STATUS_OPPOSITE_CHECK
-    | chess.STATUS_EMPTY
-)
-
-
-class Game:
-    """A position with the game that led to it, and the Zobrist keys that repetitions are told by.
-
-    Raises ValueError when the board breaks the rules of chess in a way that the engine cannot play from.
-    """
-
-    def __init__(self, board: chess.Board | None = None) -> None:
-        board = chess.Board() if board is None else board
-        self.board = board.root()
-        fatal = self.board.status() & FATAL_STATUS
-        if fatal:
-            raise ValueError(f"illegal position: {status_text(fatal)}")
-        if self.board.status() & chess.STATUS_INVALID_EP_SQUARE:
-            self.board.ep_square = None
-        self._position = new_position()
-        self.keys: list[np.uint64] = [self._key()]
-        for move in board.move_stack:
-            self.push(move)
-
-    def _key(self) -> np.uint64:
-        write_board(self.board, self._position)
-        return np.uint64(self._position["key"])
-
-    def push(self, move: chess.Move) -> None:
-        """Plays a legal move."""
-        self.board.push(move)
-        self.keys.append(self._key())
-
-    def pop(self) -> None:
-        """Takes the last move back."""
-        self.board.pop()
-        self.keys.pop()
-
-
-def status_text(status: chess.Status) -> str:
-    """A python-chess status in words: 'no white king, opposite check'."""
-    names = [flag.name or "" for flag in chess.Status if flag and flag & status]
-    return ", ".join(name.lower().replace("_", " ").removeprefix("status ") for name in names)
+    problems: tuple[str, ...] = ()
 
 
 class Searcher:
-    """A transposition table and a worker: searches positions, one at a time.
+    """A transposition table, a worker for the calling thread and helpers: searches positions, one at a time.
 
-    `search` blocks without holding the GIL in the kernels; `stop` may be called from any thread.
+    `search` blocks without holding the GIL in the kernels; `stop` and `ponder_hit` may be called from any thread.
     """
 
-    def __init__(self, hash_mebibytes: int = DEFAULT_HASH) -> None:
+    def __init__(self, hash_mebibytes: int = DEFAULT_HASH, threads: int = DEFAULT_THREADS) -> None:
+        """Raises MemoryError or RuntimeError when the system does not give the memory or the threads."""
         self._table = allocate_table(hash_mebibytes)
         self._worker = new_worker()
+        self._helpers = Helpers()
         self._generation = 0
-        self._chess960 = False
-        self._candidate: tuple[chess.Move, ...] = ()
-        self._alarm = Alarm(self._stop_now)
+        self._alarm = Alarm(self._time_is_up)
+        # The running search's start and time manager, and when `ponder_hit` was called: under this lock, because that
+        # may come at any moment, also before the search begins.
+        self._lock = threading.Lock()
+        self._time: TimeManager | None = None
+        self._start = 0.0
+        self._hit_at: float | None = None
+        self.resize_threads(threads)
+
+    # -- control -----------------------------------------------------------------------------------------------
 
     def stop(self) -> None:
         """Ends the running search as soon as it has a move to return, STOP_GRACE seconds from now at the latest."""
-        self._worker["stop"] = max(int(self._worker["stop"]), STOP)
-        self._alarm.set(STOP_GRACE)
+        self._stop_within(STOP_GRACE)
 
-    def _stop_now(self) -> None:
-        self._worker["stop"] = STOP_NOW
+    def _stop_within(self, seconds: float) -> None:
+        self._worker["stop"] = max(int(self._worker["stop"]), STOP)
+        self._helpers.stop()
+        self._alarm.set(seconds)
+
+    def _time_is_up(self) -> None:
+        """The alarm has rung: for the first time at the hard limit, for the second when there is no patience left."""
+        manager = self._time
+        if self._worker["stop"] or manager is None:
+            self._worker["stop"] = STOP_NOW
+        else:
+            self._stop_within(manager.grace() / 1000)
+
+    def ponder_hit(self) -> None:
+        """The opponent has played the expected move: a search that ponders goes on, on our clock."""
+        now = time.perf_counter()
+        with self._lock:
+            self._hit_at = now
+            if self._time is not None:
+                self._begin_clock(self._time, now)
+
+    def _begin_clock(self, manager: TimeManager, now: float) -> None:
+        """Tells the running search that the pondering is over. Under the lock."""
+        elapsed = 1000 * (now - self._start)
+        manager.ponder_hit(elapsed)
+        if manager.is_over(elapsed):
+            self.stop()
+        elif not self._worker["stop"]:
+            self._set_alarm(manager)
+
+    def _set_alarm(self, manager: TimeManager) -> None:
+        deadline = manager.deadline()
+        if deadline is not None:
+            self._alarm.set(deadline / 1000 - (time.perf_counter() - self._start))
 
     def arm(self) -> None:
-        """Forgets earlier calls of `stop`. Call it before `search` is started on another thread, so that a stop in
-        between is not lost.
+        """Forgets calls of `stop` and `ponder_hit` that came too late for the last search.
+
+        Call it before `search` is started on another thread; a call in between is not lost then.
         """
         self._alarm.clear()
         self._worker["stop"] = 0
+        self._hit_at = None
+
+    # -- between searches --------------------------------------------------------------------------------------
 
     def resize(self, hash_mebibytes: int) -> None:
         """Replaces the table by an empty one. Raises MemoryError and keeps the old one when there is no memory."""
         self._table = allocate_table(hash_mebibytes)
+
+    @property
+    def threads(self) -> int:
+        """Number of threads that search, the caller's included."""
+        return 1 + len(self._helpers)
+
+    def resize_threads(self, threads: int) -> None:
+        """Searches with this many threads from now on, at least 1.
+
+        Keeps those that it got when it raises MemoryError or RuntimeError because the system gives no more.
+        """
+        self._helpers.resize(threads - 1)
 
     def new_game(self) -> None:
         """Forgets everything learnt: the next search runs as in a fresh process."""
@@ -166,36 +172,19 @@ class Searcher:
         del self._table
         self._table = allocate_table(mebibytes)
         forget(self._worker)
+        self._helpers.forget()
         self._generation = 0
 
     def set_tunable(self, name: str, value: int) -> None:
         """Changes a number of the search (see `search.tunables`). Raises KeyError when there is none of that name."""
         set_tunable(self._worker, name, value)
 
-    def _set_root(self, game: Game, limits: Limits) -> list[chess.Move]:
-        """Loads the root into the worker; returns the root moves in the order of the generator."""
-        worker = self._worker
-        board = game.board
-        self._chess960 = board.chess960
-        write_board(board, worker["frames"][0]["position"])
-        keys = game.keys[-GAME_KEYS:]
-        worker["keys"][: len(keys)] = keys
-        worker["root_index"] = len(keys) - 1
-        moves = list(board.legal_moves)
-        if limits.search_moves is not None:
-            chosen = [move for move in moves if board.uci(move) in limits.search_moves]
-            moves = chosen or moves
-        worker["root_moves"][: len(moves)] = [encode(board, move) for move in moves]
-        worker["root_count"] = len(moves)
-        self._generation = (self._generation + 1) % GENERATIONS
-        worker["generation"] = self._generation
-        worker["nodes"] = 0
-        worker["node_limit"] = _NO_NODE_LIMIT if limits.nodes is None else max(1, limits.nodes)
-        worker["frames"]["killers"] = 0
-        worker["frames"]["move"] = 0
-        worker["frames"]["excluded"] = 0
-        worker["frames"]["continuation"] = NO_CONTINUATION
-        return moves
+    def close(self) -> None:
+        """Ends the threads that wait for the next search. It may still search, alone."""
+        self._helpers.resize(0)
+        self._alarm.close()
+
+    # -- searching ---------------------------------------------------------------------------------------------
 
     def search(
         self,
@@ -203,131 +192,127 @@ class Searcher:
         limits: Limits,
         on_info: Callable[[Info], None] | None = None,
         overhead: int = DEFAULT_OVERHEAD,
+        ponders: bool = False,
+        start: float | None = None,
     ) -> Result:
         """Searches until a limit is reached or `stop` is called; `on_info` gets every finished iteration.
 
-        Call `arm` first when an earlier search was stopped. `overhead` (ms) is kept back from the clock.
+        `overhead` (ms) is kept back from the clock. `ponders` says that this game is played with thinking on the
+        opponent's time. `start` is when the clock began to run, as of `time.perf_counter`; by default now.
         """
-        start = time.perf_counter()
-        budget = budget_for(limits, overhead)
-        moves = self._set_root(game, limits)
+        start = time.perf_counter() if start is None else start
+        tune = self._worker["tune"].tolist()
+        budget = budget_for(limits, overhead, tune, ponders)
+        manager = TimeManager(budget, tune, limits.ponder)
+        moves = list(game.board.legal_moves)
         if not moves:
             return Result(None, None, None, 0, time.perf_counter() - start)
-        if self._worker["stop"]:
-            self._alarm.set(STOP_GRACE)
-        elif budget.hard is not None:
-            self._alarm.set(budget.hard / 1000 - (time.perf_counter() - start))
+        with self._lock:
+            self._start, self._time = start, manager
+            if self._worker["stop"]:
+                self._alarm.set(STOP_GRACE)
+            elif limits.ponder and self._hit_at is not None:
+                self._begin_clock(manager, self._hit_at)
+            else:
+                self._set_alarm(manager)
+        codes = [encode(game.board, move) for move in _chosen(game.board, moves, limits)]
+        self._generation = (self._generation + 1) % GENERATIONS
+        deepest = MAX_DEPTH if limits.depth is None else min(max(limits.depth, 1), MAX_DEPTH)
+        root = Root(game.keys, codes, self._generation, deepest)
+        has_help = limits.ponder or budget.hard is None or budget.hard >= LEAST_TIME_FOR_HELP
+        own_nodes, help_nodes = self._share_nodes(limits, has_help)
+        write_board(game.board, self._worker["frames"][0]["position"])
+        set_root(self._worker, root, own_nodes)
         try:
-            info = self._deepen(game, limits, budget, start, on_info)
+            found, info = self._deepen(game, limits, root, manager, on_info, help_nodes)
         finally:
-            self._alarm.clear()
-        nodes = int(self._worker["nodes"])
-        seconds = time.perf_counter() - start
+            others, errors, helped = self._helpers.gather()
+            with self._lock:
+                self._time = None
+            self.arm()
+        nodes = int(self._worker["nodes"]) + helped
+        if found is not None and (best := vote([found, *others], tune)) is not found:
+            info = self._info(best, game, nodes)
+            if on_info is not None:
+                on_info(info)
         line = info.pv if info is not None and info.pv else (moves[0],)
-        return Result(line[0], line[1] if len(line) > 1 else None, info, nodes, seconds)
+        return Result(
+            best=line[0],
+            ponder=line[1] if len(line) > 1 else None,
+            info=info,
+            nodes=nodes,
+            seconds=time.perf_counter() - start,
+            problems=tuple(f"a search thread failed: {type(error).__name__}: {error}" for error in errors),
+        )
+
+    def _share_nodes(self, limits: Limits, has_help: bool) -> tuple[int, int]:
+        """Node limits of the main thread and of each helper (0: it is not wanted).
+
+        No kernel can add up the nodes of others, so each gets its share. The sum never exceeds the limit; what a slow
+        thread leaves of its share is not searched.
+        """
+        if limits.nodes is None:
+            return NO_NODE_LIMIT, NO_NODE_LIMIT if has_help else 0
+        nodes = max(1, limits.nodes)
+        share = nodes // self.threads if has_help else 0
+        return nodes - share * (self.threads - 1), share
 
     def _deepen(
         self,
         game: Game,
         limits: Limits,
-        budget: Budget,
-        start: float,
+        root: Root,
+        manager: TimeManager,
         on_info: Callable[[Info], None] | None,
-    ) -> Info | None:
-        """One iteration after the other until a limit says stop; returns the last info."""
+        help_nodes: int,
+    ) -> tuple[Iteration | None, Info | None]:
+        """One iteration after the other until a limit says stop; returns the last. Helpers are left searching."""
         worker = self._worker
-        last: Info | None = None
-        deepest = MAX_DEPTH if limits.depth is None else min(max(limits.depth, 1), MAX_DEPTH)
-        for depth in range(1, deepest + 1):
-            worker["selective_depth"] = 0
-            # The first iteration takes microseconds as a rule and owes its caller a move.
-            worker["patience"] = STOP if depth == 1 else 0
-            score = self._search_window(depth, last)
-            seconds = time.perf_counter() - start
-            pv = self._principal_variation(self._chess960)
-            if worker["aborted"]:
-                # A move that had already beaten the last iteration's best still counts.
-                pv = pv or self._candidate
-                if pv and (last is None or pv[0] != last.pv[0]):
-                    last = self._info(depth, score if last is None else last.score, seconds, pv)
-                    if on_info is not None and last.depth > 1:
-                        on_info(last)
+        deepening = Deepening(worker, self._table)
+        found: Iteration | None = None
+        info: Info | None = None
+        for found in deepening.iterations(root.deepest):
+            if found.depth == 1 and found.complete and help_nodes:
+                # Not before there is a move to answer with: on a busy machine they might keep this thread from it.
+                self._helpers.start(worker, self._table, root, help_nodes)
+            info = self._info(found, game, int(worker["nodes"]) + self._helpers.nodes())
+            if on_info is not None and (found.complete or found.depth > 1):
+                on_info(info)
+            if not found.complete or worker["stop"]:
                 break
-            last = self._info(depth, score, seconds, pv)
-            if on_info is not None:
-                on_info(last)
-            self._order_root_moves()
-            if worker["stop"] or self._is_enough(last, limits, budget, seconds):
+            # An only move needs no thought, nor does a mate that is searched to its end.
+            is_settled = int(worker["root_count"]) == 1 or (
+                info.mate is not None and info.depth > 2 * abs(info.mate) + 2
+            )
+            effort = deepening.best_move_effort()
+            manager.iteration_done(found.depth, found.score, found.line[0], effort, is_settled)
+            if self._is_enough(info, limits) or manager.is_over(1000 * (time.perf_counter() - self._start)):
                 break
-        return last
+        return found, info
 
-    def _search_window(self, depth: int, last: Info | None) -> int:
-        """Searches one depth, widening the window around the last score until the value lies inside it."""
-        worker = self._worker
-        worker["aborted"] = 0
-        self._candidate = ()
-        width = ASPIRATION_WINDOW
-        if last is None or depth < ASPIRATION_DEPTH or abs(last.score) >= MATE_BOUND:
-            alpha, beta = -INFINITE, INFINITE
-        else:
-            alpha, beta = max(last.score - width, -INFINITE), min(last.score + width, INFINITE)
-        while True:
-            worker["frames"][0]["pv_length"] = 0
-            score = int(search_root(worker, self._table, depth, alpha, beta))
-            if worker["aborted"]:
-                return score
-            width *= ASPIRATION_GROWTH
-            if score <= alpha:
-                # Pull beta in as well: the true value is below, and a narrow window is quicker.
-                beta = (alpha + beta) // 2
-                alpha = max(score - width, -INFINITE)
-            elif score >= beta:
-                # What beat the window is the move to play unless the wider one finds a better, and is looked at first.
-                self._candidate = self._principal_variation(self._chess960)
-                self._order_root_moves()
-                beta = min(score + width, INFINITE)
-            else:
-                return score
-
-    def _is_enough(self, info: Info, limits: Limits, budget: Budget, seconds: float) -> bool:
-        """Whether to stop between iterations."""
-        if limits.is_unbounded():
+    def _is_enough(self, info: Info, limits: Limits) -> bool:
+        """Whether a limit other than time ends the search between iterations."""
+        if limits.infinite:
             return False
-        worker = self._worker
         if limits.mate is not None and info.mate is not None and 0 < info.mate <= limits.mate:
             return True
-        if limits.nodes is not None and worker["nodes"] >= limits.nodes:
-            return True
-        if budget.soft is None:
-            return False
-        # A clock is running: an only move needs no thought, nor does a mate that is searched to its end.
-        if worker["root_count"] == 1 or (info.mate is not None and info.depth > 2 * abs(info.mate) + 2):
-            return True
-        return seconds * 1000 >= budget.soft
+        return bool(self._worker["nodes"] >= self._worker["node_limit"])
 
-    def _order_root_moves(self) -> None:
-        """Best move first, then by the nodes each took: what was hard to refute is looked at early."""
-        worker = self._worker
-        count = int(worker["root_count"])
-        best = worker["frames"][0]["pv"][0]
-        # After a fail high the rest was not searched; it keeps its order, behind.
-        searched = worker["root_moves"][:count].copy()
-        nodes = worker["root_nodes"][:count].copy()
-        nodes[searched == best] = _NO_NODE_LIMIT
-        worker["root_moves"][:count] = searched[np.argsort(-nodes, kind="stable")]
-
-    def _principal_variation(self, chess960: bool) -> tuple[chess.Move, ...]:
-        frame = self._worker["frames"][0]
-        return tuple(decode(move, chess960) for move in frame["pv"][: frame["pv_length"]].tolist())
-
-    def _info(self, depth: int, score: int, seconds: float, pv: tuple[chess.Move, ...]) -> Info:
-        worker = self._worker
+    def _info(self, found: Iteration, game: Game, nodes: int) -> Info:
         return Info(
-            depth=depth,
-            selective_depth=int(worker["selective_depth"]),
-            score=score,
-            nodes=int(worker["nodes"]),
-            seconds=seconds,
+            depth=found.depth,
+            selective_depth=int(self._worker["selective_depth"]),
+            score=found.score,
+            nodes=nodes,
+            seconds=time.perf_counter() - self._start,
             hashfull=int(hashfull(self._table, self._generation)),
-            pv=pv,
+            pv=tuple(decode(move, game.board.chess960) for move in found.line),
         )
+
+
+def _chosen(board: chess.Board, moves: list[chess.Move], limits: Limits) -> list[chess.Move]:
+    """Those of the legal `moves` that the limits leave, in their order; all when none is left."""
+    if limits.search_moves is None:
+        return moves
+    chosen: list[Any] = [move for move in moves if board.uci(move) in limits.search_moves]
+    return chosen or moves

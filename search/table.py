@@ -18,12 +18,11 @@ import numpy as np
 
 from engine.board.bits import multiply_high
 from engine.board.bits import prefetch as prefetch_line
-from engine.jit import inlined, kernel, readable, subkernel
+from engine.jit import CACHE_LINE, inlined, kernel, readable, subkernel
 from search.score import EXACT, NO_SCORE, from_table, to_table
 
 ENTRY: Final = np.dtype([("check", np.uint64), ("word", np.uint64)])
 BUCKET: Final = 4
-CACHE_LINE: Final = 64
 
 #: Generations wrap after this many searches.
 GENERATIONS: Final = 64

@@ -1,65 +1,220 @@
-"""How long to think, and the alarm that ends it."""
+"""How long to think, and the alarm that ends it.
+
+Three numbers, in milliseconds from the start of the search, decide about a move:
+
+    soft    what the move should take; no iteration is begun after it. Planned from the clock by `budget_for`, then
+            scaled after each iteration by what that found (`TimeManager`).
+    hard    the search is stopped here, in the middle of an iteration if need be
+    last    where it is stopped even if its first iteration has not found a move to answer with
+
+The kernels know no clock: an alarm thread sets the flag that they look at. Its numbers are in `search.tunables`.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from search.limits import Limits
+from search import tunables
+from search.limits import Clock, Limits
+from search.tunables import (
+    EFFORT_BASE,
+    EFFORT_SLOPE,
+    FALL_MOST,
+    FALL_SLOPE,
+    RISE_MOST,
+    SCALE_DEPTH,
+    STABLE_BASE,
+    STABLE_LEAST,
+    STABLE_STEP,
+    TIME_HORIZON,
+    TIME_MOST,
+    TIME_MOST_LAST,
+    TIME_OVERRUN,
+    TIME_PLAN_MOST,
+    TIME_PONDER,
+    TIME_SHARE,
+)
 
-#: Share of the time left that a move may plan for without moves-to-go, and of the increment.
-SHARE_OF_TIME: Final = 1 / 25
-SHARE_OF_INCREMENT: Final = 0.75
-#: How far beyond the plan an iteration may run, and the most of the whole clock that one move may cost.
-OVERRUN: Final = 3.0
-MOST_OF_CLOCK: Final = 0.4
-#: A new iteration is not begun after this share of the plan: it would most likely not end in time.
-LAST_START: Final = 0.6
+#: Scores of earlier iterations that the last one is compared with.
+REMEMBERED_SCORES: Final = 3
+
+#: Milliseconds that even a clock about to run out is given, or else half of it: enough for the first iterations, and
+#: answering without any does not save a game.
+LEAST_HARD: Final = 1.0
+
+#: Milliseconds that a search without a move to answer with is given behind its hard limit.
+LAST_GRACE: Final = 30.0
 
 
 @dataclass(frozen=True)
 class Budget:
     """Milliseconds from the start of the search. None: no such bound.
 
-    `soft`: no new iteration is begun after it. `hard`: the search is stopped at it.
+    `soft`: no new iteration is begun after it. `hard`: the search is stopped at it if it has a move to answer with.
+    `last`: it is stopped anyhow.
     """
 
     soft: float | None
     hard: float | None
+    last: float | None
 
 
-def budget_for(limits: Limits, overhead: int) -> Budget:
-    """The time budget under `limits`; `overhead` (ms) is kept back each move for what lies between engine and clock."""
+NO_BUDGET: Final = Budget(None, None, None)
+
+
+def budget_for(limits: Limits, overhead: int, tune: Sequence[int] | None = None, ponders: bool = False) -> Budget:
+    """The time budget under `limits`; `overhead` (ms) is kept back each move for what lies between engine and clock.
+
+    `ponders`: the GUI lets the engine think on the opponent's time in this game.
+    """
     if limits.infinite:
-        return Budget(None, None)
-    hard: float | None = None
-    soft: float | None = None
-    if limits.move_time is not None:
-        hard = max(1.0, limits.move_time - overhead) if limits.move_time > overhead else limits.move_time / 2
-    if limits.clock is not None:
-        clock = limits.clock
-        available = max(clock.time_left - overhead, clock.time_left / 8, 1.0)
-        increment = min(clock.increment, available)
-        if clock.moves_to_go:
-            # Overheads of the moves to come are paid from the same clock.
-            moves = min(clock.moves_to_go, 50)
-            available = max(available - overhead * (moves - 1), available / 4)
-            plan = available / moves + SHARE_OF_INCREMENT * increment
-            most = available * (0.9 if moves == 1 else MOST_OF_CLOCK + 0.4 / moves)
-        else:
-            plan = available * SHARE_OF_TIME + SHARE_OF_INCREMENT * increment
-            most = available * MOST_OF_CLOCK
-        soft = min(plan * LAST_START, most)
-        by_clock = min(plan * OVERRUN, most)
-        hard = by_clock if hard is None else min(hard, by_clock)
-    return Budget(soft, hard)
+        return NO_BUDGET
+    tune = [int(number) for number in tunables.defaults()] if tune is None else tune
+    budget = NO_BUDGET if limits.clock is None else _clock_budget(limits.clock, overhead, tune, ponders)
+    if limits.move_time is None:
+        return budget
+    # A time that was ordered is used up. Where the overhead would leave nothing, half of it is searched.
+    ordered = max(1.0, limits.move_time - overhead) if limits.move_time > overhead else limits.move_time / 2
+    last = _last(ordered, limits.move_time)
+    if budget.hard is None or budget.last is None:
+        return Budget(None, ordered, last)
+    return Budget(budget.soft, min(budget.hard, ordered), min(budget.last, last))
+
+
+def _last(hard: float, available: float) -> float:
+    """Half of what is left behind the hard limit, at most LAST_GRACE, goes to a search without a move.
+
+    The first iteration takes a fraction of a millisecond; it takes long on a busy machine, which more time helps, or
+    where captures explode, which it does not.
+    """
+    return hard + min(LAST_GRACE, max(available - hard, 0.0) / 2)
+
+
+def _clock_budget(clock: Clock, overhead: int, tune: Sequence[int], ponders: bool) -> Budget:
+    """What a move may take of a clock. Every figure grows with the time left, and hard stays below it."""
+    horizon = tune[TIME_HORIZON]
+    moves = min(clock.moves_to_go or horizon, horizon)
+
+    # What this move could take at the very most. On a clock that is all but run out the overhead would leave nothing;
+    # a quarter is tried then, because answering at once does not always cost the whole overhead.
+    available = max(clock.time_left - overhead, clock.time_left / 4, 1.0)
+
+    # What there is for all moves to the horizon: each of them adds its increment and pays its overhead. Counting them
+    # now is what keeps the last moves of a sudden-death game from running out. (The form is Stockfish's.)
+    pool = max(available + (moves - 1) * (clock.increment - overhead), available / 4)
+
+    # The plan: an even share, a little more because games tend to end before the horizon and later moves plan anew.
+    plan = pool / moves * tune[TIME_SHARE] / 100
+    if ponders:
+        # A reply that was foreseen is thought about for free, so that the clock lasts longer than it says.
+        plan *= 1 + tune[TIME_PONDER] / 100
+
+    # No move takes more than this of the clock, because the next ones need some; the last before the time control may
+    # take nearly all, one of two something in between.
+    most = available * (tune[TIME_MOST] + (tune[TIME_MOST_LAST] - tune[TIME_MOST]) / moves) / 100
+
+    # An iteration costs about twice its predecessor, so that one begun before soft may end far behind it; hard lets it
+    # end as a rule and stops the explosions.
+    hard = max(min(plan * tune[TIME_OVERRUN] / 100, most), min(LEAST_HARD, clock.time_left / 2))
+    soft = min(plan, most * tune[TIME_PLAN_MOST] / 100, hard)
+    return Budget(soft, hard, _last(hard, available))
+
+
+class TimeManager:
+    """Decides between iterations whether a search has taken its time; scales the plan by how the search goes.
+
+    Times are in milliseconds since the start of the search.
+    """
+
+    def __init__(self, budget: Budget, tune: Sequence[int], pondering: bool = False) -> None:
+        self._budget = budget
+        self._tune = tune
+        self._pondering = pondering
+        # When the time that was ordered began.
+        self._start = 0.0
+        self._best: int | None = None
+        self._confirmed = 0
+        self._scores: list[int] = []
+        self._is_settled = False
+        self.scale = 1.0
+
+    def iteration_done(self, depth: int, score: int, best: int, effort: float, is_settled: bool = False) -> None:
+        """Takes note of an iteration: its best move, score (centipawns), and share of the nodes that the move took.
+
+        `is_settled`: more thought cannot change the move, such as when there is only one.
+        """
+        self._confirmed = self._confirmed + 1 if best == self._best else 0
+        self._best = best
+        if depth >= self._tune[SCALE_DEPTH]:
+            self.scale = self._stability() * self._fall(score) * self._effort(effort)
+        self._scores = [*self._scores, score][-REMEMBERED_SCORES:]
+        self._is_settled = is_settled
+
+    def _stability(self) -> float:
+        """A best move that the last iterations confirmed will most likely be confirmed again: less time for it.
+
+        factor = max(STABLE_BASE - STABLE_STEP * iterations that confirmed it, STABLE_LEAST) %
+        """
+        tune = self._tune
+        return max(tune[STABLE_BASE] - tune[STABLE_STEP] * self._confirmed, tune[STABLE_LEAST]) / 100
+
+    def _fall(self, score: int) -> float:
+        """A score that falls means that a threat has come into sight: more time, to find a way out.
+
+        factor = 100 % + FALL_SLOPE / 100 * fall in centipawns from the mean of the last iterations' scores, which
+        counts within -RISE_MOST .. FALL_MOST
+        """
+        tune = self._tune
+        if not self._scores:
+            return 1.0
+        fall = sum(self._scores) / len(self._scores) - score
+        return 1 + tune[FALL_SLOPE] / 10_000 * min(max(fall, -tune[RISE_MOST]), tune[FALL_MOST])
+
+    def _effort(self, effort: float) -> float:
+        """Where nearly all nodes went into the best move, the others were refuted at a glance: less time.
+
+        factor = EFFORT_BASE % - EFFORT_SLOPE % * share of the nodes
+        (Node time management: known from Koivisto and others; worth 4 to 12 Elo to those who measured it.)
+        """
+        return (self._tune[EFFORT_BASE] - self._tune[EFFORT_SLOPE] * effort) / 100
+
+    def soft(self) -> float | None:
+        """What the move should take by now; never more than the hard limit."""
+        soft, hard = self._budget.soft, self._budget.hard
+        return None if soft is None or hard is None else min(soft * self.scale, hard)
+
+    def is_over(self, elapsed: float) -> bool:
+        """Whether the thought is to end, after `elapsed` milliseconds. Never while pondering, or without a clock."""
+        soft = self.soft()
+        return not self._pondering and soft is not None and (self._is_settled or elapsed >= soft)
+
+    def deadline(self) -> float | None:
+        """When the search has to be stopped; None while pondering, or without such a limit."""
+        return None if self._pondering or self._budget.hard is None else self._start + self._budget.hard
+
+    def grace(self) -> float:
+        """How long after that it has to be stopped even without a move."""
+        budget = self._budget
+        return 0.0 if budget.last is None or budget.hard is None else budget.last - budget.hard
+
+    def ponder_hit(self, elapsed: float) -> None:
+        """The opponent has played the expected move, `elapsed` milliseconds after the start: the clock runs now.
+
+        What was thought on his time counts as thought: soft and hard stay where they are, counted from the start, so
+        that a move pondered on for long is answered at once and its time saved for others. Only a time that was
+        ordered (movetime, no clock) is counted from here.
+        """
+        self._pondering = False
+        if self._budget.soft is None and self._budget.hard is not None:
+            self._start = elapsed
 
 
 class Alarm:
-    """Calls `ring` once when a deadline passes, from a thread of its own that lives as long as this object's use.
+    """Calls `ring` once when a deadline passes, from a thread of its own that lives until `close`.
 
     One thread for all searches: starting one costs more than a one-millisecond move can spare.
     """
@@ -69,6 +224,7 @@ class Alarm:
         self._condition = threading.Condition()
         self._deadline: float | None = None
         self._thread: threading.Thread | None = None
+        self._is_closed = False
 
     def set(self, seconds: float) -> None:
         """Rings `seconds` from now unless cleared or set anew before."""
@@ -84,9 +240,20 @@ class Alarm:
         with self._condition:
             self._deadline = None
 
+    def close(self) -> None:
+        """Ends the thread; the alarm can be set again, which starts another."""
+        with self._condition:
+            self._deadline = None
+            self._is_closed = self._thread is not None
+            self._thread = None
+            self._condition.notify()
+
     def _watch(self) -> None:
         with self._condition:
             while True:
+                if self._is_closed:
+                    self._is_closed = False
+                    return
                 if self._deadline is None:
                     self._condition.wait()
                     continue

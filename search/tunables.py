@@ -128,6 +128,35 @@ EVASIONS = _tunable("Evasions", 3, 1, 8, 1)
 BONUS_SLOPE = _tunable("BonusSlope", 170, 50, 350, 15)
 BONUS_MAX = _tunable("BonusMax", 1800, 600, 4000, 150)
 
+# Lazy SMP: centipawns that every thread's score is raised by before threads vote for a move.
+VOTE_BASE = _tunable("VoteBase", 10, 1, 60, 3)
+
+# Time for a move without surprises: moves that a clock without moves-to-go has to last for; percent of an even share
+# of it; percent of that which an iteration may run on for; percent of the clock that no move may exceed, in general
+# and as the last before the time control; percent of those that may be planned for.
+TIME_HORIZON = _tunable("TimeHorizon", 50, 20, 80, 3)
+TIME_SHARE = _tunable("TimeShare", 110, 50, 200, 8)
+TIME_OVERRUN = _tunable("TimeOverrun", 400, 200, 900, 35)
+TIME_MOST = _tunable("TimeMost", 40, 10, 70, 4)
+TIME_MOST_LAST = _tunable("TimeMostLast", 90, 50, 95, 3)
+TIME_PLAN_MOST = _tunable("TimePlanMost", 60, 20, 100, 5)
+# Percent added when the opponent's time is ours, too.
+TIME_PONDER = _tunable("TimePonder", 25, 0, 60, 4)
+
+# What scales that time after an iteration, from this depth on.
+SCALE_DEPTH = _tunable("TimeScaleDepth", 6, 2, 12, 1)
+# A best move that stays: percent at first, less this for each iteration that confirms it, at least this.
+STABLE_BASE = _tunable("TimeStableBase", 130, 100, 200, 6)
+STABLE_STEP = _tunable("TimeStableStep", 8, 0, 20, 1)
+STABLE_LEAST = _tunable("TimeStableLeast", 75, 40, 100, 4)
+# A score that falls: hundredths of a percent a centipawn; centipawns of fall and of rise that count at most.
+FALL_SLOPE = _tunable("TimeFallSlope", 80, 0, 200, 10)
+FALL_MOST = _tunable("TimeFallMost", 60, 20, 150, 8)
+RISE_MOST = _tunable("TimeRiseMost", 25, 0, 80, 5)
+# A best move that took most of the nodes: percent without any, less this for all of them.
+EFFORT_BASE = _tunable("TimeEffortBase", 210, 120, 300, 9)
+EFFORT_SLOPE = _tunable("TimeEffortSlope", 140, 0, 240, 9)
+
 COUNT: Final = len(TABLE)
 
 #: Index of each tunable by its name.

@@ -6,6 +6,7 @@ import os
 import queue
 import sys
 import threading
+import time
 from contextlib import suppress
 from typing import BinaryIO
 
@@ -19,7 +20,7 @@ def _read(stream: BinaryIO, session: Session, events: queue.SimpleQueue[Event]) 
     try:
         for raw in stream:
             text = raw.decode("utf-8", "backslashreplace").strip()
-            events.put(Line(text))
+            events.put(Line(text, time.perf_counter()))
             if text.split()[:1] == ["quit"]:
                 session.quit_seen.set()
                 return

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.uci.output import quoted
-from search.limits import DEFAULT_HASH, DEFAULT_OVERHEAD
+from search.limits import DEFAULT_HASH, DEFAULT_OVERHEAD, DEFAULT_THREADS
 from search.tunables import TABLE
 
 Value = int | bool | str
@@ -60,10 +60,21 @@ def memory_mebibytes() -> int:
         return 4096
 
 
+def cores() -> int:
+    """Processors of this machine; 1 where it cannot be told."""
+    return os.cpu_count() or 1
+
+
+#: A configuration that was written for a larger machine is obeyed up to this number rather than refused, because a
+#: client may drop a game over a refusal. Threads beyond the cores gain nothing, and the more of them take turns, the
+#: later the one comes to its turn that is to stop them all.
+THREADS_ANYWHERE: Final = 16
+
 OPTIONS: Final = (
     Option("Hash", "spin", DEFAULT_HASH, 1, max(DEFAULT_HASH, memory_mebibytes())),
-    Option("Threads", "spin", 1, 1, 1),
+    Option("Threads", "spin", DEFAULT_THREADS, 1, max(THREADS_ANYWHERE, cores())),
     Option("Clear Hash", "button"),
+    Option("Ponder", "check", False),
     Option("Move Overhead", "spin", DEFAULT_OVERHEAD, 0, 5000),
     Option("UCI_Chess960", "check", False),
 )

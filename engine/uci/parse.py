@@ -50,7 +50,8 @@ class GoCommand:
             move_time=None if move_time is None else max(move_time, 1),
             mate=None if mate is None else max(mate, 1),
             clock=clock,
-            infinite=bool(self.flags),
+            infinite="infinite" in self.flags,
+            ponder="ponder" in self.flags,
             search_moves=self.search_moves,
         )
 

@@ -7,6 +7,7 @@ a running search works on are kept until it has answered.
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import queue
@@ -45,9 +46,10 @@ FAREWELL: Final = 2.0
 
 @dataclass(frozen=True)
 class Line:
-    """One line from stdin."""
+    """One line from stdin, and when it was read (as of `time.perf_counter`): a clock in it runs from then on."""
 
     text: str
+    received: float
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,9 @@ class Loader:
             self._kernels = backend.PLAYING
             self.compiled = backend.load_kernels(on_step=self._on_step)
             self.seconds = time.monotonic() - began
+            # A hundred thousand objects came with the libraries and will stay. Going through them all takes the
+            # garbage collector 50 ms, which it must not do in the middle of a move.
+            gc.freeze()
             self.backend = backend
         except BaseException as error:
             self.error = error
@@ -123,9 +128,13 @@ class Session:
         self._positions: backend_module.PositionKeeper | None = None
         self._searching = False
         self._is_tool_running = False
+        #: The limits of the running search, or None.
+        self._limits_now: Limits | None = None
+        #: When the command that is being handled was read.
+        self._received = 0.0
         self._release = threading.Event()
         self._on_stop: Callable[[], None] | None = None
-        self._deferred: deque[str] = deque()
+        self._deferred: deque[Line] = deque()
         self._ended = False
         self._tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._search_thread: threading.Thread | None = None
@@ -140,7 +149,7 @@ class Session:
             "position": self._position,
             "go": self._go,
             "stop": self._stop,
-            "ponderhit": self._stop,
+            "ponderhit": self._ponderhit,
             "quit": self._quit,
             "debug": self._ignore,
             "register": self._ignore,
@@ -156,14 +165,15 @@ class Session:
         while not self._ended:
             event = self._events.get()
             if isinstance(event, Line):
-                self._take(event.text)
+                self._take(event)
             elif isinstance(event, SearchDone):
                 self._search_done()
             else:
                 self._finish()
 
-    def _take(self, text: str) -> None:
+    def _take(self, line: Line) -> None:
         """Handles one line; whatever goes wrong becomes a message."""
+        text = line.text
         words = text.split()
         if not words:
             return
@@ -175,12 +185,13 @@ class Session:
             if words[0] == "go":
                 # Two searches at once are impossible; the first one is owed an answer before the second begins.
                 self._stop([])
-            self._deferred.append(text)
+            self._deferred.append(line)
             return
-        if words[0] in ("stop", "ponderhit") and any(line.split()[0] == "go" for line in self._deferred):
+        if words[0] in ("stop", "ponderhit") and any(waiting.text.split()[0] == "go" for waiting in self._deferred):
             # It is meant for the search that has not begun yet.
-            self._deferred.append(text)
+            self._deferred.append(line)
             return
+        self._received = line.received
         try:
             handler(words[1:])
         except ValueError as error:
@@ -208,15 +219,16 @@ class Session:
         self._ended = True
 
     def _search_done(self) -> None:
-        """Takes the commands that waited for the end of a search, up to the next one and what belongs to it."""
+        """Takes the commands that waited for the end of a search, as if they came now.
+
+        One may begin the next search; those behind it wait again, or stop it.
+        """
         self._searching = False
         waiting = self._deferred
         self._deferred = deque()
-        while waiting and not self._ended:
-            if self._searching and waiting[0].split()[0] not in IMMEDIATE:
-                break
-            self._take(waiting.popleft())
-        self._deferred.extend(waiting)
+        for line in waiting:
+            if not self._ended:
+                self._take(line)
 
     def _wait_for_loader(self, patience: float = math.inf) -> bool:
         """Waits until the engine is loaded, with progress messages, `patience` seconds at most; whether it is."""
@@ -258,7 +270,7 @@ class Session:
         return backend
 
     def _new_searcher(self, backend: Any) -> backend_module.Searcher:
-        """A searcher with the table that the options ask for, or with the default one when memory is short."""
+        """A searcher with the table and threads that the options ask for, or as near to them as memory allows."""
         mebibytes = self._options.number("Hash")
         try:
             searcher: backend_module.Searcher = backend.Searcher(mebibytes)
@@ -266,12 +278,21 @@ class Session:
             self._output.info(f"not enough memory for Hash {mebibytes}: {DEFAULT_HASH} is used")
             searcher = backend.Searcher(DEFAULT_HASH)
         self._tune(searcher)
+        self._set_threads(searcher)
         return searcher
 
     def _tune(self, searcher: backend_module.Searcher) -> None:
         """Gives a new searcher the numbers that were set in a tuning build."""
         for name, value in self._options.tunables().items():
             searcher.set_tunable(name, value)
+
+    def _set_threads(self, searcher: backend_module.Searcher) -> None:
+        threads = self._options.number("Threads")
+        try:
+            searcher.resize_threads(threads)
+        except (MemoryError, RuntimeError) as error:
+            reason = "memory" if isinstance(error, MemoryError) else "threads to be had"
+            self._output.info(f"not enough {reason} for Threads {threads}: {searcher.threads} used")
 
     def leave(self) -> None:
         """Ends the process at once, whatever other threads are in the middle of."""
@@ -305,6 +326,14 @@ class Session:
             if (stop := self._on_stop) is not None:
                 stop()
 
+    def _ponderhit(self, words: list[str]) -> None:
+        """The expected move was played: the search that ponders goes on with the clock running. Idle, it is nothing."""
+        limits = self._limits_now
+        if self._searching and self._searcher is not None and limits is not None and limits.ponder:
+            self._searcher.ponder_hit()
+            if not limits.infinite:
+                self._release.set()
+
     def _quit(self, words: list[str]) -> None:
         self._deferred.clear()
         self._finish()
@@ -319,6 +348,8 @@ class Session:
                 self._searcher.resize(self._options.number("Hash"))
             except MemoryError:
                 self._output.info(f"not enough memory for Hash {self._options.number('Hash')}: the old table is kept")
+        elif name == "Threads":
+            self._set_threads(self._searcher)
         elif name == "Clear Hash":
             self._searcher.new_game()
         elif name in TUNABLE_NAMES:
@@ -372,7 +403,9 @@ class Session:
             self._begin(lambda: self._run_perft(backend, game, depth), is_tool=True)
             return
         limits = self._limits(command, game)
-        self._begin(lambda: self._run_search(backend, game, limits))
+        received = self._received
+        self._begin(lambda: self._run_search(backend, game, limits, received))
+        self._limits_now = limits
 
     def _limits(self, command: GoCommand, game: Any) -> Limits:
         """The limits of a `go`, with search moves that are not legal here reported and left out."""
@@ -397,6 +430,7 @@ class Session:
             self._search_thread.start()
         self._searching = True
         self._is_tool_running = is_tool
+        self._limits_now = None
         self._release.clear()
         self._searcher.arm()
         if self.end_seen.is_set() and not is_tool:
@@ -415,8 +449,8 @@ class Session:
                 self._output.info(f"internal error: {type(error).__name__}: {error}")
             self._events.put(SearchDone())
 
-    def _run_search(self, backend: Any, game: Any, limits: Limits) -> None:
-        """Searches and answers `bestmove`, whatever happens."""
+    def _run_search(self, backend: Any, game: Any, limits: Limits, received: float) -> None:
+        """Searches and answers `bestmove`, whatever happens; the clock has run since `received`."""
         assert self._searcher is not None
         board = game.board
         answer = next((board.uci(move) for move in board.legal_moves), "0000")
@@ -426,13 +460,17 @@ class Session:
                 limits,
                 on_info=lambda info: self._output.line(backend.info_line(info, board)),
                 overhead=self._options.number("Move Overhead"),
+                ponders=self._options.flag("Ponder"),
+                start=received,
             )
+            for problem in result.problems:
+                self._output.info(problem)
             if result.best is None:
                 self._output.line(f"info depth 0 score {'mate 0' if board.is_check() else 'cp 0'}")
             else:
                 answer = result.best.uci() + (f" ponder {result.ponder.uci()}" if result.ponder else "")
-            if limits.infinite:
-                # The protocol wants silence until `stop`, also when there is nothing left to search.
+            if limits.infinite or limits.ponder:
+                # The protocol wants silence until `stop` or `ponderhit`, also when there is nothing left to search.
                 self._release.wait()
         finally:
             self._output.line(f"bestmove {answer}")
@@ -453,11 +491,14 @@ class Session:
         searcher = backend.Searcher()
         self._tune(searcher)
         self._on_stop = searcher.stop
-        result = backend.run_benchmark(
-            on_position=lambda index, nodes, fen: self._output.line(f"{index + 1:2} {nodes:10} {fen}"),
-            should_stop=self._release.is_set,
-            searcher=searcher,
-            **arguments,
-        )
-        self._on_stop = None
+        try:
+            result = backend.run_benchmark(
+                on_position=lambda index, nodes, fen: self._output.line(f"{index + 1:2} {nodes:10} {fen}"),
+                should_stop=self._release.is_set,
+                searcher=searcher,
+                **arguments,
+            )
+        finally:
+            self._on_stop = None
+            searcher.close()
         self._output.line("bench was stopped" if result is None else result.last_line())

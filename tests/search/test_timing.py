@@ -1,20 +1,34 @@
+import random
 import threading
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from search.limits import Clock, Limits
-from search.timing import Alarm, budget_for
+from search.score import MATE
+from search.timing import Alarm, Budget, TimeManager, budget_for
+from search.tunables import FALL_MOST, STABLE_BASE, STABLE_LEAST, TIME_PONDER, defaults
+
+TUNE = [int(number) for number in defaults()]
 
 
 def test_infinite_has_no_deadline() -> None:
     budget = budget_for(Limits(infinite=True, move_time=5), 10)
-    assert (budget.soft, budget.hard) == (None, None)
+    assert budget == Budget(None, None, None)
 
 
 def test_move_time_keeps_the_overhead_back() -> None:
-    assert budget_for(Limits(move_time=1000), 10).hard == 990
-    assert 0 < budget_for(Limits(move_time=5), 10).hard <= 5
+    assert budget_for(Limits(move_time=1000), 10) == Budget(None, 990, 995)
+    assert budget_for(Limits(move_time=1000), 500) == Budget(None, 500, 530)
+    short = budget_for(Limits(move_time=5), 10)
+    assert short.hard is not None
+    assert short.last is not None
+    assert 0 < short.hard < short.last < 5
+    both = budget_for(Limits(move_time=1000, clock=Clock(1_000_000)), 10)
+    assert (both.hard, both.last) == (990, 995)
+    assert both.soft is not None
 
 
 @pytest.mark.parametrize("time_left", [1, 5, 10, 50, 200, 1000, 60_000, 7_200_000])
@@ -31,24 +45,215 @@ def test_a_move_never_plans_beyond_the_clock(time_left: int, increment: int, mov
             assert budget.hard <= time_left - overhead
 
 
-@pytest.mark.parametrize(
-    ("time_left", "increment", "moves_to_go"), [(1000, 0, None), (60_000, 600, None), (60_000, 0, 40)]
-)
-def test_a_long_game_is_not_played_on_nothing(time_left: int, increment: int, moves_to_go: int | None) -> None:
-    """Playing every move at its hard limit must leave time for at least 60 moves (or those to go)."""
-    left = float(time_left)
-    for move in range(moves_to_go or 60):
-        to_go = None if moves_to_go is None else moves_to_go - move
-        budget = budget_for(Limits(clock=Clock(int(left), increment, to_go)), 0)
-        assert budget.hard is not None
-        left += increment - budget.hard
-        assert left > 0
+times = st.integers(1, 10_000_000)
+increments = st.integers(0, 60_000)
+to_go = st.none() | st.integers(1, 200)
+overheads = st.integers(0, 5000)
+
+
+@given(times, increments, to_go, overheads, st.booleans())
+def test_soft_is_below_hard_and_hard_below_the_clock(
+    time_left: int, increment: int, moves_to_go: int | None, overhead: int, ponders: bool
+) -> None:
+    budget = budget_for(Limits(clock=Clock(time_left, increment, moves_to_go)), overhead, ponders=ponders)
+    assert budget.soft is not None
+    assert budget.hard is not None
+    assert budget.last is not None
+    assert 0 < budget.soft <= budget.hard <= budget.last < time_left
+    if 4 * overhead <= 3 * time_left and time_left >= overhead + 2:
+        assert budget.last <= time_left - overhead
+
+
+@given(times, times, increments, to_go, overheads)
+def test_more_time_never_means_less_thought(
+    one: int, other: int, increment: int, moves_to_go: int | None, overhead: int
+) -> None:
+    less, more = (
+        budget_for(Limits(clock=Clock(time_left, increment, moves_to_go)), overhead)
+        for time_left in sorted((one, other))
+    )
+    assert less.soft is not None
+    assert less.hard is not None
+    assert more.soft is not None
+    assert more.hard is not None
+    assert less.soft <= more.soft
+    assert less.hard <= more.hard
+
+
+@given(times, increments, st.integers(1, 49), overheads)
+def test_more_moves_on_the_same_clock_mean_less_for_each(
+    time_left: int, increment: int, moves: int, overhead: int
+) -> None:
+    few, many = (budget_for(Limits(clock=Clock(time_left, 0, count)), overhead) for count in (moves, moves + 1))
+    assert few.soft is not None
+    assert few.hard is not None
+    assert many.soft is not None
+    assert many.hard is not None
+    assert many.soft <= few.soft
+    assert many.hard <= few.hard
 
 
 def test_more_time_means_more_thought() -> None:
     plans = [budget_for(Limits(clock=Clock(t)), 10).soft or 0 for t in (100, 1000, 10_000, 100_000)]
     assert plans == sorted(plans)
     assert plans[-1] > 100 * plans[0]
+
+
+def test_the_last_move_before_the_control_may_take_most_of_the_clock() -> None:
+    last = budget_for(Limits(clock=Clock(10_000, 0, 1)), 0)
+    assert last.hard is not None
+    assert 8000 < last.hard < 10_000
+    in_general = budget_for(Limits(clock=Clock(10_000)), 0)
+    assert in_general.hard is not None
+    assert in_general.hard < 4000
+
+
+def test_who_ponders_plans_more() -> None:
+    limits = Limits(clock=Clock(60_000, 600))
+    plain, pondering = budget_for(limits, 10), budget_for(limits, 10, ponders=True)
+    assert plain.soft is not None
+    assert pondering.soft == pytest.approx(plain.soft * (1 + TUNE[TIME_PONDER] / 100))
+
+
+# -- whole games ---------------------------------------------------------------------------------------------------
+
+TIME_CONTROLS = [(60_000, 0, None), (10_000, 100, None), (1000, 10, None), (100, 10, None), (60_000, 0, 40)]
+
+
+def play(control: tuple[int, int, int | None], moves: int, lag: float, hard_share: float, seed: int = 0) -> float:
+    """Least time on the clock in a game: each move takes its soft limit, scaled as the search may go, or (that share
+    of them) its hard limit, and `lag` more; times in ms.
+    """
+    time_left, increment, per_control = control
+    rng = random.Random(seed)
+    left = least = float(time_left)
+    for move in range(moves):
+        to_go = None if per_control is None else per_control - move % per_control
+        budget = budget_for(Limits(clock=Clock(max(int(left), 1), increment, to_go)), 10)
+        assert budget.soft is not None
+        assert budget.hard is not None
+        spent = budget.hard if rng.random() < hard_share else min(budget.soft * rng.uniform(0.5, 2), budget.hard)
+        left -= spent + lag
+        least = min(least, left)
+        left += increment
+        if to_go == 1:
+            left += time_left
+    return least
+
+
+@pytest.mark.parametrize("control", TIME_CONTROLS)
+def test_a_game_of_300_moves_never_runs_out(control: tuple[int, int, int | None]) -> None:
+    for seed in range(5):
+        assert play(control, 300, lag=2, hard_share=0.05, seed=seed) > 0
+
+
+@pytest.mark.parametrize("control", [control for control in TIME_CONTROLS if control[0] > 100])
+def test_the_overhead_is_there_to_be_lost(control: tuple[int, int, int | None]) -> None:
+    """With the whole of it lost on each move there is still time for a game of ordinary length."""
+    for seed in range(5):
+        assert play(control, 120, lag=10, hard_share=0.05, seed=seed) > 0
+
+
+@pytest.mark.parametrize("control", [*TIME_CONTROLS[:4], (60_000, 0, 30)])
+def test_explosions_in_a_row_cost_no_game(control: tuple[int, int, int | None]) -> None:
+    assert play(control, 25, lag=1, hard_share=1) > 0
+
+
+# -- between iterations --------------------------------------------------------------------------------------------
+
+
+def manager(soft: float | None = 100, hard: float | None = 300, pondering: bool = False) -> TimeManager:
+    return TimeManager(Budget(soft, hard, None if hard is None else hard + 10), TUNE, pondering)
+
+
+def after(manager: TimeManager, *iterations: tuple[int, int, float]) -> float:
+    """The scale after iterations of (score, best move, effort) from depth 8 on."""
+    for depth, (score, best, effort) in enumerate(iterations, start=8):
+        manager.iteration_done(depth, score, best, effort)
+    return manager.scale
+
+
+def test_the_plan_stands_until_there_is_something_to_go_by() -> None:
+    fresh = manager()
+    fresh.iteration_done(1, 20, 7, 1.0)
+    assert fresh.scale == 1.0
+    assert fresh.soft() == 100
+    assert not fresh.is_over(99.9)
+    assert fresh.is_over(100)
+
+
+def test_a_move_that_stays_takes_less_time() -> None:
+    scales = [after(manager(), *[(20, 7, 0.6)] * count) for count in range(1, 12)]
+    assert scales == sorted(scales, reverse=True)
+    assert scales[0] / scales[-1] == pytest.approx(TUNE[STABLE_BASE] / TUNE[STABLE_LEAST])
+    changed = after(manager(), *[(20, 7, 0.6)] * 9, (20, 8, 0.6))
+    assert changed == pytest.approx(scales[0])
+
+
+def test_a_falling_score_takes_more_time() -> None:
+    steady = after(manager(), *[(50, 7, 0.6)] * 4)
+    scales = [after(manager(), *[(50, 7, 0.6)] * 3, (score, 7, 0.6)) for score in (75, 60, 50, 30, -10, -500)]
+    assert scales == sorted(scales)
+    assert scales[2] == steady
+    assert scales[0] < steady < scales[3]
+    # However far it falls, no more counts than FALL_MOST: mates are no numbers to calculate with.
+    assert after(manager(), *[(50, 7, 0.6)] * 3, (50 - TUNE[FALL_MOST], 7, 0.6)) == scales[-1]
+    assert after(manager(), *[(50, 7, 0.6)] * 3, (-MATE + 5, 7, 0.6)) == scales[-1]
+
+
+def test_a_move_that_took_all_the_nodes_takes_less_time() -> None:
+    scales = [after(manager(), (20, 7, effort)) for effort in (0.1, 0.5, 0.9, 1.0)]
+    assert scales == sorted(scales, reverse=True)
+    assert scales[0] > 1.5 * scales[-1]
+
+
+@given(st.lists(st.tuples(st.integers(-MATE, MATE), st.integers(0, 2), st.floats(0, 1)), min_size=1))
+def test_no_search_goes_beyond_its_hard_limit(iterations: list[tuple[int, int, float]]) -> None:
+    watched = manager(100, 150)
+    assert after(watched, *iterations) > 0
+    soft = watched.soft()
+    assert soft is not None
+    assert 0 < soft <= 150
+    assert watched.is_over(150)
+    assert watched.deadline() == 150
+
+
+def test_a_settled_move_is_played_at_once() -> None:
+    watched = manager()
+    watched.iteration_done(3, 20, 7, 1.0, is_settled=True)
+    assert watched.is_over(0.1)
+
+
+def test_without_a_clock_time_never_ends_a_search_early() -> None:
+    for budget in (Budget(None, None, None), Budget(None, 500, 510)):
+        watched = TimeManager(budget, TUNE)
+        watched.iteration_done(3, 20, 7, 1.0, is_settled=True)
+        assert not watched.is_over(1e9)
+        assert watched.deadline() == budget.hard
+
+
+def test_pondering_has_no_end_but_counts_afterwards() -> None:
+    watched = manager(pondering=True)
+    watched.iteration_done(3, 20, 7, 1.0, is_settled=True)
+    assert not watched.is_over(1e9)
+    assert watched.deadline() is None
+    watched.iteration_done(4, 20, 7, 1.0)
+    watched.ponder_hit(40)
+    assert watched.deadline() == 300
+    assert not watched.is_over(40)
+    long = manager(pondering=True)
+    long.ponder_hit(5000)
+    assert long.is_over(5000)
+
+
+def test_an_ordered_time_begins_when_the_move_is_played() -> None:
+    watched = manager(None, 300, pondering=True)
+    watched.ponder_hit(5000)
+    assert watched.deadline() == 5300
+    assert not watched.is_over(5001)
+
+
+# -- the alarm -----------------------------------------------------------------------------------------------------
 
 
 def test_alarm_rings_once_and_can_be_cleared() -> None:
@@ -73,3 +278,23 @@ def test_alarm_rings_once_and_can_be_cleared() -> None:
     alarm.set(0.01)  # an earlier deadline replaces a later one
     assert rang.wait(5)
     assert len(rung) == 2
+
+
+def test_a_closed_alarm_leaves_no_thread_and_can_be_set_again() -> None:
+    def alarms() -> int:
+        return sum(thread.name == "search alarm" for thread in threading.enumerate())
+
+    before = alarms()
+    rang = threading.Event()
+    alarm = Alarm(rang.set)
+    alarm.set(60)
+    assert alarms() == before + 1
+    alarm.close()
+    deadline = time.monotonic() + 5
+    while alarms() > before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert alarms() == before
+    assert not rang.is_set()
+    alarm.set(0.01)
+    assert rang.wait(5)
+    alarm.close()

@@ -128,6 +128,8 @@ def engine(shared_engine: Engine) -> Engine:
         "setoption name UCI_Chess960 value false",
         "setoption name Hash value 16",
         "setoption name Move Overhead value 10",
+        "setoption name Threads value 1",
+        "setoption name Ponder value false",
         "ucinewgame",
         "position startpos",
         "isready",

@@ -1,6 +1,7 @@
 """Bad input: one message that says what was wrong, the last good position kept, and life goes on."""
 
 import random
+from types import SimpleNamespace
 from typing import ClassVar
 
 import chess
@@ -58,7 +59,7 @@ def complaint(engine: Engine, *lines: str) -> str:
         ("setoption name Hash value 99999999999999999999", "Hash takes 1 to"),
         ("setoption name Hash value lots", "whole number"),
         ("setoption name Hash", "Hash needs a value"),
-        ("setoption name Threads value 2", "Threads takes 1 to 1"),
+        ("setoption name Threads value 0", "Threads takes 1 to"),
         ("setoption", "needs 'name'"),
         ("setoption name", "needs 'name'"),
         ("go perft x", "whole number expected"),
@@ -178,10 +179,36 @@ def test_a_hash_beyond_memory_before_loading_falls_back() -> None:
             self.sizes.append(mebibytes)
             if mebibytes > 1000:
                 raise MemoryError
-            return object()
+            return SimpleNamespace(resize_threads=lambda threads: None)
 
     session = Session(Stub(), queue.SimpleQueue(), "test")  # type: ignore[arg-type]
     session._setoption("name Hash value 2000".split())
     session._new_searcher(Backend())
     assert Backend.sizes == [2000, 16]
     assert said == ["not enough memory for Hash 2000: 16 is used"]
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), "not enough memory for Threads 8: 3 used"),
+        (RuntimeError("can't start new thread"), "not enough threads to be had for Threads 8: 3 used"),
+    ],
+)
+def test_too_many_threads_for_the_system_are_reported(error: Exception, said: str) -> None:
+    import queue
+
+    from engine.uci.session import Session
+
+    heard: list[str] = []
+
+    class Full:
+        threads = 3
+
+        def resize_threads(self, threads: int) -> None:
+            raise error
+
+    session = Session(SimpleNamespace(info=heard.append), queue.SimpleQueue(), "test")  # type: ignore[arg-type]
+    session._searcher = Full()  # type: ignore[assignment]
+    session._setoption("name Threads value 8".split())
+    assert heard == [said]

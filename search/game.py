@@ -1,0 +1,64 @@
+"""A position with the game that led to it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import chess
+import numpy as np
+
+from engine.board.convert import new_position, write_board
+
+#: What no game can be played from. Castling rights and en passant squares that do not fit are left out instead.
+FATAL_STATUS: Final = (
+    chess.STATUS_NO_WHITE_KING
+    | chess.STATUS_NO_BLACK_KING
+    | chess.STATUS_TOO_MANY_KINGS
+    | chess.STATUS_PAWNS_ON_BACKRANK
+    | chess.STATUS_TOO_MANY_WHITE_PIECES
+    | chess.STATUS_TOO_MANY_BLACK_PIECES
+    | chess.STATUS_TOO_MANY_WHITE_PAWNS
+    | chess.STATUS_TOO_MANY_BLACK_PAWNS
+    | chess.STATUS_OPPOSITE_CHECK
+    | chess.STATUS_EMPTY
+)
+
+
+class Game:
+    """A position with the game that led to it, and the Zobrist keys that repetitions are told by.
+
+    Raises ValueError when the board breaks the rules of chess in a way that the engine cannot play from.
+    """
+
+    def __init__(self, board: chess.Board | None = None) -> None:
+        board = chess.Board() if board is None else board
+        self.board = board.root()
+        fatal = self.board.status() & FATAL_STATUS
+        if fatal:
+            raise ValueError(f"illegal position: {status_text(fatal)}")
+        if self.board.status() & chess.STATUS_INVALID_EP_SQUARE:
+            self.board.ep_square = None
+        self._position = new_position()
+        self.keys: list[np.uint64] = [self._key()]
+        for move in board.move_stack:
+            self.push(move)
+
+    def _key(self) -> np.uint64:
+        write_board(self.board, self._position)
+        return np.uint64(self._position["key"])
+
+    def push(self, move: chess.Move) -> None:
+        """Plays a legal move."""
+        self.board.push(move)
+        self.keys.append(self._key())
+
+    def pop(self) -> None:
+        """Takes the last move back."""
+        self.board.pop()
+        self.keys.pop()
+
+
+def status_text(status: chess.Status) -> str:
+    """A python-chess status in words: 'no white king, opposite check'."""
+    names = [flag.name or "" for flag in chess.Status if flag and flag & status]
+    return ", ".join(name.lower().replace("_", " ").removeprefix("status ") for name in names)

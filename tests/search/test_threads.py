@@ -1,0 +1,312 @@
+"""Lazy SMP: legal moves from any number of threads, limits kept by all of them, and nothing left behind."""
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import chess
+import numpy as np
+import pytest
+
+from search import threads as threads_module
+from search.benchmark import POSITIONS, run_benchmark
+from search.deepening import Iteration
+from search.limits import Clock, Limits
+from search.score import MATE
+from search.searcher import Game, Info, Searcher
+from search.threads import Helper, vote
+from search.tunables import VOTE_BASE, defaults
+from search.worker import new_worker
+
+KIWIPETE = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
+TUNE = [int(number) for number in defaults()]
+
+
+@pytest.fixture
+def make() -> Iterator[Callable[[int], Searcher]]:
+    """Makes searchers with so many threads, which are ended after the test."""
+    made: list[Searcher] = []
+
+    def build(threads: int) -> Searcher:
+        made.append(Searcher(4, threads))
+        return made[-1]
+
+    yield build
+    for searcher in made:
+        searcher.close()
+
+
+def some_positions(count: int) -> list[str]:
+    """The positions of the benchmark, and more from random play."""
+    rng = random.Random(5)
+    fens = list(POSITIONS)
+    while len(fens) < count:
+        board = chess.Board()
+        for _ in range(rng.randint(5, 120)):
+            moves = list(board.legal_moves)
+            if not moves or board.is_insufficient_material():
+                break
+            board.push(rng.choice(moves))
+        if not board.is_game_over():
+            fens.append(board.fen())
+    return fens[:count]
+
+
+# -- searching ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.parametrize(
+    "limits", [Limits(depth=6), Limits(nodes=8000), Limits(move_time=40), Limits(clock=Clock(2000))], ids=str
+)
+def test_moves_are_legal_and_the_last_info_is_theirs(
+    make: Callable[[int], Searcher], threads: int, limits: Limits
+) -> None:
+    searcher = make(threads)
+    for fen in some_positions(60):
+        infos: list[Info] = []
+        board = chess.Board(fen)
+        result = searcher.search(Game(board), limits, infos.append)
+        assert result.best in board.legal_moves
+        assert result.problems == ()
+        if infos:  # where captures explode, or the machine is busy, time may end the first iteration
+            assert infos[-1] == result.info
+            assert infos[-1].pv[0] == result.best
+        for info in infos:
+            line = board.copy()
+            for move in info.pv:
+                assert move in line.legal_moves
+                line.push(move)
+
+
+@pytest.mark.parametrize("threads", [2, 3, 4])
+def test_mates_are_found_together(make: Callable[[int], Searcher], threads: int) -> None:
+    searcher = make(threads)
+    for _ in range(10):
+        searcher.new_game()
+        result = searcher.search(Game(chess.Board("kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1")), Limits(depth=6))
+        assert result.info is not None
+        assert result.info.mate == 2
+        assert result.best == chess.Move.from_uci("a1a6")
+
+
+@pytest.mark.parametrize("threads", [2, 4])
+@pytest.mark.parametrize("nodes", [1, 2, 3, 100, 5000, 300_000])
+def test_node_limits_hold_for_the_sum(make: Callable[[int], Searcher], threads: int, nodes: int) -> None:
+    searcher = make(threads)
+    infos: list[Info] = []
+    result = searcher.search(Game(chess.Board(KIWIPETE)), Limits(nodes=nodes), infos.append)
+    assert result.best is not None
+    assert nodes / threads <= result.nodes <= nodes
+    assert all(info.nodes <= nodes for info in infos)
+
+
+def test_helpers_search_and_are_counted(make: Callable[[int], Searcher]) -> None:
+    searcher = make(2)
+    result = searcher.search(Game(chess.Board(KIWIPETE)), Limits(move_time=400))
+    helper = searcher._helpers._helpers[0]
+    assert int(helper.worker["nodes"]) > 1000
+    assert result.nodes == int(searcher._worker["nodes"]) + int(helper.worker["nodes"])
+
+
+def test_nothing_runs_on_after_the_answer(make: Callable[[int], Searcher]) -> None:
+    searcher = make(4)
+    for limits in (Limits(depth=7), Limits(nodes=2000), Limits(move_time=20)):
+        searcher.search(Game(chess.Board(KIWIPETE)), limits)
+        before = [int(helper.worker["nodes"]) for helper in searcher._helpers._helpers]
+        time.sleep(0.05)
+        assert [int(helper.worker["nodes"]) for helper in searcher._helpers._helpers] == before
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_stop_ends_all_threads_soon(make: Callable[[int], Searcher], threads: int) -> None:
+    searcher = make(threads)
+    game = Game(chess.Board())
+    late: list[float] = []
+    for _ in range(12):
+        stopped: list[float] = []
+
+        def stop(stopped: list[float] = stopped) -> None:
+            stopped.append(time.perf_counter())
+            searcher.stop()
+
+        searcher.arm()
+        timer = threading.Timer(0.05, stop)
+        timer.start()
+        result = searcher.search(game, Limits(infinite=True))
+        late.append(time.perf_counter() - stopped[0])
+        assert result.best is not None
+    late.sort()
+    # A few milliseconds on a quiet machine; tests may share theirs.
+    assert late[len(late) // 2] < 0.05
+
+
+def test_a_stop_before_the_start_stops_the_helpers_too(make: Callable[[int], Searcher]) -> None:
+    searcher = make(3)
+    for _ in range(20):
+        searcher.arm()
+        searcher.stop()
+        began = time.perf_counter()
+        result = searcher.search(Game(chess.Board(KIWIPETE)), Limits(infinite=True))
+        assert time.perf_counter() - began < 1
+        assert result.best is not None
+
+
+def test_a_move_without_time_for_help_is_searched_alone(make: Callable[[int], Searcher]) -> None:
+    searcher = make(2)
+    result = searcher.search(Game(chess.Board()), Limits(move_time=2), overhead=0)
+    assert result.best is not None
+    assert int(searcher._helpers._helpers[0].worker["nodes"]) == 0
+
+
+# -- a failing helper --------------------------------------------------------------------------------------------
+
+
+def test_a_failing_helper_is_reported_and_harmless(
+    make: Callable[[int], Searcher], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searcher = make(3)
+
+    class Broken:
+        def __init__(self, worker: object, table: object) -> None:
+            raise ArithmeticError("broken for the test")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threads_module, "Deepening", Broken)
+        result = searcher.search(Game(chess.Board()), Limits(depth=5))
+    assert result.best is not None
+    assert result.problems == ("a search thread failed: ArithmeticError: broken for the test",) * 2
+    again = searcher.search(Game(chess.Board()), Limits(depth=5))
+    assert again.problems == ()
+    assert again.info is not None
+    assert again.info.depth >= 5
+
+
+def test_helpers_are_stopped_when_the_caller_fails(make: Callable[[int], Searcher]) -> None:
+    searcher = make(2)
+
+    def fail(info: Info) -> None:
+        raise KeyError("from the caller")
+
+    with pytest.raises(KeyError):
+        searcher.search(Game(chess.Board()), Limits(infinite=True), fail)
+    assert searcher.search(Game(chess.Board()), Limits(depth=4)).best is not None
+
+
+# -- threads and memory ------------------------------------------------------------------------------------------
+
+
+def test_threads_come_and_go_with_the_number(make: Callable[[int], Searcher]) -> None:
+    searcher = make(4)
+    assert searcher.threads == 4
+    threads = [helper.thread for helper in searcher._helpers._helpers]
+    searcher.resize_threads(2)
+    for thread in threads[1:]:
+        thread.join(5)
+    assert [thread.is_alive() for thread in threads] == [True, False, False]
+    assert searcher.search(Game(chess.Board()), Limits(depth=5)).best is not None
+    searcher.close()
+    threads[0].join(5)
+    assert not threads[0].is_alive()
+    assert searcher.threads == 1
+    assert searcher.search(Game(chess.Board()), Limits(depth=5)).best is not None
+
+
+def test_threads_that_cannot_be_had_leave_those_that_can(
+    make: Callable[[int], Searcher], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searcher = make(1)
+
+    def scarce(number: int) -> Helper:
+        if number >= 2:
+            raise RuntimeError("can't start new thread")
+        return Helper(number)
+
+    monkeypatch.setattr(threads_module, "Helper", scarce)
+    with pytest.raises(RuntimeError):
+        searcher.resize_threads(8)
+    assert searcher.threads == 3
+    assert searcher.search(Game(chess.Board()), Limits(depth=4)).best is not None
+
+
+def test_workers_share_no_cache_line() -> None:
+    for worker in [new_worker() for _ in range(4)]:
+        assert worker.__array_interface__["data"][0] % 64 == 0
+
+
+def test_helpers_use_the_tunables_of_the_main_thread(make: Callable[[int], Searcher]) -> None:
+    searcher = make(2)
+    searcher._worker["tune"][VOTE_BASE] = 33
+    searcher.search(Game(chess.Board()), Limits(depth=2))
+    assert int(searcher._helpers._helpers[0].worker["tune"][VOTE_BASE]) == 33
+
+
+# -- a new game --------------------------------------------------------------------------------------------------
+
+
+def test_a_new_game_clears_every_worker(make: Callable[[int], Searcher]) -> None:
+    searcher = make(3)
+    searcher.search(Game(chess.Board(KIWIPETE)), Limits(move_time=200))
+    workers = [searcher._worker, *(helper.worker for helper in searcher._helpers._helpers)]
+    learnt = ("history", "capture_history", "continuations")
+    assert all(np.any(worker["history"]) for worker in workers)
+    searcher.new_game()
+    assert not any(np.any(worker[name]) for worker in workers for name in learnt)
+    assert not np.any(searcher._table["word"])
+
+
+def test_the_benchmark_is_that_of_a_fresh_process_after_a_new_game(
+    make: Callable[[int], Searcher], run_python: Callable[..., str]
+) -> None:
+    used = make(2)
+    used.search(Game(chess.Board(KIWIPETE)), Limits(move_time=200))
+    used.search(Game(chess.Board()), Limits(depth=8))
+    used.resize_threads(1)
+    result = run_benchmark(7, searcher=used)
+    assert result is not None
+    script = "from search.benchmark import run_benchmark; print(run_benchmark(7, 4).nodes)"
+    assert [run_python(script).strip() for _ in range(2)] == [str(result.nodes)] * 2
+
+
+# -- the vote ----------------------------------------------------------------------------------------------------
+
+
+def found(move: int, depth: int, score: int) -> Iteration:
+    return Iteration(depth, score, (move,))
+
+
+def test_a_lone_thread_wins() -> None:
+    only = found(1, 5, -300)
+    assert vote([only], TUNE) is only
+
+
+def test_the_main_thread_wins_ties() -> None:
+    main = found(1, 10, 20)
+    assert vote([main, found(1, 10, 20)], TUNE) is main
+    assert vote([main, found(2, 10, 20)], TUNE) is main
+
+
+def test_depth_and_score_count() -> None:
+    assert vote([found(1, 10, 20), found(2, 12, 20)], TUNE).line == (2,)
+    assert vote([found(1, 10, 20), found(2, 10, 21)], TUNE).line == (2,)
+    # A ply less is made good by a clearly better score, not by a slightly better one.
+    assert vote([found(1, 20, 20), found(2, 19, 60)], TUNE).line == (2,)
+    assert vote([found(1, 11, 20), found(2, 5, 25)], TUNE).line == (1,)
+
+
+def test_a_majority_beats_a_slightly_better_score() -> None:
+    answers = [found(1, 12, 30), found(2, 12, 26), found(2, 12, 25)]
+    assert vote(answers, TUNE).line == (2,)
+    assert vote(answers, TUNE).score == 26  # the one of more weight speaks
+
+
+def test_the_shortest_mate_wins_whatever_the_others_say() -> None:
+    answers = [found(1, 30, 500), found(2, 9, MATE - 9), found(3, 8, MATE - 5), found(1, 30, 600)]
+    assert vote(answers, TUNE).line == (3,)
+
+
+def test_being_mated_loses_the_vote() -> None:
+    assert vote([found(1, 20, -(MATE - 6)), found(2, 15, -200)], TUNE).line == (2,)
+    late = found(2, 20, -(MATE - 12))
+    assert vote([found(1, 20, -(MATE - 6)), late], TUNE) is late
