@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -266,7 +266,9 @@ def _missing_blocks(have: dict[int, int], end: int | None) -> Iterator[int]:
             yield block
 
 
-def _play_in_order(tasks: Iterator[Task], workers: int, cluster: str | None) -> Iterator[tuple[int, bytes]]:
+def _play_in_order(
+    tasks: Iterator[Task], workers: int, cluster: str | None
+) -> Generator[tuple[int, bytes], None, None]:
     """Blocks with their numbers, in the order of the tasks, whoever is done first."""
     wanted: deque[int] = deque()
     waiting: dict[int, bytes] = {}

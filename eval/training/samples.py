@@ -14,12 +14,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from engine.board.bits import U0, copy_record
-from engine.board.make import apply_move
-from engine.board.moves import is_capture, is_promotion
 from engine.board.position import POSITION
-from engine.jit import allocate, inlined, kernel
-from eval.training.records import SAMPLE, pack, unpack
+from engine.jit import allocate
+from eval.training.decoding import decode_positions, decode_samples
+from eval.training.records import SAMPLE
 from eval.training.shards import Shard, ShardError, open_shards
 
 #: Scores from here on are as good as mates.
@@ -59,66 +57,6 @@ class Batch(NamedTuple):
     plies: npt.NDArray[np.uint16]
 
 
-@inlined
-def _is_wanted(position, move, score, ply, wanted):
-    """Whether a position passes the filter `wanted`, int64[3] of `Filter.as_array`."""
-    if ply < wanted[0] or abs(score) >= wanted[1]:
-        return False
-    return wanted[2] == 0 or (position.checkers == U0 and not is_capture(move) and not is_promotion(move))
-
-
-@kernel
-def decode_samples(games, plies, first, wanted, line, samples):
-    """Packs the wanted positions of GAME[n] into `samples` (SAMPLE, mutated); returns their number, int64.
-
-    `plies` is PLY[m], `first` int64[n] where in it each game begins, `wanted` int64[3] of `Filter.as_array`, `line`
-    POSITION[2] scratch. `samples` must have room for all positions.
-    """
-    count = np.int64(0)
-    for index in range(games.size):
-        game = games[index]
-        unpack(game.start, line[0])
-        for number in range(np.int64(game.plies)):
-            record = plies[first[index] + number]
-            move = np.int64(record.move)
-            score = np.int64(record.score)
-            ply = np.int64(game.opening) + number
-            if _is_wanted(line[0], move, score, ply, wanted):
-                sample = samples[count]
-                pack(line[0], sample.position)
-                sample.score = score
-                sample.result = game.result
-                sample.spare = 0
-                sample.ply = ply
-                count += 1
-            apply_move(line[0], line[1], move)
-            copy_record(line[0], line[1])
-    return count
-
-
-@kernel
-def decode_positions(games, plies, first, wanted, line, positions, labels):
-    """As `decode_samples`, into whole POSITION records and `labels`, int16[k, 3]: score, result, ply. Mutates both."""
-    count = np.int64(0)
-    for index in range(games.size):
-        game = games[index]
-        unpack(game.start, line[0])
-        for number in range(np.int64(game.plies)):
-            record = plies[first[index] + number]
-            move = np.int64(record.move)
-            score = np.int64(record.score)
-            ply = np.int64(game.opening) + number
-            if _is_wanted(line[0], move, score, ply, wanted):
-                copy_record(positions[count], line[0])
-                labels[count, 0] = score
-                labels[count, 1] = game.result
-                labels[count, 2] = ply
-                count += 1
-            apply_move(line[0], line[1], move)
-            copy_record(line[0], line[1])
-    return count
-
-
 def _parts(shard: Shard, most: int) -> Iterator[tuple[slice, int]]:
     """Cuts the games of a shard into runs of at most `most` positions (or one game), each with its positions."""
     ends = np.cumsum(shard.games["plies"], dtype=np.int64)
@@ -129,7 +67,7 @@ def _parts(shard: Shard, most: int) -> Iterator[tuple[slice, int]]:
         start, done = end, int(ends[end - 1])
 
 
-def shard_samples(shard: Shard, wanted: Filter = Filter()) -> npt.NDArray[np.void]:  # noqa: B008 - immutable
+def shard_samples(shard: Shard, wanted: Filter = Filter()) -> npt.NDArray[np.void]:
     """The wanted positions of one shard in order, SAMPLE[n]."""
     line, samples = allocate(POSITION, 2), allocate(SAMPLE, shard.positions)
     count = decode_samples(shard.games, shard.plies, shard.first, wanted.as_array(), line, samples)
@@ -138,7 +76,7 @@ def shard_samples(shard: Shard, wanted: Filter = Filter()) -> npt.NDArray[np.voi
 
 def samples(
     paths: Sequence[str | Path] | str | Path,
-    wanted: Filter = Filter(),  # noqa: B008 - immutable
+    wanted: Filter = Filter(),
     partial: bool = False,
     on_problem: Callable[[ShardError], None] | None = None,
 ) -> Iterator[npt.NDArray[np.void]]:
@@ -149,7 +87,7 @@ def samples(
 
 def positions(
     paths: Sequence[str | Path] | str | Path,
-    wanted: Filter = Filter(),  # noqa: B008 - immutable
+    wanted: Filter = Filter(),
     partial: bool = False,
     on_problem: Callable[[ShardError], None] | None = None,
     batch: int = 65_536,
@@ -169,6 +107,6 @@ def positions(
             yield Batch(
                 records[:count],
                 labels[:, 0].copy(),
-                labels[:, 1].astype(np.float32) / 2,
+                np.multiply(labels[:, 1], 0.5, dtype=np.float32),
                 labels[:, 2].astype(np.uint16),
             )

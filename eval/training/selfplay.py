@@ -169,7 +169,12 @@ def _random_opening(worker, rules, ranks, random):
             return np.int64(-1)
         choices = generate_all(frame.position, frame.moves, 0)
         _advance(worker, np.int64(frame.moves[_random_below(random, choices)]))
-    return count if _ending(worker) == _NO_ENDING else np.int64(-1)
+    if _ending(worker) != _NO_ENDING:
+        return np.int64(-1)
+    # Repetitions count from the recorded start on, so that a game can be checked by what is kept of it.
+    worker.root_index = 0
+    worker.keys[0] = frame.position.key
+    return count
 
 
 # --------------------------------------------------------------------------------------------------------------

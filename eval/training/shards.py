@@ -140,7 +140,7 @@ class ShardWriter:
         data = self._file.read()
         try:
             found_number, found, at = _read_head(self.path, data)
-        except _Truncated:
+        except _TruncatedError:
             # Not even the head was written whole, so there is nothing to lose.
             self._file.truncate(0)
             self._write(_encode_head(number, settings))
@@ -206,7 +206,7 @@ def is_empty(path: Path) -> bool:
     data = path.read_bytes()
     try:
         _read_head(path, data)
-    except _Truncated:
+    except _TruncatedError:
         return True
     return False
 
@@ -216,22 +216,22 @@ def is_empty(path: Path) -> bool:
 # --------------------------------------------------------------------------------------------------------------
 
 
-class _Truncated(Exception):
+class _TruncatedError(Exception):
     """The data end before what is being read does."""
 
 
 def _read_head(path: Path, data: bytes | mmap.mmap) -> tuple[int, dict[str, Any], int]:
-    """Number, settings and length of a shard's head. Raises ShardError and _Truncated."""
+    """Number, settings and length of a shard's head. Raises ShardError and _TruncatedError."""
     if bytes(data[:8]) != MAGIC[: len(data)]:
         raise ShardError(f"{path}: is not a shard of games")
     if len(data) < _HEAD.itemsize:
-        raise _Truncated
+        raise _TruncatedError
     head = np.frombuffer(data[: _HEAD.itemsize], _HEAD)[0]
     if head["version"] != VERSION:
         raise ShardError(f"{path}: has format version {head['version']}, this program reads version {VERSION}")
     end = _HEAD.itemsize + int(head["settings"])
     if len(data) < end:
-        raise _Truncated
+        raise _TruncatedError
     text = bytes(data[_HEAD.itemsize : end])
     if zlib.crc32(text, zlib.crc32(bytes(data[:20]))) != head["crc"]:
         raise ShardError(f"{path}: is corrupt: wrong checksum of its head")
@@ -296,7 +296,7 @@ def read_shard(path: str | Path) -> Shard:
         raise ShardError(f"{path}: cannot be read: {error.strerror or error}") from None
     try:
         number, settings, at = _read_head(path, data)
-    except _Truncated:
+    except _TruncatedError:
         raise ShardError(f"{path}: is truncated: its head is not whole") from None
     foot = _check_foot(path, data) if finished else None
     # The foot's checksum covers the blocks, too.
@@ -308,9 +308,9 @@ def read_shard(path: str | Path) -> Shard:
         ends = np.cumsum(records["plies"], dtype=np.int64)
         first[at : at + len(records)] = start + ends - records["plies"]
         at += len(records)
+    counts = (len(blocks), len(games), int(games["plies"].sum()))
     if foot is not None and (
-        end != len(data) - FOOT.itemsize
-        or (len(blocks), len(games), int(games["plies"].sum())) != (foot["blocks"], foot["games"], foot["positions"])
+        end != len(data) - FOOT.itemsize or counts != foot[["blocks", "games", "positions"]].item()
     ):
         raise ShardError(f"{path}: is corrupt: its foot counts other games than there are")
     for field, count in (("result", 3), ("ending", len(ENDINGS)), ("variant", len(VARIANTS))):
