@@ -160,9 +160,10 @@ CACHE_FOLDER: Final[Path | None] = None if INTERPRETED else _open_cache()
 
 @functools.cache
 def _room_stamp(folder: Path) -> str:
-    """What tells kernels of `folder` from those of its other versions, where the folder's name does not do so already.
+    """What names a version of the kernels in `folder`, where the cache folder's name does not do that already.
 
-    Tools may have kernels of their own, whose change need not cost the engine its cache.
+    So tools may have kernels of their own, which may call each other's and the engine's: a change to one of them does
+    not cost the engine its cache.
     """
     if any(folder == PROJECT_ROOT / room for room in KERNEL_FOLDERS):
         return ""
@@ -189,7 +190,7 @@ class _Locator(caching._CacheLocator):
 
     def get_disambiguator(self) -> str:
         # Numba adds the file's base name only, and hashes no constants: two rooms may hold files of one name.
-        return f"{self._module}-{self._lineno}{_room_stamp(Path(self._py_file).parent)}"
+        return f"{self._module}-{self._lineno}{_room_stamp(Path(self._py_file).resolve().parent)}"
 
     @classmethod
     def from_function(cls, function: Callable[..., Any], file: str) -> _Locator:

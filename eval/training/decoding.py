@@ -1,4 +1,4 @@
-"""The kernels that turn games into training positions, and that check games move by move."""
+"""The kernels that turn games into training positions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from engine.board.bits import U0, copy_record
 from engine.board.make import apply_move
 from engine.board.moves import is_capture, is_promotion
 from engine.jit import inlined, kernel
+from eval.classical import game_phase
 from eval.training.records import pack, unpack
 
 
@@ -69,3 +70,14 @@ def decode_positions(games, plies, first, wanted, line, positions, labels):
             apply_move(line[0], line[1], move)
             copy_record(line[0], line[1])
     return count
+
+
+@kernel
+def sample_phases(samples, line, phases):
+    """Writes the game phase of each of SAMPLE[n], 24 (all pieces) to 0, into `phases` int64[n] (mutated).
+
+    `line` is POSITION[1] scratch.
+    """
+    for index in range(samples.size):
+        unpack(samples[index].position, line[0])
+        phases[index] = game_phase(line[0])

@@ -74,6 +74,11 @@ def shard_samples(shard: Shard, wanted: Filter = Filter()) -> npt.NDArray[np.voi
     return samples[:count]  # type: ignore[no-any-return]
 
 
+def wanted_count(shard: Shard, wanted: Filter = Filter()) -> int:
+    """How many positions of a shard pass the filter."""
+    return len(shard_samples(shard, wanted))
+
+
 def samples(
     paths: Sequence[str | Path] | str | Path,
     wanted: Filter = Filter(),
