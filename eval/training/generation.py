@@ -37,6 +37,7 @@ from eval.training.shards import (
     encode_block,
     is_empty,
     read_shard,
+    shard_path,
 )
 from search.table import allocate_table
 from search.worker import forget, new_worker
@@ -252,6 +253,8 @@ def _shards_there(folder: Path, head: dict[str, Any]) -> dict[int, Shard]:
             continue
         shard = read_shard(path)
         check_settings(path, shard.settings, head)
+        if path != shard_path(folder, shard.number, path.suffix):
+            raise ShardError(f"{path}: holds shard {shard.number}")
         there[shard.number] = shard
     return there
 

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -40,8 +41,10 @@ def main(arguments: list[str]) -> int:
 
     if options.games is None and options.positions is None:
         parser.error("say how many: --games N or --positions N")
-    if options.workers < 1:
-        parser.error(f"--workers is at least 1, not {options.workers}")
+    for name in ("games", "positions", "workers"):
+        value = getattr(options, name)
+        if value is not None and value < 1:
+            parser.error(f"--{name} is at least 1, not {value}")
     try:
         settings = Settings(
             seed=options.seed,
@@ -100,17 +103,17 @@ def _parser() -> argparse.ArgumentParser:
         help="start positions; dfrc is Chess960 with an array of its own for each side (default standard)",
     )
     parser.add_argument(
-        "--opening-plies", type=_numbers(1, 2), default=(8, 9), metavar="N[-M]", help="random plies (default 8-9)"
+        "--opening-plies", type=_range, default=(8, 9), metavar="N[-M]", help="random plies (default 8-9)"
     )
     parser.add_argument(
         "--opening-score", type=int, default=1000, metavar="CP", help="openings beyond are dropped (default 1000)"
     )
     parser.add_argument(
-        "--win", type=_numbers(2, 2), default=(2500, 4), metavar="CP,PLIES", help="adjudicated wins (default 2500,4)"
+        "--win", type=_numbers(2), default=(2500, 4), metavar="CP,PLIES", help="adjudicated wins (default 2500,4)"
     )
     parser.add_argument(
         "--draw",
-        type=_numbers(3, 3),
+        type=_numbers(3),
         default=(4, 12, 60),
         metavar="CP,PLIES,FROM",
         help="adjudicated draws: score, plies in a row, first ply (default 4,12,60)",
@@ -123,20 +126,27 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-class _Numbers:
-    """Reads whole numbers with `,` or `-` between them; a single one stands for both ends of a range."""
+def _range(text: str) -> tuple[int, int]:
+    """Reads `8` or `8-9`."""
+    try:
+        numbers = [int(part) for part in text.split("-")]
+    except ValueError:
+        numbers = []
+    if not 1 <= len(numbers) <= 2:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number or a range like 8-9")
+    return numbers[0], numbers[-1]
 
-    def __init__(self, least: int, most: int) -> None:
-        self._least, self._most = least, most
 
-    def __call__(self, text: str) -> tuple[int, ...]:
+def _numbers(count: int) -> Callable[[str], tuple[int, ...]]:
+    """What reads `count` numbers with commas between them."""
+
+    def read(text: str) -> tuple[int, ...]:
         try:
-            numbers = tuple(int(part) for part in text.replace("-", ",").split(","))
+            numbers = tuple(int(part) for part in text.split(","))
         except ValueError:
             numbers = ()
-        if not self._least <= len(numbers) <= self._most:
-            raise argparse.ArgumentTypeError(f"'{text}' is not {self._most} whole numbers")
-        return numbers if len(numbers) == self._most else numbers * self._most
+        if len(numbers) != count:
+            raise argparse.ArgumentTypeError(f"'{text}' is not {count} whole numbers with commas between them")
+        return numbers
 
-
-_numbers = _Numbers
+    return read
