@@ -47,7 +47,7 @@ ALL: Final = Filter(score_limit=1 << 15, quiet=False)
 class Batch(NamedTuple):
     """Positions with what came of them, from White's point of view.
 
-    `positions` POSITION[n] without keys (`key` is the start's); `scores` int16[n] centipawns; `results` float32[n]:
+    `positions` POSITION[n], whose keys are not kept up to date; `scores` int16[n] centipawns; `results` float32[n]:
     0, 0.5 or 1; `plies` uint16[n] plies from the start of the game.
     """
 

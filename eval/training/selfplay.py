@@ -34,7 +34,7 @@ from eval.training.records import (
     put_piece,
 )
 from search.alphabeta import search_root
-from search.ordering import pick_move, score_moves
+from search.picker import ALL_QUIETS, next_move, start
 from search.score import INFINITE, MATE_BOUND
 from search.searcher import ASPIRATION_DEPTH, ASPIRATION_GROWTH, ASPIRATION_WINDOW, MAX_DEPTH
 from search.table import GENERATIONS
@@ -198,21 +198,22 @@ def _prepare_root(worker):
         frame.move = NO_MOVE
         frame.excluded = NO_MOVE
         frame.continuation = NO_CONTINUATION
-    frame = worker.frames[0]
-    count = generate_all(frame.position, frame.moves, 0)
-    score_moves(worker, 0, 0, count, NO_MOVE)
-    for index in range(count):
-        worker.root_moves[index] = pick_move(frame, index, count)
-    worker.root_count = count
+    start(worker, 0, NO_MOVE, ALL_QUIETS)
+    worker.root_count = 0
+    move = next_move(worker, 0)
+    while move != NO_MOVE:
+        worker.root_moves[worker.root_count] = move
+        worker.root_count += 1
+        move = next_move(worker, 0)
 
 
 @inlined
 def _order_root_moves(worker):
     """Best move first, then by the nodes that each took, as the searcher does between iterations. Mutates `worker`."""
-    frame = worker.frames[0]
-    best = np.int64(frame.pv[0])
+    best = np.int64(worker.frames[0].pv[0])
+    # After a fail high the rest was not searched; it keeps its order, behind.
     for index in range(worker.root_count):
-        move = np.int64(frame.moves[index])
+        move = worker.root_moves[index]
         nodes = worker.root_nodes[index] if move != best else np.int64(_UNLIMITED)
         place = index
         while place > 0 and worker.root_nodes[place - 1] < nodes:

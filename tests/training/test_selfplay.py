@@ -224,8 +224,9 @@ def test_it_thinks_as_the_searcher_does(fen: str, nodes: int) -> None:
 
 def first_order(worker: Any) -> list[int]:
     """The order in which a one-ply search has looked at the root moves."""
-    count = int(worker["root_count"])
-    moves: list[int] = worker["frames"][0]["moves"][:count].tolist()
+    frame = worker["frames"][0]
+    assert frame["tried_count"] == worker["root_count"]
+    moves: list[int] = frame["tried"][: int(frame["tried_count"])].tolist()
     return moves
 
 
