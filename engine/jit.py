@@ -21,6 +21,7 @@ the machine code changes the folder. It is also independent of where the project
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import pickle
@@ -157,6 +158,21 @@ def _sweep(root: Path, current: Path) -> None:
 CACHE_FOLDER: Final[Path | None] = None if INTERPRETED else _open_cache()
 
 
+@functools.cache
+def _room_stamp(folder: Path) -> str:
+    """What names a version of the kernels in `folder`, where the cache folder's name does not do that already.
+
+    So tools may have kernels of their own, which may call each other's and the engine's: a change to one of them does
+    not cost the engine its cache.
+    """
+    if any(folder == PROJECT_ROOT / room for room in KERNEL_FOLDERS):
+        return ""
+    digest = hashlib.sha256()
+    for path in sorted(folder.glob("*.py")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return "-" + digest.hexdigest()[:12]
+
+
 class _Locator(caching._CacheLocator):
     """Puts every kernel of the project into `CACHE_FOLDER`, wherever the project itself lies."""
 
@@ -174,7 +190,7 @@ class _Locator(caching._CacheLocator):
 
     def get_disambiguator(self) -> str:
         # Numba adds the file's base name only, and hashes no constants: two rooms may hold files of one name.
-        return f"{self._module}-{self._lineno}"
+        return f"{self._module}-{self._lineno}{_room_stamp(Path(self._py_file).resolve().parent)}"
 
     @classmethod
     def from_function(cls, function: Callable[..., Any], file: str) -> _Locator:

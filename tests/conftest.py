@@ -1,11 +1,14 @@
-"""What the test rooms share: gathered data beside the project, fresh Python processes, Hypothesis' settings."""
+"""What the test rooms share: gathered data, fresh Python processes, Dask clusters, Hypothesis' settings."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -56,3 +59,55 @@ def run_python() -> Callable[..., str]:
         return done.stdout
 
     return run
+
+
+@dataclass
+class Cluster:
+    """A Dask cluster of two workers."""
+
+    address: str
+    workers: list[subprocess.Popen[bytes]]
+
+
+@pytest.fixture(scope="module")
+def start_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Cluster]]:
+    """Starts a scheduler on loopback and two workers of one thread each."""
+    pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
+    folder = tmp_path_factory.mktemp("dask")
+    processes: list[subprocess.Popen[bytes]] = []
+    path = os.pathsep.join([str(PROJECT), str(PROJECT / "tests" / "bench")])
+    environment = {**os.environ, "PYTHONPATH": path, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "2"}
+
+    def start(*arguments: str) -> subprocess.Popen[bytes]:
+        log = (folder / f"{len(processes)}.log").open("wb")
+        process = subprocess.Popen(
+            [sys.executable, "-m", "distributed.cli." + arguments[0], *arguments[1:]],
+            stdout=log,
+            stderr=log,
+            env=environment,
+            cwd=folder,
+        )
+        log.close()
+        processes.append(process)
+        return process
+
+    def cluster() -> Cluster:
+        file = folder / f"scheduler{len(processes)}.json"
+        start("dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
+        deadline = time.monotonic() + 30
+        while not file.exists():
+            assert time.monotonic() < deadline, "the scheduler did not start"
+            time.sleep(0.05)
+        address = ""
+        while not address:
+            try:
+                address = json.loads(file.read_text(encoding="utf-8"))["address"]
+            except ValueError:
+                time.sleep(0.05)
+        worker = ("dask_worker", address, "--nworkers", "1", "--nthreads", "1", "--no-dashboard", "--no-nanny")
+        return Cluster(address, [start(*worker), start(*worker)])
+
+    yield cluster
+    for process in processes:
+        process.kill()
+        process.wait()

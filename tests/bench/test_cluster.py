@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 import chess
@@ -24,6 +23,7 @@ from bench.pgn import read_games
 from bench.play import PlayError, play
 from bench.remote_perft import count_by_move_on
 from bench.results import GameResult
+from tests.conftest import Cluster
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -81,58 +81,6 @@ def test_closing_ends_the_workers_at_once() -> None:
 # --------------------------------------------------------------------------------------------------------------
 # Dask
 # --------------------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Cluster:
-    address: str
-    workers: list[subprocess.Popen[bytes]]
-
-
-@pytest.fixture(scope="module")
-def start_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Cluster]]:
-    """Starts a scheduler on loopback and two workers of one thread each."""
-    pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
-    folder = tmp_path_factory.mktemp("dask")
-    processes: list[subprocess.Popen[bytes]] = []
-    path = os.pathsep.join([str(ROOT), str(Path(__file__).parent)])
-    environment = {**os.environ, "PYTHONPATH": path, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "2"}
-
-    def start(*arguments: str) -> subprocess.Popen[bytes]:
-        log = (folder / f"{len(processes)}.log").open("wb")
-        process = subprocess.Popen(
-            [sys.executable, "-m", "distributed.cli." + arguments[0], *arguments[1:]],
-            stdout=log,
-            stderr=log,
-            env=environment,
-            cwd=folder,
-        )
-        log.close()
-        processes.append(process)
-        return process
-
-    def cluster() -> Cluster:
-        file = folder / f"scheduler{len(processes)}.json"
-        start("dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
-        deadline = time.monotonic() + 30
-        while not file.exists():
-            assert time.monotonic() < deadline, "the scheduler did not start"
-            time.sleep(0.05)
-        import json
-
-        address = ""
-        while not address:
-            try:
-                address = json.loads(file.read_text(encoding="utf-8"))["address"]
-            except ValueError:
-                time.sleep(0.05)
-        worker = ("dask_worker", address, "--nworkers", "1", "--nthreads", "1", "--no-dashboard", "--no-nanny")
-        return Cluster(address, [start(*worker), start(*worker)])
-
-    yield cluster
-    for process in processes:
-        process.kill()
-        process.wait()
 
 
 pytestmark = pytest.mark.filterwarnings("default::ResourceWarning", "default::DeprecationWarning")

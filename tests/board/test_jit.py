@@ -179,7 +179,30 @@ def test_every_kernel_lies_in_a_folder_that_counts() -> None:
         if any(decorator in path.read_text(encoding="utf-8") for decorator in decorators)
     }
     assert PROJECT / "engine" / "board" / "make.py" in found
-    assert found <= sources
+    # Those of the training pipeline are keyed by its files besides: see the next test.
+    assert {path.parent for path in found - sources} == {PROJECT / "eval" / "training"}
+
+
+def test_a_tool_s_kernels_are_rebuilt_alone(warm: Path, project: Path, run_python: Callable[..., str]) -> None:
+    """A kernel outside the rooms that the cache folder is named by goes by the files beside it."""
+    tools = project / "eval" / "training"
+    for name, text in (
+        ("tiny.py", TINY.replace("engine.tiny_part", "eval.training.tiny_part")),
+        ("tiny_part.py", TINY_PART),
+    ):
+        (tools / name).write_text(text, encoding="utf-8")
+    script = "import engine.tiny\nassert engine.tiny.tiny(1) == 12 and engine.tiny.tiny.stats.cache_hits\n"
+    script += RUN_TINY.replace("from engine.tiny import", "from eval.training.tiny import")
+
+    def run() -> dict[str, Any]:
+        named = {jit.CACHE_VARIABLE: str(warm.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+        answer: dict[str, Any] = json.loads(run_python(script, cwd=project, paths=(project,), **named))
+        assert answer["folder"] == str(warm)
+        return answer
+
+    assert [(answer["value"], answer["hits"]) for answer in (run(), run())] == [(12, 0), (12, 1)]
+    edit(tools / "tiny_part.py", "x + 1", "x + 5")
+    assert [(answer["value"], answer["hits"]) for answer in (run(), run())] == [(16, 0), (16, 1)]
 
 
 def test_real_kernels_are_rebuilt_when_a_key_changes(

@@ -1,0 +1,152 @@
+"""The kernel that checks games move by move: nothing is believed, neither the start nor the moves nor the end."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from engine.board.attacks import is_attacked
+from engine.board.bits import U0, bit, copy_record, lsb, popcount, without_lsb
+from engine.board.draws import has_insufficient_material, is_fifty_move_draw, is_repetition
+from engine.board.generate import BACK_RANKS, generate_all
+from engine.board.make import make_move
+from engine.board.position import KING, OCCUPIED, PAWN, king_square
+from engine.jit import inlined, kernel, subkernel
+from eval.training.records import (
+    CHECKMATE,
+    FIFTY_MOVES,
+    MATERIAL,
+    REPETITION,
+    STALEMATE,
+    WIN_SCORE,
+    unpack,
+)
+from search.score import MATE
+
+#: What can be wrong with a game, by the codes of `check_games`.
+PROBLEMS: Final = (
+    "",
+    "its start is no position",
+    "an illegal move",
+    "an impossible score",
+    "an ending that does not fit its moves",
+    "a result that does not fit its ending",
+)
+SOUND, BAD_START, ILLEGAL_MOVE, BAD_SCORE, BAD_ENDING, BAD_RESULT = range(6)
+
+
+@subkernel
+def _is_packed_position(packed):
+    """Whether a PACKED record has one king a side, pawns where pawns can be and an en passant square that can be."""
+    if popcount(packed.occupied) > 32:
+        return False
+    kings = np.int64(0)
+    remaining = packed.occupied
+    index = 0
+    while remaining != U0:
+        code = np.int64(packed.pieces[index >> 1]) >> 4 * (index & 1) & 15
+        piece = code & 7
+        if piece == 0 or (piece == PAWN and bit(lsb(remaining)) & BACK_RANKS != U0):
+            return False
+        if piece == KING:
+            kings += 1 if code == piece else 100
+        index += 1
+        remaining = without_lsb(remaining)
+    state = np.int64(packed.state)
+    ep_square = state & 127
+    return kings == 101 and (ep_square == 64 or ep_square >> 3 == (5 if state < 128 else 2))
+
+
+@subkernel
+def _is_position(position):
+    """Whether the side that has moved is not in check and every castling right has its king on its back rank."""
+    us = position.turn
+    if is_attacked(position, king_square(position, us ^ 1), us, position.pieces[OCCUPIED]):
+        return False
+    rooks = position.castling
+    while rooks != U0:
+        rook = lsb(rooks)
+        color = 1 if position.colors[1] & bit(rook) != U0 else 0
+        rank = 0 if color == 1 else 7
+        if rook >> 3 != rank or king_square(position, color) >> 3 != rank:
+            return False
+        rooks = without_lsb(rooks)
+    return True
+
+
+@inlined
+def _fits(game, position, moves, keys, index):
+    """Whether the position after the last move is one that a game's `ending` can end in."""
+    ending = np.int64(game.ending)
+    over = generate_all(position, moves, 0) == 0
+    if ending == CHECKMATE:
+        return over and position.checkers != U0
+    if ending == STALEMATE:
+        return over and position.checkers == U0
+    if ending == REPETITION:
+        return is_repetition(keys, index, position.halfmoves, 0)
+    if ending == FIFTY_MOVES:
+        return is_fifty_move_draw(position)
+    if ending == MATERIAL:
+        return has_insufficient_material(position)
+    return True
+
+
+@inlined
+def _agrees(game, position):
+    """Whether a game's `result` follows from its `ending` and the position after the last move."""
+    result = np.int64(game.result)
+    ending = np.int64(game.ending)
+    if ending == CHECKMATE:
+        return result == (0 if position.turn == 1 else 2)
+    if ending == WIN_SCORE:
+        return result != 1
+    return result == 1
+
+
+@subkernel
+def _check_game(game, plies, begin, line, moves, keys, place):
+    """The code of what is wrong with one game; see `check_games`."""
+    if not _is_packed_position(game.start):
+        return np.int64(BAD_START)
+    unpack(game.start, line[0])
+    position = line[0]
+    if not _is_position(position):
+        return np.int64(BAD_START)
+    keys[0] = position.key
+    count = np.int64(game.plies)
+    for number in range(count):
+        place[1] = number
+        record = plies[begin + number]
+        move = np.int64(record.move)
+        if abs(np.int64(record.score)) > MATE:
+            return np.int64(BAD_SCORE)
+        found = False
+        for index in range(generate_all(position, moves, 0)):
+            if moves[index] == move:
+                found = True
+        if not found:
+            return np.int64(ILLEGAL_MOVE)
+        make_move(position, line[1], move)
+        copy_record(position, line[1])
+        keys[number + 1] = position.key
+    if not _fits(game, position, moves, keys, count):
+        return np.int64(BAD_ENDING)
+    return np.int64(SOUND if _agrees(game, position) else BAD_RESULT)
+
+
+@kernel
+def check_games(games, plies, first, line, moves, keys, place):
+    """Plays GAME[n] through; returns SOUND or the code of the first problem, int64.
+
+    `plies` is PLY[m], `first` int64[n] where in it each game begins. Scratch: `line` POSITION[2], `moves`
+    int32[MAX_MOVES], `keys` uint64[65,536]. `place` int64[2] (mutated) tells game and ply of the problem.
+    """
+    for index in range(games.size):
+        place[0] = index
+        place[1] = 0
+        problem = _check_game(games[index], plies, first[index], line, moves, keys, place)
+        if problem != SOUND:
+            return problem
+    return np.int64(SOUND)

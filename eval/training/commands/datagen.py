@@ -1,0 +1,152 @@
+"""`secateur datagen`: makes training data by self-play, and looks at what there is."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+_EPILOG = """\
+examples:
+  secateur datagen data/first --positions 10000000
+  secateur datagen data/wild --games 100000 --variant dfrc --seed 2 --workers 8
+  secateur datagen data/first --positions 20000000 --cluster tcp://HOST:PORT
+  secateur datagen stats data/first --plot first.png
+  secateur datagen verify data/first data/wild
+
+The same arguments make the same games, whatever the number of workers; after an interruption of any kind they go on
+where the last finished block ends. The format is described in eval/training/README.md.
+"""
+
+#: Words that are commands of their own; a folder of that name can be written ./stats.
+_OTHERS: Final = ("stats", "verify")
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command; returns the exit status."""
+    if arguments and arguments[0] in _OTHERS:
+        from eval.training.commands import inspection
+
+        return inspection.main(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    from bench.cluster import ClusterError
+    from eval.training.generation import Settings, generate
+    from eval.training.progress import ProgressView
+    from eval.training.shards import ShardError
+
+    if options.games is None and options.positions is None:
+        parser.error("say how many: --games N or --positions N")
+    for name in ("games", "positions", "workers"):
+        value = getattr(options, name)
+        if value is not None and value < 1:
+            parser.error(f"--{name} is at least 1, not {value}")
+    try:
+        settings = Settings(
+            seed=options.seed,
+            soft_nodes=options.nodes,
+            hard_nodes=8 * options.nodes if options.hard_nodes is None else options.hard_nodes,
+            hash_mebibytes=options.hash,
+            variant=options.variant,
+            opening_least=options.opening_plies[0],
+            opening_most=options.opening_plies[1],
+            opening_score=options.opening_score,
+            win_score=options.win[0],
+            win_plies=options.win[1],
+            draw_score=options.draw[0],
+            draw_plies=options.draw[1],
+            draw_from=options.draw[2],
+            max_plies=options.max_plies,
+        )
+    except ValueError as error:
+        parser.error(str(error))
+    folder = Path(options.folder)
+    try:
+        with ProgressView(options.games, options.positions) as view:
+            progress = generate(
+                folder, settings, options.games, options.positions, options.workers, options.cluster, view.update
+            )
+    except (ShardError, ClusterError, OSError, RuntimeError) as error:
+        print(f"secateur datagen: {error}", file=sys.stderr)
+        return 1
+    if options.json:
+        print(json.dumps({"folder": str(folder), "games": progress.games, "positions": progress.positions}))
+    else:
+        print(f"{folder}: {progress.games} games, {progress.positions} positions")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="secateur datagen",
+        description="Plays games against itself and keeps every position with its score and the game's result. "
+        "`datagen stats` and `datagen verify` look at what there is; each has --help.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("folder", metavar="FOLDER", help="where the shards are kept; made when it is not there")
+    amount = parser.add_mutually_exclusive_group()
+    amount.add_argument("--games", type=int, help="games in the folder in the end, rounded up to blocks of 16")
+    amount.add_argument("--positions", type=int, help="positions in the folder in the end, at least")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random openings (default 1)")
+    parser.add_argument("--nodes", type=int, default=5000, help="no iteration begins after so many (default 5000)")
+    parser.add_argument("--hard-nodes", type=int, metavar="N", help="no search goes beyond (default 8 times --nodes)")
+    parser.add_argument("--hash", type=int, default=1, metavar="MIB", help="table of each game (default 1)")
+    parser.add_argument(
+        "--variant",
+        choices=("standard", "chess960", "dfrc"),
+        default="standard",
+        help="start positions; dfrc is Chess960 with an array of its own for each side (default standard)",
+    )
+    parser.add_argument(
+        "--opening-plies", type=_range, default=(8, 9), metavar="N[-M]", help="random plies (default 8-9)"
+    )
+    parser.add_argument(
+        "--opening-score", type=int, default=1000, metavar="CP", help="openings beyond are dropped (default 1000)"
+    )
+    parser.add_argument(
+        "--win", type=_numbers(2), default=(2500, 4), metavar="CP,PLIES", help="adjudicated wins (default 2500,4)"
+    )
+    parser.add_argument(
+        "--draw",
+        type=_numbers(3),
+        default=(4, 12, 60),
+        metavar="CP,PLIES,FROM",
+        help="adjudicated draws: score, plies in a row, first ply (default 4,12,60)",
+    )
+    parser.add_argument("--max-plies", type=int, default=400, metavar="N", help="longer games are draws (default 400)")
+    cores = os.cpu_count() or 1
+    parser.add_argument("--workers", type=int, default=cores, help=f"processes (default {cores}: one a core)")
+    parser.add_argument("--cluster", metavar="tcp://HOST:PORT", help="play on the workers of this Dask scheduler")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    return parser
+
+
+def _range(text: str) -> tuple[int, int]:
+    """Reads `8` or `8-9`."""
+    try:
+        numbers = [int(part) for part in text.split("-")]
+    except ValueError:
+        numbers = []
+    if not 1 <= len(numbers) <= 2:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number or a range like 8-9")
+    return numbers[0], numbers[-1]
+
+
+def _numbers(count: int) -> Callable[[str], tuple[int, ...]]:
+    """What reads `count` numbers with commas between them."""
+
+    def read(text: str) -> tuple[int, ...]:
+        try:
+            numbers = tuple(int(part) for part in text.split(","))
+        except ValueError:
+            numbers = ()
+        if len(numbers) != count:
+            raise argparse.ArgumentTypeError(f"'{text}' is not {count} whole numbers with commas between them")
+        return numbers
+
+    return read

@@ -1,0 +1,83 @@
+"""The kernels that turn games into training positions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.board.bits import U0, copy_record
+from engine.board.make import apply_move
+from engine.board.moves import is_capture, is_promotion
+from engine.jit import inlined, kernel
+from eval.classical import game_phase
+from eval.training.records import pack, unpack
+
+
+@inlined
+def _is_wanted(position, move, score, ply, wanted):
+    """Whether a position passes the filter `wanted`, int64[3] of `Filter.as_array`."""
+    if ply < wanted[0] or abs(score) >= wanted[1]:
+        return False
+    return wanted[2] == 0 or (position.checkers == U0 and not is_capture(move) and not is_promotion(move))
+
+
+@kernel
+def decode_samples(games, plies, first, wanted, line, samples):
+    """Packs the wanted positions of GAME[n] into `samples` (SAMPLE, mutated); returns their number, int64.
+
+    `plies` is PLY[m], `first` int64[n] where in it each game begins, `wanted` int64[3] of `Filter.as_array`, `line`
+    POSITION[2] scratch. `samples` must have room for all positions.
+    """
+    count = np.int64(0)
+    for index in range(games.size):
+        game = games[index]
+        unpack(game.start, line[0])
+        for number in range(np.int64(game.plies)):
+            record = plies[first[index] + number]
+            move = np.int64(record.move)
+            score = np.int64(record.score)
+            ply = np.int64(game.opening) + number
+            if _is_wanted(line[0], move, score, ply, wanted):
+                sample = samples[count]
+                pack(line[0], sample.position)
+                sample.score = score
+                sample.result = game.result
+                sample.spare = 0
+                sample.ply = ply
+                count += 1
+            apply_move(line[0], line[1], move)
+            copy_record(line[0], line[1])
+    return count
+
+
+@kernel
+def decode_positions(games, plies, first, wanted, line, positions, labels):
+    """As `decode_samples`, into whole POSITION records and `labels`, int16[k, 3]: score, result, ply. Mutates both."""
+    count = np.int64(0)
+    for index in range(games.size):
+        game = games[index]
+        unpack(game.start, line[0])
+        for number in range(np.int64(game.plies)):
+            record = plies[first[index] + number]
+            move = np.int64(record.move)
+            score = np.int64(record.score)
+            ply = np.int64(game.opening) + number
+            if _is_wanted(line[0], move, score, ply, wanted):
+                copy_record(positions[count], line[0])
+                labels[count, 0] = score
+                labels[count, 1] = game.result
+                labels[count, 2] = ply
+                count += 1
+            apply_move(line[0], line[1], move)
+            copy_record(line[0], line[1])
+    return count
+
+
+@kernel
+def sample_phases(samples, line, phases):
+    """Writes the game phase of each of SAMPLE[n], 24 (all pieces) to 0, into `phases` int64[n] (mutated).
+
+    `line` is POSITION[1] scratch.
+    """
+    for index in range(samples.size):
+        unpack(samples[index].position, line[0])
+        phases[index] = game_phase(line[0])

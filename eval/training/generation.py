@@ -1,0 +1,318 @@
+"""Making games: what they are played by, in one process after the other or many at once, and going on after a crash.
+
+Game number n of a seed is the same game whoever plays it and in whatever order. Blocks of GAMES_PER_BLOCK games are
+played by workers and appended in order, so that a folder's files do not depend on how many workers there were, and
+after a `kill -9` the same command goes on where the last whole block ended.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any, Final
+
+import chess
+import numpy as np
+import numpy.typing as npt
+
+from bench.cluster import map_unordered
+from engine.jit import PROJECT_ROOT, allocate, kernel_sources
+from eval.training.records import GAME, PLY, VARIANTS
+from eval.training.selfplay import RULES, play_game
+from eval.training.shards import (
+    FINISHED,
+    UNFINISHED,
+    Shard,
+    ShardError,
+    ShardWriter,
+    block_positions,
+    check_settings,
+    encode_block,
+    is_empty,
+    read_shard,
+    shard_path,
+)
+from search.table import allocate_table
+from search.worker import forget, new_worker
+
+GAMES_PER_BLOCK: Final = 16
+BLOCKS_PER_SHARD: Final = 256
+
+#: What of this package decides how games go.
+_SOURCES: Final = ("records.py", "selfplay.py")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What games are played by. Scores in centipawns; see the fields of RULES.
+
+    Raises ValueError, in one line, for values that make no games.
+    """
+
+    seed: int = 1
+    soft_nodes: int = 5000
+    hard_nodes: int = 40_000
+    hash_mebibytes: int = 1
+    variant: str = "standard"
+    opening_least: int = 8
+    opening_most: int = 9
+    opening_score: int = 1000
+    win_score: int = 2500
+    win_plies: int = 4
+    draw_score: int = 4
+    draw_plies: int = 12
+    draw_from: int = 60
+    max_plies: int = 400
+
+    def __post_init__(self) -> None:
+        bounds = {
+            "seed": (0, 1 << 63),
+            "soft_nodes": (1, 1 << 40),
+            "hard_nodes": (self.soft_nodes, 1 << 40),
+            "hash_mebibytes": (1, 1024),
+            "opening_least": (0, 100),
+            "opening_most": (self.opening_least, 100),
+            "opening_score": (100, 40_000),
+            "win_score": (100, 40_000),
+            "win_plies": (1, 1000),
+            "draw_score": (-1, 1000),
+            "draw_plies": (1, 1000),
+            "draw_from": (0, 65_535),
+            "max_plies": (1, 65_000),
+        }
+        for name, (low, high) in bounds.items():
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise ValueError(f"{name.replace('_', ' ')} is {low} to {high}, not {value}")
+        if self.variant not in VARIANTS:
+            raise ValueError(f"variant is one of {', '.join(VARIANTS)}, not {self.variant}")
+
+    def as_rules(self) -> Any:
+        """A RULES record."""
+        rules = allocate(RULES, 1)[0]
+        for name in RULES.names or ():
+            rules[name] = VARIANTS.index(self.variant) if name == "variant" else getattr(self, name)
+        return rules
+
+
+@cache
+def source_digest() -> str:
+    """A name for the sources that the games depend on: 12 hexadecimal digits, alike on every machine."""
+    digest = hashlib.sha256()
+    for path in (*kernel_sources(), *(PROJECT_ROOT / "eval" / "training" / name for name in _SOURCES)):
+        digest.update(path.relative_to(PROJECT_ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:12]
+
+
+def back_ranks() -> npt.NDArray[np.uint8]:
+    """Chess960's back ranks, from file a to h as piece types: uint8[960, 8]."""
+    boards = map(chess.Board.from_chess960_pos, range(960))
+    return np.array([[board.piece_type_at(square) for square in range(8)] for board in boards], np.uint8)
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Playing
+# --------------------------------------------------------------------------------------------------------------
+
+
+class Player:
+    """Plays games by their numbers."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._seed = settings.seed
+        self._rules = settings.as_rules()
+        self._worker = new_worker()
+        self._table = allocate_table(settings.hash_mebibytes)
+        self._ranks = back_ranks()
+        self._game = allocate(GAME, 1)
+        self._plies = allocate(PLY, settings.max_plies)
+
+    def play(self, index: int) -> tuple[npt.NDArray[np.void], npt.NDArray[np.void]]:
+        """Game number `index`: GAME[1] and PLY[n]."""
+        forget(self._worker)
+        self._worker["generation"] = 0
+        self._table["check"] = self._table["word"] = 0
+        play_game(
+            self._worker, self._table, self._rules, self._ranks, _random(self._seed, index), self._game[0], self._plies
+        )
+        return self._game.copy(), self._plies[: int(self._game[0]["plies"])].copy()
+
+
+def _random(seed: int, index: int) -> npt.NDArray[np.uint64]:
+    """The state that the random numbers of a game begin with, uint64[1], odd."""
+    digest = hashlib.sha256(f"{seed} {index}".encode()).digest()
+    return np.array([int.from_bytes(digest[:8], "little") | 1], np.uint64)
+
+
+_player = cache(Player)  # a process plays by one set of settings
+
+
+@dataclass(frozen=True)
+class Task:
+    """A block to play, with the digest of the sources that shall play it."""
+
+    settings: Settings
+    block: int
+    sources: str
+
+
+def play_block(task: Task) -> bytes:
+    """The bytes of a block. Raises RuntimeError where other sources are installed."""
+    if source_digest() != task.sources:
+        raise RuntimeError("a worker has another version of Secateur")
+    player = _player(task.settings)
+    start = task.block * GAMES_PER_BLOCK
+    games, plies = zip(*map(player.play, range(start, start + GAMES_PER_BLOCK)), strict=True)
+    return encode_block(task.block, np.concatenate(games), np.concatenate(plies))
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Folders of shards
+# --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Progress:
+    """How far a run is: blocks and positions in the folder, and how many of the positions this run has added."""
+
+    blocks: int = 0
+    positions: int = 0
+    added: int = 0
+
+    @property
+    def games(self) -> int:
+        """Games in the folder."""
+        return self.blocks * GAMES_PER_BLOCK
+
+
+def described(settings: Settings) -> dict[str, Any]:
+    """What a shard's head says: the settings and the sources that played."""
+    return {**asdict(settings), "games_per_block": GAMES_PER_BLOCK, "sources": source_digest()}
+
+
+def generate(
+    folder: Path,
+    settings: Settings,
+    games: int | None = None,
+    positions: int | None = None,
+    workers: int = 1,
+    cluster: str | None = None,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+) -> Progress:
+    """Plays until the folder holds the first `games` games (rounded up to blocks) or at least `positions` positions.
+
+    Shards that are there are kept; those that are missing or short are played to their end, lowest numbers first.
+    `on_progress` is called at the start and after each block. Raises ShardError, ClusterError, OSError, and
+    RuntimeError when a block could not be played.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with _only_writer(folder):
+        head = described(settings)
+        there = _shards_there(folder, head)
+        progress = Progress(sum(shard.blocks for shard in there.values()), sum(s.positions for s in there.values()))
+        on_progress(progress)
+        end = None if games is None else -(-games // GAMES_PER_BLOCK)
+        is_enough = positions is not None and progress.positions >= positions
+        have = {number: shard.blocks for number, shard in there.items()}
+        tasks = (Task(settings, block, head["sources"]) for block in _missing_blocks(have, end))
+        writer: ShardWriter | None = None
+        try:
+            with closing(_play_in_order(iter(()) if is_enough else tasks, workers, cluster)) as blocks:
+                for block, data in blocks:
+                    number = block // BLOCKS_PER_SHARD
+                    if writer is None:
+                        writer = ShardWriter(folder, number, head)
+                    writer.append(data)
+                    size = block_positions(data)
+                    progress = Progress(progress.blocks + 1, progress.positions + size, progress.added + size)
+                    on_progress(progress)
+                    if writer.blocks == BLOCKS_PER_SHARD:
+                        writer.finish()
+                        writer = None
+                    if positions is not None and progress.positions >= positions:
+                        break
+        finally:
+            if writer is not None:
+                writer.close()
+        _finish_all(folder, head)
+        return progress
+
+
+def _shards_there(folder: Path, head: dict[str, Any]) -> dict[int, Shard]:
+    """The shards of a folder by their numbers. Raises ShardError for one that is damaged or was made otherwise."""
+    there: dict[int, Shard] = {}
+    for path in sorted(folder.glob(f"shard-*{FINISHED}")) + sorted(folder.glob(f"shard-*{UNFINISHED}")):
+        if path.suffix == UNFINISHED and is_empty(path):
+            continue
+        shard = read_shard(path)
+        check_settings(path, shard.settings, head)
+        if path != shard_path(folder, shard.number, path.suffix):
+            raise ShardError(f"{path}: holds shard {shard.number}")
+        there[shard.number] = shard
+    return there
+
+
+def _missing_blocks(have: dict[int, int], end: int | None) -> Iterator[int]:
+    """Numbers of the blocks to play, in order; `have` says how many of each shard there are."""
+    for number in count():
+        first = number * BLOCKS_PER_SHARD
+        for block in range(first + have.get(number, 0), first + BLOCKS_PER_SHARD):
+            if end is not None and block >= end:
+                return
+            yield block
+
+
+def _play_in_order(
+    tasks: Iterator[Task], workers: int, cluster: str | None
+) -> Generator[tuple[int, bytes], None, None]:
+    """Blocks with their numbers, in the order of the tasks, whoever is done first."""
+    wanted: deque[int] = deque()
+    waiting: dict[int, bytes] = {}
+
+    def noted() -> Iterator[Task]:
+        for task in tasks:
+            wanted.append(task.block)
+            yield task
+
+    with closing(map_unordered(play_block, noted(), cluster, workers=workers)) as outcomes:
+        for outcome in outcomes:
+            if outcome.error is not None:
+                raise RuntimeError(f"block {outcome.item.block}: {outcome.error}")
+            waiting[outcome.item.block] = outcome.unwrap()
+            while wanted and wanted[0] in waiting:
+                block = wanted.popleft()
+                yield block, waiting.pop(block)
+
+
+def _finish_all(folder: Path, head: dict[str, Any]) -> None:
+    """Gives every unfinished shard its foot and final name."""
+    for path in sorted(folder.glob(f"shard-*{UNFINISHED}")):
+        number = int(path.stem.removeprefix("shard-"))
+        with closing(ShardWriter(folder, number, head)) as writer:
+            if writer.blocks:
+                writer.finish()
+
+
+@contextmanager
+def _only_writer(folder: Path) -> Iterator[None]:
+    """Holds the folder's lock, which ends with the process. Raises ShardError when another process has it."""
+    with (folder / "lock").open("a+b") as file:
+        try:
+            if sys.platform == "win32":
+                import msvcrt
+
+                msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+            else:
+                import fcntl
+
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise ShardError(f"{folder}: another process is making games there") from None
+        yield

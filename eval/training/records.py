@@ -1,0 +1,184 @@
+"""The records that games and positions are kept in, and their packing: 32 bytes a game and 4 bytes a ply.
+
+A position packs into 26 bytes (`PACKED`). With 6 more it is the head of a game (`GAME`), which `plies` records of
+4 bytes (`PLY`) follow, or a training sample (`SAMPLE`) that stands alone. All numbers are little-endian.
+
+**Scores and results are White's throughout**: centipawns that are positive when White is better, and half points of
+White (0 lost, 1 drawn, 2 won).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from engine.board.bits import U0, bit, lsb, without_lsb
+from engine.board.make import compute_key, update_checks
+from engine.board.position import BLACK, EMPTY, NO_SQUARE, OCCUPIED, ROOK, WHITE, piece_at
+from engine.jit import inlined, kernel, subkernel
+
+#: A position: everything but the move number.
+PACKED: Final = np.dtype(
+    [
+        ("occupied", "<u8"),
+        # Four bits for each piece in the order of its square from a1 to h8, the lower half of a byte first: piece type
+        # (1 pawn to 6 king, 7 a rook that may castle) plus 8 for a black one.
+        ("pieces", "u1", (16,)),
+        # Bits 0-6 en passant square, 64 for none; bit 7 set when Black is to move.
+        ("state", "u1"),
+        # Plies since the last capture or pawn move.
+        ("halfmoves", "u1"),
+    ]
+)
+
+#: The head of a game.
+GAME: Final = np.dtype(
+    [
+        # Where the recorded moves begin: after the random ones.
+        ("start", PACKED),
+        # Recorded plies, which follow as PLY records.
+        ("plies", "<u2"),
+        # Random plies before the start; not recorded.
+        ("opening", "u1"),
+        # Half points of White: 0, 1 or 2.
+        ("result", "u1"),
+        # One of ENDINGS.
+        ("ending", "u1"),
+        # One of VARIANTS.
+        ("variant", "u1"),
+    ]
+)
+
+#: One move of a game and what the search that chose it said of the position before it.
+PLY: Final = np.dtype([("move", "<u2"), ("score", "<i2")])
+
+#: A position to train on.
+SAMPLE: Final = np.dtype(
+    [
+        ("position", PACKED),
+        ("score", "<i2"),
+        # Half points of White in the end: 0, 1 or 2.
+        ("result", "u1"),
+        ("spare", "u1"),
+        # Plies from the start of the game, random ones included.
+        ("ply", "<u2"),
+    ]
+)
+
+assert GAME.itemsize == SAMPLE.itemsize == 32
+assert PLY.itemsize == 4
+
+#: How games end: by the rules, then by adjudication.
+ENDINGS: Final = (
+    "checkmate",
+    "stalemate",
+    "repetition",
+    "fifty-move rule",
+    "insufficient material",
+    "won by score",
+    "drawn by score",
+    "length",
+)
+CHECKMATE, STALEMATE, REPETITION, FIFTY_MOVES, MATERIAL, WIN_SCORE, DRAW_SCORE, LENGTH = range(8)
+
+#: Start positions: the usual one; Chess960's, both sides alike; Chess960's, each side its own.
+VARIANTS: Final = ("standard", "chess960", "dfrc")
+STANDARD, CHESS960, DFRC = range(3)
+
+_NO_EP = 64
+_BLACK_TO_MOVE = 128
+_CASTLING_ROOK = 7
+_BLACK_PIECE = 8
+
+
+@subkernel
+def pack(position, packed):
+    """Writes a POSITION into a PACKED record. Mutates `packed`."""
+    for index in range(16):
+        packed.pieces[index] = 0
+    remaining = position.pieces[OCCUPIED]
+    packed.occupied = remaining
+    index = 0
+    while remaining != U0:
+        square = lsb(remaining)
+        code = piece_at(position, square)
+        if position.castling & bit(square) != U0:
+            code = np.int64(_CASTLING_ROOK)
+        if position.colors[BLACK] & bit(square) != U0:
+            code |= _BLACK_PIECE
+        packed.pieces[index >> 1] = np.int64(packed.pieces[index >> 1]) | code << 4 * (index & 1)
+        index += 1
+        remaining = without_lsb(remaining)
+    ep_square = position.ep_square if position.ep_square != NO_SQUARE else np.int64(_NO_EP)
+    packed.state = ep_square | (0 if position.turn == WHITE else _BLACK_TO_MOVE)
+    packed.halfmoves = min(position.halfmoves, 255)
+
+
+@inlined
+def clear(position):
+    """Makes a position record an empty board with White to move. Mutates `position`."""
+    for piece in range(7):
+        position.pieces[piece] = U0
+    for color in range(2):
+        position.colors[color] = U0
+    for square in range(64):
+        position.squares[square] = EMPTY
+    position.castling = U0
+    position.turn = WHITE
+    position.ep_square = NO_SQUARE
+    position.halfmoves = 0
+
+
+@inlined
+def put_piece(position, square, color, piece):
+    """Puts a piece on an empty square. Mutates `position`."""
+    position.pieces[piece] |= bit(square)
+    position.pieces[OCCUPIED] |= bit(square)
+    position.colors[color] |= bit(square)
+    position.squares[square] = piece
+
+
+@inlined
+def complete(position):
+    """Fills in what follows from the rest: key, checkers and pinned pieces. Mutates `position`."""
+    position.key = compute_key(position)
+    update_checks(position)
+
+
+@subkernel
+def unpack(packed, position):
+    """Writes a PACKED record into a whole POSITION: the inverse of `pack`. Mutates `position`."""
+    clear(position)
+    remaining = packed.occupied
+    index = 0
+    while remaining != U0:
+        square = lsb(remaining)
+        code = np.int64(packed.pieces[(index >> 1) & 15]) >> 4 * (index & 1) & 15
+        piece = code & 7
+        if piece == _CASTLING_ROOK:
+            piece = np.int64(ROOK)
+            position.castling |= bit(square)
+        put_piece(position, square, BLACK if code & _BLACK_PIECE != 0 else WHITE, piece)
+        index += 1
+        remaining = without_lsb(remaining)
+    state = np.int64(packed.state)
+    position.turn = BLACK if state & _BLACK_TO_MOVE != 0 else WHITE
+    ep_square = state & 127
+    position.ep_square = ep_square if ep_square < _NO_EP else np.int64(NO_SQUARE)
+    position.halfmoves = np.int64(packed.halfmoves)
+    complete(position)
+
+
+@kernel
+def unpack_samples(samples, positions):
+    """Unpacks SAMPLE[n] into POSITION[n]. Mutates `positions`."""
+    for index in range(samples.size):
+        unpack(samples[index].position, positions[index])
+
+
+@kernel
+def unpack_starts(games, positions):
+    """Unpacks the starts of GAME[n] into POSITION[n]. Mutates `positions`."""
+    for index in range(games.size):
+        unpack(games[index].start, positions[index])

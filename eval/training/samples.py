@@ -1,0 +1,117 @@
+"""From games to training positions: decoding, filtering and packing at the speed of the disk.
+
+`positions` gives whole POSITION records in batches, `samples` 32-byte SAMPLE records, which are what to keep and
+shuffle in memory (`unpack_samples` turns them into positions). Scores and results are White's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.board.position import POSITION
+from engine.jit import allocate
+from eval.training.decoding import decode_positions, decode_samples
+from eval.training.records import SAMPLE
+from eval.training.shards import Shard, ShardError, open_shards
+
+#: Scores from here on are as good as mates.
+SCORE_LIMIT: Final = 10_000
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which positions of a game to take.
+
+    `skip` leaves out the first plies of the game, random ones included; `score_limit` those with a score (centipawns)
+    of that and more; `quiet` those in check and those whose best move is a capture or a promotion.
+    """
+
+    skip: int = 0
+    score_limit: int = SCORE_LIMIT
+    quiet: bool = True
+
+    def as_array(self) -> npt.NDArray[np.int64]:
+        """As the kernels take it: int64[3]."""
+        return np.array([self.skip, self.score_limit, self.quiet], np.int64)
+
+
+ALL: Final = Filter(score_limit=1 << 15, quiet=False)
+
+
+class Batch(NamedTuple):
+    """Positions with what came of them, from White's point of view.
+
+    `positions` POSITION[n] without keys (`key` is the start's); `scores` int16[n] centipawns; `results` float32[n]:
+    0, 0.5 or 1; `plies` uint16[n] plies from the start of the game.
+    """
+
+    positions: Any
+    scores: npt.NDArray[np.int16]
+    results: npt.NDArray[np.float32]
+    plies: npt.NDArray[np.uint16]
+
+
+def _parts(shard: Shard, most: int) -> Iterator[tuple[slice, int]]:
+    """Cuts the games of a shard into runs of at most `most` positions (or one game), each with its positions."""
+    ends = np.cumsum(shard.games["plies"], dtype=np.int64)
+    start = done = 0
+    while start < len(ends):
+        end = max(int(np.searchsorted(ends, done + most, "right")), start + 1)
+        yield slice(start, end), int(ends[end - 1]) - done
+        start, done = end, int(ends[end - 1])
+
+
+def shard_samples(shard: Shard, wanted: Filter = Filter()) -> npt.NDArray[np.void]:
+    """The wanted positions of one shard in order, SAMPLE[n]."""
+    line, samples = allocate(POSITION, 2), allocate(SAMPLE, shard.positions)
+    count = decode_samples(shard.games, shard.plies, shard.first, wanted.as_array(), line, samples)
+    return samples[:count]  # type: ignore[no-any-return]
+
+
+def wanted_count(shard: Shard, wanted: Filter = Filter()) -> int:
+    """How many positions of a shard pass the filter."""
+    return len(shard_samples(shard, wanted))
+
+
+def samples(
+    paths: Sequence[str | Path] | str | Path,
+    wanted: Filter = Filter(),
+    partial: bool = False,
+    on_problem: Callable[[ShardError], None] | None = None,
+) -> Iterator[npt.NDArray[np.void]]:
+    """The wanted positions of each shard, SAMPLE[n]; for the arguments see `open_shards`."""
+    for shard in open_shards(paths, partial, on_problem):
+        yield shard_samples(shard, wanted)
+
+
+def positions(
+    paths: Sequence[str | Path] | str | Path,
+    wanted: Filter = Filter(),
+    partial: bool = False,
+    on_problem: Callable[[ShardError], None] | None = None,
+    batch: int = 65_536,
+) -> Iterator[Batch]:
+    """The wanted positions in batches of at most `batch` (or one game) before filtering; see `open_shards`.
+
+    Each batch has arrays of its own.
+    """
+    line = allocate(POSITION, 2)
+    for shard in open_shards(paths, partial, on_problem):
+        for part, size in _parts(shard, batch):
+            records, labels = allocate(POSITION, size), np.zeros((size, 3), np.int16)
+            count = decode_positions(
+                shard.games[part], shard.plies, shard.first[part], wanted.as_array(), line, records, labels
+            )
+            labels = labels[:count]
+            yield Batch(
+                records[:count],
+                labels[:, 0].copy(),
+                np.multiply(labels[:, 1], 0.5, dtype=np.float32),
+                labels[:, 2].astype(np.uint16),
+            )

@@ -1,0 +1,350 @@
+"""Self-play inside compiled code: one kernel call plays one game.
+
+The search is the engine's own, `search_root`; here is only what Python does around it in play, done in a kernel:
+iterative deepening, and the rules that end a game.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from engine.board.bits import U0, copy_record, multiply_high, multiply_low
+from engine.board.draws import has_insufficient_material, is_fifty_move_draw, is_repetition
+from engine.board.generate import generate_all
+from engine.board.make import make_move
+from engine.board.moves import NO_MOVE
+from engine.board.position import BLACK, PAWN, ROOK, WHITE
+from engine.jit import inlined, kernel, subkernel
+from eval.training.records import (
+    CHECKMATE,
+    CHESS960,
+    DFRC,
+    DRAW_SCORE,
+    FIFTY_MOVES,
+    LENGTH,
+    MATERIAL,
+    REPETITION,
+    STALEMATE,
+    WIN_SCORE,
+    clear,
+    complete,
+    pack,
+    put_piece,
+)
+from search.alphabeta import search_root
+from search.ordering import pick_move, score_moves
+from search.score import INFINITE, MATE_BOUND
+from search.searcher import ASPIRATION_DEPTH, ASPIRATION_GROWTH, ASPIRATION_WINDOW, MAX_DEPTH
+from search.table import GENERATIONS
+from search.worker import NO_CONTINUATION
+
+#: What games are played by; every field is an int64.
+RULES: Final = np.dtype(
+    [
+        (name, np.int64)
+        for name in (
+            # No new iteration is begun after this many nodes, and none goes on beyond that many.
+            "soft_nodes",
+            "hard_nodes",
+            # One of VARIANTS.
+            "variant",
+            # Random plies, from this many to that many, and the score that a start must not exceed.
+            "opening_least",
+            "opening_most",
+            "opening_score",
+            # A score of at least this for so many plies is a win.
+            "win_score",
+            "win_plies",
+            # A score of at most this for so many plies is a draw, from this ply of the game on.
+            "draw_score",
+            "draw_plies",
+            "draw_from",
+            # Games that have as many recorded plies are drawn.
+            "max_plies",
+        )
+    ]
+)
+
+#: The number of the usual back rank among Chess960's.
+STANDARD_RANK = 518
+
+_RANKS = 960
+_UNLIMITED = 1 << 62
+_NO_ENDING = -1
+
+# xorshift64*: Sebastiano Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled" (2016).
+_MULTIPLIER = np.uint64(0x2545_F491_4F6C_DD1D)
+_U12, _U25, _U27 = np.uint64(12), np.uint64(25), np.uint64(27)
+
+
+@inlined
+def _random_below(random, limit):
+    """A random number from 0 to limit - 1, int64. `random` is uint64[1], not 0 (mutated)."""
+    state = random[0]
+    state ^= state >> _U12
+    state ^= state << _U25
+    state ^= state >> _U27
+    random[0] = state
+    return np.int64(multiply_high(multiply_low(state, _MULTIPLIER), np.uint64(limit)))
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Positions of a game
+# --------------------------------------------------------------------------------------------------------------
+
+
+@inlined
+def _remember(worker):
+    """Enters the root position into the keys that repetitions are told by. Mutates `worker`."""
+    position = worker.frames[0].position
+    # Nothing from before a capture or pawn move can be repeated, so the keys never outgrow the fifty-move rule.
+    worker.root_index = 0 if position.halfmoves == 0 else worker.root_index + 1
+    worker.keys[worker.root_index] = position.key
+
+
+@inlined
+def _advance(worker, move):
+    """Plays a move at the root. Mutates `worker`."""
+    position = worker.frames[0].position
+    child = worker.frames[1].position
+    make_move(position, child, move)
+    copy_record(position, child)
+    _remember(worker)
+
+
+@inlined
+def _place(position, color, ranks, number):
+    """Puts down a side's pieces and pawns; `ranks` is uint8[960, 8], `number` a row of it. Mutates `position`."""
+    back = 0 if color == WHITE else 56
+    front = 8 if color == WHITE else 48
+    for file in range(8):
+        put_piece(position, back + file, color, np.int64(ranks[number, file]))
+        put_piece(position, front + file, color, PAWN)
+
+
+@subkernel
+def _set_up(worker, variant, ranks, random):
+    """Puts a start position on the board. Mutates `worker` and `random`."""
+    position = worker.frames[0].position
+    white = np.int64(STANDARD_RANK)
+    black = np.int64(STANDARD_RANK)
+    if variant == CHESS960 or variant == DFRC:
+        white = _random_below(random, _RANKS)
+        black = white if variant == CHESS960 else _random_below(random, _RANKS)
+    clear(position)
+    _place(position, WHITE, ranks, white)
+    _place(position, BLACK, ranks, black)
+    position.castling = position.pieces[ROOK]
+    complete(position)
+    worker.root_index = 0
+    _remember(worker)
+
+
+@subkernel
+def _ending(worker):
+    """How the rules end the game at the root, one of ENDINGS as int64, or -1. Mutates `worker`."""
+    frame = worker.frames[0]
+    position = frame.position
+    if generate_all(position, frame.moves, 0) == 0:
+        return np.int64(CHECKMATE if position.checkers != U0 else STALEMATE)
+    if is_repetition(worker.keys, worker.root_index, position.halfmoves, 0):
+        return np.int64(REPETITION)
+    if is_fifty_move_draw(position):
+        return np.int64(FIFTY_MOVES)
+    if has_insufficient_material(position):
+        return np.int64(MATERIAL)
+    return np.int64(_NO_ENDING)
+
+
+@subkernel
+def _random_opening(worker, rules, ranks, random):
+    """Plays random moves from a start position; returns their number, -1 when the game ended. Mutates all but rules."""
+    _set_up(worker, rules.variant, ranks, random)
+    frame = worker.frames[0]
+    count = rules.opening_least + _random_below(random, rules.opening_most - rules.opening_least + 1)
+    for _ in range(count):
+        if _ending(worker) != _NO_ENDING:
+            return np.int64(-1)
+        choices = generate_all(frame.position, frame.moves, 0)
+        _advance(worker, np.int64(frame.moves[_random_below(random, choices)]))
+    if _ending(worker) != _NO_ENDING:
+        return np.int64(-1)
+    # Repetitions count from the recorded start on, so that a game can be checked by what is kept of it.
+    worker.root_index = 0
+    worker.keys[0] = frame.position.key
+    return count
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Iterative deepening
+# --------------------------------------------------------------------------------------------------------------
+
+
+@inlined
+def _prepare_root(worker):
+    """Readies `worker` (mutated) for searching the position in its first frame, which must have a legal move."""
+    worker.stop = 0
+    worker.patience = 0
+    worker.aborted = 0
+    worker.nodes = 0
+    worker.selective_depth = 0
+    worker.generation = (worker.generation + 1) % GENERATIONS
+    for ply in range(worker.frames.size):
+        frame = worker.frames[ply]
+        frame.killers[0] = NO_MOVE
+        frame.killers[1] = NO_MOVE
+        frame.move = NO_MOVE
+        frame.excluded = NO_MOVE
+        frame.continuation = NO_CONTINUATION
+    frame = worker.frames[0]
+    count = generate_all(frame.position, frame.moves, 0)
+    score_moves(worker, 0, 0, count, NO_MOVE)
+    for index in range(count):
+        worker.root_moves[index] = pick_move(frame, index, count)
+    worker.root_count = count
+
+
+@inlined
+def _order_root_moves(worker):
+    """Best move first, then by the nodes that each took, as the searcher does between iterations. Mutates `worker`."""
+    frame = worker.frames[0]
+    best = np.int64(frame.pv[0])
+    for index in range(worker.root_count):
+        move = np.int64(frame.moves[index])
+        nodes = worker.root_nodes[index] if move != best else np.int64(_UNLIMITED)
+        place = index
+        while place > 0 and worker.root_nodes[place - 1] < nodes:
+            worker.root_nodes[place] = worker.root_nodes[place - 1]
+            worker.root_moves[place] = worker.root_moves[place - 1]
+            place -= 1
+        worker.root_nodes[place] = nodes
+        worker.root_moves[place] = move
+
+
+@subkernel
+def _search_window(worker, table, depth, last):
+    """One iteration, with windows around the `last` score until the value lies inside; returns it. Mutates both.
+
+    The best move is then the first of `frames[0].pv`. When the search was aborted, the line is empty unless a move
+    has beaten the last iteration's.
+    """
+    frame = worker.frames[0]
+    candidate = NO_MOVE
+    width = np.int64(ASPIRATION_WINDOW)
+    alpha, beta = np.int64(-INFINITE), np.int64(INFINITE)
+    if depth >= ASPIRATION_DEPTH and abs(last) < MATE_BOUND:
+        alpha, beta = max(last - width, -INFINITE), min(last + width, INFINITE)
+    while True:
+        frame.pv_length = 0
+        score = search_root(worker, table, depth, alpha, beta)
+        if worker.aborted != 0:
+            if frame.pv_length == 0 and candidate != NO_MOVE:
+                frame.pv[0] = candidate
+                frame.pv_length = 1
+            return score
+        width *= ASPIRATION_GROWTH
+        if score <= alpha:
+            beta = (alpha + beta) // 2
+            alpha = max(score - width, -INFINITE)
+        elif score >= beta:
+            candidate = np.int64(frame.pv[0])
+            _order_root_moves(worker)
+            beta = min(score + width, INFINITE)
+        else:
+            return score
+
+
+@subkernel
+def think(worker, table, soft_nodes, hard_nodes):
+    """Searches the position in the first frame; returns its score for the side to move, int64. Mutates both.
+
+    No iteration is begun after `soft_nodes`, and none goes on beyond `hard_nodes`, the first excepted. The best move
+    is then the first of `frames[0].pv`; the score is that of the last finished iteration.
+    """
+    frame = worker.frames[0]
+    _prepare_root(worker)
+    best = np.int64(NO_MOVE)
+    last = np.int64(0)
+    for depth in range(1, MAX_DEPTH + 1):
+        worker.node_limit = _UNLIMITED if depth == 1 else hard_nodes
+        score = _search_window(worker, table, depth, last)
+        if frame.pv_length > 0:
+            best = np.int64(frame.pv[0])
+        if worker.aborted != 0:
+            break
+        last = score
+        _order_root_moves(worker)
+        if worker.nodes >= soft_nodes:
+            break
+    frame.pv[0] = best
+    return last
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Games
+# --------------------------------------------------------------------------------------------------------------
+
+
+@inlined
+def _streak(count, holds):
+    """How many plies in a row something has held, the last one included."""
+    return count + 1 if holds else np.int64(0)
+
+
+@kernel
+def play_game(worker, table, rules, ranks, random, game, plies):
+    """Plays a game; returns the number of positions searched for it, those of rejected openings included, int64.
+
+    `worker` is a WORKER that has forgotten all earlier games and `table` an empty ENTRY[n], so that a game depends on
+    nothing but `rules` (RULES) and `random` (uint64[1], not 0). `ranks` is uint8[960, 8], Chess960's back ranks as
+    piece types. Everything but `rules` and `ranks` is mutated; `game` (GAME) and `plies` (PLY[rules.max_plies]) hold
+    the game.
+    """
+    position = worker.frames[0].position
+    searched = np.int64(0)
+    while True:
+        opening = _random_opening(worker, rules, ranks, random)
+        if opening >= 0:
+            searched += 1
+            score = think(worker, table, rules.soft_nodes, rules.hard_nodes)
+            if abs(score) <= rules.opening_score:
+                break
+    pack(position, game.start)
+    game.opening = opening
+    game.variant = rules.variant
+    count = np.int64(0)
+    won, lost, level = np.int64(0), np.int64(0), np.int64(0)
+    while True:
+        move = np.int64(worker.frames[0].pv[0])
+        score = score if position.turn == WHITE else -score
+        plies[count].move = move
+        plies[count].score = score
+        count += 1
+        won = _streak(won, score >= rules.win_score)
+        lost = _streak(lost, score <= -rules.win_score)
+        level = _streak(level, abs(score) <= rules.draw_score and opening + count > rules.draw_from)
+        result = np.int64(1)
+        if won >= rules.win_plies or lost >= rules.win_plies:
+            ending = np.int64(WIN_SCORE)
+            result = np.int64(2 if won > 0 else 0)
+            break
+        if level >= rules.draw_plies:
+            ending = np.int64(DRAW_SCORE)
+            break
+        _advance(worker, move)
+        ending = _ending(worker)
+        if ending != _NO_ENDING:
+            if ending == CHECKMATE:
+                result = np.int64(0 if position.turn == WHITE else 2)
+            break
+        if count >= rules.max_plies:
+            ending = np.int64(LENGTH)
+            break
+        searched += 1
+        score = think(worker, table, rules.soft_nodes, rules.hard_nodes)
+    game.plies = count
+    game.result = result
+    game.ending = ending
+    return searched

@@ -1,0 +1,361 @@
+"""Shards: the files that games are kept in. About 4.5 bytes a position.
+
+    file     head, settings (JSON, UTF-8, padded with spaces), blocks, and once it is finished a foot
+    head     "SECGAMES", then uint32: version, number of the shard, bytes of settings, CRC-32 of all that before it and
+             of the settings; 24 bytes
+    block    BLOCK (24 bytes), then GAME[games] (32 bytes each), then PLY[positions] (4 bytes each): the games' plies
+             one game after the other; padded with zeros to a multiple of 8
+    foot     FOOT (32 bytes)
+
+Numbers are little-endian; GAME and PLY are described in `eval.training.records`. A shard is being written under the
+name `shard-000000.part`: blocks are appended whole, and what a crash leaves of the last one is cut off when the writing
+is resumed. A finished shard is called `shard-000000.games` and never changes; one whose CRC, length or counts are wrong
+is not read.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from eval.training.records import ENDINGS, GAME, PLY, VARIANTS
+
+MAGIC: Final = b"SECGAMES"
+VERSION: Final = 1
+
+_HEAD: Final = np.dtype([("magic", "S8"), ("version", "<u4"), ("number", "<u4"), ("settings", "<u4"), ("crc", "<u4")])
+BLOCK: Final = np.dtype(
+    [
+        ("magic", "S4"),
+        # The block's number in the whole run, so that its games have the indices number * games ...
+        ("number", "<u4"),
+        ("games", "<u4"),
+        ("positions", "<u4"),
+        # CRC-32 of the four fields before and of the games and plies after this head.
+        ("crc", "<u4"),
+        ("spare", "<u4"),
+    ]
+)
+FOOT: Final = np.dtype(
+    [
+        ("magic", "S4"),
+        ("blocks", "<u4"),
+        ("games", "<u8"),
+        ("positions", "<u8"),
+        # CRC-32 of the whole file before it.
+        ("crc", "<u4"),
+        ("spare", "<u4"),
+    ]
+)
+_BLOCK_MAGIC: Final = b"BLCK"
+_FOOT_MAGIC: Final = b"FOOT"
+
+FINISHED, UNFINISHED = ".games", ".part"
+
+
+class ShardError(ValueError):
+    """A shard that cannot be used; the message is one line that names the file."""
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The games of one file, mapped into memory.
+
+    `games` is GAME[n], `plies` PLY[m] the whole file, `first` int64[n] where in it each game's plies begin. `finished`
+    is False for one that is still being written.
+    """
+
+    path: Path
+    number: int
+    settings: dict[str, Any]
+    blocks: int
+    games: npt.NDArray[np.void]
+    plies: npt.NDArray[np.void]
+    first: npt.NDArray[np.int64]
+    finished: bool
+
+    @property
+    def positions(self) -> int:
+        """Positions, one for each recorded ply."""
+        return int(self.games["plies"].sum())
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Writing
+# --------------------------------------------------------------------------------------------------------------
+
+
+def encode_block(number: int, games: npt.NDArray[np.void], plies: npt.NDArray[np.void]) -> bytes:
+    """The bytes of a block: `games` GAME[n] with all their `plies` PLY[m] in order."""
+    head = np.zeros(1, BLOCK)
+    head["magic"], head["number"], head["games"], head["positions"] = _BLOCK_MAGIC, number, len(games), len(plies)
+    body = games.tobytes() + plies.tobytes()
+    head["crc"] = zlib.crc32(body, zlib.crc32(head.tobytes()[:16]))
+    return head.tobytes() + body + bytes(-len(body) % 8)
+
+
+def block_positions(block: bytes) -> int:
+    """Positions in an encoded block."""
+    return int(np.frombuffer(block, BLOCK, 1)[0]["positions"])
+
+
+def shard_path(folder: Path, number: int, ending: str = FINISHED) -> Path:
+    """Where shard `number` of a folder lies."""
+    return folder / f"shard-{number:06}{ending}"
+
+
+class ShardWriter:
+    """Appends blocks to an unfinished shard, and finishes it; to be closed.
+
+    Opening one that is there already goes on after its last whole block; a finished one is taken up again. Raises
+    ShardError when what is there is damaged or was made with other settings, and OSError.
+    """
+
+    def __init__(self, folder: Path, number: int, settings: dict[str, Any]) -> None:
+        self.path = shard_path(folder, number, UNFINISHED)
+        self._finished = shard_path(folder, number)
+        if self._finished.exists() and not self.path.exists():
+            read_shard(self._finished)
+            self._finished.rename(self.path)
+        self.blocks = self.positions = self._games = self._crc = 0
+        self._file: BinaryIO = self.path.open("ab+")
+        try:
+            self._resume(number, settings)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _resume(self, number: int, settings: dict[str, Any]) -> None:
+        """Reads what is there and cuts off what is not whole."""
+        self._file.seek(0)
+        data = self._file.read()
+        try:
+            found_number, found, at = _read_head(self.path, data)
+        except _TruncatedError:
+            # Not even the head was written whole, so there is nothing to lose.
+            self._file.truncate(0)
+            self._write(_encode_head(number, settings))
+            return
+        if found_number != number:
+            raise ShardError(f"{self.path}: holds shard {found_number}")
+        check_settings(self.path, found, settings)
+        blocks, end = _read_blocks(self.path, data, at)
+        self._file.truncate(end)
+        self._crc = zlib.crc32(data[:end])
+        self.blocks = len(blocks)
+        self._games = sum(len(games) for games, _ in blocks)
+        self.positions = sum(int(games["plies"].sum()) for games, _ in blocks)
+
+    def _write(self, data: bytes) -> None:
+        self._file.write(data)
+        self._file.flush()
+        self._crc = zlib.crc32(data, self._crc)
+
+    def append(self, block: bytes) -> None:
+        """Adds a block as `encode_block` made it. It survives the end of this process from then on."""
+        self._write(block)
+        self.blocks += 1
+        self._games += int(np.frombuffer(block, BLOCK, 1)[0]["games"])
+        self.positions += block_positions(block)
+
+    def finish(self) -> Path:
+        """Adds the foot, sees that everything is on the disk and gives the shard its final name."""
+        foot = np.zeros(1, FOOT)
+        foot["magic"], foot["blocks"], foot["games"] = _FOOT_MAGIC, self.blocks, self._games
+        foot["positions"], foot["crc"] = self.positions, self._crc
+        self._file.write(foot.tobytes())
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        self.path.replace(self._finished)
+        return self._finished
+
+    def close(self) -> None:
+        """Closes the file; what was appended stays."""
+        self._file.close()
+
+
+def _encode_head(number: int, settings: dict[str, Any]) -> bytes:
+    text = json.dumps(settings, sort_keys=True).encode()
+    text += b" " * (-len(text) % 8)
+    head = np.zeros(1, _HEAD)
+    head["magic"], head["version"], head["number"], head["settings"] = MAGIC, VERSION, number, len(text)
+    head["crc"] = zlib.crc32(text, zlib.crc32(head.tobytes()[:20]))
+    return head.tobytes() + text
+
+
+def check_settings(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """Raises ShardError, naming what differs, unless a shard was made with the wanted settings."""
+    keys = [key for key in sorted(found.keys() | wanted.keys()) if found.get(key) != wanted.get(key)]
+    if keys:
+        differences = ", ".join(f"{key} {found.get(key)} instead of {wanted.get(key)}" for key in keys)
+        raise ShardError(f"{path}: was made with {differences}; use another folder")
+
+
+def is_empty(path: Path) -> bool:
+    """Whether an unfinished shard was left before its head was whole."""
+    data = path.read_bytes()
+    try:
+        _read_head(path, data)
+    except _TruncatedError:
+        return True
+    return False
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Reading
+# --------------------------------------------------------------------------------------------------------------
+
+
+class _TruncatedError(Exception):
+    """The data end before what is being read does."""
+
+
+def _read_head(path: Path, data: bytes | mmap.mmap) -> tuple[int, dict[str, Any], int]:
+    """Number, settings and length of a shard's head. Raises ShardError and _TruncatedError."""
+    if bytes(data[:8]) != MAGIC[: len(data)]:
+        raise ShardError(f"{path}: is not a shard of games")
+    if len(data) < _HEAD.itemsize:
+        raise _TruncatedError
+    head = np.frombuffer(data[: _HEAD.itemsize], _HEAD)[0]
+    if head["version"] != VERSION:
+        raise ShardError(f"{path}: has format version {head['version']}, this program reads version {VERSION}")
+    end = _HEAD.itemsize + int(head["settings"])
+    if len(data) < end:
+        raise _TruncatedError
+    text = bytes(data[_HEAD.itemsize : end])
+    if zlib.crc32(text, zlib.crc32(bytes(data[:20]))) != head["crc"]:
+        raise ShardError(f"{path}: is corrupt: wrong checksum of its head")
+    return int(head["number"]), json.loads(text), end
+
+
+def _read_blocks(
+    path: Path, data: bytes | mmap.mmap, at: int, check: bool = True
+) -> tuple[list[tuple[npt.NDArray[np.void], int]], int]:
+    """The games of each block and the index of its first ply in the file; where the last whole block ends.
+
+    A block that the file's end cuts off is left out, as is a foot. Raises ShardError for one that is wrong.
+    """
+    blocks = []
+    while at + BLOCK.itemsize <= len(data):
+        head = np.frombuffer(data, BLOCK, 1, at)[0]
+        if head["magic"] == _FOOT_MAGIC:
+            break
+        start = at + BLOCK.itemsize
+        games = int(head["games"])
+        plies = start + games * GAME.itemsize
+        end = plies + int(head["positions"]) * PLY.itemsize
+        if head["magic"] != _BLOCK_MAGIC:
+            raise ShardError(f"{path}: is corrupt: no block at byte {at}")
+        if end + -(end - start) % 8 > len(data):
+            break
+        if check and zlib.crc32(data[start:end], zlib.crc32(data[at : at + 16])) != head["crc"]:
+            raise ShardError(f"{path}: is corrupt: wrong checksum of block {head['number']}")
+        records = np.frombuffer(data, GAME, games, start)
+        if int(records["plies"].sum()) != head["positions"]:
+            raise ShardError(f"{path}: is corrupt: wrong lengths of games in block {head['number']}")
+        blocks.append((records, plies // PLY.itemsize))
+        at = end + -(end - start) % 8
+    return blocks, at
+
+
+def _check_foot(path: Path, data: bytes | mmap.mmap) -> npt.NDArray[np.void]:
+    """The foot of a finished shard, whose checksum is right. Raises ShardError."""
+    at = len(data) - FOOT.itemsize
+    foot = np.frombuffer(data, FOOT, 1, at)[0] if at >= _HEAD.itemsize else None
+    if foot is None or foot["magic"] != _FOOT_MAGIC:
+        raise ShardError(f"{path}: is truncated: it has no foot")
+    with memoryview(data) as view:
+        crc = zlib.crc32(view[:at])
+    if crc != foot["crc"]:
+        raise ShardError(f"{path}: is corrupt: wrong checksum")
+    return foot  # type: ignore[no-any-return]
+
+
+def read_shard(path: str | Path) -> Shard:
+    """Opens a shard and checks all its checksums; of an unfinished one, what is whole.
+
+    Raises ShardError when it is truncated, corrupt, of another version, or cannot be read at all.
+    """
+    path = Path(path)
+    finished = path.suffix != UNFINISHED
+    try:
+        with path.open("rb") as file:
+            # Empty files cannot be mapped.
+            data: Any = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if os.fstat(file.fileno()).st_size else b""
+    except OSError as error:
+        raise ShardError(f"{path}: cannot be read: {error.strerror or error}") from None
+    try:
+        number, settings, at = _read_head(path, data)
+    except _TruncatedError:
+        raise ShardError(f"{path}: is truncated: its head is not whole") from None
+    foot = _check_foot(path, data) if finished else None
+    # The foot's checksum covers the blocks, too.
+    blocks, end = _read_blocks(path, data, at, check=not finished)
+    games = np.concatenate([records for records, _ in blocks]) if blocks else np.zeros(0, GAME)
+    first = np.zeros(len(games), np.int64)
+    at = 0
+    for records, start in blocks:
+        ends = np.cumsum(records["plies"], dtype=np.int64)
+        first[at : at + len(records)] = start + ends - records["plies"]
+        at += len(records)
+    counts = (len(blocks), len(games), int(games["plies"].sum()))
+    if foot is not None and (
+        end != len(data) - FOOT.itemsize or counts != foot[["blocks", "games", "positions"]].item()
+    ):
+        raise ShardError(f"{path}: is corrupt: its foot counts other games than there are")
+    for field, count in (("result", 3), ("ending", len(ENDINGS)), ("variant", len(VARIANTS))):
+        if len(games) and games[field].max() >= count:
+            raise ShardError(f"{path}: is corrupt: a game has {field} {games[field].max()}")
+    plies = np.frombuffer(data, PLY, len(data) // PLY.itemsize)
+    return Shard(path, number, settings, len(blocks), games, plies, first, finished)
+
+
+def find_shards(paths: Sequence[str | Path] | str | Path, partial: bool = False) -> list[Path]:
+    """The shards that files and folders name: in a folder the finished ones, with `partial` the unfinished, too.
+
+    Raises ShardError for a path that is not there and for a folder without shards.
+    """
+    found: list[Path] = []
+    for path in [paths] if isinstance(paths, str | Path) else paths:
+        path = Path(path)
+        if path.is_dir():
+            endings = (FINISHED, UNFINISHED) if partial else (FINISHED,)
+            inside = sorted(file for ending in endings for file in path.glob(f"shard-*{ending}"))
+            if not inside:
+                raise ShardError(f"{path}: holds no {'' if partial else 'finished '}shards")
+            found += inside
+        elif path.exists():
+            found.append(path)
+        else:
+            raise ShardError(f"{path}: there is no such file or folder")
+    return found
+
+
+def open_shards(
+    paths: Sequence[str | Path] | str | Path,
+    partial: bool = False,
+    on_problem: Callable[[ShardError], None] | None = None,
+) -> Iterator[Shard]:
+    """The shards of files and folders, one after the other.
+
+    One that is truncated or corrupt is told to `on_problem` and skipped; without that, it raises its ShardError.
+    """
+    for path in find_shards(paths, partial):
+        try:
+            shard = read_shard(path)
+        except ShardError as error:
+            if on_problem is None:
+                raise
+            on_problem(error)
+            continue
+        yield shard

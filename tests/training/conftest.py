@@ -1,0 +1,82 @@
+"""Games for the tests of the training data: few nodes, played once a session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import chess
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from engine.board.convert import decode, to_board
+from engine.board.position import POSITION
+from engine.jit import allocate
+from eval.training.generation import Player, Settings, generate
+from eval.training.records import STANDARD, unpack_starts
+
+QUICK = Settings(soft_nodes=150, hard_nodes=1200)
+
+
+class Record(NamedTuple):
+    """A game as it is kept: GAME[1] and PLY[n]."""
+
+    game: npt.NDArray[np.void]
+    plies: npt.NDArray[np.void]
+
+
+def start_of(game: Any) -> chess.Board:
+    """The start of GAME[1] as python-chess has it."""
+    positions = allocate(POSITION, 1)
+    unpack_starts(game, positions)
+    return to_board(positions[0], chess960=int(game[0]["variant"]) != STANDARD)
+
+
+def replayed(record: Record) -> list[chess.Board]:
+    """All positions of a game, the last one included, each with its stack; every move is checked by python-chess."""
+    board = start_of(record.game)
+    boards = [board.copy()]
+    for move in record.plies["move"]:
+        chess_move = decode(int(move), board.chess960)
+        assert chess_move in board.legal_moves, (board.fen(), chess_move)
+        board.push(chess_move)
+        boards.append(board.copy())
+    return boards
+
+
+def play(settings: Settings, count: int) -> list[Record]:
+    player = Player(settings)
+    return [Record(*player.play(index)) for index in range(count)]
+
+
+@pytest.fixture(scope="session")
+def records() -> list[Record]:
+    """Sixty-four quick games of all three variants."""
+    variants = (("standard", 40), ("chess960", 12), ("dfrc", 12))
+    return [
+        record
+        for variant, count in variants
+        for record in play(Settings(soft_nodes=150, hard_nodes=1200, variant=variant), count)
+    ]
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with 64 quick games in one shard; not to be changed."""
+    folder = tmp_path_factory.mktemp("made")
+    generate(folder, QUICK, games=64)
+    return folder
+
+
+@pytest.fixture
+def copied(made: Path, tmp_path: Path) -> Callable[[], Path]:
+    """Copies that folder to where it may be changed; gives its one shard."""
+
+    def copy() -> Path:
+        target = tmp_path / "shard-000000.games"
+        target.write_bytes((made / "shard-000000.games").read_bytes())
+        return target
+
+    return copy

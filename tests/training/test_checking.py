@@ -1,0 +1,155 @@
+"""Verification believes nothing: every kind of damage that a right checksum could hide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import chess
+import numpy as np
+import pytest
+
+from engine.board.convert import decode, encode, from_board
+from engine.jit import allocate
+from eval.training.records import CHECKMATE, ENDINGS, FIFTY_MOVES, LENGTH, REPETITION, SAMPLE, STALEMATE
+from eval.training.shards import ShardError, ShardWriter, encode_block, read_shard
+from eval.training.statistics import verify
+from tests.training.conftest import Record, replayed, start_of
+from tests.training.test_records import pack_sample
+
+
+def shard_of(folder: Path, records: list[Record]) -> Any:
+    with closing(ShardWriter(folder, 0, {})) as writer:
+        games, plies = (np.concatenate(part) for part in zip(*records, strict=True))
+        writer.append(encode_block(0, games, plies))
+        return read_shard(writer.finish())
+
+
+def game_between(start: str, moves: list[str], ending: int, result: int) -> Record:
+    """A game of these moves, as it would be recorded, with scores of 0."""
+    from eval.training.records import GAME, PLY
+
+    game, plies, sample = allocate(GAME, 1), allocate(PLY, len(moves)), allocate(SAMPLE, 1)
+    board = chess.Board(start)
+    pack_sample(from_board(board), sample[0])
+    game["start"], game["plies"], game["ending"], game["result"] = sample["position"], len(moves), ending, result
+    for index, move in enumerate(moves):
+        plies["move"][index] = encode(board, chess.Move.from_uci(move))
+        board.push_uci(move)
+    return Record(game, plies)
+
+
+def test_games_that_were_played_are_sound(tmp_path: Path, records: list[Record]) -> None:
+    verify(shard_of(tmp_path, records))
+
+
+FOOLS_MATE = ["f2f3", "e7e5", "g2g4", "d8h4"]
+SHUFFLE = ["g1f3", "g8f6", "f3g1", "f6g8"] * 2
+STALEMATED = ("7k/5K2/8/8/8/8/8/6Q1 w - - 0 1", ["g1g6"])
+FIFTY = ("7k/8/8/8/8/8/8/KR6 w - - 99 80", ["b1b2"])
+
+
+@pytest.mark.parametrize(
+    ("start", "moves", "ending", "result"),
+    [
+        (chess.STARTING_FEN, FOOLS_MATE, CHECKMATE, 0),
+        (chess.STARTING_FEN, SHUFFLE, REPETITION, 1),
+        (*STALEMATED, STALEMATE, 1),
+        (*FIFTY, FIFTY_MOVES, 1),
+        (chess.STARTING_FEN, FOOLS_MATE[:2], LENGTH, 1),
+    ],
+)
+def test_what_the_rules_say(tmp_path: Path, start: str, moves: list[str], ending: int, result: int) -> None:
+    """The right ending passes, every other one that can be told from the moves does not, nor does a wrong result."""
+    verify(shard_of(tmp_path, [game_between(start, moves, ending, result)]))
+    for other in range(5):
+        if other != ending:
+            with pytest.raises(ShardError, match="an ending that does not fit its moves"):
+                verify(shard_of(tmp_path / ENDINGS[other], [game_between(start, moves, other, result)]))
+    for wrong in {0, 1, 2} - {result}:
+        with pytest.raises(ShardError, match="a result that does not fit its ending"):
+            verify(shard_of(tmp_path / str(wrong), [game_between(start, moves, ending, wrong)]))
+
+
+@pytest.fixture(autouse=True)
+def folders(tmp_path: Path) -> None:
+    for name in (*ENDINGS, "0", "1", "2"):
+        (tmp_path / name).mkdir()
+
+
+def test_illegal_moves_are_found_at_their_place(tmp_path: Path, records: list[Record]) -> None:
+    rng = np.random.default_rng(3)
+    for number in range(30):
+        victim = int(rng.integers(1, 8))
+        ply = int(rng.integers(0, len(records[victim].plies)))
+        damaged = [Record(record.game.copy(), record.plies.copy()) for record in records[:8]]
+        board = replayed(records[victim])[ply]
+        move = int(rng.integers(0, 1 << 16))
+        if any(encode(board, legal) == move for legal in board.legal_moves):
+            continue
+        damaged[victim].plies["move"][ply] = move
+        folder = tmp_path / f"case{number}"
+        folder.mkdir()
+        with pytest.raises(ShardError, match=rf"shard-000000\.games: game {victim}, ply {ply}: an illegal move$"):
+            verify(shard_of(folder, damaged))
+
+
+@pytest.mark.parametrize(
+    ("fen", "is_position"),
+    [
+        ("4k3/8/8/8/8/8/8/4K2R w K - 0 1", True),
+        ("4k3/8/8/8/8/8/8/4K2R w - - 0 1", True),
+        ("4k3/8/8/8/8/8/8/4K2K w - - 0 1", False),
+        ("4k3/8/8/8/8/8/8/8 w - - 0 1", False),
+        ("4k3/8/8/8/8/8/8/P3K3 w - - 0 1", False),
+        ("4k3/8/8/8/8/8/8/4K2p w - - 0 1", False),
+        ("4k3/8/8/8/8/8/4r3/4K3 b - - 0 1", False),
+        ("4k3/8/8/8/8/7R/8/4K3 w H - 0 1", False),
+        ("4k3/8/8/8/8/8/4K3/7R w H - 0 1", False),
+    ],
+)
+def test_starts_must_be_positions(tmp_path: Path, fen: str, is_position: bool) -> None:
+    record = game_between("4k3/8/8/8/8/8/8/4K2R w - - 0 1", ["e1e2"], LENGTH, 1)
+    sample = allocate(SAMPLE, 1)
+    board = chess.Board(fen)
+    position = from_board(board) if len(list(board.pieces(chess.KING, chess.WHITE))) == 1 else None
+    if position is None:
+        # No kernel takes such a position, so it is written by hand.
+        pieces = sorted(board.piece_map().items())
+        sample["position"]["occupied"] = board.occupied
+        for index, (_, piece) in enumerate(pieces):
+            code = piece.piece_type | (0 if piece.color else 8)
+            sample["position"]["pieces"][0, index >> 1] |= code << 4 * (index & 1)
+        sample["position"]["state"] = 64
+    else:
+        if "H" in fen:
+            position["castling"] = np.uint64(board.rooks)
+        pack_sample(position, sample[0])
+    record.game["start"] = sample["position"]
+    shard = shard_of(tmp_path, [record])
+    if is_position:
+        verify(shard)
+        assert start_of(shard.games).piece_map() == board.piece_map()
+    else:
+        with pytest.raises(ShardError, match=r"game 0, ply 0: its start is no position$"):
+            verify(shard)
+
+
+def test_scores_beyond_mate_are_impossible(tmp_path: Path) -> None:
+    record = game_between(chess.STARTING_FEN, FOOLS_MATE, CHECKMATE, 0)
+    record.plies["score"][2] = -32_001
+    with pytest.raises(ShardError, match=r"game 0, ply 2: an impossible score$"):
+        verify(shard_of(tmp_path, [record]))
+
+
+def test_castling_is_decoded(copied: Callable[[], Path], records: list[Record]) -> None:
+    """The games of the tests hold castling of all variants, so the checks above have met it."""
+    castled = {
+        int(record.game[0]["variant"])
+        for record in records
+        for board, ply in zip(replayed(record), record.plies, strict=False)
+        if board.is_castling(decode(int(ply["move"]), board.chess960))
+    }
+    assert castled == {0, 1, 2}

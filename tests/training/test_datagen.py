@@ -1,0 +1,133 @@
+"""The command line: what it prints, what it refuses, and in which words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import uci_main
+from eval.training.commands import datagen
+
+QUICK = ["--nodes", "150", "--workers", "1"]
+
+
+def test_games_are_made_counted_and_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "new" / "data"
+    assert uci_main.main(["datagen", str(folder), "--games", "16", *QUICK]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith(f"{folder}: 16 games, ")
+    assert err.startswith("0 games, 0 positions\n")
+    assert uci_main.main(["datagen", str(folder), "--games", "16", *QUICK, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["folder"], told["games"]) == (str(folder), 16)
+
+    assert uci_main.main(["datagen", "verify", str(folder)]) == 0
+    assert capsys.readouterr().out == f"1 shards sound: 16 games, {told['positions']} positions\n"
+    assert uci_main.main(["datagen", "verify", str(folder), "--json"]) == 0
+    sound = json.loads(capsys.readouterr().out)
+    assert sound == {"sound": 1, "games": 16, "positions": told["positions"], "problems": []}
+
+    assert uci_main.main(["datagen", "stats", str(folder)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [
+        *("shards", "games", "positions", "results", "endings", "starts", "|scores|", "phases")
+    ]
+    assert uci_main.main(["datagen", "stats", str(folder), "--json"]) == 0
+    counts = json.loads(capsys.readouterr().out)
+    assert counts["games"] == sum(counts["results"].values()) == sum(counts["endings"].values()) == 16
+    assert counts["positions"] == sum(counts["scores"]) == sum(counts["phases"]) == told["positions"]
+    assert sum(counts["lengths"]) == counts["variants"]["standard"] == 16
+    assert 0 < counts["quiet"] < counts["positions"]
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_histograms_are_drawn(made: Path, tmp_path: Path, ending: str) -> None:
+    pytest.importorskip("matplotlib", reason="the extra 'lab' is not installed")
+    picture = tmp_path / f"picture.{ending}"
+    assert datagen.main(["stats", str(made), "--plot", str(picture)]) == 0
+    start = picture.read_bytes()[:200]
+    assert start.startswith(b"\x89PNG") if ending == "png" else b"<svg" in picture.read_bytes() or b"<?xml" in start
+
+
+def test_bad_shards_are_reported_and_left_out(
+    made: Path, copied: Callable[[], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = copied()
+    good = path.with_name("shard-000001.games")
+    good.write_bytes((made / "shard-000000.games").read_bytes())
+    path.write_bytes(path.read_bytes()[:-1])
+    for action in ("stats", "verify"):
+        assert datagen.main([action, str(path.parent)]) == 1
+        out, err = capsys.readouterr()
+        assert err == f"{path}: is truncated: it has no foot\n"
+        assert "64" in out
+    assert datagen.main(["verify", str(path.parent), "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert (told["sound"], told["games"], len(told["problems"])) == (1, 64, 1)
+
+
+def test_unfinished_shards_count_unless_told_otherwise(
+    copied: Callable[[], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = copied()
+    data = path.read_bytes()
+    path.with_name("shard-000001.part").write_bytes(data[: len(data) // 2])
+    assert datagen.main(["verify", str(path.parent)]) == 0
+    assert capsys.readouterr().out.startswith("2 shards sound: ")
+    assert datagen.main(["verify", "--finished", str(path.parent)]) == 0
+    assert capsys.readouterr().out.startswith("1 shards sound: 64 games")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ("F", "say how many: --games N or --positions N"),
+        ("F --games 1 --positions 1", "argument --positions: not allowed with argument --games"),
+        ("F --games 0", "--games is at least 1, not 0"),
+        ("F --games 1 --workers 0", "--workers is at least 1, not 0"),
+        ("F --games 1 --nodes 0", "soft nodes is 1 to 1099511627776, not 0"),
+        ("F --games 1 --opening-plies 9-8", "opening most is 9 to 100, not 8"),
+        ("F --games 1 --opening-plies x", "argument --opening-plies: 'x' is not a number or a range like 8-9"),
+        ("F --games 1 --win 5", "argument --win: '5' is not 2 whole numbers with commas between them"),
+        ("F --games 1 --draw 1,2,x", "argument --draw: '1,2,x' is not 3 whole numbers with commas between them"),
+        ("stats", "the following arguments are required: FOLDER|FILE"),
+    ],
+)
+def test_wrong_usage_is_told_in_one_line(
+    arguments: str, line: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as exit_:
+        datagen.main(arguments.split())
+    assert exit_.value.code == 2
+    assert capsys.readouterr().err.splitlines()[-1].endswith(f": error: {line}")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ("stats nowhere", "secateur datagen stats: nowhere: there is no such file or folder"),
+        ("verify .", "secateur datagen verify: .: holds no shards"),
+        ("stats . --plot a.gif", "secateur datagen stats: a.gif: a picture's name ends with .png or .svg"),
+        ("file --games 1", "secateur datagen: [Errno 17] File exists: 'file'"),
+    ],
+)
+def test_failures_are_told_in_one_line(
+    arguments: str, line: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").touch()
+    assert datagen.main(arguments.split()) == 1
+    assert capsys.readouterr().err == line + "\n"
+
+
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["--help"], ["stats", "--help"], ["verify", "--help"]):
+        with pytest.raises(SystemExit) as exit_:
+            datagen.main(arguments)
+        assert exit_.value.code == 0
+        assert "usage: secateur datagen" in capsys.readouterr().out

@@ -1,0 +1,286 @@
+"""Self-play: legal moves, endings and results as python-chess sees them, and the engine's own search."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import chess
+import numpy as np
+import pytest
+
+from engine.board.convert import decode
+from engine.jit import kernel
+from eval.training.generation import Player, Settings
+from eval.training.records import ENDINGS, STANDARD, VARIANTS
+from eval.training.selfplay import think
+from search.limits import Limits
+from search.score import MATE
+from search.searcher import Game, Searcher
+from search.table import allocate_table
+from search.worker import new_worker
+from tests.training.conftest import QUICK, Record, play, replayed, start_of
+
+LONG = (1 << 15) - 1
+
+
+def ending_of(record: Record) -> str:
+    return ENDINGS[int(record.game[0]["ending"])]
+
+
+def streak(scores: Any, holds: Callable[[int], bool]) -> int:
+    """How many of the last scores in a row satisfy a condition."""
+    count = 0
+    for score in reversed(scores.tolist()):
+        if not holds(score):
+            break
+        count += 1
+    return count
+
+
+def test_every_game_ends_by_the_rules_or_by_adjudication(records: list[Record]) -> None:
+    """python-chess plays every game through: legal moves, no end before the end, and the right result."""
+    seen = set()
+    for record in records:
+        boards = replayed(record)
+        for board in boards[:-1]:
+            assert board.outcome() is None
+            assert not board.is_repetition(3)
+            assert board.halfmove_clock < 100
+        last, scores = boards[-1], record.plies["score"]
+        result = int(record.game[0]["result"])
+        ending = ending_of(record)
+        seen.add(ending)
+        if ending == "checkmate":
+            assert last.is_checkmate()
+            assert result == (0 if last.turn == chess.WHITE else 2)
+        elif ending == "won by score":
+            sign = 1 if result == 2 else -1
+            assert result != 1
+            assert streak(scores * sign, lambda score: score >= QUICK.win_score) == QUICK.win_plies
+        else:
+            assert result == 1
+        if ending == "stalemate":
+            assert last.is_stalemate()
+        elif ending == "repetition":
+            assert last.is_repetition(3)
+        elif ending == "fifty-move rule":
+            assert last.halfmove_clock >= 100
+            assert any(last.legal_moves)
+        elif ending == "insufficient material":
+            assert last.is_insufficient_material()
+        elif ending == "drawn by score":
+            level = streak(scores, lambda score: abs(score) <= QUICK.draw_score)
+            assert level >= QUICK.draw_plies
+            assert int(record.game[0]["opening"]) + len(scores) >= QUICK.draw_from + QUICK.draw_plies
+        elif ending == "length":
+            assert len(scores) == QUICK.max_plies
+    assert {"won by score", "repetition"} <= seen
+
+
+def test_no_adjudication_comes_late(records: list[Record]) -> None:
+    """A game does not go on after the scores have decided it."""
+    for record in records:
+        scores = record.plies["score"].astype(int)
+        opening = int(record.game[0]["opening"])
+        for end in range(1, len(scores)):
+            before = scores[:end]
+            assert streak(before, lambda score: score >= QUICK.win_score) < QUICK.win_plies
+            assert streak(before, lambda score: score <= -QUICK.win_score) < QUICK.win_plies
+            late = before[max(QUICK.draw_from - opening, 0) :]
+            assert streak(late, lambda score: abs(score) <= QUICK.draw_score) < QUICK.draw_plies
+
+
+BY_THE_RULES = {"checkmate", "stalemate", "repetition", "fifty-move rule", "insufficient material", "length"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "ending"),
+    [
+        ({"win_score": 40_000, "draw_score": -1}, BY_THE_RULES),
+        ({"max_plies": 10}, {"length"}),
+        ({"win_score": 100, "win_plies": 1}, {"won by score", "repetition", "drawn by score"}),
+        ({"draw_score": 1000, "draw_plies": 1, "draw_from": 0}, {"drawn by score"}),
+    ],
+)
+def test_rules_can_be_set(changed: dict[str, int], ending: set[str]) -> None:
+    games = play(replace(QUICK, **changed), 8)  # type: ignore[arg-type]
+    assert {ending_of(record) for record in games} <= ending
+    if "max_plies" in changed:
+        assert {len(record.plies) for record in games} == {10}
+
+
+def test_openings_are_random_and_not_decided(records: list[Record]) -> None:
+    standard = [record for record in records if int(record.game[0]["variant"]) == STANDARD]
+    assert {int(record.game[0]["opening"]) for record in records} == {8, 9}
+    for record in records:
+        board = start_of(record.game)
+        # Eight plies: White to move; nine: Black.
+        assert board.turn == (int(record.game[0]["opening"]) % 2 == 0)
+        assert board.status() == chess.STATUS_VALID
+        assert abs(int(record.plies[0]["score"])) <= QUICK.opening_score
+    assert len({start_of(record.game).epd() for record in standard}) == len(standard)
+
+
+def test_openings_with_a_decisive_score_are_dropped() -> None:
+    wild = replace(QUICK, opening_least=20, opening_most=30)
+    before = [abs(int(record.plies[0]["score"])) for record in play(replace(wild, opening_score=40_000), 30)]
+    after = [abs(int(record.plies[0]["score"])) for record in play(replace(wild, opening_score=200), 30)]
+    assert max(before) > 1000
+    assert max(after) <= 200
+
+
+def test_chess960_starts(records: list[Record]) -> None:
+    """A game of no random plies starts where Chess960 starts; dfrc gives the sides arrays of their own."""
+    for variant, alike in (("standard", True), ("chess960", True), ("dfrc", False)):
+        games = play(replace(QUICK, variant=variant, opening_least=0, opening_most=0, max_plies=1), 12)
+        boards = [start_of(record.game) for record in games]
+        ranks = {(board.fen().split("/")[0], board.fen().split()[0].split("/")[7].lower()) for board in boards}
+        assert all(board.status() == chess.STATUS_VALID for board in boards)
+        assert all(board.castling_rights.bit_count() == 4 for board in boards)
+        assert all(VARIANTS[int(record.game[0]["variant"])] == variant for record in games)
+        assert (len(ranks) == 1) == (variant == "standard")
+        assert all(black == white for black, white in ranks) == alike
+        if variant == "chess960":
+            assert all(board.chess960_pos() is not None for board in boards)
+    assert any(board.castling_rights == 0 for record in records for board in replayed(record))
+
+
+def test_scores_are_white_s(records: list[Record]) -> None:
+    """Who is mated next move has the worst score, whoever is to move."""
+    mates = [record for record in records if ending_of(record) == "checkmate"]
+    mates += [r for r in play(replace(QUICK, win_score=40_000), 16) if ending_of(r) == "checkmate"]
+    assert {int(record.game[0]["result"]) for record in mates} == {0, 2}
+    for record in mates:
+        mate = MATE - 1 if int(record.game[0]["result"]) == 2 else 1 - MATE
+        assert int(record.plies[-1]["score"]) == mate
+
+
+def test_a_game_depends_on_nothing_but_its_number() -> None:
+    one, other = Player(QUICK), Player(QUICK)
+    forward = [one.play(index) for index in range(6)]
+    backward = [other.play(index) for index in reversed(range(6))]
+    for (game, plies), (game_again, plies_again) in zip(forward, reversed(backward), strict=True):
+        assert game.tobytes() == game_again.tobytes()
+        assert plies.tobytes() == plies_again.tobytes()
+    assert len({game.tobytes() for game, _ in forward}) == 6
+    reseeded = Player(replace(QUICK, seed=2)).play(0)
+    assert reseeded[0].tobytes() != forward[0][0].tobytes()
+
+
+# --------------------------------------------------------------------------------------------------------------
+# The search in it
+# --------------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def think_once(worker, table, soft, hard):  # type: ignore[no-untyped-def]
+    return think(worker, table, soft, hard)
+
+
+class SameOrder(Searcher):
+    """The engine's searcher, made to begin with the root moves in the order of another worker."""
+
+    order: Any = None
+
+    def _set_root(self, game: Game, limits: Limits) -> list[chess.Move]:
+        moves = super()._set_root(game, limits)
+        self._worker["root_moves"][: len(moves)] = self.order
+        return moves
+
+
+FENS = [
+    chess.STARTING_FEN,
+    "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
+    "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 b - - 0 1",
+    "r1bq1rk1/pp3ppp/2n1pn2/3p4/1bPP4/2NBPN2/PP3PPP/R1BQ1RK1 w - - 0 9",
+    "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1",
+    "7k/8/8/8/8/8/1r6/K7 w - - 0 1",
+]
+
+
+@pytest.mark.parametrize("fen", FENS)
+@pytest.mark.parametrize("nodes", [500, 5000, 33_333])
+def test_it_thinks_as_the_searcher_does(fen: str, nodes: int) -> None:
+    """Iteration by iteration: same nodes, same move, same score as the engine in play, cut off where it would be."""
+    game = Game(chess.Board(fen))
+    worker, searcher = new_worker(), SameOrder(1)
+    worker["frames"][0]["position"] = game._position
+    worker["keys"][0] = game.keys[0]
+    think_once(worker, allocate_table(1), 1, 1 << 40)
+    SameOrder.order = first_order(worker)
+    worker = new_worker()
+    worker["frames"][0]["position"] = game._position
+    worker["keys"][0] = game.keys[0]
+    score = int(think_once(worker, allocate_table(1), nodes, nodes))
+    expected = searcher.search(game, Limits(nodes=nodes))
+    assert expected.info is not None
+    assert int(worker["nodes"]) == expected.nodes
+    assert decode(int(worker["frames"][0]["pv"][0])) == expected.best
+    assert score == expected.info.score
+
+
+def first_order(worker: Any) -> list[int]:
+    """The order in which a one-ply search has looked at the root moves."""
+    count = int(worker["root_count"])
+    moves: list[int] = worker["frames"][0]["moves"][:count].tolist()
+    return moves
+
+
+def test_soft_and_hard_limits() -> None:
+    worker = new_worker()
+    game = Game(chess.Board(FENS[1]))
+
+    def nodes(soft: int, hard: int) -> int:
+        worker["frames"][0]["position"] = game._position
+        worker["keys"][0] = game.keys[0]
+        think_once(worker, allocate_table(1), soft, hard)
+        return int(worker["nodes"])
+
+    assert nodes(5000, 5000) == 5000
+    assert 5000 <= nodes(5000, 40_000) < 40_000
+    assert nodes(5000, 6000) <= 6000
+    # The first iteration is always finished: there must be a move and a score.
+    assert nodes(1, 1) > 1
+
+
+INTERPRETED = """
+import json, sys, warnings
+warnings.simplefilter("error")
+from engine.jit import INTERPRETED
+from eval.training.generation import Player, Settings
+found = []
+for variant in ("standard", "dfrc"):
+    player = Player(Settings(soft_nodes=1, hard_nodes=60, variant=variant, max_plies=3))
+    game, plies = player.play(0)
+    found.append([game.tobytes().hex(), plies.tobytes().hex()])
+print(json.dumps([INTERPRETED, found]))
+"""
+
+
+def test_interpreted_games_are_the_compiled_ones(run_python: Callable[..., str]) -> None:
+    compiled = json.loads(run_python(INTERPRETED))
+    interpreted = json.loads(run_python(INTERPRETED, NUMBA_DISABLE_JIT="1"))
+    assert (compiled[0], interpreted[0]) == (False, True)
+    assert compiled[1] == interpreted[1]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"soft_nodes": 0}, "soft nodes is 1 to 1099511627776, not 0"),
+        ({"hard_nodes": 100}, "hard nodes is 5000 to 1099511627776, not 100"),
+        ({"opening_least": 9, "opening_most": 8}, "opening most is 9 to 100, not 8"),
+        ({"variant": "shogi"}, "variant is one of standard, chess960, dfrc, not shogi"),
+    ],
+)
+def test_settings_that_make_no_games(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        Settings(**values)
+
+
+def test_scores_fit_their_field() -> None:
+    assert MATE <= LONG
+    assert np.iinfo(np.int16).max == LONG

@@ -1,0 +1,187 @@
+"""Shards: round trip, resuming after any cut, and the refusal of whatever is not whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eval.training.shards import (
+    BLOCK,
+    FOOT,
+    ShardError,
+    ShardWriter,
+    encode_block,
+    find_shards,
+    open_shards,
+    read_shard,
+)
+from tests.training.conftest import Record
+
+SETTINGS = {"seed": 1, "name": "ä test"}
+
+
+@pytest.fixture(scope="module")
+def blocks(records: list[Record]) -> list[bytes]:
+    """Five blocks of three games each."""
+    parts = [records[start : start + 3] for start in range(0, 15, 3)]
+    return [
+        encode_block(number, np.concatenate([r.game for r in part]), np.concatenate([r.plies for r in part]))
+        for number, part in enumerate(parts)
+    ]
+
+
+def write(folder: Path, blocks: list[bytes], settings: dict[str, Any] = SETTINGS) -> Path:
+    with closing(ShardWriter(folder, 7, settings)) as writer:
+        for block in blocks[writer.blocks :]:
+            writer.append(block)
+        return writer.finish()
+
+
+def test_games_come_back_as_they_were(tmp_path: Path, blocks: list[bytes], records: list[Record]) -> None:
+    shard = read_shard(write(tmp_path, blocks))
+    assert (shard.number, shard.settings, shard.blocks, shard.finished) == (7, SETTINGS, 5, True)
+    assert shard.path.name == "shard-000007.games"
+    assert len(shard.games) == 15
+    assert shard.positions == sum(len(record.plies) for record in records[:15])
+    for record, game, first in zip(records, shard.games, shard.first, strict=False):
+        assert game.tobytes() == record.game.tobytes()
+        assert shard.plies[first : first + len(record.plies)].tobytes() == record.plies.tobytes()
+
+
+def test_a_position_takes_four_and_a_half_bytes(made: Path) -> None:
+    shard = read_shard(made / "shard-000000.games")
+    assert shard.path.stat().st_size / shard.positions < 4.5
+
+
+def test_writing_is_resumed_after_any_cut(tmp_path: Path, blocks: list[bytes]) -> None:
+    """Whatever a crash leaves, the same blocks make the same file in the end, and whole blocks are not asked for."""
+    whole = write(tmp_path, blocks).read_bytes()
+    size = len(whole)
+    ends = [size - FOOT.itemsize]
+    for block in reversed(blocks):
+        ends.append(ends[-1] - len(block))
+    cuts = {0, 1, 7, 8, 20, 24, 30, *ends, *(end + 1 for end in ends), *(end - 1 for end in ends)}
+    cuts |= {end + BLOCK.itemsize for end in ends[1:]} | {size - 1, size, *range(40, size, 997)}
+    for number, cut in enumerate(sorted(cuts)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "shard-000007.part").write_bytes(whole[:cut])
+        with closing(ShardWriter(folder, 7, SETTINGS)) as writer:
+            kept = sum(end <= cut for end in ends[:-1])
+            assert writer.blocks == kept
+            if kept:
+                assert read_shard(writer.path).positions == writer.positions
+        assert write(folder, blocks).read_bytes() == whole
+        assert [path.name for path in folder.iterdir()] == ["shard-000007.games"]
+
+
+def test_a_finished_shard_is_taken_up_again(tmp_path: Path, blocks: list[bytes]) -> None:
+    path = write(tmp_path, blocks[:2])
+    assert read_shard(path).blocks == 2
+    whole = write(tmp_path, blocks).read_bytes()
+    other = tmp_path / "other"
+    other.mkdir()
+    assert write(other, blocks).read_bytes() == whole
+
+
+def test_garbage_after_the_last_block_is_refused(tmp_path: Path, blocks: list[bytes]) -> None:
+    """Bytes that no crash leaves are not cut off as if nothing was there."""
+    whole = write(tmp_path, blocks).read_bytes()
+    part = tmp_path / "shard-000007.part"
+    part.write_bytes(whole[: -FOOT.itemsize] + b"something else that is here")
+    (tmp_path / "shard-000007.games").unlink()
+    with pytest.raises(ShardError, match=r"shard-000007\.part: is corrupt: no block at byte \d+$"):
+        ShardWriter(tmp_path, 7, SETTINGS)
+
+
+def test_other_settings_are_refused(tmp_path: Path, blocks: list[bytes]) -> None:
+    path = write(tmp_path, blocks[:2])
+    for ending in (".games", ".part"):
+        with pytest.raises(ShardError, match=r"was made with seed 1 instead of 2; use another folder$"):
+            ShardWriter(tmp_path, 7, {**SETTINGS, "seed": 2})
+        assert read_shard(path.with_suffix(ending if path.with_suffix(ending).exists() else ".part")).blocks == 2
+
+
+def test_every_truncation_is_refused(tmp_path: Path, blocks: list[bytes]) -> None:
+    path = write(tmp_path, blocks)
+    whole = path.read_bytes()
+    for size in (0, 1, 8, 23, 24, 40, *range(100, len(whole), 331), len(whole) - 32, len(whole) - 1):
+        path.write_bytes(whole[:size])
+        with pytest.raises(ShardError, match=r"shard-000007\.games: is (truncated|corrupt)"):
+            read_shard(path)
+    path.write_bytes(whole + bytes(8))
+    with pytest.raises(ShardError, match="is truncated: it has no foot"):
+        read_shard(path)
+
+
+def test_every_flipped_bit_is_noticed(tmp_path: Path, blocks: list[bytes]) -> None:
+    path = write(tmp_path, blocks)
+    whole = path.read_bytes()
+    places = {*range(140), *range(len(whole) - 64, len(whole)), *range(140, len(whole), 61)}
+    places -= {len(whole) - n for n in (1, 2, 3, 4)}  # the foot's spare bytes mean nothing
+    for place in sorted(places):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        with pytest.raises(ShardError, match=r"^\S*shard-000007\.games: "):
+            read_shard(path)
+
+
+def test_damage_in_an_unfinished_shard_is_noticed(tmp_path: Path, blocks: list[bytes]) -> None:
+    path = write(tmp_path, blocks)
+    whole = path.read_bytes()[: -FOOT.itemsize]
+    part = path.with_suffix(".part")
+    path.unlink()
+    damaged = bytearray(whole)
+    damaged[len(whole) - len(blocks[4]) - 50] ^= 4
+    part.write_bytes(damaged)
+    with pytest.raises(ShardError, match=r"is corrupt: wrong checksum of block 3$"):
+        read_shard(part)
+    with pytest.raises(ShardError, match=r"is corrupt: wrong checksum of block 3$"):
+        ShardWriter(tmp_path, 7, SETTINGS)
+
+
+def test_other_files_and_versions_are_named(tmp_path: Path, blocks: list[bytes]) -> None:
+    path = write(tmp_path, blocks[:1])
+    other = bytearray(path.read_bytes())
+    other[8] = 9
+    path.write_bytes(other)
+    with pytest.raises(ShardError, match=r"has format version 9, this program reads version 1$"):
+        read_shard(path)
+    path.write_text("PGN, perhaps")
+    with pytest.raises(ShardError, match=r"is not a shard of games$"):
+        read_shard(path)
+    with pytest.raises(ShardError, match=r"missing\.games: cannot be read: No such file or directory$"):
+        read_shard(tmp_path / "missing.games")
+
+
+def test_shards_are_found(tmp_path: Path, copied: Callable[[], Path]) -> None:
+    path = copied()
+    part = tmp_path / "shard-000001.part"
+    part.write_bytes(path.read_bytes()[:-40])
+    (tmp_path / "lock").touch()
+    assert find_shards(tmp_path) == [path]
+    assert find_shards(str(tmp_path), partial=True) == [path, part]
+    assert find_shards([part, tmp_path]) == [part, path]
+    with pytest.raises(ShardError, match=r"nowhere: there is no such file or folder$"):
+        find_shards(tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ShardError, match=r"empty: holds no finished shards$"):
+        find_shards(tmp_path / "empty")
+
+
+def test_bad_shards_are_told_and_skipped(tmp_path: Path, copied: Callable[[], Path]) -> None:
+    path = copied()
+    good = tmp_path / "shard-000001.games"
+    good.write_bytes(path.read_bytes())
+    path.write_bytes(path.read_bytes()[:-100])
+    told: list[ShardError] = []
+    assert [shard.path for shard in open_shards(tmp_path, on_problem=told.append)] == [good]
+    assert [str(error) for error in told] == [f"{path}: is truncated: it has no foot"]
+    with pytest.raises(ShardError, match="is truncated"):
+        list(open_shards(tmp_path))
