@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
+from search.ordering import pick_move, score_moves
 
 from engine.board.bits import U0, copy_record, multiply_high, multiply_low
 from engine.board.draws import has_insufficient_material, is_fifty_move_draw, is_repetition
@@ -34,7 +35,6 @@ from eval.training.records import (
     put_piece,
 )
 from search.alphabeta import search_root
-from search.ordering import pick_move, score_moves
 from search.score import INFINITE, MATE_BOUND
 from search.searcher import ASPIRATION_DEPTH, ASPIRATION_GROWTH, ASPIRATION_WINDOW, MAX_DEPTH
 from search.table import GENERATIONS
