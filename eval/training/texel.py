@@ -28,9 +28,15 @@ from engine.jit import inlined, kernel
 from eval.classical import FULL_PHASE
 from eval.terms.endgames import FULL_SCALE
 from eval.terms.king import DANGER_DIVISOR, ENDGAME_DIVISOR, MOST_DANGER
-from eval.training.coefficients import Coefficients, Labelled
+from eval.training.coefficients import IS_DANGER, Coefficients, Labelled
+from eval.weights import COUNT, GROUPS, ROWS
 
 Weights = npt.NDArray[np.float64]
+
+#: Rows of the breakdown that games cannot teach: whoever drives a bare king wins anyway, in the end.
+FIXED_ROWS: Final = (ROWS.index("Endings"),)
+#: Danger is counted in smaller units than centipawns: its weights are believed to lie so many times farther off.
+DANGER_SPREAD: Final = 2.0
 
 #: Neighbouring positions of a game share its result: about so many are worth one independent one.
 CORRELATION: Final = 30.0
@@ -190,6 +196,16 @@ def mean_error(data: Coefficients, weights: Weights, chosen: npt.NDArray[np.int6
     return float(loss_and_gradient(data, weights, chosen, slope, np.zeros_like(weights))) if len(chosen) else math.nan
 
 
+def _spreads(prior: float) -> Weights:
+    """Spread of the prior of each weight, float64[COUNT][1]; 0 for those that stay what they are."""
+    spreads = np.full((COUNT, 1), prior)
+    spreads[IS_DANGER] *= DANGER_SPREAD
+    for group in GROUPS:
+        if group.row in FIXED_ROWS:
+            spreads[group.first : group.first + group.size] = 0.0
+    return spreads
+
+
 def tune(
     labelled: Labelled, prior: Weights, recipe: Recipe, on_epoch: Callable[[int, float, float], None] | None = None
 ) -> Outcome:
@@ -206,7 +222,9 @@ def tune(
     training, validation = np.flatnonzero(~held_out), np.flatnonzero(held_out)
     if not len(training):
         raise ValueError("there are no positions to tune on")
-    pull = RESULT_VARIANCE * CORRELATION / (len(training) * recipe.prior**2)
+    spreads = _spreads(recipe.prior)
+    is_free = spreads > 0.0
+    pull = RESULT_VARIANCE * CORRELATION / len(training) / np.where(is_free, spreads, 1.0) ** 2
 
     weights, rng = prior.copy(), np.random.default_rng(recipe.seed)
     momentum, squares = np.zeros_like(weights), np.zeros_like(weights)
@@ -233,6 +251,6 @@ def tune(
             squares += (1.0 - _SQUARES) * (gradient**2 - squares)
             corrected = momentum / (1.0 - _MOMENTUM ** (done + 1))
             size = np.sqrt(squares / (1.0 - _SQUARES ** (done + 1)))
-            weights -= rate * corrected / (size + _TINY)
+            weights -= np.where(is_free, rate * corrected / (size + _TINY), 0.0)
         note(epoch + 1)
     return Outcome(weights, slope, score_slope, [one for one, _ in errors], [two for _, two in errors])
