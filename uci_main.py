@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str, str | None]] = {
     "rate": ("bench.commands.rate", "rate the players of PGN files", "lab"),
     "spsa": ("bench.commands.spsa", "tune the numbers of the search by games", "lab"),
     "datagen": ("eval.training.commands.datagen", "make training data by self-play, and look at it", None),
+    "texel": ("eval.training.commands.texel", "tune the classical evaluation on self-play games", None),
     "ledger": ("bench.commands.ledger", "the tests from which every quoted Elo comes", "lab"),
 }
 

@@ -2,36 +2,79 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import chess
 import numpy as np
+import numpy.typing as npt
 
 from engine.board.convert import from_board
-from eval.classical import FULL_PHASE, PHASE, TEMPO, evaluation_terms
+from eval.classical import ENDGAME, FULL_PHASE, MIDDLEGAME, PHASE, PRICES, SCALE, SUMMARY, evaluation_terms
+from eval.terms.endgames import FULL_SCALE
+from eval.weights import COUNT, DANGER, GROUPS, ROWS, WEIGHTS
+from eval.workspace import new_workspace
 
-TERMS = ("Material", "Squares", "Bishop pair")
+
+@dataclass(frozen=True)
+class Breakdown:
+    """An evaluation and where it comes from.
+
+    `rows` is int64[len(ROWS)][2][2], [row][color][middlegame, endgame] in centipawns; White's less Black's add up to
+    `totals`. `score` is from the side to move's view, `scale` in sixty-fourths.
+    """
+
+    score: int
+    rows: npt.NDArray[np.int64]
+    totals: tuple[int, int]
+    phase: int
+    scale: int
 
 
-def game_phase_of(board: chess.Board) -> int:
-    """The phase of a board, FULL_PHASE (middlegame) to 0 (endgame)."""
-    counts = sum(int(PHASE[piece.piece_type]) for piece in board.piece_map().values())
-    return min(counts, FULL_PHASE)
+class Evaluator:
+    """The static evaluation for Python: what the kernels need to write on, kept for many boards."""
+
+    def __init__(self) -> None:
+        self._workspace = new_workspace()
+        self._trace = np.zeros((2, COUNT), np.int32)
+        self._summary = np.zeros(SUMMARY, np.int64)
+
+    def score(self, board: chess.Board) -> int:
+        """Centipawns from the side to move's view."""
+        return int(evaluation_terms(from_board(board), self._workspace, self._trace, self._summary))
+
+    def breakdown(self, board: chess.Board) -> Breakdown:
+        """The evaluation term by term."""
+        score = self.score(board)
+        rows = np.zeros((len(ROWS), 2, 2), np.int64)
+        for group in GROUPS:
+            part = slice(group.first, group.first + group.size)
+            rows[group.row] += self._trace[:, part].astype(np.int64) @ WEIGHTS[part]
+        # Danger is not centipawns: its sum has a price.
+        rows[DANGER] = self._summary[PRICES:].reshape(2, 2)
+        middlegame, endgame, phase, scale = (int(self._summary[n]) for n in (MIDDLEGAME, ENDGAME, PHASE, SCALE))
+        return Breakdown(score, rows, (middlegame, endgame), phase, scale)
+
+
+def breakdown(board: chess.Board) -> Breakdown:
+    """The evaluation of a board term by term."""
+    return Evaluator().breakdown(board)
 
 
 def evaluation_report(board: chess.Board) -> str:
     """A table of every term for both sides in pawns, middlegame and endgame, and the total from White's view."""
-    terms = np.zeros((2, len(TERMS), 2), np.int64)
-    score = int(evaluation_terms(from_board(board), terms))
+    found = breakdown(board)
     lines = [
         "Term         |     White     |     Black     |     Total",
         "             |    MG     EG  |    MG     EG  |    MG     EG",
         "-------------+---------------+---------------+---------------",
     ]
-    for index, name in enumerate(TERMS):
-        white, black = terms[1, index], terms[0, index]  # a bool would index as a mask, not as chess.WHITE
+    for name, (black, white) in zip(ROWS, found.rows, strict=True):
         cells = " |".join(" ".join(f"{value / 100:6.2f}" for value in pair) for pair in (white, black, white - black))
         lines.append(f"{name:<13}|{cells}")
-    sign = 1 if board.turn else -1
-    lines.append(f"Phase {game_phase_of(board)} of {FULL_PHASE}; tempo {sign * TEMPO / 100:+.2f}")
+    middlegame, endgame = (f"{value / 100:6.2f}" for value in found.totals)
+    lines.append(f"{'Sum':<13}|{'':15}|{'':15}|{middlegame} {endgame}")
+    lines.append(f"Phase {found.phase} of {FULL_PHASE}; endgame counts {found.scale} of {FULL_SCALE}")
     note = " (in check: the search looks further)" if board.is_check() else ""
-    lines.append(f"Evaluation {sign * score / 100:+.2f} pawns from White's view{note}")
+    white_score = found.score if board.turn else -found.score
+    lines.append(f"Evaluation {white_score / 100:+.2f} pawns from White's view{note}")
     return "\n".join(lines)

@@ -218,7 +218,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
     frame.evaluation = evaluation
     if not in_check:
         if raw == NO_SCORE:
-            raw = evaluate(position)
+            raw = evaluate(position, worker.workspace)
         evaluation = corrected(worker, ply, raw)
         frame.evaluation = evaluation
         if data != U0 and excluded == NO_MOVE:

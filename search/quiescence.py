@@ -47,7 +47,7 @@ def quiescence(worker, table, ply, alpha, beta, checks):
         return np.int64(DRAW)
     in_check = position.checkers != U0
     if ply >= MAX_PLY:
-        return np.int64(DRAW) if in_check else evaluate(position)
+        return np.int64(DRAW) if in_check else evaluate(position, worker.workspace)
 
     is_pv = beta - alpha > 1
     table_move = np.int64(NO_MOVE)
@@ -65,7 +65,7 @@ def quiescence(worker, table, ply, alpha, beta, checks):
     quiets = np.int64(ALL_QUIETS)
     if not in_check:
         if raw == NO_SCORE:
-            raw = evaluate(position)
+            raw = evaluate(position, worker.workspace)
         evaluation = corrected(worker, ply, raw)
         best = evaluation
         if best >= beta:

@@ -13,7 +13,9 @@ from engine.board.make import complete_position
 from engine.board.moves import MAX_MOVES
 from engine.board.perft import PERFT_FRAME, perft_kernel
 from engine.jit import allocate
-from eval.classical import evaluation_terms
+from eval.classical import SUMMARY, evaluation_terms
+from eval.weights import COUNT
+from eval.workspace import new_workspace
 from search.alphabeta import search_root
 from search.score import INFINITE
 from search.table import allocate_table, hashfull
@@ -36,7 +38,8 @@ def _load_hashfull() -> None:
 
 
 def _load_evaluation() -> None:
-    evaluation_terms(from_board(chess.Board()), np.zeros((2, 3, 2), np.int64))
+    trace, summary = np.zeros((2, COUNT), np.int32), np.zeros(SUMMARY, np.int64)
+    evaluation_terms(from_board(chess.Board()), new_workspace(), trace, summary)
 
 
 def _load_perft() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from engine.board.moves import MAX_MOVES
 from engine.board.position import POSITION
 from engine.jit import allocate
+from eval.workspace import WORKSPACE
 from search import tunables
 from search.limits import MAX_PLY
 
@@ -100,6 +101,8 @@ WORKER: Final = np.dtype(
         # The numbers of the search (see `search.tunables`) and the reductions that follow from them.
         ("tune", np.int64, (tunables.COUNT,)),
         ("reductions", np.int64, (64, 64)),
+        # What the evaluation writes on.
+        ("workspace", WORKSPACE),
         ("frames", FRAME, (MAX_PLY + 2,)),
     ],
     align=True,

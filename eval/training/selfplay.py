@@ -34,9 +34,9 @@ from eval.training.records import (
     put_piece,
 )
 from search.alphabeta import search_root
+from search.deepening import ASPIRATION_DEPTH, ASPIRATION_GROWTH, ASPIRATION_WINDOW, MAX_DEPTH
 from search.picker import ALL_QUIETS, next_move, start
 from search.score import INFINITE, MATE_BOUND
-from search.searcher import ASPIRATION_DEPTH, ASPIRATION_GROWTH, ASPIRATION_WINDOW, MAX_DEPTH
 from search.table import GENERATIONS
 from search.worker import NO_CONTINUATION
 

@@ -16,11 +16,8 @@ from functools import cached_property
 from typing import Final
 
 import chess
-import numpy as np
 
-from engine.board.convert import from_board
-from eval.classical import evaluation_terms
-from eval.report import TERMS
+from eval.report import Evaluator
 from search.limits import MAX_PLY
 from search.quiescence import CHECK_PLIES
 from search.score import DRAW, MATE
@@ -28,6 +25,8 @@ from search.theory.exchange import exchange_value, worth
 
 #: The move by which a side in quiescence is content with the static evaluation.
 STAND_PAT: Final = chess.Move.null()
+
+_EVALUATOR: Final = Evaluator()
 
 #: Plies without capture or pawn move after which the game is drawn.
 FIFTY_MOVES: Final = 100
@@ -205,5 +204,4 @@ def stand_pat(board: chess.Board) -> int:
 
 def static_evaluation(board: chess.Board) -> int:
     """The kernels' evaluation, centipawns for the side to move."""
-    terms = np.zeros((2, len(TERMS), 2), np.int64)
-    return int(evaluation_terms(from_board(board), terms))
+    return _EVALUATOR.score(board)

@@ -1,0 +1,1 @@
+"""The terms of the classical evaluation, one module for each kind."""

@@ -1,0 +1,126 @@
+"""Endings: how far an advantage can be won at all, and how to drive a bare king into a mate.
+
+`scale_of` says in sixty-fourths what is left of the endgame's value when the side that is ahead lacks the means to
+win. The cases are common knowledge of endings; their numbers are ours.
+"""
+
+from __future__ import annotations
+
+from engine.board.bits import U0, lsb, popcount, without_lsb
+from engine.board.position import BISHOP, KNIGHT, PAWN, QUEEN, ROOK, has_pieces, king_square
+from engine.jit import inlined, subkernel
+from eval.terms.masks import FILES, LIGHT_SQUARES, ROOK_FILES, distance
+from eval.terms.weigh import weigh
+from eval.weights import MOP_UP_CORNER, MOP_UP_EDGE, MOP_UP_KINGS
+
+FULL_SCALE = 64
+
+#: With pawns: scale = base + slope * pawns of the side that is ahead, at most FULL_SCALE.
+_PAWN_BASE, _PAWN_SLOPE = 40, 6
+#: Opposite bishops alone: base + slope * own passed pawns; with other pieces: so much.
+_OPPOSITE_BASE, _OPPOSITE_SLOPE, _OPPOSITE_WITH_PIECES = 16, 10, 50
+#: No pawns and no more than a minor piece ahead, but a rook or more on the board.
+_BARELY_AHEAD = 8
+
+# What pieces are worth for the question whether they can win, in pawns.
+_MINOR, _ROOK, _QUEEN = 3, 5, 9
+
+
+@inlined
+def _strength(position, color):
+    """`color`'s pieces, pawns apart, in pawns, int64."""
+    pieces = position.pieces
+    own = position.colors[color]
+    return (
+        _MINOR * popcount((pieces[KNIGHT] | pieces[BISHOP]) & own)
+        + _ROOK * popcount(pieces[ROOK] & own)
+        + _QUEEN * popcount(pieces[QUEEN] & own)
+    )
+
+
+@inlined
+def _holds_corner(position, strong):
+    """Whether `strong` has nothing but rook's pawns on one file, with bishops of the wrong colour or none, and the
+    other king reaches the corner that they run to.
+    """
+    pieces = position.pieces
+    own = position.colors[strong]
+    pawns = pieces[PAWN] & own
+    bishops = pieces[BISHOP] & own
+    if pawns & ~ROOK_FILES != U0 or (pieces[KNIGHT] | pieces[ROOK] | pieces[QUEEN]) & own != U0:
+        return False
+    file = lsb(pawns) & 7
+    if pawns & ~FILES[file] != U0:
+        return False
+    corner = file + 56 * strong
+    # The corners h8 and a1 are dark, a8 and h1 light.
+    corner_is_light = (file == 0) == (strong == 1)
+    right_bishops = bishops & LIGHT_SQUARES if corner_is_light else bishops & ~LIGHT_SQUARES
+    return right_bishops == U0 and distance(king_square(position, strong ^ 1), corner) <= 1
+
+
+@inlined
+def _has_opposite_bishops(position):
+    """Whether each side has one bishop and they are of different colours."""
+    white = position.pieces[BISHOP] & position.colors[1]
+    black = position.pieces[BISHOP] & position.colors[0]
+    if white == U0 or black == U0 or without_lsb(white) != U0 or without_lsb(black) != U0:
+        return False
+    return (white & LIGHT_SQUARES == U0) != (black & LIGHT_SQUARES == U0)
+
+
+@subkernel
+def scale_of(position, entry, strong):
+    """Sixty-fourths of the endgame's value that count when `strong` is ahead in it, int64."""
+    pieces = position.pieces
+    weak = strong ^ 1
+    pawns = pieces[PAWN] & position.colors[strong]
+    ours = _strength(position, strong)
+    theirs = _strength(position, weak)
+    if pawns == U0:
+        if ours < _ROOK or (
+            theirs == 0
+            and pieces[KNIGHT] & position.colors[strong] != U0
+            and ours == 2 * _MINOR
+            and pieces[BISHOP] & position.colors[strong] == U0
+        ):
+            return 0
+        if ours - theirs <= _MINOR:
+            return _BARELY_AHEAD
+        return FULL_SCALE
+    if _holds_corner(position, strong):
+        return 0
+    scale = min(_PAWN_BASE + _PAWN_SLOPE * popcount(pawns), FULL_SCALE)
+    if _has_opposite_bishops(position):
+        if ours == _MINOR and theirs == _MINOR:
+            scale = min(scale, _OPPOSITE_BASE + _OPPOSITE_SLOPE * popcount(entry.passed & pawns))
+        else:
+            scale = min(scale, _OPPOSITE_WITH_PIECES)
+    return scale
+
+
+@inlined
+def _has_bishop_and_knight(position, color):
+    own = position.colors[color]
+    return _strength(position, color) == 2 * _MINOR and position.pieces[KNIGHT] & own != U0
+
+
+@subkernel
+def mop_up(position, color, trace):
+    """Packed value of the bare enemy king's distance from edge, corner and our king, when we have what mates it."""
+    them = color ^ 1
+    total = weigh(trace, color, MOP_UP_KINGS, 0)
+    if has_pieces(position, them) or position.pieces[PAWN] & position.colors[them] != U0:
+        return total
+    if _strength(position, color) < _ROOK:
+        return total
+    king = king_square(position, them)
+    file, rank = king & 7, king >> 3
+    total += weigh(trace, color, MOP_UP_EDGE + min(min(file, 7 - file), min(rank, 7 - rank)), 1)
+    total += weigh(trace, color, MOP_UP_KINGS, distance(king, king_square(position, color)))
+    if _has_bishop_and_knight(position, color):
+        is_light = position.pieces[BISHOP] & position.colors[color] & LIGHT_SQUARES != U0
+        # a8 and h1, or a1 and h8.
+        corner, other = (56, 7) if is_light else (0, 63)
+        total += weigh(trace, color, MOP_UP_CORNER, min(distance(king, corner), distance(king, other)))
+    return total

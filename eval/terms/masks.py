@@ -1,0 +1,99 @@
+"""Sets of squares that the terms ask about, as tables frozen into the kernels.
+
+Bitboards are uint64 in python-chess's square order; tables by colour are indexed black 0, white 1.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.board.bits import U8
+from engine.board.position import WHITE
+from engine.jit import inlined
+
+Bitboards = npt.NDArray[np.uint64]
+
+NOT_A_FILE = np.uint64(0xFEFE_FEFE_FEFE_FEFE)
+NOT_H_FILE = np.uint64(0x7F7F_7F7F_7F7F_7F7F)
+U7, U9 = np.uint64(7), np.uint64(9)
+
+_SQUARES: Final = np.arange(64)
+_FILE: Final = _SQUARES & 7
+_RANK: Final = _SQUARES >> 3
+
+
+def _bitboards(is_member: npt.NDArray[np.bool_]) -> Bitboards:
+    """[...]: the bitboard of each row of bool[...][64]."""
+    sets: Bitboards = (is_member.astype(np.uint64) << _SQUARES.astype(np.uint64)).sum(axis=-1, dtype=np.uint64)
+    return sets
+
+
+_FILES = np.arange(8)[:, None]
+#: [file]
+FILES: Final = _bitboards(_FILE == _FILES)
+NEIGHBOUR_FILES: Final = _bitboards(np.abs(_FILE - _FILES) == 1)
+#: [file of the king]: the files of its wing, four wide, the middle ones for a king on d or e.
+FLANKS: Final = _bitboards(np.abs(2 * _FILE - np.array([3, 3, 3, 7, 7, 11, 11, 11])[:, None]) <= 3)
+#: [rank]
+RANKS: Final = _bitboards(_RANK == _FILES)
+
+# Whether another square lies ahead of a square: [color][square][other square].
+_RANK_STEPS = _RANK - _RANK[:, None]
+_AHEAD = np.stack([_RANK_STEPS < 0, _RANK_STEPS > 0])
+_FILE_STEPS = np.abs(_FILE - _FILE[:, None])
+#: [color][square]: the squares ahead on the same file; those on neighbour files; both.
+FRONT: Final = _bitboards(_AHEAD & (_FILE_STEPS == 0))
+FRONT_SIDES: Final = _bitboards(_AHEAD & (_FILE_STEPS == 1))
+FRONT_SPAN: Final = FRONT | FRONT_SIDES
+#: [color][square]: the neighbour files at the square's rank and behind it.
+BESIDE_AND_BEHIND: Final = _bitboards(~_AHEAD & (_FILE_STEPS == 1))
+
+#: [square][square] king's moves between two squares, int8.
+DISTANCE: Final[npt.NDArray[np.int8]] = np.maximum(_FILE_STEPS, np.abs(_RANK_STEPS)).astype(np.int8)
+
+#: [color]: the owner's ranks 4 to 6; 1 to 5; 3, where a double step passes; 7; 8.
+OUTPOST_RANKS: Final = np.array([0x0000_00FF_FFFF_0000, 0x0000_FFFF_FF00_0000], np.uint64)
+CAMP: Final = np.array([0xFFFF_FFFF_FF00_0000, 0x0000_00FF_FFFF_FFFF], np.uint64)
+THIRD_RANK: Final = np.array([0x0000_FF00_0000_0000, 0x0000_0000_00FF_0000], np.uint64)
+SEVENTH_RANK: Final = np.array([0x0000_0000_0000_FF00, 0x00FF_0000_0000_0000], np.uint64)
+LAST_RANK: Final = np.array([0x0000_0000_0000_00FF, 0xFF00_0000_0000_0000], np.uint64)
+
+CENTER = np.uint64(0x0000_0018_1800_0000)
+CENTER_FILES = np.uint64(0x3C3C_3C3C_3C3C_3C3C)
+LIGHT_SQUARES = np.uint64(0x55AA_55AA_55AA_55AA)
+ROOK_FILES = np.uint64(0x8181_8181_8181_8181)
+
+
+@inlined
+def forward(squares, color):
+    """The squares (uint64) one step ahead of `squares` for `color`."""
+    return squares << U8 if color == WHITE else squares >> U8
+
+
+@inlined
+def pawn_attacks(pawns, color):
+    """The squares that `color`'s `pawns` (uint64) attack."""
+    if color == WHITE:
+        return ((pawns & NOT_A_FILE) << U7) | ((pawns & NOT_H_FILE) << U9)
+    return ((pawns & NOT_A_FILE) >> U9) | ((pawns & NOT_H_FILE) >> U7)
+
+
+@inlined
+def relative_square(square, color):
+    """A square as its owner sees it, int64: Black's board is turned upside down."""
+    return square ^ (56 * (color ^ 1))
+
+
+@inlined
+def relative_rank(square, color):
+    """The rank of a square from its owner's side, int64, 0 to 7."""
+    return (square >> 3) ^ (7 * (color ^ 1))
+
+
+@inlined
+def distance(one, other):
+    """King's moves between two squares on an empty board, int64."""
+    return np.int64(DISTANCE[one, other])

@@ -1,0 +1,40 @@
+"""How a term counts: a number of times a weight, and, when the evaluation is traced, a note of it.
+
+Every kernel of the terms takes a `trace` as its last argument. The search passes None, for which Numba compiles the
+notes away; the breakdown and the tuner pass int32[2][COUNT], [color][weight], and get how often each weight counted.
+So there is one evaluation, and its coefficients cannot differ from its value.
+"""
+
+from __future__ import annotations
+
+from engine.jit import inlined
+from eval.weights import PACKED
+
+# What makes the lower half's sign survive the separation.
+_HALF = 1 << 31
+
+
+@inlined
+def weigh(trace, color, weight, count):
+    """`count` (int64) times a weight for `color`, as a packed pair, int64. Mutates `trace`, if there is one."""
+    if trace is not None:
+        trace[color, weight] += count
+    return PACKED[weight] * count
+
+
+@inlined
+def unpack_middlegame(packed):
+    """The upper half of a packed pair, int64."""
+    return (packed + _HALF) >> 32
+
+
+@inlined
+def unpack_endgame(packed):
+    """The lower half of a packed pair, int64, with its sign."""
+    return ((packed + _HALF) & 0xFFFF_FFFF) - _HALF
+
+
+@inlined
+def pack(middlegame, endgame):
+    """Two int64 as a packed pair."""
+    return (middlegame << 32) + endgame

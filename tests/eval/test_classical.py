@@ -1,0 +1,125 @@
+"""The evaluation as a whole: fair to both colours, the sum of its parts, the same interpreted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import chess
+import numpy as np
+import pytest
+
+from engine.board.convert import from_board
+from eval.classical import FULL_PHASE, SUMMARY, evaluation_terms, tapered
+from eval.report import breakdown, evaluation_report
+from eval.terms.endgames import FULL_SCALE
+from eval.terms.king import price_of
+from eval.terms.weigh import pack, unpack_endgame, unpack_middlegame
+from eval.weights import COUNT, GROUPS, ROWS, WEIGHTS
+from eval.workspace import new_workspace
+from search.score import MATE_BOUND
+from tests.eval.eval_positions import played, score, static, varied
+
+
+def test_both_colours_are_treated_alike() -> None:
+    workspace = new_workspace()
+    for board in varied(seed=1, count=600):
+        mirrored = board.mirror()
+        assert static(from_board(board), workspace) == static(from_board(mirrored), workspace), board.fen()
+
+
+def test_the_score_is_the_mover_s() -> None:
+    # Passing changes the sign, but for the right to move, which both sides value alike.
+    for board in played(seed=2, games=3, plies=40):
+        if board.is_check() or board.has_legal_en_passant():
+            continue
+        passed = board.copy()
+        passed.push(chess.Move.null())
+        if not passed.is_check() and breakdown(board).scale == breakdown(passed).scale:
+            assert 0 <= (score(board.fen()) + score(passed.fen())) <= 60, board.fen()
+
+
+def test_scores_stay_below_mates() -> None:
+    board = chess.Board("QQQQKQQQ/QQQQQQQQ/8/8/8/8/8/k7 w - - 0 1")
+    assert 5000 < score(board.fen()) < MATE_BOUND
+    assert max(abs(score(board.fen())) for board in varied(seed=3, count=300)) < MATE_BOUND
+
+
+def test_rows_add_up_to_the_score() -> None:
+    for board in varied(seed=4, count=400):
+        found = breakdown(board)
+        total = (found.rows[:, 1] - found.rows[:, 0]).sum(axis=0)
+        assert tuple(total) == found.totals, board.fen()
+        white = tapered(total[0], total[1], found.phase, found.scale)
+        assert found.score == (white if board.turn else -white)
+        assert found.score == score(board.fen())
+
+
+def test_the_trace_counts_what_is_on_the_board() -> None:
+    trace, summary = np.zeros((2, COUNT), np.int32), np.zeros(SUMMARY, np.int64)
+    named = {group.name: slice(group.first, group.first + group.size) for group in GROUPS}
+    for board in varied(seed=5, count=100):
+        evaluation_terms(from_board(board), new_workspace(), trace, summary)
+        for color in chess.COLORS:
+            counts = trace[int(color)]
+            pieces = [len(board.pieces(piece, color)) for piece in range(chess.PAWN, chess.KING)]
+            assert counts[named["MATERIAL"]].tolist() == pieces
+            assert counts[named["KNIGHT_SQUARES"]].sum() == counts[named["KNIGHT_MOBILITY"]].sum() == pieces[1]
+            assert counts[named["KING_SQUARES"]].sum() == 1
+            (square,) = np.flatnonzero(counts[named["KING_SQUARES"]])
+            assert square == (board.king(color) if color else chess.square_mirror(board.king(color) or 0))
+
+
+def test_the_printed_report_names_every_row() -> None:
+    text = evaluation_report(chess.Board())
+    assert all(f"\n{row:<13}|" in text for row in ROWS)
+    assert text.endswith(f"Evaluation {score(chess.STARTING_FEN) / 100:+.2f} pawns from White's view")
+
+
+@pytest.mark.parametrize("pair", [(0, 0), (5, -7), (-5, 7), (-1, -1), (30_000, -30_000), (-30_000, 30_000)])
+def test_packed_pairs_come_apart_again(pair: tuple[int, int]) -> None:
+    packed = pack(np.int64(pair[0]), np.int64(pair[1]))
+    assert (unpack_middlegame(packed), unpack_endgame(packed)) == pair
+
+
+def test_tapering_is_linear_and_symmetrical() -> None:
+    assert tapered(100, 999, FULL_PHASE, FULL_SCALE) == 100
+    assert tapered(999, 100, 0, FULL_SCALE) == 100
+    assert tapered(999, 100, 0, FULL_SCALE // 2) == 50
+    for middlegame, endgame in ((7, -3), (-7, 3), (101, 99), (-1, -1)):
+        assert tapered(middlegame, endgame, 11, 37) == -tapered(-middlegame, -endgame, 11, 37)
+
+
+def test_danger_grows_and_never_pays() -> None:
+    prices = [unpack_middlegame(price_of(pack(np.int64(danger), np.int64(0)))) for danger in range(-200, 2000, 10)]
+    assert prices[:20] == [0] * 20
+    assert prices == sorted(prices)
+    assert prices[60] - prices[50] > prices[40] - prices[30] > 0
+
+
+def test_every_weight_has_its_place() -> None:
+    assert WEIGHTS.shape == (COUNT, 2)
+    assert [group.first for group in GROUPS[1:]] == [group.first + group.size for group in GROUPS[:-1]]
+    assert len({group.name for group in GROUPS}) == len(GROUPS)
+    squares = {group.name: WEIGHTS[group.first : group.first + 64] for group in GROUPS if group.size == 64}
+    # Seen from White: pawns about to promote are the last but one row of a table that begins with a1.
+    assert squares["PAWN_SQUARES"][48:56, 1].min() > squares["PAWN_SQUARES"][8:16, 1].max()
+
+
+SCRIPT = """
+import json, sys, warnings
+warnings.simplefilter("error")
+import chess
+from engine.jit import INTERPRETED
+from eval.report import breakdown
+found = [breakdown(chess.Board(fen)) for fen in json.loads(sys.argv[1])]
+print(json.dumps([INTERPRETED, [[one.score, one.phase, one.scale, one.rows.tolist()] for one in found]]))
+"""
+
+
+def test_interpreted_it_is_the_same(run_python: Callable[..., str]) -> None:
+    fens = json.dumps([board.fen(en_passant="fen") for board in varied(seed=6, count=60)[::2]])
+    compiled = json.loads(run_python(SCRIPT, fens))
+    interpreted = json.loads(run_python(SCRIPT, fens, NUMBA_DISABLE_JIT="1"))
+    assert (compiled[0], interpreted[0]) == (False, True)
+    assert compiled[1] == interpreted[1]
