@@ -67,7 +67,9 @@ class ProgressView:
             if self._wanted is not None:
                 left = max(self._wanted - last_done, 0) * (now - began) / (last_done - first_done)
                 text += f", {_duration(left)} left"
-        return text
+            return text
+        # Until the first block is done, kernels may have to be compiled.
+        return text + ", starting"
 
 
 def _duration(seconds: float) -> str:

@@ -10,6 +10,8 @@ import pytest
 
 import uci_main
 from eval.training.commands import datagen
+from eval.training.generation import Progress
+from eval.training.progress import ProgressView
 
 QUICK = ["--nodes", "150", "--workers", "1"]
 
@@ -19,7 +21,7 @@ def test_games_are_made_counted_and_verified(tmp_path: Path, capsys: pytest.Capt
     assert uci_main.main(["datagen", str(folder), "--games", "16", *QUICK]) == 0
     out, err = capsys.readouterr()
     assert out.startswith(f"{folder}: 16 games, ")
-    assert err.startswith("0 games, 0 positions\n")
+    assert err.startswith("0 games, 0 positions, starting\n")
     assert uci_main.main(["datagen", str(folder), "--games", "16", *QUICK, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["folder"], told["games"]) == (str(folder), 16)
@@ -131,3 +133,19 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
             datagen.main(arguments)
         assert exit_.value.code == 0
         assert "usage: secateur datagen" in capsys.readouterr().out
+
+
+def test_progress_tells_pace_and_time_left(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    clock = [1000.0]
+    monkeypatch.setattr("eval.training.progress.time.monotonic", lambda: clock[0])
+    with ProgressView(None, 100_000) as view:
+        view.update(Progress(10, 20_000))
+        for block in range(1, 7):
+            clock[0] += 30
+            view.update(Progress(10 + block, 20_000 + 2000 * block, 2000 * block))
+    assert capsys.readouterr().err.splitlines() == [
+        "160 games, 20000 positions, starting",
+        "192 games, 24000 positions, 67 positions/s, 0:19:00 left",
+        "224 games, 28000 positions, 67 positions/s, 0:18:00 left",
+        "256 games, 32000 positions, 67 positions/s, 0:17:00 left",
+    ]
