@@ -13,7 +13,7 @@ from bench.adjudication import Adjudication, DrawRule, ResignRule
 from bench.commands import spsa as command
 from bench.spsa import Schedule, SpsaError
 from bench.tuning import Run, State, edited_source, points_of, tune, write_source
-from search.tunables import TABLE, Tunable
+from search.tunables import BONUS_MAX, RFP_MARGIN, TABLE, Tunable
 
 ENGINE = Path(__file__).with_name("tunable_engine.py")
 RULES = Adjudication(ResignRule(1, 500, both_sides=True), max_moves=3)
@@ -163,7 +163,7 @@ SOURCE = command.SOURCE.read_text(encoding="utf-8")
 
 
 def test_new_defaults_are_the_only_change() -> None:
-    first, last = TABLE[0], TABLE[-1]
+    first, last = TABLE[RFP_MARGIN], TABLE[BONUS_MAX]
     text = edited_source(SOURCE, [first, last], {first.name: first.high, last.name: last.low})
     old, new = SOURCE.splitlines(), text.splitlines()
     changed = [(before, after) for before, after in zip(old, new, strict=True) if before != after]
@@ -174,7 +174,7 @@ def test_new_defaults_are_the_only_change() -> None:
 
 
 def test_a_table_that_has_changed_meanwhile_is_not_edited() -> None:
-    first = TABLE[0]
+    first = TABLE[RFP_MARGIN]
     with pytest.raises(SpsaError, match="by now, and the run began with"):
         edited_source(SOURCE, [replace(first, default=first.low)], {first.name: first.high})
     with pytest.raises(SpsaError, match="another range or step"):
