@@ -10,6 +10,7 @@ from engine.uci.output import quoted
 from engine.uci.parse import PositionCommand
 from eval.report import evaluation_report
 from search.benchmark import run_benchmark
+from search.limits import Clock, Limits
 from search.perft import Counter
 from search.searcher import Game, Info, Result, Searcher
 from search.warmup import PLAYING, load_kernels
@@ -27,6 +28,7 @@ __all__ = [
     "evaluation_report",
     "info_line",
     "load_kernels",
+    "rehearse",
     "run_benchmark",
 ]
 
@@ -96,6 +98,19 @@ def info_line(info: Info, board: chess.Board) -> str:
         f"nodes {info.nodes} nps {info.nodes_per_second} hashfull {info.hashfull} "
         f"time {int(info.seconds * 1000)} pv {line}"
     )
+
+
+def rehearse() -> None:
+    """Searches and reports once, for nothing: what is done for the first time takes ten milliseconds longer, which
+    must not be those of a game's first move.
+    """
+    searcher = Searcher(1)
+    game = Game()
+    for _ in range(2):
+        result = searcher.search(game, Limits(depth=3, clock=Clock(1000)))
+        if result.info is not None:
+            info_line(result.info, game.board)
+    searcher.close()
 
 
 def board_report(game: Game) -> str:

@@ -94,6 +94,8 @@ class Loader:
             self._kernels = backend.PLAYING
             self.compiled = backend.load_kernels(on_step=self._on_step)
             self.seconds = time.monotonic() - began
+            self.step = "rehearsing"
+            backend.rehearse()
             # A hundred thousand objects came with the libraries and will stay. Going through them all takes the
             # garbage collector 50 ms, which it must not do in the middle of a move.
             gc.freeze()
