@@ -11,14 +11,14 @@ import chess
 import numpy as np
 import pytest
 
-from engine.board.convert import decode
+from engine.board.convert import write_board
 from engine.jit import kernel
 from eval.training.generation import Player, Settings
 from eval.training.records import ENDINGS, STANDARD, VARIANTS
 from eval.training.selfplay import think
-from search.limits import Limits
+from search.deepening import MAX_DEPTH, Deepening, Root, set_root
 from search.score import MATE
-from search.searcher import Game, Searcher
+from search.searcher import Game
 from search.table import allocate_table
 from search.worker import new_worker
 from tests.training.conftest import QUICK, Record, play, replayed, start_of
@@ -180,17 +180,6 @@ def think_once(worker, table, soft, hard):  # type: ignore[no-untyped-def]
     return think(worker, table, soft, hard)
 
 
-class SameOrder(Searcher):
-    """The engine's searcher, made to begin with the root moves in the order of another worker."""
-
-    order: Any = None
-
-    def _set_root(self, game: Game, limits: Limits) -> list[chess.Move]:
-        moves = super()._set_root(game, limits)
-        self._worker["root_moves"][: len(moves)] = self.order
-        return moves
-
-
 FENS = [
     chess.STARTING_FEN,
     "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
@@ -201,25 +190,31 @@ FENS = [
 ]
 
 
-@pytest.mark.parametrize("fen", FENS)
-@pytest.mark.parametrize("nodes", [500, 5000, 33_333])
-def test_it_thinks_as_the_searcher_does(fen: str, nodes: int) -> None:
-    """Iteration by iteration: same nodes, same move, same score as the engine in play, cut off where it would be."""
-    game = Game(chess.Board(fen))
-    worker, searcher = new_worker(), SameOrder(1)
-    worker["frames"][0]["position"] = game._position
-    worker["keys"][0] = game.keys[0]
-    think_once(worker, allocate_table(1), 1, 1 << 40)
-    SameOrder.order = first_order(worker)
+def worker_at(game: Game) -> Any:
     worker = new_worker()
-    worker["frames"][0]["position"] = game._position
+    write_board(game.board, worker["frames"][0]["position"])
     worker["keys"][0] = game.keys[0]
+    return worker
+
+
+@pytest.mark.parametrize("fen", FENS)
+@pytest.mark.parametrize("nodes", [2000, 8000, 33_333])
+def test_it_thinks_as_the_engine_does(fen: str, nodes: int) -> None:
+    """Same nodes, same move, same score as the engine's own iterative deepening, cut off where it would be."""
+    game = Game(chess.Board(fen))
+    worker = worker_at(game)
+    think_once(worker, allocate_table(1), 1, 1 << 40)
+    moves = first_order(worker)
+    worker = worker_at(game)
     score = int(think_once(worker, allocate_table(1), nodes, nodes))
-    expected = searcher.search(game, Limits(nodes=nodes))
-    assert expected.info is not None
-    assert int(worker["nodes"]) == expected.nodes
-    assert decode(int(worker["frames"][0]["pv"][0])) == expected.best
-    assert score == expected.info.score
+    expected = worker_at(game)
+    set_root(expected, Root(game.keys, moves, 1, MAX_DEPTH), nodes)
+    for found in Deepening(expected, allocate_table(1)).iterations(MAX_DEPTH):  # noqa: B007 - the last one is compared
+        if expected["nodes"] >= nodes:
+            break
+    assert int(worker["nodes"]) == int(expected["nodes"])
+    assert int(worker["frames"][0]["pv"][0]) == found.line[0]
+    assert score == found.score
 
 
 def first_order(worker: Any) -> list[int]:
@@ -231,12 +226,10 @@ def first_order(worker: Any) -> list[int]:
 
 
 def test_soft_and_hard_limits() -> None:
-    worker = new_worker()
     game = Game(chess.Board(FENS[1]))
 
     def nodes(soft: int, hard: int) -> int:
-        worker["frames"][0]["position"] = game._position
-        worker["keys"][0] = game.keys[0]
+        worker = worker_at(game)
         think_once(worker, allocate_table(1), soft, hard)
         return int(worker["nodes"])
 
