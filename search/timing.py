@@ -178,7 +178,7 @@ class TimeManager:
         """Where nearly all nodes went into the best move, the others were refuted at a glance: less time.
 
         factor = EFFORT_BASE % - EFFORT_SLOPE % * share of the nodes
-        (Node time management: known from Koivisto and others; worth 4 to 12 Elo to those who measured it.)
+        (Node time management, known from Koivisto and others.)
         """
         return (self._tune[EFFORT_BASE] - self._tune[EFFORT_SLOPE] * effort) / 100
 
