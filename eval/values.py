@@ -277,6 +277,14 @@ VALUES: Final[dict[str, tuple[str, str]]] = {
         "0 0 16 10 4 2 0 0",
         "0 0 -4 -3 0 0 0 0",
     ),
+    "PAWN_DISTANCE": (
+        "0",
+        "-6",
+    ),
+    "PAWNLESS_WING": (
+        "-8",
+        "-16",
+    ),
     "ATTACKER": (
         "60 40 40 30",
         "40 30 20 20",

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from engine.board.bits import U0, bit, lsb, without_lsb
-from engine.board.make import compute_key, update_checks
+from engine.board.make import compute_keys, update_checks
 from engine.board.position import BLACK, EMPTY, NO_SQUARE, OCCUPIED, ROOK, WHITE, piece_at
 from engine.jit import inlined, kernel, subkernel
 
@@ -142,7 +142,7 @@ def put_piece(position, square, color, piece):
 @inlined
 def complete(position):
     """Fills in what follows from the rest: key, checkers and pinned pieces. Mutates `position`."""
-    position.key = compute_key(position)
+    compute_keys(position)
     update_checks(position)
 
 
