@@ -160,18 +160,12 @@ def _fill(position, entry, trace):
 
 
 @inlined
-def known_entry(position, workspace):
-    """The place of the position's pawns in the table; theirs once `pawn_entry` was called."""
-    return workspace.pawns[position.pawn_key & _ENTRY_MASK]
-
-
-@inlined
 def pawn_entry(position, workspace, trace):
     """The entry of the position's pawns, with the shelter of its kings, worked out now unless it is known.
 
     Mutates `workspace`, and `trace`, for which everything is worked out.
     """
-    entry = known_entry(position, workspace)
+    entry = workspace.pawns[position.pawn_key & _ENTRY_MASK]
     if trace is not None or entry.key != position.pawn_key:
         _fill(position, entry, trace)
     kings = king_square(position, WHITE) * 64 + king_square(position, 0)
