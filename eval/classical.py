@@ -16,7 +16,7 @@ from engine.jit import inlined, kernel, subkernel
 from eval.terms.endgames import FULL_SCALE, mop_up, scale_of
 from eval.terms.king import danger_of, price_of
 from eval.terms.passed import passed_pawns
-from eval.terms.pawns import known_entry, pawn_entry
+from eval.terms.pawns import pawn_entry
 from eval.terms.pieces import bishops, clear_counts, knights, others, prepare, queens, rooks, useful_squares
 from eval.terms.threats import threats
 from eval.terms.weigh import unpack_endgame, unpack_middlegame, weigh
@@ -99,9 +99,9 @@ def tapered(middlegame, endgame, phase, scale):
 
 
 @inlined
-def _scale(position, workspace, endgame):
+def _scale(position, endgame):
     """What counts of the endgame's value, given who is ahead in it, int64."""
-    return scale_of(position, known_entry(position, workspace), np.int64(1 if endgame > 0 else 0))
+    return scale_of(position, np.int64(1 if endgame > 0 else 0))
 
 
 @subkernel
@@ -109,7 +109,7 @@ def evaluate(position, workspace):
     """Static evaluation in centipawns from the side to move's view, int64. Mutates `workspace`, a WORKSPACE record."""
     packed = packed_sum(position, workspace, None)
     endgame = unpack_endgame(packed)
-    scale = _scale(position, workspace, endgame)
+    scale = _scale(position, endgame)
     white = tapered(unpack_middlegame(packed), endgame, game_phase(position), scale)
     return white * (2 * position.turn - 1)
 
@@ -126,7 +126,7 @@ def evaluation_terms(position, workspace, trace, summary):
     summary[MIDDLEGAME] = unpack_middlegame(packed)
     summary[ENDGAME] = unpack_endgame(packed)
     summary[PHASE] = game_phase(position)
-    summary[SCALE] = _scale(position, workspace, summary[ENDGAME])
+    summary[SCALE] = _scale(position, summary[ENDGAME])
     for color in range(2):
         price = price_of(workspace.danger[color])
         summary[PRICES + 2 * color] = unpack_middlegame(price)

@@ -99,6 +99,8 @@ CASTLING_RIGHTS = _group("CASTLING_RIGHTS", 1, "Pieces", "a rook that may still 
 SHELTER = _group("SHELTER", 32, "Shelter", "the own pawn before the king, by distance of its file to the edge and rank")
 STORM = _group("STORM", 32, "Shelter", "the enemy pawn before the king, by distance of its file to the edge and rank")
 STORM_BLOCKED = _group("STORM_BLOCKED", 8, "Shelter", "the same pawn, when an own pawn blocks it, by rank")
+PAWN_DISTANCE = _group("PAWN_DISTANCE", 1, "Shelter", "a king's move to the nearest own pawn")
+PAWNLESS_WING = _group("PAWNLESS_WING", 1, "Shelter", "a king on a wing without pawns")
 
 ATTACKER = _group("ATTACKER", 4, "King attack", "a knight, bishop, rook, queen that attacks the king's zone")
 RING_ATTACK = _group("RING_ATTACK", 1, "King attack", "each attack on a square beside the king")

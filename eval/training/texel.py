@@ -198,7 +198,7 @@ def mean_error(data: Coefficients, weights: Weights, chosen: npt.NDArray[np.int6
 
 def _spreads(prior: float) -> Weights:
     """Spread of the prior of each weight, float64[COUNT][1]; 0 for those that stay what they are."""
-    spreads = np.full((COUNT, 1), prior)
+    spreads = np.full((COUNT, 1), float(prior))
     spreads[IS_DANGER] *= DANGER_SPREAD
     for group in GROUPS:
         if group.row in FIXED_ROWS:
