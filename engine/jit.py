@@ -47,7 +47,7 @@ from numba.extending import intrinsic
 CACHE_VARIABLE: Final = "SECATEUR_CACHE_DIR"
 
 #: Source folders whose files can reach machine code; everything in them is part of the cache key.
-KERNEL_FOLDERS: Final = ("engine", "engine/board", "eval", "eval/terms", "eval/training", "search")
+KERNEL_FOLDERS: Final = ("engine", "engine/board", "eval", "eval/terms", "search")
 
 #: Cache folders of other builds are kept this long after their last use, and this many of them at most.
 KEEP_SECONDS: Final = 14 * 24 * 3600

@@ -156,10 +156,10 @@ class Recipe:
     step's length in the same units, `batch` positions a step. Of all games, `validation` is kept for checking.
     """
 
-    result_share: float = 0.7
+    result_share: float = 0.05
     prior: float = 30.0
     rate: float = 1.0
-    epochs: int = 40
+    epochs: int = 10
     batch: int = 16_384
     validation: float = 0.1
     seed: int = 1
