@@ -36,6 +36,7 @@ from search.tunables import (
     TIME_OVERRUN,
     TIME_PLAN_MOST,
     TIME_PONDER,
+    TIME_RESERVE,
     TIME_SHARE,
 )
 
@@ -99,9 +100,11 @@ def _clock_budget(clock: Clock, overhead: int, tune: Sequence[int], ponders: boo
     horizon = tune[TIME_HORIZON]
     moves = min(clock.moves_to_go or horizon, horizon)
 
-    # What this move could take at the very most. On a clock that is all but run out the overhead would leave nothing;
-    # a quarter is tried then, because answering at once does not always cost the whole overhead.
-    available = max(clock.time_left - overhead, clock.time_left / 4, 1.0)
+    # What this move could take at the very most. A reserve stays on the clock for the moments in which the system lets
+    # other programs run: tens of milliseconds on a busy machine, more than ten moves of a bullet game plan for.
+    # On a clock that is all but run out overhead and reserve would leave nothing; a quarter is tried then, because
+    # answering at once does not always cost the whole of them.
+    available = max(clock.time_left - overhead - tune[TIME_RESERVE], clock.time_left / 4, 1.0)
 
     # What there is for all moves to the horizon: each of them adds its increment and pays its overhead. Counting them
     # now is what keeps the last moves of a sudden-death game from running out. (The form is Stockfish's.)

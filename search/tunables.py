@@ -140,6 +140,8 @@ TIME_OVERRUN = _tunable("TimeOverrun", 400, 200, 900, 35)
 TIME_MOST = _tunable("TimeMost", 40, 10, 70, 4)
 TIME_MOST_LAST = _tunable("TimeMostLast", 90, 50, 95, 3)
 TIME_PLAN_MOST = _tunable("TimePlanMost", 60, 20, 100, 5)
+# Milliseconds that stay on the clock for stalls of the system.
+TIME_RESERVE = _tunable("TimeReserve", 100, 0, 300, 20)
 # Percent added when the opponent's time is ours, too.
 TIME_PONDER = _tunable("TimePonder", 25, 0, 60, 4)
 
