@@ -41,6 +41,7 @@ class Record:
     """One test. Elo, its error (half of the 95 % interval) and the pair counts are those of `engines[0]`.
 
     `elo0`, `elo1`, `model` and `llr` are None for a match without a stop rule, `bench_nodes` where it was not taken.
+    Elo, its error and nElo are None where the points are so one-sided that the interval has no end.
     `faults` counts the games lost by a crash, a hang, an illegal move or the clock, None where they were not counted.
     """
 
@@ -53,9 +54,9 @@ class Record:
     time_control: str
     games: int
     pentanomial: tuple[int, ...]
-    elo: float
-    elo_error: float
-    nelo: float
+    elo: float | None
+    elo_error: float | None
+    nelo: float | None
     verdict: str
     llr: float | None = None
     elo0: float | None = None
@@ -74,9 +75,23 @@ class Record:
             raise LedgerError(f"{self.id}: say what was tested")
 
     @property
+    def points(self) -> float:
+        """Share of the points, 0 to 1; nan where no pairs were played."""
+        pairs = sum(self.pentanomial)
+        won = sum(place * count for place, count in enumerate(self.pentanomial))
+        return won / (4 * pairs) if pairs else math.nan
+
+    @property
+    def figure(self) -> str:
+        """`+38.1 +- 9.2`, or the share of the points where that gives no Elo."""
+        if self.elo is None or self.elo_error is None:
+            return f"{100 * self.points:.1f} % of the points"
+        return f"{self.elo:+.1f} +- {self.elo_error:.1f}"
+
+    @property
     def quote(self) -> str:
         """The Elo as code and README quote it."""
-        return f"{self.elo:+.1f} +- {self.elo_error:.1f}  [ledger: {self.id}]"
+        return f"{self.figure}  [ledger: {self.id}]"
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -160,7 +175,7 @@ def table(records: Iterable[Record]) -> str:
         cells = (
             record.id,
             record.what + (f" ({record.note})" if record.note else ""),
-            f"{record.elo:+.1f} +- {record.elo_error:.1f}",
+            record.figure,
             test,
             str(record.games),
             ", ".join(map(str, record.pentanomial)),
@@ -207,13 +222,14 @@ def make_record(
 ) -> Record:
     """The record of a match from the point of view of `engine` (the first without it).
 
-    Raises `LedgerError` when the games do not give a finite Elo.
+    Raises `LedgerError` when there are no games.
     """
     engine = engine or results.engines[0]
     tally = Tally.of(results.games, engine)
     found = estimate(tally)
-    if found is None or not math.isfinite(found.elo) or not math.isfinite(found.elo_error):
-        raise LedgerError(f"{circumstances.id}: {tally.games} games give no finite Elo to record")
+    if found is None:
+        raise LedgerError(f"{circumstances.id}: there are no games to record")
+    is_finite = math.isfinite(found.elo) and math.isfinite(found.elo_error)
     llr = sprt.llr(tally) if sprt is not None else None
     verdict = "measured"
     if sprt is not None and llr is not None:
@@ -228,9 +244,9 @@ def make_record(
         time_control=circumstances.time_control,
         games=tally.games,
         pentanomial=tally.pentanomial if tally.pairs else (),
-        elo=round(found.elo, 2),
-        elo_error=round(found.elo_error, 2),
-        nelo=round(found.nelo, 2),
+        elo=round(found.elo, 2) if is_finite else None,
+        elo_error=round(found.elo_error, 2) if is_finite else None,
+        nelo=round(found.nelo, 2) if is_finite else None,
         verdict=verdict,
         llr=None if llr is None else round(llr, 2),
         elo0=sprt.elo0 if sprt is not None else None,
@@ -300,16 +316,19 @@ def wrong_quotes(found: Iterable[Quote], records: Iterable[Record]) -> list[str]
             problems.append(f"{quote.place}: {stated} Elo without a [ledger: id]")
         elif quote.id not in known:
             problems.append(f"{quote.place}: the ledger has no record {quote.id}")
-        elif quote.error is None:
-            problems.append(f"{quote.place}: [ledger: {quote.id}] beside no Elo with its interval")
         else:
-            record = known[quote.id]
-            same = _rounds_to(record.elo, quote.elo) and _rounds_to(record.elo_error, quote.error)
-            if not same:
-                problems.append(
-                    f"{quote.place}: says {stated}, the record {with_error(record.elo, record.elo_error)} ({quote.id})"
-                )
+            problems += _wrong_figures(quote, stated, known[quote.id])
     return problems
+
+
+def _wrong_figures(quote: Quote, stated: str, record: Record) -> list[str]:
+    if record.elo is None or record.elo_error is None:
+        return [f"{quote.place}: says {stated}, the record gives no Elo ({quote.id})"] if quote.elo else []
+    if quote.error is None:
+        return [f"{quote.place}: [ledger: {quote.id}] beside no Elo with its interval"]
+    if _rounds_to(record.elo, quote.elo) and _rounds_to(record.elo_error, quote.error):
+        return []
+    return [f"{quote.place}: says {stated}, the record {with_error(record.elo, record.elo_error)} ({quote.id})"]
 
 
 def _rounds_to(value: float, text: str) -> bool:

@@ -64,13 +64,13 @@ def _score(record: Record | SuiteRecord) -> Standing | None:
     """Points in a hundred of a match, with the Elo."""
     if not isinstance(record, Record) or not record.pentanomial:
         return None
-    pairs = sum(record.pentanomial)
-    share = sum(place * count for place, count in enumerate(record.pentanomial)) / (4 * pairs)
-    return Standing(100 * share, f"{100 * share:.1f} % ({record.quote})", f"{record.games} games")
+    share = 100 * record.points
+    text = record.quote if record.elo is None else f"{share:.1f} % ({record.quote})"
+    return Standing(share, text, f"{record.games} games")
 
 
 def _elo(record: Record | SuiteRecord) -> Standing | None:
-    if not isinstance(record, Record):
+    if not isinstance(record, Record) or record.elo is None:
         return None
     return Standing(record.elo, record.quote, f"{record.games} games")
 

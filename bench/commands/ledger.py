@@ -60,9 +60,8 @@ def _show(found: list[Record]) -> None:
     table.add_column("verdict")
     for record in found:
         llr = "-" if record.llr is None else f"{record.llr:.2f}"
-        elo = f"{record.elo:+.1f} +- {record.elo_error:.1f}"
         nodes = str(record.bench_nodes or "-")
-        table.add_row(record.id, record.what, elo, str(record.games), llr, nodes, record.verdict)
+        table.add_row(record.id, record.what, record.figure, str(record.games), llr, nodes, record.verdict)
     console = Console(highlight=False)
     if not console.is_terminal:  # a file has no width
         console.width = 140

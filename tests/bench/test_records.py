@@ -103,6 +103,18 @@ def test_quotes(line: str, problem: str | None) -> None:
         assert problem in found[0]
 
 
+def test_a_one_sided_match_is_quoted_by_its_points(tmp_path: Path) -> None:
+    record = replace(RECORD, pentanomial=(0, 0, 0, 1, 99), games=200, elo=None, elo_error=None, nelo=None)
+    save(record, tmp_path)
+    assert load(tmp_path) == [record]
+    assert record.quote == "99.8 % of the points  [ledger: null-move]"
+    assert "| 99.8 % of the points |" in table([record])
+    assert wrong_quotes(quotes(f"won {record.quote}", "file.py"), [record]) == []
+    assert wrong_quotes(quotes("+38.1 +- 9.2  [ledger: null-move]", "file.py"), [record]) == [
+        "file.py:1: says +38.1 +- 9.2, the record gives no Elo (null-move)"
+    ]
+
+
 def test_output_in_a_readme_is_no_quote_unless_it_names_a_record() -> None:
     text = "```\nworth 12 Elo\n+1.0 +- 2.0 [ledger: gone]\n```\n3 Elo\n"
     assert [(quote.place, quote.id) for quote in quotes(text, "R")] == [("R:3", "gone"), ("R:5", None)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,16 @@ def test_a_match_counts_points(pairs: tuple[int, ...], elo: float, value: float,
     assert found.value == pytest.approx(value)
     assert "[ledger: goal-toga2]" in found.text
     assert verdict(goal, found) == reached
+
+
+def test_points_stand_where_there_is_no_finite_elo() -> None:
+    goal = Goal("toga2", "goal-toga2", "score", 50, 65)
+    record = replace(match((0, 0, 0, 1, 99), 1.0), elo=None, elo_error=None, nelo=None)
+    found = standing_of(goal, {"goal-toga2": record}, {})
+    assert found is not None
+    assert found.text == "99.8 % of the points  [ledger: goal-toga2]"
+    assert verdict(goal, found) == "aim"
+    assert standing_of(Goal("x", "goal-toga2", "elo", 1, 2), {"goal-toga2": record}, {}) is None
 
 
 def test_threads_count_elo_and_suites_positions() -> None:
