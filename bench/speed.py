@@ -272,7 +272,7 @@ def _compare_bench(rival: str, rounds: int, progress: Callable[[str], None]) -> 
     for number in range(rounds):
         progress(f"search speed, round {number + 1} of {rounds}")
         ratios.append(bench_speed(SECATEUR) / bench_speed([rival]))
-    return Row("search nodes per second over Stockfish's `bench`", "x", tuple(ratios), 1, 3)
+    return Row("search nodes per second over Stockfish's `bench`", "x", tuple(ratios), 1.5, 3)
 
 
 def measure(rival: str | None, rounds: int = 3, progress: Callable[[str], None] = lambda _: None) -> Report:

@@ -35,7 +35,7 @@ WORKSPACE: Final = np.dtype(
     [
         # [color][piece type] squares attacked by that type; index 0 holds all of them together.
         ("attacks", np.uint64, (2, 7)),
-        # [color] squares attacked at least twice.
+        # [color] squares attacked at least twice; two pawns count once.
         ("twice", np.uint64, (2,)),
         # [color] where mobility counts: not own king or blocked pawns, not what enemy pawns attack.
         ("useful", np.uint64, (2,)),

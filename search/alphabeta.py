@@ -11,7 +11,10 @@ Contract of `alpha_beta(worker, table, ply, depth, alpha, beta, cut)`, fail-soft
 node; its line is left in `frame.pv[:frame.pv_length]`. PV nodes take no value from the table, so that the line is
 whole. `cut` is 1 where a cutoff is expected.
 
-The worth of a technique is that of the whole search against the search without it, at 8000 nodes a move.
+Each technique is a block: when it applies, its formula, and its worth, which is that of the whole search against the
+search without it, at 8000 nodes a move. Most were measured with the piece-square evaluation of the time (the commit
+stands in the ledger). A difference within its error is no proof either way; such a technique is kept where longer
+searches are known to profit from it elsewhere.
 """
 
 from __future__ import annotations
@@ -82,6 +85,9 @@ from search.tunables import (
     TABLE_CUTS,
 )
 
+#: Plies without capture or pawn move from which on table scores are not trusted: the rule ends the game at 100.
+NEAR_FIFTY_MOVES = 90
+
 # The two values of `cut`. NumPy scalars, because Numba types a recursive call with a literal argument apart.
 CUT, NO_CUT = np.int64(1), np.int64(0)
 
@@ -121,38 +127,36 @@ def _is_improving(worker, ply):
 
 
 @inlined
-def _may_prune(worker, ply, move, depth, reduced, quiet_limit, history, alpha):
-    """Whether a late move is not worth searching, bool.
+def _may_prune_noisy(worker, ply, move, depth):
+    """Whether a late capture or promotion is not worth searching, bool.
 
-    `reduced` is the depth it would be searched to, `quiet_limit` how many more quiet moves may be tried, `history` its
-    own when it is quiet. Where the same holds for all quiet moves to come, they are skipped. Mutates `worker`.
+    Exchange pruning: it loses more material than the depth can win back.
+      when     depth <= SEE_DEPTH
+      formula  exchange < -SEE_NOISY * depth
+      worth    of noisy and quiet moves together  +85.0 +- 46.7  [ledger: exchange-pruning]
     """
-    frame = worker.frames[ply]
-    position = frame.position
     tune = worker.tune
-    if is_noisy(move):
-        # Exchange pruning of captures that lose more than the depth can win back.
-        #   worth, of quiet moves too  +85.0 +- 46.7  [ledger: exchange-pruning]
-        return depth <= tune[SEE_DEPTH] and not exchange_at_least(position, move, -tune[SEE_NOISY] * depth)
-    # Late move pruning. After so many quiet moves the ordering has had its chance.
-    #   worth  +100.0 +- 40.1  [ledger: late-move-pruning]
-    if quiet_limit <= 0:
-        frame.skip_quiets = 1
-        return True
-    # Futility. A quiet move will not lift an evaluation this far below alpha in the plies that remain.
-    #   worth  +22.6 +- 44.5  [ledger: futility]
-    if (
-        frame.evaluation != NO_SCORE
-        and reduced <= tune[FUTILITY_DEPTH]
-        and frame.evaluation + tune[FUTILITY_BASE] + tune[FUTILITY_SLOPE] * reduced <= alpha
-    ):
-        frame.skip_quiets = 1
-        return True
-    # History pruning. It has failed here time and again.
-    #   worth  +13.9 +- 31.6  [ledger: history-pruning]
+    position = worker.frames[ply].position
+    return depth <= tune[SEE_DEPTH] and not exchange_at_least(position, move, -tune[SEE_NOISY] * depth)
+
+
+@inlined
+def _may_prune_quiet(worker, ply, move, depth, reduced, history):
+    """Whether a late quiet move is not worth searching, bool. `reduced` is the depth it would be searched to.
+
+    History pruning: it has failed here time and again.
+      when     reduced <= HISTORY_DEPTH
+      formula  history < -HISTORY_MARGIN * depth
+      worth    +13.9 +- 31.6  [ledger: history-pruning]
+    Exchange pruning: the piece is lost on its new square.
+      when     reduced <= SEE_DEPTH
+      formula  exchange < -SEE_QUIET * reduced * reduced
+      worth    see `_may_prune_noisy`
+    """
+    tune = worker.tune
     if reduced <= tune[HISTORY_DEPTH] and history < -tune[HISTORY_MARGIN] * depth:
         return True
-    # Exchange pruning of quiet moves onto attacked squares.
+    position = worker.frames[ply].position
     return reduced <= tune[SEE_DEPTH] and not exchange_at_least(position, move, -tune[SEE_QUIET] * reduced * reduced)
 
 
@@ -167,16 +171,18 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
     position = frame.position
     tune = worker.tune
     in_check = position.checkers != U0
-    if in_check and ply > 0:
+    excluded = frame.excluded
+    if in_check and ply > 0 and excluded == NO_MOVE:
         # Check extension: being in check is no quiet place to stop.
-        #   worth  +7.0 +- 36.5  [ledger: check-extension]
+        #   when     in check, not at the root, not again for a singular search of the same position
+        #   formula  depth + CHECK_EXTENSION
+        #   worth    +7.0 +- 36.5  [ledger: check-extension]
         depth += tune[CHECK_EXTENSION]
     if depth <= 0 or ply >= MAX_PLY:
         return quiescence(worker, table, ply, alpha, beta, CHECK_PLIES)
 
     frame.pv_length = 0
     is_pv = beta - alpha > 1
-    excluded = frame.excluded
     if must_stop(worker):
         return np.int64(0)
 
@@ -190,7 +196,8 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         if alpha >= beta:
             return alpha
 
-    # 4. Transposition table.
+    # 4. Transposition table: an earlier search of this position may have settled the window already.
+    #      when     no PV node, searched as deep; not where the fifty-move rule is near, which the entry knows nothing of
     table_move = np.int64(NO_MOVE)
     raw = np.int64(NO_SCORE)
     table_score = np.int64(NO_SCORE)
@@ -207,6 +214,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
             not is_pv
             and excluded == NO_MOVE
             and table_depth >= depth
+            and position.halfmoves < NEAR_FIFTY_MOVES
             and answers_window(table_bound, table_score, alpha, beta)
             and tune[TABLE_CUTS] != 0
         ):
@@ -232,24 +240,45 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
     worker.frames[ply + 1].killers[0] = NO_MOVE
     worker.frames[ply + 1].killers[1] = NO_MOVE
 
-    if not is_pv and not in_check and excluded == NO_MOVE and beta > -MATE_BOUND and evaluation < MATE_BOUND:
-        # 6. Razoring. So far below alpha, only captures can help: see whether they do.
-        if depth <= tune[RAZOR_DEPTH] and evaluation + tune[RAZOR_BASE] + tune[RAZOR_SLOPE] * depth * depth <= alpha:
+    # What follows guesses from the static evaluation: no PV node, not in check, no score of a mate in sight.
+    if (
+        ply > 0
+        and not is_pv
+        and not in_check
+        and excluded == NO_MOVE
+        and beta > -MATE_BOUND
+        and evaluation < MATE_BOUND
+    ):
+        # 6. Razoring: so far below alpha, only captures can help; see whether they do.
+        #      when     depth <= RAZOR_DEPTH, alpha is no mate
+        #      formula  evaluation + RAZOR_BASE + RAZOR_SLOPE * depth * depth <= alpha
+        #      worth    in  +34.0 +- 30.5  [ledger: picker-and-corrections]
+        if (
+            depth <= tune[RAZOR_DEPTH]
+            and alpha < MATE_BOUND
+            and evaluation + tune[RAZOR_BASE] + tune[RAZOR_SLOPE] * depth * depth <= alpha
+        ):
             score = quiescence(worker, table, ply, alpha, beta, CHECK_PLIES)
             if worker.aborted != 0:
                 return np.int64(0)
             if score <= alpha:
                 return score
 
-        # 7. Reverse futility. So far above beta, the opponent's next plies will not bring it back.
-        #    worth  +43.7 +- 35.5  [ledger: reverse-futility]
+        # 7. Reverse futility: so far above beta, the opponent's next plies will not bring it back.
+        #      when     depth <= RFP_DEPTH
+        #      formula  evaluation - RFP_MARGIN * (depth - improving) >= beta; the value lies between the two
+        #      worth    +43.7 +- 35.5  [ledger: reverse-futility]
         if depth <= tune[RFP_DEPTH] and evaluation - tune[RFP_MARGIN] * (depth - improving) >= beta:
             return (evaluation + beta) // 2
 
-        # 8. Null move. If even passing fails high, a real move surely will; pawn endings are left out, because there
-        #    having to move can be what loses (zugzwang). At great depth the cutoff is verified by a search in which
-        #    this side may not pass.
-        #    worth  +5.2 +- 40.0  [ledger: null-move]
+        # 8. Null move: if even passing fails high, a real move surely will.
+        #      when     depth >= NULL_DEPTH, evaluation >= beta, the last move was no pass, and a piece beside pawns: in
+        #               pawn endings having to move can be what loses (zugzwang)
+        #      formula  saved = NULL_BASE + depth / NULL_DIVISOR
+        #                       + min((evaluation - beta) / NULL_EVAL_DIVISOR, NULL_EVAL_MAX)
+        #      verify   from NULL_VERIFY_DEPTH on the cutoff has to be confirmed by a search of the saved depth in which
+        #               nobody passes for three quarters of its plies (verification search; its form is Stockfish's)
+        #      worth    +5.2 +- 40.0  [ledger: null-move]
         if (
             depth >= tune[NULL_DEPTH]
             and evaluation >= beta
@@ -279,14 +308,14 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
                 if verified >= beta:
                     return score
 
-        # 9. ProbCut. A capture that comes out far above beta in a shallower search will most likely do so in the full
-        #    one. (Buro, "ProbCut: an effective selective extension of the alpha-beta algorithm", 1995.)
+        # 9. ProbCut: a capture that comes out far above beta in a shallower search will most likely do so in the full
+        #    one. (Buro, "ProbCut: an effective selective extension of the alpha-beta algorithm", ICCA Journal 18, 1995.)
+        #      when     depth >= PROBCUT_DEPTH, beta is no mate, the table does not say otherwise
+        #      formula  value to depth - PROBCUT_SAVED >= beta + PROBCUT_MARGIN, after quiescence said so
+        #      worth    in  +34.0 +- 30.5  [ledger: picker-and-corrections]
         target = beta + tune[PROBCUT_MARGIN]
-        if (
-            depth >= tune[PROBCUT_DEPTH]
-            and beta < MATE_BOUND
-            and not (table_depth >= depth - tune[PROBCUT_SAVED] + 1 and table_score < target)
-        ):
+        probed = max(depth - tune[PROBCUT_SAVED], 0)
+        if depth >= tune[PROBCUT_DEPTH] and beta < MATE_BOUND and not (table_depth > probed and table_score < target):
             start(worker, ply, usable_table_move(position, table_move, np.int64(NO_QUIETS)), np.int64(NO_QUIETS))
             while True:
                 move = next_move(worker, ply)
@@ -297,23 +326,27 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
                 play(worker, table, ply, move)
                 score = -quiescence(worker, table, ply + 1, -target, 1 - target, 0)
                 if worker.aborted == 0 and score >= target:
-                    reduced = depth - tune[PROBCUT_SAVED]
-                    score = -alpha_beta(worker, table, ply + 1, reduced, -target, 1 - target, 1 - cut)
+                    score = -alpha_beta(worker, table, ply + 1, probed, -target, 1 - target, 1 - cut)
                 if worker.aborted != 0:
                     return np.int64(0)
                 if score >= target:
-                    reduced = depth - tune[PROBCUT_SAVED] + 1
-                    store(table, position.key, worker.generation, ply, reduced, score, LOWER, raw, move)
+                    store(table, position.key, worker.generation, ply, probed + 1, score, LOWER, raw, move)
                     return score if score >= MATE_BOUND else score - tune[PROBCUT_MARGIN]
 
-    # 10. Internal iterative reduction. Without a table move the ordering is poor: come back when there is one.
-    #     worth  -20.9 +- 38.9  [ledger: internal-reduction]  (kept for longer searches, to be tested there)
-    if depth >= tune[IIR_DEPTH] and table_move == NO_MOVE and excluded == NO_MOVE and (is_pv or cut != 0):
+    # 10. Internal iterative reduction: without a table move the ordering is poor; come back when there is one.
+    #      when     depth >= IIR_DEPTH, no table move, PV node or cutoff expected
+    #      formula  depth - 1
+    #      worth    -20.9 +- 38.9  [ledger: internal-reduction]
+    if ply > 0 and depth >= tune[IIR_DEPTH] and table_move == NO_MOVE and excluded == NO_MOVE and (is_pv or cut != 0):
         depth -= 1
 
-    # 11. Singular extension. If all other moves fail low against the table's score less a margin, its move is the only
+    # 11. Singular extension: if all other moves fail low against the table's score less a margin, its move is the only
     #     one, and worth a closer look; if they fail high even against beta, there is more than one refutation.
-    #     worth  +31.4 +- 40.0  [ledger: singular-extension]
+    #      when     depth >= SINGULAR_DEPTH, a table move whose score is a lower bound, no mate, from a search at most
+    #               SINGULAR_SLACK plies shallower, the line not yet twice as long as the iteration is deep
+    #      formula  value without it at half depth < target = table score - SINGULAR_MARGIN / 100 * depth: one ply more,
+    #               two when below by DOUBLE_MARGIN; target >= beta: cut (multi-cut); table score >= beta: one ply less
+    #      worth    +31.4 +- 40.0  [ledger: singular-extension]
     extension = np.int64(0)
     if (
         ply > 0
@@ -323,7 +356,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         and table_bound & LOWER != 0
         and table_depth >= depth - tune[SINGULAR_SLACK]
         and abs(table_score) < MATE_BOUND
-        and ply < MAX_PLY // 2
+        and ply < min(2 * worker.root_depth, MAX_PLY // 2)
     ):
         target = table_score - tune[SINGULAR_MARGIN] * depth // 100
         frame.excluded = table_move
@@ -363,15 +396,38 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         history = quiet_history(worker, ply, move) if quiet else np.int64(0)
         reduction = worker.reductions[min(depth, 63), min(searched + 1, 63)]
 
-        # 13. Pruning of late moves, once one move is known not to be mated.
-        late = ply > 0 and best > -MATE_BOUND and has_pieces(position, position.turn)
-        reduced = max(depth - reduction // 100, 0)
-        if late and _may_prune(worker, ply, move, depth, reduced, quiet_limit - quiets, history, alpha):
-            continue
+        # 13. Pruning of late moves, once one move is known not to be mated, and not in pawn endings.
+        if ply > 0 and best > -MATE_BOUND and has_pieces(position, position.turn):
+            reduced = max(depth - reduction // 100, 0)
+            if not quiet:
+                if _may_prune_noisy(worker, ply, move, depth):
+                    continue
+            else:
+                # Late move pruning: after so many quiet moves the ordering has had its chance.
+                #   formula  LMP_BASE + depth * depth of them, half as many when not improving (or in check)
+                #   worth    +100.0 +- 40.1  [ledger: late-move-pruning]
+                if quiets >= quiet_limit:
+                    frame.skip_quiets = 1
+                    continue
+                # Futility: a quiet move will not lift an evaluation this far below alpha in the plies that remain.
+                #   when     not in check, reduced depth <= FUTILITY_DEPTH, alpha is no mate
+                #   formula  evaluation + FUTILITY_BASE + FUTILITY_SLOPE * reduced depth <= alpha
+                #   worth    +22.6 +- 44.5  [ledger: futility]
+                if not in_check and reduced <= tune[FUTILITY_DEPTH] and alpha < MATE_BOUND:
+                    hoped = frame.evaluation + tune[FUTILITY_BASE] + tune[FUTILITY_SLOPE] * reduced
+                    if hoped <= alpha:
+                        # They might have come so far: the value must not be that of the bad captures alone.
+                        best = max(best, hoped)
+                        frame.skip_quiets = 1
+                        continue
+                if _may_prune_quiet(worker, ply, move, depth, reduced, history):
+                    continue
 
-        # 14. Late move reduction, in hundredths of a ply: less where the move has done well, gives check or this is a
-        #     PV node; more where a cutoff is expected anyway or the position gets worse.
-        #     worth  +188.5 +- 47.6  [ledger: late-move-reduction]
+        # 14. Late move reduction, in hundredths of a ply: moves far down the list are most likely no good.
+        #      formula  LMR_BASE + LMR_FACTOR * ln(depth) * ln(number of the move); less where the move has done well,
+        #               is noisy or a killer, gives check, or this is a PV node; more where a cutoff is expected anyway
+        #               or the position does not improve (which in check it never does)
+        #      worth    +188.5 +- 47.6  [ledger: late-move-reduction]
         if quiet:
             reduction -= 100 * history // tune[LMR_HISTORY]
             quiets += 1
@@ -393,9 +449,10 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         if move == table_move:
             new_depth += extension
 
-        # 15. Principal variation search. The first move gets the whole window; the others only have to be shown not
-        #     to beat it, first to a reduced depth, and are searched again when they do: deeper when they do so by
-        #     much, shallower when they hardly do.
+        # 15. Principal variation search: the first move gets the whole window; the others only have to be shown not
+        #     to beat it, first to a reduced depth, and are searched again when they do: a ply deeper when they beat
+        #     the best value by DEEPER_MARGIN, shallower when by less than SHALLOWER_MARGIN.
+        #      worth    of that ply  in  +34.0 +- 30.5  [ledger: picker-and-corrections]
         score = alpha + 1
         if searched > 1:
             reduced = new_depth
@@ -464,4 +521,5 @@ def search_root(worker, table, depth, alpha, beta):
     searched, and `root_nodes` what each of them cost.
     """
     worker.null_from = 0
+    worker.root_depth = depth
     return alpha_beta(worker, table, 0, depth, alpha, beta, NO_CUT)

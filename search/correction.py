@@ -4,6 +4,8 @@ After each search whose result tells more than the evaluation did, the differenc
 of the position: its pawns, each side's pieces, and the last two moves. The evaluation of the next position that shares
 a feature is shifted by what was learnt. (The idea, for pawn structures, is from the engine Caissa by Michał Witanowski;
 the other keys came into use in Stockfish.)
+
+  worth  in  +34.0 +- 30.5  [ledger: picker-and-corrections]
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import numpy as np
 
 from engine.board.position import BLACK, WHITE
 from engine.jit import inlined
-from search.history import earlier_continuation
+from search.history import earlier_continuation, gravity
 from search.score import MATE_BOUND
 from search.tunables import CORRECTION_MOVES, CORRECTION_PAWNS, CORRECTION_PIECES
 from search.worker import CORRECTION_LIMIT, CORRECTION_SIZE
@@ -50,12 +52,6 @@ def corrected(worker, ply, evaluation):
 
 
 @inlined
-def _towards(value, bonus):
-    """A correction moved by `bonus`, the less the closer it is to its limit, int64."""
-    return value + bonus - value * abs(bonus) // CORRECTION_LIMIT
-
-
-@inlined
 def learn_correction(worker, ply, depth, error):
     """The search to `depth` found a value `error` centipawns above the evaluation at `ply`. Mutates `worker`."""
     position = worker.frames[ply].position
@@ -63,10 +59,12 @@ def learn_correction(worker, ply, depth, error):
     limit = CORRECTION_LIMIT // 4
     bonus = min(max(error * depth // 8, -limit), limit)
     slot = _slot(position.pawn_key)
-    worker.pawn_corrections[us, slot] = _towards(np.int64(worker.pawn_corrections[us, slot]), bonus)
+    worker.pawn_corrections[us, slot] = gravity(np.int64(worker.pawn_corrections[us, slot]), bonus, CORRECTION_LIMIT)
     for color in range(2):
         slot = _slot(position.piece_keys[color])
         value = np.int64(worker.piece_corrections[us, color, slot])
-        worker.piece_corrections[us, color, slot] = _towards(value, bonus)
+        worker.piece_corrections[us, color, slot] = gravity(value, bonus, CORRECTION_LIMIT)
     first, second = earlier_continuation(worker, ply, 2), earlier_continuation(worker, ply, 1)
-    worker.move_corrections[first, second] = _towards(np.int64(worker.move_corrections[first, second]), bonus)
+    worker.move_corrections[first, second] = gravity(
+        np.int64(worker.move_corrections[first, second]), bonus, CORRECTION_LIMIT
+    )

@@ -129,6 +129,8 @@ class Deepening:
             if score <= alpha:
                 # Pull beta in as well: the true value is below, and a narrow window is quicker.
                 beta = (alpha + beta) // 2
+                # A move that had beaten an earlier window has not held.
+                self._candidate = ()
                 alpha = max(score - width, -INFINITE)
             elif score >= beta:
                 # What beat the window is the move to play unless the wider one finds a better, and is looked at first.

@@ -35,7 +35,8 @@ ROOT, TABLE, NOISY_START, NOISY, FIRST_KILLER, SECOND_KILLER, QUIET_START, QUIET
 #: Which quiet moves a node tries: none, those that give check, all.
 NO_QUIETS, CHECKS_ONLY, ALL_QUIETS = 0, 1, 2
 
-#: Worth of one step of `mvv_lva`, a victim being eight: history decides between attackers and neighbouring victims.
+#: Worth of one step of `mvv_lva`, a victim being eight: a history at its limit outweighs two victims, and from one end
+#: to the other all but the most extreme.
 VICTIM_STEP: Final = HISTORY_LIMIT // 16
 
 #: `frame.order` holds value and move in one number, so that sorting moves one array: value << 16 | move.

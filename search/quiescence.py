@@ -84,12 +84,14 @@ def quiescence(worker, table, ply, alpha, beta, checks):
             break
         if not in_check:
             # Delta pruning: not even the victim for free lifts the score to alpha.
-            if is_noisy(move) and not is_promotion(move) and alpha > -MATE_BOUND:
+            #   when     no promotion, alpha is no mate
+            #   formula  evaluation + victim + DELTA_MARGIN <= alpha
+            if is_noisy(move) and not is_promotion(move) and abs(alpha) < MATE_BOUND:
                 optimistic = evaluation + EXCHANGE_VALUES[captured_piece(position, move)] + worker.tune[DELTA_MARGIN]
                 if optimistic <= alpha:
                     best = max(best, optimistic)
                     continue
-            # Nothing to win: the exchange loses material.
+            # Exchange pruning: there is nothing to win where the exchange loses more than QUIESCENCE_LOSS.
             if not exchange_at_least(position, move, -worker.tune[QUIESCENCE_LOSS]):
                 continue
         elif best > -MATE_BOUND and searched >= worker.tune[EVASIONS]:

@@ -2,7 +2,7 @@
 
 Scores are int64 centipawns from the side to move's view, larger is better for it.
 
-    MATE - n          the side to move mates in n plies           MATE - MAX_PLY and up: `is_mate`
+    MATE - n          the side to move mates in n plies           MATE_BOUND and up
     0                 a draw
     -(MATE - n)       the side to move is mated in n plies
 

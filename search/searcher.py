@@ -167,10 +167,11 @@ class Searcher:
 
     def new_game(self) -> None:
         """Forgets everything learnt: the next search runs as in a fresh process."""
-        # New pages from the system are zero already; clearing gigabytes by hand takes seconds.
-        mebibytes = self._table.nbytes >> 20
-        del self._table
-        self._table = allocate_table(mebibytes)
+        try:
+            # New pages from the system are zero already; clearing gigabytes by hand takes seconds.
+            self._table = allocate_table(self._table.nbytes >> 20)
+        except MemoryError:
+            self._table["word"] = 0
         forget(self._worker)
         self._helpers.forget()
         self._generation = 0
@@ -235,7 +236,7 @@ class Searcher:
             info = self._info(best, game, nodes)
             if on_info is not None:
                 on_info(info)
-        line = info.pv if info is not None and info.pv else (moves[0],)
+        line = info.pv if info is not None and info.pv else (_chosen(game.board, moves, limits)[0],)
         return Result(
             best=line[0],
             ponder=line[1] if len(line) > 1 else None,

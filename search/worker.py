@@ -74,6 +74,8 @@ WORKER: Final = np.dtype(
         ("aborted", np.int64),
         ("nodes", np.int64),
         ("node_limit", np.int64),
+        # Depth of the iteration, plies.
+        ("root_depth", np.int64),
         # No null moves before this ply, while a null move's cutoff is verified.
         ("null_from", np.int64),
         # Deepest ply reached, quiescence included.

@@ -66,7 +66,12 @@ def parser() -> argparse.ArgumentParser:
     mode.add_argument("--overwrite", action="store_true", help="begin afresh although the file is there")
     mode.add_argument("--show", action="store_true", help="play nothing: print, plot or write what the file holds")
     what = parser.add_argument_group("what is tuned")
-    what.add_argument("--only", nargs="+", metavar="NAME", help="these tunables; * and ? are wildcards (default: all)")
+    what.add_argument(
+        "--only",
+        nargs="+",
+        metavar="NAME",
+        help="these tunables; * and ? are wildcards (default: all that games of one thread at this limit can tell)",
+    )
     what.add_argument("--except", dest="without", nargs="+", metavar="NAME", help="but not these")
     what.add_argument("--list", action="store_true", help="print the chosen tunables and end")
     how = parser.add_argument_group("how")
@@ -132,6 +137,11 @@ def main(arguments: list[str]) -> int:
     return 0 if state.is_finished or options.show else 1
 
 
+def _matters(tunable: tunables.Tunable, has_clock: bool) -> bool:
+    """Whether games of one thread, with or without a clock, can tell one value of a tunable from another."""
+    return tunable.name != "VoteBase" and (has_clock or not tunable.name.startswith("Time"))
+
+
 def _list(options: argparse.Namespace) -> int:
     print(f"{'name':<24}{'default':>8}{'low':>7}{'high':>7}{'step':>6}")
     for row in select(tunables.TABLE, options.only or (), options.without or ()):
@@ -177,8 +187,10 @@ def _run(options: argparse.Namespace) -> Run:
         raise SpsaError(f"--engine: {error}") from None
     if spec.directory is not None or spec.restart:
         raise SpsaError("--engine: dir and restart have no meaning here")
+    # Numbers without any effect would only wander about.
+    table = tunables.TABLE if options.only else [row for row in tunables.TABLE if _matters(row, spec.limit.has_clock)]
     return Run(
-        parameters=select(tunables.TABLE, options.only or (), options.without or ()),
+        parameters=select(table, options.only or (), options.without or ()),
         schedule=schedule,
         command=spec.command,
         options=spec.options,

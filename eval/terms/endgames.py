@@ -95,6 +95,9 @@ def scale_of(position, strong):
         return FULL_SCALE
     if _holds_corner(position, strong):
         return 0
+    if not _has_opposite_bishops(position) and ours - theirs > _MINOR and ours >= _ROOK:
+        # These pieces win without the pawns: a pawn more must not count less.
+        return FULL_SCALE
     scale = _PAWN_BASE + _PAWN_SLOPE * popcount(pawns)
     if pieces[PAWN] & LEFT_WING == U0 or pieces[PAWN] & ~LEFT_WING == U0:
         scale -= _ONE_WING
@@ -110,7 +113,9 @@ def scale_of(position, strong):
 @inlined
 def _has_bishop_and_knight(position, color):
     own = position.colors[color]
-    return _strength(position, color) == 2 * _MINOR and position.pieces[KNIGHT] & own != U0
+    knights = position.pieces[KNIGHT] & own
+    bishops = position.pieces[BISHOP] & own
+    return knights != U0 and bishops != U0 and _strength(position, color) == 2 * _MINOR
 
 
 @subkernel

@@ -247,6 +247,7 @@ def _search_window(worker, table, depth, last):
             return score
         width *= ASPIRATION_GROWTH
         if score <= alpha:
+            candidate = np.int64(NO_MOVE)
             beta = (alpha + beta) // 2
             alpha = max(score - width, -INFINITE)
         elif score >= beta:

@@ -10,9 +10,10 @@ from engine.board.convert import encode, write_board
 from search import tunables
 from search.alphabeta import search_root
 from search.history import HISTORY_LIMIT, gravity
+from search.limits import MAX_PLY
 from search.score import INFINITE
 from search.table import allocate_table
-from search.worker import NO_CONTINUATION, new_worker, set_tunables
+from search.worker import CORRECTION_LIMIT, NO_CONTINUATION, new_worker, set_tunable, set_tunables
 
 FENS = [
     chess.STARTING_FEN,
@@ -89,12 +90,15 @@ def test_histories_are_fed_and_stay_within_their_limit() -> None:
         values = worker[name].astype(np.int64)
         assert 0 < np.abs(values).max() <= HISTORY_LIMIT
     assert not worker["continuations"][NO_CONTINUATION].any()
+    for name in ("pawn_corrections", "piece_corrections", "move_corrections"):
+        values = worker[name].astype(np.int64)
+        assert 0 < np.abs(values).max() <= CORRECTION_LIMIT
 
 
 def test_gravity_never_leaves_its_limits() -> None:
     value, largest = 0, tunables.TABLE[tunables.BONUS_MAX].high
     for bonus in [largest] * 100 + [-largest] * 200:
-        value = gravity(value, bonus)
+        value = gravity(value, bonus, HISTORY_LIMIT)
         assert abs(value) <= HISTORY_LIMIT
     assert value < -HISTORY_LIMIT + largest
 
@@ -117,3 +121,14 @@ def test_a_repetition_forced_by_the_opponent_is_seen() -> None:
     worker["root_count"] = 1
     worker["node_limit"] = 1 << 62
     assert search_root(worker, allocate_table(1), 3, -INFINITE, INFINITE) == 0
+
+
+@pytest.mark.parametrize("tunable", tunables.TABLE, ids=lambda tunable: tunable.name)
+def test_every_number_may_be_set_to_the_ends_of_its_range(tunable: tunables.Tunable) -> None:
+    for number in (tunable.low, tunable.high):
+        for fen in (FENS[1], FENS[3]):
+            worker, table = root(fen), allocate_table(1)
+            set_tunable(worker, tunable.name, number)
+            assert abs(int(search_root(worker, table, 7, -INFINITE, INFINITE))) < INFINITE
+            stored = table["word"][table["word"] != 0]
+            assert int((stored >> np.uint64(48) & np.uint64(0xFF)).max()) <= MAX_PLY

@@ -249,7 +249,14 @@ def test_a_new_game_clears_every_worker(make: Callable[[int], Searcher]) -> None
     searcher = make(3)
     searcher.search(Game(chess.Board(KIWIPETE)), Limits(move_time=200))
     workers = [searcher._worker, *(helper.worker for helper in searcher._helpers._helpers)]
-    learnt = ("history", "capture_history", "continuations")
+    learnt = [
+        "history",
+        "capture_history",
+        "continuations",
+        "pawn_corrections",
+        "piece_corrections",
+        "move_corrections",
+    ]
     assert all(np.any(worker["history"]) for worker in workers)
     searcher.new_game()
     assert not any(np.any(worker[name]) for worker in workers for name in learnt)

@@ -1,0 +1,170 @@
+"""The move picker: every move that a node wants, once, in the order of the stages."""
+
+from __future__ import annotations
+
+import random
+
+import chess
+import numpy as np
+import pytest
+
+from engine.board.convert import encode, write_board
+from engine.board.moves import MAX_MOVES, NO_MOVE
+from engine.jit import kernel
+from search.history import HISTORY_LIMIT
+from search.picker import ALL_QUIETS, CHECKS_ONLY, NO_QUIETS, next_move, start, usable_table_move
+from search.theory.exchange import exchange_value
+from search.worker import NO_CONTINUATION, new_worker
+from tests.board.board_positions import RARE_POSITIONS, random_game, scattered_position
+
+PLY = 3
+NEVER = MAX_MOVES
+
+
+@kernel
+def _pick_all(worker, ply, table_move, quiets, skip_after, moves):
+    """Writes all that the picker gives, quiet moves being skipped after so many moves; returns how many it gave."""
+    frame = worker.frames[ply]
+    start(worker, ply, usable_table_move(frame.position, table_move, quiets), quiets)
+    count = np.int64(0)
+    while True:
+        if count == skip_after:
+            frame.skip_quiets = 1
+        move = next_move(worker, ply)
+        if move == NO_MOVE:
+            return count
+        moves[count] = move
+        count += 1
+
+
+class Picker:
+    """A worker with noise in its histories, and the moves of a board by code."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.worker = new_worker()
+        noise = np.random.default_rng(rng.randrange(1 << 30))
+        for name in ("history", "capture_history", "continuations"):
+            shape = self.worker[name].shape
+            self.worker[name] = noise.integers(-HISTORY_LIMIT + 1, HISTORY_LIMIT, shape)
+        self.worker["frames"]["continuation"] = NO_CONTINUATION
+        self._moves = np.zeros(2 * MAX_MOVES, np.int32)
+
+    def __call__(
+        self,
+        board: chess.Board,
+        table_move: int = NO_MOVE,
+        quiets: int = ALL_QUIETS,
+        skip_after: int = NEVER,
+        killers: tuple[int, int] = (NO_MOVE, NO_MOVE),
+    ) -> list[int]:
+        frame = self.worker["frames"][PLY]
+        write_board(board, frame["position"])
+        frame["killers"] = killers
+        count = _pick_all(self.worker, PLY, np.int64(table_move), np.int64(quiets), np.int64(skip_after), self._moves)
+        return [int(move) for move in self._moves[:count]]
+
+
+def codes(board: chess.Board) -> dict[int, chess.Move]:
+    return {encode(board, move): move for move in board.legal_moves}
+
+
+def is_noisy(board: chess.Board, move: chess.Move) -> bool:
+    return board.is_capture(move) or move.promotion is not None
+
+
+def stage(board: chess.Board, move: chess.Move, is_killer: bool) -> int:
+    """Good noisy moves 0, the killer 1, quiet moves 2, losers 3."""
+    if not is_noisy(board, move):
+        return 1 if is_killer else 2
+    wins = exchange_value(board, move) >= 0 and move.promotion in (None, chess.QUEEN)
+    return 0 if wins else 3
+
+
+def boards(rng: random.Random) -> list[chess.Board]:
+    found = [chess.Board(fen, chess960=chess960) for fen, chess960 in RARE_POSITIONS]
+    found += [scattered_position(rng) for _ in range(400)]
+    for number in range(15):
+        board = chess.Board() if number % 2 else chess.Board.from_chess960_pos(rng.randrange(960))
+        found += [board.copy(stack=False) for _ in random_game(rng, board, 80)]
+    return found
+
+
+def test_every_legal_move_comes_once_whatever_table_and_killers_say() -> None:
+    rng = random.Random(21)
+    pick, strangers = Picker(rng), [NO_MOVE]
+    tabled = killed = 0
+    for board in boards(rng):
+        legal = codes(board)
+        quiets = [code for code, move in legal.items() if not is_noisy(board, move)]
+        table_move = rng.choice([*legal, *strangers, rng.randrange(1 << 16)])
+        killers = (rng.choice([*quiets, *strangers]), rng.choice([*quiets, *strangers]))
+        if killers[0] == killers[1]:
+            killers = (killers[0], NO_MOVE)
+        given = pick(board, table_move, killers=killers)
+        assert sorted(given) == sorted(legal), (board.fen(), table_move, killers)
+        if table_move in legal:
+            assert given[0] == table_move
+            tabled += 1
+        killed += any(killer in legal for killer in killers)
+        strangers = quiets or strangers
+    assert min(tabled, killed) > 300
+
+
+def test_stages_come_in_their_order() -> None:
+    rng = random.Random(22)
+    pick = Picker(rng)
+    losers = 0
+    for board in boards(rng):
+        legal = codes(board)
+        quiets = [code for code, move in legal.items() if not is_noisy(board, move)]
+        killer = rng.choice(quiets) if quiets else NO_MOVE
+
+        stages = [stage(board, legal[code], code == killer) for code in pick(board, killers=(killer, NO_MOVE))]
+        assert stages == sorted(stages), board.fen()
+        losers += stages.count(3)
+    assert losers > 300
+
+
+@pytest.mark.parametrize("quiets", [NO_QUIETS, CHECKS_ONLY])
+def test_quiescence_gets_noisy_moves_and_the_checks_it_wants(quiets: int) -> None:
+    rng = random.Random(23)
+    pick = Picker(rng)
+    checks = 0
+    for board in boards(rng):
+        legal = codes(board)
+        wanted = {
+            code: move
+            for code, move in legal.items()
+            if is_noisy(board, move) or (quiets == CHECKS_ONLY and board.gives_check(move))
+        }
+        checks += sum(not is_noisy(board, move) for move in wanted.values())
+        table_move = rng.choice([NO_MOVE, *legal])
+        assert sorted(pick(board, table_move, quiets)) == sorted(wanted), board.fen()
+    assert (checks > 300) == (quiets == CHECKS_ONLY)
+
+
+def test_skipping_quiets_leaves_all_others_at_any_moment() -> None:
+    rng = random.Random(24)
+    pick = Picker(rng)
+    for board in boards(rng)[::4]:
+        legal = codes(board)
+        quiets = {code for code, move in legal.items() if not is_noisy(board, move)}
+        killers = tuple([*quiets, NO_MOVE, NO_MOVE][:2])
+        whole = pick(board, killers=(killers[0], killers[1]))
+        for moment in range(len(whole) + 1):
+            given = pick(board, skip_after=moment, killers=(killers[0], killers[1]))
+            assert given[:moment] == whole[:moment]
+            assert not quiets & set(given[moment:])
+            assert sorted(given) == sorted(set(legal) - quiets | set(whole[:moment]))
+
+
+def test_better_history_comes_first() -> None:
+    board = chess.Board()
+    pick = Picker(random.Random(25))
+    for name in ("history", "capture_history", "continuations"):
+        pick.worker[name] = 0
+    favourite = chess.Move.from_uci("b1c3")
+    pick.worker["history"][1, favourite.from_square, favourite.to_square] = 1
+    assert pick(board)[0] == encode(board, favourite)
+    pick.worker["history"][1, favourite.from_square, favourite.to_square] = -1
+    assert pick(board)[-1] == encode(board, favourite)
