@@ -197,7 +197,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
             return alpha
 
     # 4. Transposition table: an earlier search of this position may have settled the window already.
-    #      when     no PV node, searched as deep; not where the fifty-move rule is near, which the entry knows nothing of
+    #      when     no PV node, searched as deep, and the fifty-move rule, which entries know nothing of, is not near
     table_move = np.int64(NO_MOVE)
     raw = np.int64(NO_SCORE)
     table_score = np.int64(NO_SCORE)
@@ -241,14 +241,8 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
     worker.frames[ply + 1].killers[1] = NO_MOVE
 
     # What follows guesses from the static evaluation: no PV node, not in check, no score of a mate in sight.
-    if (
-        ply > 0
-        and not is_pv
-        and not in_check
-        and excluded == NO_MOVE
-        and beta > -MATE_BOUND
-        and evaluation < MATE_BOUND
-    ):
+    may_guess = ply > 0 and not is_pv and not in_check and excluded == NO_MOVE
+    if may_guess and beta > -MATE_BOUND and evaluation < MATE_BOUND:
         # 6. Razoring: so far below alpha, only captures can help; see whether they do.
         #      when     depth <= RAZOR_DEPTH, alpha is no mate
         #      formula  evaluation + RAZOR_BASE + RAZOR_SLOPE * depth * depth <= alpha
@@ -309,7 +303,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
                     return score
 
         # 9. ProbCut: a capture that comes out far above beta in a shallower search will most likely do so in the full
-        #    one. (Buro, "ProbCut: an effective selective extension of the alpha-beta algorithm", ICCA Journal 18, 1995.)
+        #    one. (Buro, "ProbCut: an effective selective extension of the alpha-beta algorithm", ICCA Journal 18(2).)
         #      when     depth >= PROBCUT_DEPTH, beta is no mate, the table does not say otherwise
         #      formula  value to depth - PROBCUT_SAVED >= beta + PROBCUT_MARGIN, after quiescence said so
         #      worth    in  +34.0 +- 30.5  [ledger: picker-and-corrections]

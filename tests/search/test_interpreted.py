@@ -11,8 +11,8 @@ from search.limits import Limits
 from search.searcher import Game, Searcher
 searcher = Searcher(1)
 # What is for deeper searches runs as well.
-for name, value in (("NullDepth", 1), ("NullVerifyDepth", 2), ("ProbCutDepth", 2), ("SingularDepth", 2), ("IirDepth", 2)):
-    searcher.set_tunable(name, value)
+for name in ("NullDepth", "NullVerifyDepth", "ProbCutDepth", "SingularDepth", "IirDepth"):
+    searcher.set_tunable(name, 2)
 for fen in (
     chess.STARTING_FEN,
     "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
