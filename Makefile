@@ -8,7 +8,7 @@ PYTHON ?= python3
 EXE ?= secateur
 VENV := .venv
 BIN := $(VENV)/bin
-KERNELS := $(wildcard engine/*.py engine/board/*.py eval/*.py eval/terms/*.py search/*.py)
+KERNELS := $(wildcard engine/*.py engine/board/*.py eval/*.py eval/network/*.py eval/terms/*.py search/*.py)
 
 .PHONY: all run lab test lint clean
 

@@ -47,7 +47,7 @@ from numba.extending import intrinsic
 CACHE_VARIABLE: Final = "SECATEUR_CACHE_DIR"
 
 #: Source folders whose files can reach machine code; everything in them is part of the cache key.
-KERNEL_FOLDERS: Final = ("engine", "engine/board", "eval", "eval/terms", "search")
+KERNEL_FOLDERS: Final = ("engine", "engine/board", "eval", "eval/network", "eval/terms", "search")
 
 #: Cache folders of other builds are kept this long after their last use, and this many of them at most.
 KEEP_SECONDS: Final = 14 * 24 * 3600
@@ -70,6 +70,19 @@ CACHE_LINE: Final = 64
 USE_PEXT: Final[bool] = (
     CPU_FEATURES.get("bmi2", False) and CPU_NAME not in SLOW_PEXT_CPUS and os.environ.get("SECATEUR_PEXT", "1") != "0"
 )
+
+
+def _vector_bits() -> int:
+    """The widest of the vector instructions that this CPU has and the environment allows."""
+    wanted = os.environ.get("SECATEUR_VECTOR_BITS")
+    limit = int(wanted) if wanted in ("0", "256") else 512
+    present = {512: CPU_FEATURES.get("avx512bw", False), 256: CPU_FEATURES.get("avx2", False), 0: True}
+    return max(bits for bits, is_present in present.items() if is_present and bits <= limit)
+
+
+#: Width of the instructions that multiply int16 vectors: 512 (AVX-512) or 256 (AVX2); 0 for code that any CPU runs.
+#: `SECATEUR_VECTOR_BITS` narrows it.
+VECTOR_BITS: Final = _vector_bits()
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -96,6 +109,7 @@ def build_hash() -> str:
         CPU_NAME,
         features,
         f"pext={USE_PEXT}",
+        f"vectors={VECTOR_BITS}",
     ):
         digest.update(str(part).encode() + b"\0")
     for path in kernel_sources():

@@ -1,0 +1,38 @@
+"""The network's evaluation for Python, one board at a time."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import chess
+
+from engine.board.convert import write_board
+from engine.jit import allocate
+from eval.network.format import Network
+from eval.network.inference import LINE_FRAME, evaluate_line
+from eval.network.layout import accumulator_stack
+
+_ONE_PLY: Final = accumulator_stack(1)
+
+
+class NetworkEvaluator:
+    """What the kernels need to evaluate boards that have nothing to do with each other."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network.record()
+        self._stack = allocate(_ONE_PLY, 1)[0]
+        self._frames = allocate(LINE_FRAME, 1)
+
+    def score(self, board: chess.Board) -> int:
+        """Centipawns from the side to move's view."""
+        write_board(board, self._frames[0]["position"])
+        return self._score()
+
+    def score_position(self, position: Any) -> int:
+        """The same for a POSITION record."""
+        self._frames[0]["position"] = position
+        return self._score()
+
+    def _score(self) -> int:
+        self._stack["computed"] = 0
+        return int(evaluate_line(self._network, self._stack, self._frames, 0))

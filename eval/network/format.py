@@ -1,0 +1,252 @@
+"""The network file: one file that says what it is, where it came from, and whether it is whole.
+
+    magic             b"SECATNET"
+    version           uint32
+    header's length   uint32
+    header            JSON, UTF-8: {"architecture": {...}, "provenance": {...}}
+    padding           zeros up to a multiple of 64 from the start of the file
+    features          int16[FEATURES][hidden]
+    bias              int16[hidden]
+    output            int16[buckets][own, opponent's][hidden]
+    output bias       int32[buckets]
+    checksum          SHA-256 of all that before it, 32 bytes
+
+Numbers are little-endian. What they mean is in `eval.network.layout`; the architecture in the header must be one that
+it can hold, so that a file of another kind is refused instead of misread. The provenance is free: what the trainer
+knows of data, seed, date and licence.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from eval.network.layout import BLOCK, BUCKETS, FEATURES, MAX_HIDDEN, OUTPUT_LIMIT, QA, QB, new_network
+
+MAGIC: Final = b"SECATNET"
+VERSION: Final = 1
+
+#: What the features are called: see `eval.network.features`.
+FEATURE_SET: Final = "mirrored-768"
+ACTIVATION: Final = "screlu"
+
+#: Centipawns for an output of 1, unless the file says otherwise, and the most that it may say.
+SCALE: Final = 400
+MAX_SCALE: Final = 10_000
+
+#: Where the network that comes with the engine lies.
+SHIPPED: Final = Path(__file__).parent / "default.snet"
+
+_HEAD: Final = struct.Struct("<8sII")
+_ALIGNMENT: Final = 64
+_CHECKSUM_BYTES: Final = 32
+_LONGEST_HEADER: Final = 1 << 20
+_LONGEST_FILE: Final = 1 << 22
+
+#: More pieces than this no position has.
+_PIECES: Final = 32
+
+_INT16: Final = np.iinfo(np.int16)
+
+
+class NetworkError(ValueError):
+    """A network that cannot be used; the message says in one line what was expected and what was found."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """A quantised network and where it comes from. Raises NetworkError when the kernels could not compute it exactly.
+
+    `features` is int16[FEATURES, hidden], `bias` int16[hidden], `output` int16[buckets, 2, hidden], `output_bias`
+    int32[buckets]; `scale` in centipawns.
+    """
+
+    features: npt.NDArray[np.int16]
+    bias: npt.NDArray[np.int16]
+    output: npt.NDArray[np.int16]
+    output_bias: npt.NDArray[np.int32]
+    scale: int = SCALE
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _check_architecture(self.architecture())
+        for name, (dtype, shape) in _arrays(self.hidden, self.buckets).items():
+            array = getattr(self, name)
+            if array.dtype != dtype.newbyteorder("=") or array.shape != shape:
+                raise NetworkError(f"{name} is {array.dtype}{list(array.shape)}, expected {dtype.name}{list(shape)}")
+        _check_ranges(self)
+
+    @property
+    def hidden(self) -> int:
+        """Values of an accumulator."""
+        return int(self.bias.shape[0])
+
+    @property
+    def buckets(self) -> int:
+        """Number of output layers."""
+        return int(self.output_bias.shape[0])
+
+    def architecture(self) -> dict[str, Any]:
+        """What the header says of it."""
+        return {
+            "features": FEATURE_SET,
+            "hidden": self.hidden,
+            "activation": ACTIVATION,
+            "buckets": self.buckets,
+            "qa": QA,
+            "qb": QB,
+            "scale": self.scale,
+        }
+
+    def describe(self) -> str:
+        """The architecture in a few words."""
+        layers = "1 output layer" if self.buckets == 1 else f"{self.buckets} output layers"
+        return f"({FEATURES} -> {self.hidden})x2 -> 1, {layers}"
+
+    def record(self) -> Any:
+        """A NETWORK record that holds it, as kernels take it."""
+        record = new_network()
+        record["features"][: self.features.size] = self.features.reshape(-1)
+        record["bias"][: self.hidden] = self.bias
+        record["output"][: self.output.size] = self.output.reshape(-1)
+        record["output_bias"][: self.buckets] = self.output_bias
+        record["hidden"] = self.hidden
+        record["buckets"] = self.buckets
+        record["scale"] = self.scale
+        return record
+
+
+def _arrays(hidden: int, buckets: int) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
+    """Name, type and shape of the arrays, in the file's order."""
+    short, integer = np.dtype("<i2"), np.dtype("<i4")
+    return {
+        "features": (short, (FEATURES, hidden)),
+        "bias": (short, (hidden,)),
+        "output": (short, (buckets, 2, hidden)),
+        "output_bias": (integer, (buckets,)),
+    }
+
+
+def _check_architecture(found: Mapping[str, Any]) -> None:
+    """Raises NetworkError unless the kernels can compute this architecture."""
+    for name, expected in (("features", FEATURE_SET), ("activation", ACTIVATION), ("qa", QA), ("qb", QB)):
+        if found.get(name) != expected:
+            raise NetworkError(f"{name} is {found.get(name)!r}, expected {expected!r}")
+    hidden, buckets, scale = found.get("hidden"), found.get("buckets"), found.get("scale")
+    if type(hidden) is not int or not BLOCK <= hidden <= MAX_HIDDEN or hidden % BLOCK:
+        raise NetworkError(f"hidden is {hidden!r}, expected a multiple of {BLOCK} up to {MAX_HIDDEN}")
+    if type(buckets) is not int or buckets not in BUCKETS:
+        raise NetworkError(f"buckets is {buckets!r}, expected {' or '.join(map(str, BUCKETS))}")
+    if type(scale) is not int or not 1 <= scale <= MAX_SCALE:
+        raise NetworkError(f"scale is {scale!r}, expected 1 to {MAX_SCALE}")
+
+
+def _check_ranges(network: Network) -> None:
+    """Raises NetworkError where a position could overflow the kernels' integers."""
+    largest = int(np.abs(network.output.astype(np.int32)).max())
+    if largest > OUTPUT_LIMIT:
+        raise NetworkError(f"an output weight is {largest} in size, expected {OUTPUT_LIMIT} at most")
+    # At most 32 squares are occupied, each by one piece: an accumulator's extremes are at most the bias and the best
+    # 32 squares' best pieces.
+    by_square = network.features.astype(np.int64).reshape(12, 64, network.hidden)
+    for pick, sign in ((by_square.max(axis=0), 1), (by_square.min(axis=0), -1)):
+        best = np.sort(np.maximum(sign * pick, 0), axis=0)[-_PIECES:]
+        extreme = sign * int((best.sum(axis=0) + sign * network.bias.astype(np.int64)).max())
+        if not _INT16.min <= extreme <= _INT16.max:
+            raise NetworkError(f"an accumulator may reach {extreme}, expected {_INT16.min} to {_INT16.max}")
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Files
+# --------------------------------------------------------------------------------------------------------------
+
+
+def encode_network(network: Network) -> bytes:
+    """The network as the bytes of its file."""
+    header = json.dumps(
+        {"architecture": network.architecture(), "provenance": dict(network.provenance)}, ensure_ascii=False, indent=1
+    ).encode()
+    if len(header) > _LONGEST_HEADER:
+        raise NetworkError(f"the header has {len(header)} bytes, expected {_LONGEST_HEADER} at most")
+    parts = [_HEAD.pack(MAGIC, VERSION, len(header)), header]
+    parts.append(bytes(-(len(parts[0]) + len(header)) % _ALIGNMENT))
+    for name, (dtype, _) in _arrays(network.hidden, network.buckets).items():
+        parts.append(np.ascontiguousarray(getattr(network, name), dtype).tobytes())
+    body = b"".join(parts)
+    return body + hashlib.sha256(body).digest()
+
+
+def decode_network(data: bytes) -> Network:
+    """The network in the bytes of a file. Raises NetworkError that says what was expected and what was found."""
+    if data[: len(MAGIC)] != MAGIC:
+        raise NetworkError(f"not a network file: it begins with {data[: len(MAGIC)]!r}, expected {MAGIC!r}")
+    if len(data) < _HEAD.size:
+        raise NetworkError(f"the file is cut short: {len(data)} bytes, expected more than {_HEAD.size}")
+    _, version, length = _HEAD.unpack_from(data)
+    if version != VERSION:
+        raise NetworkError(f"the file has format version {version}, expected {VERSION}")
+    begin = _HEAD.size + length
+    if length > _LONGEST_HEADER or begin > len(data):
+        raise NetworkError(f"the header has {length} bytes, but the file only {len(data)}")
+    architecture, provenance = _header(data[_HEAD.size : begin])
+    _check_architecture(architecture)
+    begin += -begin % _ALIGNMENT
+    layout = _arrays(architecture["hidden"], architecture["buckets"])
+    end = begin + sum(dtype.itemsize * int(np.prod(shape)) for dtype, shape in layout.values())
+    if len(data) != end + _CHECKSUM_BYTES:
+        wrong = "cut short" if len(data) < end + _CHECKSUM_BYTES else "too long"
+        raise NetworkError(f"the file is {wrong}: {len(data)} bytes, expected {end + _CHECKSUM_BYTES}")
+    found, expected = hashlib.sha256(data[:end]).hexdigest(), data[end:].hex()
+    if found != expected:
+        raise NetworkError(f"the file is damaged: its SHA-256 is {found[:16]}..., expected {expected[:16]}...")
+    arrays: dict[str, Any] = {}
+    for name, (dtype, shape) in layout.items():
+        array = np.frombuffer(data, dtype, int(np.prod(shape)), begin).reshape(shape)
+        arrays[name] = array.astype(dtype.newbyteorder("="))
+        begin += array.nbytes
+    return Network(**arrays, scale=architecture["scale"], provenance=provenance)
+
+
+def _header(text: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Architecture and provenance. Raises NetworkError."""
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise NetworkError(f"the header is not the JSON that was expected: {error}") from None
+    parts = [header.get(name) if isinstance(header, dict) else None for name in ("architecture", "provenance")]
+    if not all(isinstance(part, dict) for part in parts):
+        raise NetworkError("the header lacks the objects 'architecture' and 'provenance'")
+    return parts[0], parts[1]  # type: ignore[return-value]  # checked above
+
+
+def write_network(path: Path, network: Network) -> None:
+    """Writes a network file; an older one at `path` is replaced by the whole new one. Raises OSError."""
+    part = path.with_name(path.name + ".part")
+    part.write_bytes(encode_network(network))
+    part.replace(path)
+
+
+def read_network(path: Path) -> Network:
+    """Reads a network file. Raises NetworkError, whose one line names the file, also where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return decode_network(file.read(_LONGEST_FILE + 1))
+    except OSError as error:
+        raise NetworkError(f"{path}: {error.strerror or error}") from None
+    except NetworkError as error:
+        raise NetworkError(f"{path}: {error}") from None
+
+
+@functools.cache
+def shipped_network() -> Network | None:
+    """The network that comes with the engine, None when none does. Raises NetworkError when it is damaged."""
+    return read_network(SHIPPED) if SHIPPED.exists() else None

@@ -1,0 +1,46 @@
+"""The network's evaluation of the position at a ply of a line; its definition is in `eval.network.layout`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from engine.board.position import POSITION
+from engine.jit import kernel, subkernel
+from eval.network.accumulator import accumulator_start, update
+from eval.network.features import output_bucket
+from eval.network.layout import QA, QB
+from eval.network.vectors import screlu_dot
+
+#: Evaluations are cut off here, in centipawns: below mate scores, and within an int16.
+EVALUATION_LIMIT: Final = 30_000
+
+#: A ply of a line as kernels want it, for those who have no search.
+LINE_FRAME: Final = np.dtype([("position", POSITION), ("move", np.int64)], align=True)
+
+
+@subkernel
+def evaluate_with_network(network, stack, frames, ply):
+    """Static evaluation in centipawns from the side to move's view, int64, at most EVALUATION_LIMIT in size.
+
+    `network` is a NETWORK that holds one; for `stack` (mutated) and `frames` see `eval.network.accumulator`.
+    """
+    update(network, stack, frames, ply, 0)
+    update(network, stack, frames, ply, 1)
+    position = frames[ply].position
+    us = position.turn
+    hidden = network.hidden
+    bucket = output_bucket(position, network.buckets)
+    own, other = accumulator_start(network, ply, us), accumulator_start(network, ply, us ^ 1)
+    weights = bucket * 2 * hidden
+    total = screlu_dot(stack.values, own, network.output, weights, hidden)
+    total += screlu_dot(stack.values, other, network.output, weights + hidden, hidden)
+    value = (total // QA + np.int64(network.output_bias[bucket])) * network.scale // (QA * QB)
+    return min(max(value, -EVALUATION_LIMIT), EVALUATION_LIMIT)
+
+
+@kernel
+def evaluate_line(network, stack, frames, ply):
+    """`evaluate_with_network` as an entry point."""
+    return evaluate_with_network(network, stack, frames, ply)

@@ -1,0 +1,244 @@
+"""The network's evaluation: the same to the last centipawn however it is computed."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+import chess
+import numpy as np
+import pytest
+
+from engine.board.convert import encode, write_board
+from engine.board.moves import NO_MOVE
+from engine.jit import CPU_FEATURES, VECTOR_BITS, allocate, subkernel
+from eval.network.evaluator import NetworkEvaluator
+from eval.network.format import Network
+from eval.network.inference import EVALUATION_LIMIT, LINE_FRAME, evaluate_line
+from eval.network.layout import MAX_HIDDEN, OUTPUT_LIMIT, QA, accumulator_stack
+from eval.network.reference import active_features, bucket_of, integer_score
+from eval.network.vectors import SCRELU_DOTS, _dot_twin, screlu_dot
+from search.score import MATE_BOUND
+from tests.board.board_positions import lively_move
+from tests.eval.eval_positions import varied
+from tests.eval.networks import random_model, random_network
+
+PLIES = 60
+
+
+@pytest.mark.parametrize(("hidden", "buckets"), [(32, 1), (96, 8), (512, 8)])
+def test_kernels_find_what_the_definition_says(hidden: int, buckets: int) -> None:
+    network = random_network(2, hidden, buckets)
+    evaluator = NetworkEvaluator(network)
+    found = [evaluator.score(board) for board in varied(seed=7, count=150)]
+    assert found == [integer_score(network, board) for board in varied(seed=7, count=150)]
+    assert len(set(found)) > 100
+
+
+def test_features_by_hand() -> None:
+    board = chess.Board("4k3/8/8/8/8/8/P7/4K3 w - - 0 1")
+    # White's king on e1 mirrors: pawn h2, own king d1, enemy king d8.
+    assert sorted(active_features(board, chess.WHITE)) == [15, 5 * 64 + 3, 384 + 5 * 64 + 59]
+    # Black sees its own king on d1 and the enemy's pawn on h7.
+    assert sorted(active_features(board, chess.BLACK)) == [5 * 64 + 3, 384 + 55, 384 + 5 * 64 + 59]
+    assert [bucket_of(chess.Board(fen), 8) for fen in (chess.STARTING_FEN, board.fen())] == [7, 0]
+
+
+def test_mirror_images_are_worth_the_same() -> None:
+    evaluator = NetworkEvaluator(random_network())
+    for board in varied(seed=8, count=100):
+        score = evaluator.score(board)
+        assert evaluator.score(board.mirror()) == score, board.fen()
+        flipped = board.transform(chess.flip_horizontal)
+        flipped.clear_stack()
+        flipped.castling_rights = 0
+        assert evaluator.score(flipped) == score, board.fen()
+
+
+# --------------------------------------------------------------------------------------------------------------
+# The output layer
+# --------------------------------------------------------------------------------------------------------------
+
+
+def dot_kernel(dot: Any) -> Any:
+    @subkernel  # a cached kernel would be looked up by the name it shares with the others
+    def run(values, start, weights, first, count):  # type: ignore[no-untyped-def]
+        return dot(values, start, weights, first, count)
+
+    return run
+
+
+@pytest.mark.parametrize("bits", sorted(SCRELU_DOTS))
+def test_every_dot_product_is_exact(bits: int) -> None:
+    run = dot_kernel(SCRELU_DOTS[bits])
+    rng = np.random.default_rng(bits)
+    values = rng.integers(-400, 600, 3 * MAX_HIDDEN).astype(np.int16)
+    values[:64] = np.tile([-32768, 32767, -1, 0, 1, QA - 1, QA, QA + 1], 8)
+    weights = rng.integers(-OUTPUT_LIMIT, OUTPUT_LIMIT + 1, 3 * MAX_HIDDEN).astype(np.int16)
+    for count in range(32, MAX_HIDDEN + 1, 32):
+        for start, first in ((0, 0), (1, 37), (MAX_HIDDEN, 5)):
+            found = run(values, start, weights, first, count)
+            assert found == _dot_twin(values, start, weights, first, count)
+    # The extremes, which the bounds in its docstring are about.
+    for value, weight in ((32767, OUTPUT_LIMIT), (QA, -OUTPUT_LIMIT), (-32768, OUTPUT_LIMIT)):
+        found = run(np.full(MAX_HIDDEN, value, np.int16), 0, np.full(MAX_HIDDEN, weight, np.int16), 0, MAX_HIDDEN)
+        assert found == MAX_HIDDEN * min(max(value, 0), QA) ** 2 * weight
+
+
+def test_the_widest_instructions_are_chosen() -> None:
+    assert screlu_dot is SCRELU_DOTS[VECTOR_BITS]
+    assert 0 in SCRELU_DOTS
+    assert (512 in SCRELU_DOTS) == CPU_FEATURES.get("avx512bw", False)
+    assert (256 in SCRELU_DOTS) == CPU_FEATURES.get("avx2", False)
+
+
+SCRIPT = """
+import json, sys, warnings
+warnings.simplefilter("error")
+import chess
+from engine.jit import INTERPRETED, VECTOR_BITS
+from eval.network.evaluator import NetworkEvaluator
+from tests.eval.networks import random_network
+evaluator = NetworkEvaluator(random_network(6, 64, 8))
+print(json.dumps([INTERPRETED, VECTOR_BITS, [evaluator.score(chess.Board(fen)) for fen in json.loads(sys.argv[1])]]))
+"""
+
+
+def test_every_build_evaluates_alike(run_python: Callable[..., str]) -> None:
+    boards = varied(seed=6, count=60)[::2]
+    expected = [integer_score(random_network(6, 64, 8), board) for board in boards]
+    fens = json.dumps([board.fen(en_passant="fen") for board in boards])
+    for bits in (0, 256):
+        found = json.loads(run_python(SCRIPT, fens, SECATEUR_VECTOR_BITS=str(bits)))
+        assert found == [False, max(each for each in SCRELU_DOTS if each <= bits), expected]
+    interpreted = json.loads(run_python(SCRIPT, fens, NUMBA_DISABLE_JIT="1"))
+    assert interpreted == [True, VECTOR_BITS, expected]
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Lines of moves
+# --------------------------------------------------------------------------------------------------------------
+
+
+class Walk:
+    """A line of moves as a search has it in its frames, with accumulators that follow it."""
+
+    def __init__(self, network: Network, board: chess.Board) -> None:
+        self.network = network
+        self.board = board
+        self.ply = 0
+        self.record = network.record()
+        self.stack = allocate(accumulator_stack(PLIES + 1), 1)[0]
+        self.frames = allocate(LINE_FRAME, PLIES + 1)
+        write_board(board, self.frames[0]["position"])
+
+    def play(self, move: chess.Move) -> None:
+        self.frames[self.ply]["move"] = encode(self.board, move) if move else NO_MOVE
+        self.board.push(move)
+        self.ply += 1
+        write_board(self.board, self.frames[self.ply]["position"])
+        self.stack["computed"][self.ply] = 0
+
+    def take_back(self) -> None:
+        self.board.pop()
+        self.ply -= 1
+
+    def check(self) -> None:
+        found = int(evaluate_line(self.record, self.stack, self.frames, self.ply))
+        assert found == integer_score(self.network, self.board), (self.board.root().fen(), self.board.move_stack)
+
+
+def kinds_of(board: chess.Board, move: chess.Move) -> set[str]:
+    """What is special about a move that is about to be made."""
+    if not move:
+        return {"null"}
+    kinds = set()
+    if board.is_castling(move):
+        kinds.add("castling")
+    if board.is_en_passant(move):
+        kinds.add("en passant")
+    if move.promotion:
+        kinds.add("promotion with capture" if board.is_capture(move) else "promotion")
+    elif board.is_capture(move):
+        kinds.add("capture")
+    if move.from_square == board.king(board.turn):
+        if chess.square_file(move.from_square) // 4 != chess.square_file(move.to_square) // 4:
+            kinds.add("king changes wings")
+        elif not board.is_castling(move):
+            kinds.add("king stays")
+    return kinds
+
+
+STARTS = (
+    (chess.STARTING_FEN, False),
+    ("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1", False),
+    ("n1n5/PPPk4/8/8/8/8/4Kppp/5N1N b - - 0 1", False),
+    ("4k3/pppppppp/8/8/8/8/PPPPPPPP/4K3 w - - 0 1", False),
+    ("rkr5/8/8/8/8/8/8/5RKR w HFca - 0 1", True),
+    ("bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9", True),
+)
+
+
+@pytest.mark.parametrize("hidden", [32, 96])
+def test_accumulators_follow_every_line(hidden: int) -> None:
+    """Random trees of moves, evaluated at some nodes and not at others, as a search does."""
+    rng = random.Random(hidden)
+    network = random_network(hidden, hidden)
+    seen: set[str] = set()
+    for fen, chess960 in STARTS * 6:
+        walk = Walk(network, chess.Board(fen, chess960=chess960))
+        for _ in range(150):
+            moves = list(walk.board.legal_moves)
+            while walk.ply and (not moves or walk.ply == PLIES or rng.random() < 0.25):
+                walk.take_back()
+                moves = list(walk.board.legal_moves)
+            passes = rng.random() < 0.08 and not walk.board.is_check()
+            move = chess.Move.null() if passes else lively_move(rng, walk.board, moves)
+            seen |= kinds_of(walk.board, move)
+            walk.play(move)
+            if rng.random() < 0.6:
+                walk.check()
+    assert seen >= {"null", "castling", "en passant", "promotion", "promotion with capture", "capture"}
+    assert seen >= {"king changes wings", "king stays"}
+
+
+def test_a_stale_accumulator_would_be_noticed() -> None:
+    walk = Walk(random_network(), chess.Board())
+    walk.play(chess.Move.from_uci("e2e4"))
+    walk.check()
+    walk.take_back()
+    walk.play(chess.Move.from_uci("d2d4"))
+    walk.stack["computed"][1] = 3
+    with pytest.raises(AssertionError):
+        walk.check()
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Numbers
+# --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("buckets", [1, 8])
+def test_quantisation_costs_no_more_than_its_bound(buckets: int) -> None:
+    model = random_model(9, 64, buckets)
+    network = model.quantised()
+    errors, sizes = [], []
+    for board in varied(seed=9, count=200):
+        score = model.score(board)
+        error = abs(integer_score(network, board) - score)
+        assert error <= model.error_bound(board)
+        errors.append(error)
+        sizes.append(abs(score))
+    assert 0 < np.mean(errors) < 0.02 * np.mean(sizes)
+
+
+def test_evaluations_stay_below_mates() -> None:
+    assert EVALUATION_LIMIT < MATE_BOUND
+    network = random_network()
+    for sign in (1, -1):
+        bias = np.full(8, sign * 2_000_000_000, np.int32)
+        extreme = Network(network.features, network.bias, network.output, bias)
+        assert NetworkEvaluator(extreme).score(chess.Board()) == sign * EVALUATION_LIMIT
+        assert integer_score(extreme, chess.Board()) == sign * EVALUATION_LIMIT

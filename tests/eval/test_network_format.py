@@ -1,0 +1,176 @@
+"""The network file: what is written is read, and whatever else is refused with what was expected and found."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eval.network.format import (
+    SHIPPED,
+    Network,
+    NetworkError,
+    decode_network,
+    encode_network,
+    read_network,
+    shipped_network,
+    write_network,
+)
+from eval.network.layout import BUCKETS, NETWORK
+from tests.eval.networks import random_network
+
+ARRAYS = ("features", "bias", "output", "output_bias")
+
+
+@pytest.mark.parametrize("hidden", [32, 128, 512])
+@pytest.mark.parametrize("buckets", BUCKETS)
+def test_what_is_written_is_read(hidden: int, buckets: int, tmp_path: Path) -> None:
+    network = replace(random_network(3, hidden, buckets), scale=370)
+    write_network(tmp_path / "a.snet", network)
+    found = read_network(tmp_path / "a.snet")
+    for name in ARRAYS:
+        assert np.array_equal(getattr(found, name), getattr(network, name)), name
+        assert getattr(found, name).dtype == getattr(network, name).dtype
+    assert found.architecture() == network.architecture()
+    assert (found.hidden, found.buckets, found.scale) == (hidden, buckets, 370)
+    assert found.provenance == network.provenance == {"data": "noise", "seed": 3}
+    assert [path.name for path in tmp_path.iterdir()] == ["a.snet"]
+
+
+def test_the_layout_is_the_documented_one() -> None:
+    network = random_network(4, 64, 1)
+    data = encode_network(network)
+    magic, version, length = struct.unpack_from("<8sII", data)
+    assert (magic, version) == (b"SECATNET", 1)
+    header = json.loads(data[16 : 16 + length])
+    assert header["architecture"] == {
+        "features": "mirrored-768",
+        "hidden": 64,
+        "activation": "screlu",
+        "buckets": 1,
+        "qa": 255,
+        "qb": 64,
+        "scale": 400,
+    }
+    begin = -(-(16 + length) // 64) * 64
+    assert not any(data[16 + length : begin])
+    first_row = np.frombuffer(data, "<i2", 64, begin)
+    assert np.array_equal(first_row, network.features[0])
+    assert len(data) == begin + 2 * 64 * (768 + 1 + 2) + 4 + 32
+    assert data[-32:] == hashlib.sha256(data[:-32]).digest()
+
+
+def test_the_record_holds_the_network_packed() -> None:
+    network = random_network(5, 96, 8)
+    record = network.record()
+    assert np.array_equal(record["features"][: 768 * 96].reshape(768, 96), network.features)
+    assert np.array_equal(record["output"][: 16 * 96].reshape(8, 2, 96), network.output)
+    assert (int(record["hidden"]), int(record["buckets"]), int(record["scale"])) == (96, 8, 400)
+    assert NETWORK.itemsize % 64 == 0
+
+
+def sealed(data: bytes) -> bytes:
+    """With a checksum that fits."""
+    return data[:-32] + hashlib.sha256(data[:-32]).digest()
+
+
+def with_architecture(data: bytes, **changes: Any) -> bytes:
+    """With another header of the same length, and a checksum that fits."""
+    (length,) = struct.unpack_from("<I", data, 12)
+    header = json.loads(data[16 : 16 + length])
+    header["architecture"] |= changes
+    text = json.dumps(header).encode()
+    assert len(text) <= length
+    return sealed(data[:16] + text.ljust(length) + data[16 + length :])
+
+
+DAMAGE: list[tuple[str, Callable[[bytes], bytes], str]] = [
+    ("empty", lambda data: b"", "begins with b'', expected b'SECATNET'"),
+    ("another file", lambda data: b"\x89PNG\r\n\x1a\n" + data, "not a network file"),
+    ("cut in the head", lambda data: data[:12], "cut short: 12 bytes"),
+    ("older", lambda data: data[:8] + b"\0" + data[9:], "version 0, expected 1"),
+    ("newer", lambda data: data[:8] + b"\2" + data[9:], "version 2, expected 1"),
+    ("cut in the header", lambda data: data[:40], "but the file only 40"),
+    ("header too long", lambda data: data[:12] + b"\xff\xff\xff\xff" + data[16:], "the header has 4294967295 bytes"),
+    ("no JSON", lambda data: sealed(data[:16] + b"!" + data[17:]), "not the JSON that was expected"),
+    ("cut short", lambda data: data[:-1000], "cut short: "),
+    ("too long", lambda data: data + b"\0", "too long: "),
+    ("one bit", lambda data: data[:3000] + bytes([data[3000] ^ 1]) + data[3001:], "damaged: its SHA-256 is "),
+    ("one bit of the checksum", lambda data: data[:-1] + bytes([data[-1] ^ 1]), "damaged"),
+    ("other features", lambda data: with_architecture(data, features="halfkp"), "expected 'mirrored-768'"),
+    ("other activation", lambda data: with_architecture(data, activation="relu"), "'relu', expected 'screlu'"),
+    ("other units", lambda data: with_architecture(data, qa=127), "qa is 127, expected 255"),
+    ("other width", lambda data: with_architecture(data, hidden=64), "cut short"),
+    ("odd width", lambda data: with_architecture(data, hidden=33), "hidden is 33, expected a multiple of 32 up to 512"),
+    ("great width", lambda data: with_architecture(data, hidden=544), "hidden is 544"),
+    ("truth for a number", lambda data: with_architecture(data, buckets=True), "buckets is True, expected 1 or 8"),
+    ("other buckets", lambda data: with_architecture(data, buckets=4), "buckets is 4"),
+    ("no scale", lambda data: with_architecture(data, scale=0), "scale is 0"),
+]
+
+
+@pytest.mark.parametrize(("damage", "message"), [row[1:] for row in DAMAGE], ids=[row[0] for row in DAMAGE])
+def test_what_is_not_whole_is_refused(damage: Callable[[bytes], bytes], message: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.snet"
+    path.write_bytes(damage(encode_network(random_network())))
+    with pytest.raises(NetworkError) as caught:
+        read_network(path)
+    text = str(caught.value)
+    assert message in text
+    assert text.startswith(f"{path}: ")
+    assert "\n" not in text
+
+
+def test_every_changed_byte_is_noticed() -> None:
+    data = encode_network(random_network())
+    for place in [*range(0, 700, 7), *range(700, len(data), 997)]:
+        with pytest.raises(NetworkError):
+            decode_network(data[:place] + bytes([data[place] ^ 0x10]) + data[place + 1 :])
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NetworkError, match=r"none\.snet: No such file"):
+        read_network(tmp_path / "none.snet")
+    with pytest.raises(NetworkError, match="directory"):
+        read_network(tmp_path)
+
+
+def test_weights_that_could_overflow_are_refused() -> None:
+    network = random_network()
+    output = network.output.copy()
+    output[0, 0, 0] = -128
+    with pytest.raises(NetworkError, match="an output weight is 128 in size, expected 127 at most"):
+        replace(network, output=output)
+    features = network.features.copy()
+    features[:, 3] = -1100
+    with pytest.raises(NetworkError, match="an accumulator may reach -35"):
+        replace(network, features=features)
+    features[:, 3] = 0
+    features[:64, 3] = 1020  # one piece type on all squares: 32 of them fit
+    assert replace(network, features=features, bias=np.full(32, 127, np.int16)).hidden == 32
+    with pytest.raises(NetworkError, match="an accumulator may reach 32768, expected -32768 to 32767"):
+        replace(network, features=features, bias=np.full(32, 128, np.int16))
+
+
+def test_arrays_of_another_shape_are_refused() -> None:
+    network = random_network()
+    with pytest.raises(NetworkError, match=r"features is int16\[767, 32\], expected int16\[768, 32\]"):
+        replace(network, features=network.features[1:])
+    with pytest.raises(NetworkError, match="output is int32"):
+        replace(network, output=network.output.astype(np.int32))
+
+
+def test_the_shipped_network_is_whole() -> None:
+    network = shipped_network()
+    assert (network is not None) == SHIPPED.exists()
+    if network is not None:
+        assert SHIPPED.stat().st_size < 2 << 20
+        assert network.provenance["licence"] == "GPL-3.0-or-later"
+        assert isinstance(network, Network)
