@@ -22,6 +22,7 @@ from typing import Final
 import chess
 
 from engine.jit import CACHE_VARIABLE, PROJECT_ROOT
+from eval.network.format import shipped_network
 from search.benchmark import POSITIONS
 from search.limits import Limits
 from search.perft import count_by_move
@@ -210,7 +211,7 @@ def search_speedup(positions: tuple[str, ...] = SEARCH_POSITIONS, milliseconds: 
     """Nodes per second of the search on two threads over those on one, in turns on each position."""
     nodes = {1: 0, 2: 0}
     seconds = {1: 0.0, 2: 0.0}
-    searchers = {threads: Searcher(threads=threads) for threads in nodes}
+    searchers = {threads: Searcher(threads=threads, network=shipped_network()) for threads in nodes}
     for fen in positions:
         for threads, searcher in searchers.items():
             searcher.new_game()

@@ -26,11 +26,11 @@ from engine.board.exchange import exchange_at_least
 from engine.board.moves import NO_MOVE, is_capture
 from engine.board.position import has_pieces
 from engine.jit import inlined, kernel, subkernel
-from eval.classical import evaluate
+from eval.network.accumulator import forget_accumulators
 from search.correction import corrected, learn_correction
 from search.history import add_capture_history, add_quiet_history, bonus_for, quiet_history
 from search.limits import MAX_PLY
-from search.node import answers_window, is_draw, must_stop, play, play_null_move, update_pv
+from search.node import answers_window, is_draw, must_stop, play, play_null_move, static_evaluation, update_pv
 from search.picker import ALL_QUIETS, NO_QUIETS, is_noisy, next_move, start, start_root, usable_table_move
 from search.quiescence import CHECK_PLIES, quiescence
 from search.score import DRAW, EXACT, INFINITE, LOWER, MATE, MATE_BOUND, NO_SCORE, UPPER
@@ -226,7 +226,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
     frame.evaluation = evaluation
     if not in_check:
         if raw == NO_SCORE:
-            raw = evaluate(position, worker.workspace)
+            raw = static_evaluation(worker, ply)
         evaluation = corrected(worker, ply, raw)
         frame.evaluation = evaluation
         if data != U0 and excluded == NO_MOVE:
@@ -516,4 +516,5 @@ def search_root(worker, table, depth, alpha, beta):
     """
     worker.null_from = 0
     worker.root_depth = depth
+    forget_accumulators(worker.accumulators, 0)
     return alpha_beta(worker, table, 0, depth, alpha, beta, NO_CUT)

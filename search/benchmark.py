@@ -13,6 +13,7 @@ from typing import Final
 
 import chess
 
+from eval.network.format import shipped_network
 from search.limits import DEFAULT_HASH, Limits
 from search.searcher import Game, Searcher
 
@@ -76,7 +77,8 @@ def run_benchmark(
     `on_position(index, nodes, fen)` is called after each. A `searcher` of the caller's own, used instead of a new one
     with `hash_mebibytes`, lets it stop the search that is under way, too.
     """
-    searcher = Searcher(hash_mebibytes) if searcher is None else searcher
+    if searcher is None:
+        searcher = Searcher(hash_mebibytes, network=shipped_network())
     nodes = 0
     seconds = 0.0
     for index, fen in enumerate(POSITIONS):

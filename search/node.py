@@ -5,7 +5,10 @@ from __future__ import annotations
 from engine.board.draws import has_insufficient_material, is_fifty_move_draw, is_repetition
 from engine.board.make import make_move, make_null_move
 from engine.board.moves import NO_MOVE
-from engine.jit import inlined
+from engine.jit import inlined, subkernel
+from eval.classical import evaluate
+from eval.network.accumulator import forget_accumulators
+from eval.network.inference import evaluate_with_network
 from search.history import continuation_of
 from search.score import LOWER, UPPER
 from search.table import prefetch
@@ -41,6 +44,7 @@ def play(worker, table, ply, move):
     prefetch(table, child.key)
     frame.move = move
     frame.continuation = continuation_of(frame.position, move)
+    forget_accumulators(worker.accumulators, ply + 1)
     worker.keys[worker.root_index + ply + 1] = child.key
     worker.nodes += 1
 
@@ -54,8 +58,20 @@ def play_null_move(worker, table, ply):
     prefetch(table, child.key)
     frame.move = NO_MOVE
     frame.continuation = NO_CONTINUATION
+    forget_accumulators(worker.accumulators, ply + 1)
     worker.keys[worker.root_index + ply + 1] = child.key
     worker.nodes += 1
+
+
+@subkernel
+def static_evaluation(worker, ply):
+    """What the position at `ply` is worth without a search, int64 centipawns from the side to move's view.
+
+    The network's word if there is one, else the classical evaluation's. Mutates `worker`.
+    """
+    if worker.network.hidden != 0:
+        return evaluate_with_network(worker.network, worker.accumulators, worker.frames, ply)
+    return evaluate(worker.frames[ply].position, worker.workspace)
 
 
 @inlined

@@ -8,10 +8,9 @@ from engine.board.bits import U0
 from engine.board.exchange import EXCHANGE_VALUES, captured_piece, exchange_at_least
 from engine.board.moves import NO_MOVE, is_promotion
 from engine.jit import subkernel
-from eval.classical import evaluate
 from search.correction import corrected
 from search.limits import MAX_PLY
-from search.node import answers_window, is_draw, must_stop, play, update_pv
+from search.node import answers_window, is_draw, must_stop, play, static_evaluation, update_pv
 from search.picker import ALL_QUIETS, CHECKS_ONLY, NO_QUIETS, is_noisy, next_move, start, usable_table_move
 from search.score import DRAW, INFINITE, LOWER, MATE, MATE_BOUND, NO_SCORE, UPPER
 from search.table import (
@@ -47,7 +46,7 @@ def quiescence(worker, table, ply, alpha, beta, checks):
         return np.int64(DRAW)
     in_check = position.checkers != U0
     if ply >= MAX_PLY:
-        return np.int64(DRAW) if in_check else evaluate(position, worker.workspace)
+        return np.int64(DRAW) if in_check else static_evaluation(worker, ply)
 
     is_pv = beta - alpha > 1
     table_move = np.int64(NO_MOVE)
@@ -65,7 +64,7 @@ def quiescence(worker, table, ply, alpha, beta, checks):
     quiets = np.int64(ALL_QUIETS)
     if not in_check:
         if raw == NO_SCORE:
-            raw = evaluate(position, worker.workspace)
+            raw = static_evaluation(worker, ply)
         evaluation = corrected(worker, ply, raw)
         best = evaluation
         if best >= beta:

@@ -15,6 +15,7 @@ from typing import Any, Final
 import chess
 
 from engine.board.convert import decode, encode, write_board
+from eval.network.format import Network
 from search.deepening import MAX_DEPTH, NO_NODE_LIMIT, Deepening, Iteration, Root, set_root
 from search.game import Game
 from search.limits import DEFAULT_HASH, DEFAULT_OVERHEAD, DEFAULT_THREADS, Limits
@@ -22,7 +23,7 @@ from search.score import mate_distance
 from search.table import GENERATIONS, allocate_table, hashfull
 from search.threads import Helpers, vote
 from search.timing import Alarm, TimeManager, budget_for
-from search.worker import STOP, STOP_NOW, forget, new_worker, set_tunable
+from search.worker import STOP, STOP_NOW, forget, new_worker, set_network, set_tunable
 
 __all__ = ["MAX_DEPTH", "Game", "Info", "Result", "Searcher"]
 
@@ -82,8 +83,13 @@ class Searcher:
     `search` blocks without holding the GIL in the kernels; `stop` and `ponder_hit` may be called from any thread.
     """
 
-    def __init__(self, hash_mebibytes: int = DEFAULT_HASH, threads: int = DEFAULT_THREADS) -> None:
-        """Raises MemoryError or RuntimeError when the system does not give the memory or the threads."""
+    def __init__(
+        self, hash_mebibytes: int = DEFAULT_HASH, threads: int = DEFAULT_THREADS, network: Network | None = None
+    ) -> None:
+        """Evaluates with `network`, classically without one.
+
+        Raises MemoryError or RuntimeError when the system does not give the memory or the threads.
+        """
         self._table = allocate_table(hash_mebibytes)
         self._worker = new_worker()
         self._helpers = Helpers()
@@ -95,6 +101,8 @@ class Searcher:
         self._time: TimeManager | None = None
         self._start = 0.0
         self._hit_at: float | None = None
+        self._network: Network | None = None
+        self.set_network(network)
         self.resize_threads(threads)
 
     # -- control -----------------------------------------------------------------------------------------------
@@ -175,6 +183,21 @@ class Searcher:
         forget(self._worker)
         self._helpers.forget()
         self._generation = 0
+
+    @property
+    def network(self) -> Network | None:
+        """What positions are evaluated with; None is the classical evaluation."""
+        return self._network
+
+    def set_network(self, network: Network | None) -> None:
+        """Evaluates with `network` from now on, or classically; forgets what was learnt with another evaluation."""
+        if network is self._network:
+            return
+        record = None if network is None else network.record()
+        set_network(self._worker, record)
+        self._helpers.set_network(record)
+        self._network = network
+        self.new_game()
 
     def set_tunable(self, name: str, value: int) -> None:
         """Changes a number of the search (see `search.tunables`). Raises KeyError when there is none of that name."""

@@ -24,7 +24,7 @@ from typing import Any, Final
 from search.deepening import Deepening, Iteration, Root, set_root
 from search.score import MATE_BOUND
 from search.tunables import VOTE_BASE
-from search.worker import STOP_NOW, forget, new_worker
+from search.worker import STOP_NOW, forget, new_worker, set_network
 
 #: Depth of the helpers' first iterations, by turns: the shallow ones take longer in Python than in the kernel, and a
 #: helper that is a ply ahead of the main thread has the table ready for it.
@@ -95,6 +95,7 @@ class Helpers:
     def __init__(self) -> None:
         self._helpers: list[Helper] = []
         self._busy: list[Helper] = []
+        self._network: Any = None
 
     def __len__(self) -> int:
         return len(self._helpers)
@@ -104,7 +105,15 @@ class Helpers:
         while len(self._helpers) > count:
             self._helpers.pop().close()
         while len(self._helpers) < count:
-            self._helpers.append(Helper(len(self._helpers)))
+            helper = Helper(len(self._helpers))
+            set_network(helper.worker, self._network)
+            self._helpers.append(helper)
+
+    def set_network(self, network: Any) -> None:
+        """Makes them, and those to come, evaluate with a NETWORK record or classically (None); none is searching."""
+        self._network = network
+        for helper in self._helpers:
+            set_network(helper.worker, network)
 
     def forget(self) -> None:
         """Clears what they have learnt, while none is searching."""

@@ -14,6 +14,8 @@ from engine.board.moves import MAX_MOVES
 from engine.board.perft import PERFT_FRAME, perft_kernel
 from engine.jit import allocate
 from eval.classical import SUMMARY, evaluation_terms
+from eval.network.inference import LINE_FRAME, evaluate_line
+from eval.network.layout import accumulator_stack, new_network
 from eval.weights import COUNT
 from eval.workspace import new_workspace
 from search.alphabeta import search_root
@@ -42,6 +44,12 @@ def _load_evaluation() -> None:
     evaluation_terms(from_board(chess.Board()), new_workspace(), trace, summary)
 
 
+def _load_network() -> None:
+    frames = allocate(LINE_FRAME, 1)
+    frames[0]["position"] = from_board(chess.Board())
+    evaluate_line(new_network(), allocate(accumulator_stack(1), 1)[0], frames, 0)
+
+
 def _load_perft() -> None:
     stack = allocate(PERFT_FRAME, 2)
     board = chess.Board()
@@ -59,6 +67,7 @@ PLAYING: Final[tuple[tuple[str, Any, Callable[[], None]], ...]] = (
 EVERYTHING: Final = (
     *PLAYING,
     ("evaluation", evaluation_terms, _load_evaluation),
+    ("network", evaluate_line, _load_network),
     ("perft", perft_kernel, _load_perft),
 )
 

@@ -10,6 +10,7 @@ import numpy as np
 from engine.board.moves import MAX_MOVES
 from engine.board.position import POSITION
 from engine.jit import allocate
+from eval.network.layout import NETWORK, accumulator_stack
 from eval.workspace import WORKSPACE
 from search import tunables
 from search.limits import MAX_PLY
@@ -66,6 +67,10 @@ FRAME: Final = np.dtype(
 
 WORKER: Final = np.dtype(
     [
+        # The network that evaluates, each thread's own copy so that kernels find it where they find all else, and its
+        # accumulators. They come first because rows of int16 are quickest where they begin with a cache line.
+        ("network", NETWORK),
+        ("accumulators", accumulator_stack(MAX_PLY + 2)),
         # Written by other threads: the search ends at its next node when this is more than `patience`.
         ("stop", np.int64),
         # STOP while the search has no move to answer with, else 0.
@@ -141,3 +146,11 @@ def forget(worker: Any) -> None:
     worker["piece_corrections"] = 0
     worker["move_corrections"] = 0
     worker["frames"]["killers"] = 0
+
+
+def set_network(worker: Any, network: Any) -> None:
+    """Makes the worker evaluate with a NETWORK record, or by the classical evaluation (None). Mutates `worker`."""
+    if network is None:
+        worker["network"]["hidden"] = 0
+    else:
+        worker["network"] = network
