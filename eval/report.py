@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 from engine.board.convert import from_board
 from eval.classical import ENDGAME, FULL_PHASE, MIDDLEGAME, PHASE, PRICES, SCALE, SUMMARY, evaluation_terms
+from eval.network.evaluator import NetworkEvaluator
+from eval.network.format import Network
 from eval.terms.endgames import FULL_SCALE
 from eval.weights import COUNT, DANGER, GROUPS, ROWS, WEIGHTS
 from eval.workspace import new_workspace
@@ -60,8 +62,11 @@ def breakdown(board: chess.Board) -> Breakdown:
     return Evaluator().breakdown(board)
 
 
-def evaluation_report(board: chess.Board) -> str:
-    """A table of every term for both sides in pawns, middlegame and endgame, and the total from White's view."""
+def evaluation_report(board: chess.Board, network: Network | None = None) -> str:
+    """A table of every term for both sides in pawns, middlegame and endgame, and the total from White's view.
+
+    With a `network`, whose evaluation then counts, its value comes last.
+    """
     found = breakdown(board)
     lines = [
         "Term         |     White     |     Black     |     Total",
@@ -75,6 +80,15 @@ def evaluation_report(board: chess.Board) -> str:
     lines.append(f"{'Sum':<13}|{'':15}|{'':15}|{middlegame} {endgame}")
     lines.append(f"Phase {found.phase} of {FULL_PHASE}; endgame counts {found.scale} of {FULL_SCALE}")
     note = " (in check: the search looks further)" if board.is_check() else ""
-    white_score = found.score if board.turn else -found.score
-    lines.append(f"Evaluation {white_score / 100:+.2f} pawns from White's view{note}")
+    if network is None:
+        lines.append(_total("Evaluation", found.score, board) + note)
+    else:
+        lines.append(_total("Classical evaluation", found.score, board))
+        lines.append(f"Network {network.describe()}")
+        lines.append(_total("Evaluation", NetworkEvaluator(network).score(board), board) + note)
     return "\n".join(lines)
+
+
+def _total(name: str, score: int, board: chess.Board) -> str:
+    """A line with a score, given as the side to move's."""
+    return f"{name} {(score if board.turn else -score) / 100:+.2f} pawns from White's view"

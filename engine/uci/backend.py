@@ -8,6 +8,7 @@ from engine.board.convert import from_board
 from engine.jit import cache_problem
 from engine.uci.output import quoted
 from engine.uci.parse import PositionCommand
+from eval.network.format import read_network, shipped_network
 from eval.report import evaluation_report
 from search.benchmark import run_benchmark
 from search.limits import Clock, Limits
@@ -28,8 +29,10 @@ __all__ = [
     "evaluation_report",
     "info_line",
     "load_kernels",
+    "read_network",
     "rehearse",
     "run_benchmark",
+    "shipped_network",
 ]
 
 

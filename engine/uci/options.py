@@ -71,6 +71,9 @@ def cores() -> int:
 #: with four, a tenth of a second with sixteen.
 THREADS_ANYWHERE: Final = 8
 
+#: How UCI writes an empty string. As `EvalFile` it stands for the network that comes with the engine.
+EMPTY: Final = "<empty>"
+
 OPTIONS: Final = (
     Option("Hash", "spin", DEFAULT_HASH, 1, max(DEFAULT_HASH, memory_mebibytes())),
     Option("Threads", "spin", DEFAULT_THREADS, 1, max(THREADS_ANYWHERE, cores())),
@@ -78,6 +81,8 @@ OPTIONS: Final = (
     Option("Ponder", "check", False),
     Option("Move Overhead", "spin", DEFAULT_OVERHEAD, 0, 5000),
     Option("UCI_Chess960", "check", False),
+    Option("UseNNUE", "check", True),
+    Option("EvalFile", "string", EMPTY),
 )
 
 
@@ -115,6 +120,12 @@ class OptionValues:
         return {
             option.name: self.number(option.name) for option in tuned if self._values[option.name] != option.default
         }
+
+    def text(self, name: str) -> str:
+        """Value of a string option; empty where UCI says `<empty>`."""
+        value = self._values[name]
+        assert isinstance(value, str)
+        return "" if value == EMPTY else value
 
     def flag(self, name: str) -> bool:
         """Value of a check option."""

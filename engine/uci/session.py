@@ -16,6 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.uci.options import OPTIONS, TUNING_OPTIONS, Option, OptionValues
@@ -128,6 +129,8 @@ class Session:
         self._loader = Loader()
         self._searcher: backend_module.Searcher | None = None
         self._positions: backend_module.PositionKeeper | None = None
+        #: The network that `EvalFile` names or that comes with the engine, used while `UseNNUE` is true.
+        self._network: Any = None
         self._searching = False
         self._is_tool_running = False
         #: The limits of the running search, or None.
@@ -279,6 +282,10 @@ class Session:
         except MemoryError:
             self._output.info(f"not enough memory for Hash {mebibytes}: {DEFAULT_HASH} is used")
             searcher = backend.Searcher(DEFAULT_HASH)
+        self._read_network(backend, "")
+        if (file := self._options.text("EvalFile")) != "":
+            self._read_network(backend, file)
+        self._set_network(searcher)
         self._tune(searcher)
         self._set_threads(searcher)
         return searcher
@@ -287,6 +294,19 @@ class Session:
         """Gives a new searcher the numbers that were set in a tuning build."""
         for name, value in self._options.tunables().items():
             searcher.set_tunable(name, value)
+
+    def _read_network(self, backend: Any, file: str) -> None:
+        """Reads the network in `file`, or the one that comes with the engine (""); a bad one is reported, not used."""
+        try:
+            self._network = backend.read_network(Path(file)) if file else backend.shipped_network()
+        except ValueError as error:
+            self._output.info(f"network not used: {error}")
+            return
+        if file:
+            self._output.info(f"network {quoted(file)}: {self._network.describe()}")
+
+    def _set_network(self, searcher: backend_module.Searcher) -> None:
+        searcher.set_network(self._network if self._options.flag("UseNNUE") else None)
 
     def _set_threads(self, searcher: backend_module.Searcher) -> None:
         threads = self._options.number("Threads")
@@ -354,6 +374,10 @@ class Session:
             self._set_threads(self._searcher)
         elif name == "Clear Hash":
             self._searcher.new_game()
+        elif name in ("UseNNUE", "EvalFile"):
+            if name == "EvalFile":
+                self._read_network(self._loader.backend, self._options.text("EvalFile"))
+            self._set_network(self._searcher)
         elif name in TUNABLE_NAMES:
             self._searcher.set_tunable(name, self._options.number(name))
 
@@ -378,7 +402,8 @@ class Session:
     def _eval(self, words: list[str]) -> None:
         backend = self._loaded()
         assert self._positions is not None
-        self._output.line(backend.evaluation_report(self._positions.game.board))
+        assert self._searcher is not None
+        self._output.line(backend.evaluation_report(self._positions.game.board, self._searcher.network))
 
     def _bench(self, words: list[str]) -> None:
         depth = None
@@ -490,7 +515,8 @@ class Session:
 
     def _run_bench(self, backend: Any, depth: int | None) -> None:
         arguments = {} if depth is None else {"depth": depth}
-        searcher = backend.Searcher()
+        assert self._searcher is not None
+        searcher = backend.Searcher(network=self._searcher.network)
         self._tune(searcher)
         self._on_stop = searcher.stop
         try:

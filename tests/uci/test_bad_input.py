@@ -179,7 +179,10 @@ def test_a_hash_beyond_memory_before_loading_falls_back() -> None:
             self.sizes.append(mebibytes)
             if mebibytes > 1000:
                 raise MemoryError
-            return SimpleNamespace(resize_threads=lambda threads: None)
+            return SimpleNamespace(resize_threads=lambda threads: None, set_network=lambda network: None)
+
+        def shipped_network(self) -> None:
+            return None
 
     session = Session(Stub(), queue.SimpleQueue(), "test")  # type: ignore[arg-type]
     session._setoption("name Hash value 2000".split())
