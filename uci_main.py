@@ -31,6 +31,8 @@ COMMANDS: dict[str, tuple[str, str, str | None]] = {
     "spsa": ("bench.commands.spsa", "tune the numbers of the search by games", "lab"),
     "datagen": ("eval.training.commands.datagen", "make training data by self-play, and look at it", None),
     "texel": ("eval.training.commands.texel", "tune the classical evaluation on self-play games", None),
+    "train": ("eval.training.commands.train", "train a network on self-play games", None),
+    "net": ("eval.training.commands.net", "show network files: architecture, origin, checksum", None),
     "ledger": ("bench.commands.ledger", "the tests from which every quoted Elo comes", "lab"),
 }
 

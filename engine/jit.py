@@ -8,6 +8,8 @@ Everything compiled in Secateur is declared with one of these decorators:
     Called from kernels. Compiled into its callers, so it has no cache file of its own.
 `inlined`
     A subkernel that LLVM must inline: for the few-instruction helpers of the hot loops.
+`float_kernel`, `float_inlined`
+    The same for arithmetic on floats, whose order may be changed.
 `machine_op`
     One or a few machine instructions with a plain-Python twin for the interpreted mode.
 
@@ -267,6 +269,8 @@ def cache_problem() -> str | None:
 
 # error_model "numpy": a division by zero gives a value, so kernels hold no path that raises.
 _OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "boundscheck": False, "nogil": True}
+# What `float_kernel` may do; infinities and NaNs keep their meaning, so that a calculation gone wrong is noticed.
+_REORDER: Final = {"reassoc", "nsz", "arcp", "contract", "afn"}
 
 # Numba's stubs do not know all of its own options.
 _njit: Final[Any] = numba.njit
@@ -290,12 +294,21 @@ def _compile_once(dispatcher: Any) -> Any:
     return dispatcher
 
 
-def kernel(function: Callable[..., Any]) -> Any:
-    """Compiles an entry point that Python calls: cached, and run without the GIL."""
-    dispatcher = _compile_once(_njit(**_OPTIONS)(function))
+def _entry_point(function: Callable[..., Any], **options: Any) -> Any:
+    dispatcher = _compile_once(_njit(**_OPTIONS, **options)(function))
     if CACHE_FOLDER is not None:
         dispatcher._cache = KernelCache(function)
     return dispatcher
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compiles an entry point that Python calls: cached, and run without the GIL."""
+    return _entry_point(function)
+
+
+def float_kernel(function: Callable[..., Any]) -> Any:
+    """As `kernel`, but sums of floats may be reordered, so that they use whole vectors."""
+    return _entry_point(function, fastmath=_REORDER)
 
 
 def subkernel(function: Callable[..., Any]) -> Any:
@@ -306,6 +319,11 @@ def subkernel(function: Callable[..., Any]) -> Any:
 def inlined(function: Callable[..., Any]) -> Any:
     """Compiles a small function that LLVM must inline into its callers."""
     return _compile_once(_njit(**_OPTIONS, forceinline=True, no_cfunc_wrapper=True)(function))
+
+
+def float_inlined(function: Callable[..., Any]) -> Any:
+    """As `inlined`, for `float_kernel`s: the licence to reorder holds for a function's own arithmetic only."""
+    return _compile_once(_njit(**_OPTIONS, forceinline=True, no_cfunc_wrapper=True, fastmath=_REORDER)(function))
 
 
 def machine_op(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:

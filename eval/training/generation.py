@@ -8,10 +8,9 @@ after a `kill -9` the same command goes on where the last whole block ended.
 from __future__ import annotations
 
 import hashlib
-import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import count
@@ -36,6 +35,7 @@ from eval.training.shards import (
     check_settings,
     encode_block,
     is_empty,
+    only_writer,
     read_shard,
     shard_path,
 )
@@ -213,7 +213,7 @@ def generate(
     RuntimeError when a block could not be played.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with _only_writer(folder):
+    with only_writer(folder, "making games"):
         head = described(settings)
         there = _shards_there(folder, head)
         progress = Progress(sum(shard.blocks for shard in there.values()), sum(s.positions for s in there.values()))
@@ -298,21 +298,3 @@ def _finish_all(folder: Path, head: dict[str, Any]) -> None:
         with closing(ShardWriter(folder, number, head)) as writer:
             if writer.blocks:
                 writer.finish()
-
-
-@contextmanager
-def _only_writer(folder: Path) -> Iterator[None]:
-    """Holds the folder's lock, which ends with the process. Raises ShardError when another process has it."""
-    with (folder / "lock").open("a+b") as file:
-        try:
-            if sys.platform == "win32":
-                import msvcrt
-
-                msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-            else:
-                import fcntl
-
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise ShardError(f"{folder}: another process is making games there") from None
-        yield

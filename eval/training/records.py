@@ -87,9 +87,10 @@ VARIANTS: Final = ("standard", "chess960", "dfrc")
 STANDARD, CHESS960, DFRC = range(3)
 
 _NO_EP = 64
-_BLACK_TO_MOVE = 128
-_CASTLING_ROOK = 7
-_BLACK_PIECE = 8
+#: In a PACKED record: the bit of `state`; the code of a rook that may castle; what a black piece adds to its code.
+BLACK_TO_MOVE: Final = 128
+CASTLING_ROOK: Final = 7
+BLACK_PIECE: Final = 8
 
 
 @subkernel
@@ -104,14 +105,14 @@ def pack(position, packed):
         square = lsb(remaining)
         code = piece_at(position, square)
         if position.castling & bit(square) != U0:
-            code = np.int64(_CASTLING_ROOK)
+            code = np.int64(CASTLING_ROOK)
         if position.colors[BLACK] & bit(square) != U0:
-            code |= _BLACK_PIECE
+            code |= BLACK_PIECE
         packed.pieces[index >> 1] = np.int64(packed.pieces[index >> 1]) | code << 4 * (index & 1)
         index += 1
         remaining = without_lsb(remaining)
     ep_square = position.ep_square if position.ep_square != NO_SQUARE else np.int64(_NO_EP)
-    packed.state = ep_square | (0 if position.turn == WHITE else _BLACK_TO_MOVE)
+    packed.state = ep_square | (0 if position.turn == WHITE else BLACK_TO_MOVE)
     packed.halfmoves = min(position.halfmoves, 255)
 
 
@@ -156,14 +157,14 @@ def unpack(packed, position):
         square = lsb(remaining)
         code = np.int64(packed.pieces[(index >> 1) & 15]) >> 4 * (index & 1) & 15
         piece = code & 7
-        if piece == _CASTLING_ROOK:
+        if piece == CASTLING_ROOK:
             piece = np.int64(ROOK)
             position.castling |= bit(square)
-        put_piece(position, square, BLACK if code & _BLACK_PIECE != 0 else WHITE, piece)
+        put_piece(position, square, BLACK if code & BLACK_PIECE != 0 else WHITE, piece)
         index += 1
         remaining = without_lsb(remaining)
     state = np.int64(packed.state)
-    position.turn = BLACK if state & _BLACK_TO_MOVE != 0 else WHITE
+    position.turn = BLACK if state & BLACK_TO_MOVE != 0 else WHITE
     ep_square = state & 127
     position.ep_square = ep_square if ep_square < _NO_EP else np.int64(NO_SQUARE)
     position.halfmoves = np.int64(packed.halfmoves)

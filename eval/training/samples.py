@@ -67,10 +67,15 @@ def _parts(shard: Shard, most: int) -> Iterator[tuple[slice, int]]:
         start, done = end, int(ends[end - 1])
 
 
-def shard_samples(shard: Shard, wanted: Filter = Filter()) -> npt.NDArray[np.void]:
-    """The wanted positions of one shard in order, SAMPLE[n]."""
-    line, samples = allocate(POSITION, 2), allocate(SAMPLE, shard.positions)
-    count = decode_samples(shard.games, shard.plies, shard.first, wanted.as_array(), line, samples)
+def shard_samples(
+    shard: Shard, wanted: Filter = Filter(), chosen: npt.NDArray[np.bool_] | None = None
+) -> npt.NDArray[np.void]:
+    """The wanted positions of one shard in order, SAMPLE[n]; of its games only those `chosen`, when that is given."""
+    games, first = shard.games, shard.first
+    if chosen is not None:
+        games, first = games[chosen], first[chosen]
+    line, samples = allocate(POSITION, 2), allocate(SAMPLE, int(games["plies"].sum()))
+    count = decode_samples(games, shard.plies, first, wanted.as_array(), line, samples)
     return samples[:count]  # type: ignore[no-any-return]
 
 

@@ -18,8 +18,10 @@ from __future__ import annotations
 import json
 import mmap
 import os
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -359,3 +361,21 @@ def open_shards(
             on_problem(error)
             continue
         yield shard
+
+
+@contextmanager
+def only_writer(folder: Path, doing: str) -> Iterator[None]:
+    """Holds a folder's lock, which ends with the process. Raises ShardError when another process has it."""
+    with (folder / "lock").open("a+b") as file:
+        try:
+            if sys.platform == "win32":
+                import msvcrt
+
+                msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+            else:
+                import fcntl
+
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise ShardError(f"{folder}: another process is {doing} there") from None
+        yield

@@ -1,0 +1,87 @@
+"""`secateur net`: what a network file is, and where it comes from."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def main(arguments: list[str]) -> int:
+    """Shows network files; returns the exit status, 1 when one cannot be used."""
+    parser = argparse.ArgumentParser(
+        prog="secateur net",
+        description="Shows network files: architecture, size of the weights, where they come from, checksum. A file "
+        "that is of another kind, cut short or damaged is refused with what was expected and what was found.",
+    )
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE.snet")
+    parser.add_argument("--json", action="store_true", help="print all that the files say as JSON")
+    options = parser.parse_args(arguments)
+    from eval.network.format import NetworkError
+
+    status, told = 0, []
+    for path in options.files:
+        try:
+            facts = _facts(path)
+        except (NetworkError, OSError) as error:
+            print(f"secateur net: {error}", file=sys.stderr)
+            status = 1
+            continue
+        told.append(facts)
+        if not options.json:
+            print("\n".join(_lines(facts)))
+    if options.json:
+        print(json.dumps(told, indent=2))
+    return status
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    """What there is to say of a network file. Raises NetworkError and OSError."""
+    from eval.network.format import read_network
+
+    network = read_network(path)
+    data = path.read_bytes()
+    arrays = ("features", "bias", "output", "output_bias")
+    return {
+        "file": str(path),
+        "bytes": len(data),
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "network": network.describe(),
+        "architecture": network.architecture(),
+        "weights": {name: [int(getattr(network, name).min()), int(getattr(network, name).max())] for name in arrays},
+        "dead": int(np.count_nonzero(~network.features.any(axis=0) | ~network.output.any(axis=(0, 1)))),
+        "provenance": dict(network.provenance),
+    }
+
+
+def _lines(facts: dict[str, Any]) -> list[str]:
+    architecture = facts["architecture"]
+    ranges = ", ".join(f"{name.replace('_', ' ')} {low} to {high}" for name, (low, high) in facts["weights"].items())
+    lines = [
+        f"{facts['file']}: {facts['network']}",
+        f"features   {architecture['features']}, {architecture['activation']}, QA {architecture['qa']}, "
+        f"QB {architecture['qb']}, scale {architecture['scale']}",
+        f"weights    {ranges}; {facts['dead']} of {architecture['hidden']} units without effect",
+        f"size       {facts['bytes']} bytes",
+        f"SHA-256    {facts['sha256']}",
+    ]
+    return [*lines, *(f"{name:<10} {text}" for name, text in _flat(facts["provenance"]))]
+
+
+def _flat(values: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    """Nested values as (name, text)."""
+    rows: list[tuple[str, str]] = []
+    for name, value in values.items():
+        if isinstance(value, dict):
+            rows += _flat(value, f"{prefix}{name}.")
+        elif isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+            for number, item in enumerate(value, start=1):
+                rows += _flat(item, f"{prefix}{name}.{number}.")
+        else:
+            rows.append((prefix + name, str(value)))
+    return rows

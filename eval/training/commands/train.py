@@ -1,0 +1,243 @@
+"""`secateur train`: makes a network of self-play games."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import time
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from eval.training.shards import ShardError
+    from eval.training.trainer import Run, Trainer
+
+_EPILOG = """\
+examples:
+  secateur train data/first --hidden 32 --superbatches 20 --output first.snet --plot first.png
+  secateur train data/first data/second --superbatch-size 100000000 --result-share 0.5 --seed 2 --output net.snet
+  secateur train --output net.snet --resume        goes on where the run was ended, by whatever
+
+The errors tell whether a run went well, not whether its network is better: only games decide that. The recipe and how
+to make the data are in eval/training/README.md.
+"""
+
+#: Files of a run; what else may be in its folder is left alone.
+_RUN_FILES: Final = ("run.json", "checkpoint.npz", "log.jsonl", "pool.json", "training.samples", "validation.samples")
+#: The most threads that are taken without being asked for.
+_MOST_THREADS: Final = 16
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="secateur train",
+        description="Trains a network on the games of self-play shards, and writes it as a network file.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("data", nargs="*", metavar="FOLDER|SHARD", help="what `secateur datagen` wrote")
+    add("--output", type=Path, required=True, metavar="FILE.snet", help="the network file to write")
+    add("--checkpoint", type=Path, metavar="FOLDER", help="where the run is kept (default: FILE.training)")
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--resume", action="store_true", help="go on with the run in that folder")
+    mode.add_argument("--overwrite", action="store_true", help="begin afresh although a run is there")
+
+    data = parser.add_argument_group("positions")
+    data.add_argument("--partial", action="store_true", default=None, help="use unfinished shards, too")
+    data.add_argument("--skip", type=int, metavar="PLIES", help="leave out the first plies of games (default 0)")
+    data.add_argument("--score-limit", type=int, metavar="CP", help="leave out scores from this on (default 10000)")
+    data.add_argument(
+        "--noisy",
+        dest="quiet_only",
+        action="store_false",
+        default=None,
+        help="keep checks and positions whose best move is a capture",
+    )
+    data.add_argument(
+        "--validation", type=float, metavar="0..1", help="share of games kept for checking (default 0.02)"
+    )
+
+    shape = parser.add_argument_group("the network")
+    shape.add_argument("--hidden", type=int, metavar="N", help="width of an accumulator (default 128)")
+    shape.add_argument("--buckets", type=int, metavar="1|8", help="outputs, by the number of pieces (default 8)")
+
+    recipe = parser.add_argument_group("the recipe")
+    recipe.add_argument("--superbatches", type=int, metavar="N", help="superbatches of the run (default 40)")
+    recipe.add_argument("--superbatch-size", type=int, metavar="N", help="positions of each (default: one pass)")
+    recipe.add_argument("--batch-size", type=int, metavar="N", help="positions a step (default 16384)")
+    recipe.add_argument("--result-share", type=float, metavar="0..1", help="of the result in the target (default 0)")
+    recipe.add_argument(
+        "--scale", type=float, metavar="CP", help="of the sigmoid (default: what fits the scores to the results)"
+    )
+    recipe.add_argument("--rate", type=float, help="learning rate at its height (default 0.001)")
+    recipe.add_argument("--last-rate", type=float, help="and in the last step (default 2e-06)")
+    recipe.add_argument("--warm-up", type=int, metavar="STEPS", help="steps in which it rises (default 400)")
+    recipe.add_argument("--decay", type=float, help="weight decay (default 0.01)")
+    recipe.add_argument("--clip", type=float, help="norm that gradients are cut to (default 1)")
+    recipe.add_argument("--seed", type=int, help="decides first weights and order (default 1)")
+    recipe.add_argument(
+        "--threads", type=int, metavar="N", help=f"parts of a batch (default here: {_default_threads()})"
+    )
+
+    output = parser.add_argument_group("what comes out")
+    output.add_argument("--plot", type=Path, metavar="FILE.png|svg", help="draw the loss curves")
+    output.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    output.add_argument("--quiet", action="store_true", help="show nothing while training")
+    return parser
+
+
+def _default_threads() -> int:
+    """The largest power of two that the machine has cores for: batches are cut into equal parts."""
+    return 1 << (min(os.cpu_count() or 1, _MOST_THREADS).bit_length() - 1)
+
+
+def main(arguments: list[str]) -> int:
+    """Trains; returns the exit status."""
+    options = _parser().parse_args(arguments)
+    from bench.plots import check_path
+    from eval.training.shards import ShardError, only_writer
+
+    folder = options.checkpoint or options.output.with_suffix(".training")
+    try:
+        if options.plot is not None:
+            check_path(options.plot)
+        if not options.output.absolute().parent.is_dir():
+            raise ValueError(f"--output {options.output}: there is no folder {options.output.absolute().parent}")
+        run = _run(options, folder)
+    except ValueError as error:  # those of recipe, run and pictures are ValueErrors, too
+        print(f"secateur train: {error}", file=sys.stderr)
+        return 2
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with only_writer(folder, "training"):
+            return _train(options, folder, run)
+    except (ShardError, ValueError, OSError) as error:
+        print(f"secateur train: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print(f"secateur train: interrupted; --resume goes on with {folder}", file=sys.stderr)
+        return 1
+
+
+def _given(options: argparse.Namespace, names: list[str]) -> dict[str, Any]:
+    """Those options of these names that were given."""
+    return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+
+
+def _run(options: argparse.Namespace, folder: Path) -> Run:
+    """The run to train. Raises ValueError, ShardError among them."""
+    from eval.training.samples import Filter
+    from eval.training.shards import find_shards
+    from eval.training.trainer import RUN, Recipe, Run, load_run
+
+    recipe = _given(options, [entry.name for entry in fields(Recipe)])
+    wanted = _given(options, ["skip", "score_limit", "quiet_only"])
+    if "quiet_only" in wanted:
+        wanted["quiet"] = wanted.pop("quiet_only")
+    whole = _given(options, ["partial", "validation"])
+    if options.resume:
+        run = load_run(folder)
+        there: dict[str, Any] = {**asdict(run), **asdict(run.recipe), **asdict(run.wanted)}
+        for name, value in {**recipe, **wanted, **whole}.items():
+            if there[name] != value:
+                raise ValueError(f"{folder}: the run there has {name.replace('_', '-')} {there[name]}, not {value}")
+        if options.data and tuple(options.data) != run.data:
+            raise ValueError(f"{folder}: the run there is on {', '.join(run.data)}, not {', '.join(options.data)}")
+        return run
+    if (folder / RUN).exists() and not options.overwrite:
+        raise ValueError(f"{folder} holds a run already: --resume goes on with it, --overwrite drops it")
+    if not options.data:
+        raise ValueError("say what to train on: folders or shards of `secateur datagen`")
+    find_shards(options.data, bool(options.partial))
+    recipe.setdefault("threads", _default_threads())
+    return Run(Recipe(**recipe), tuple(options.data), wanted=Filter(**wanted), **whole)
+
+
+def _train(options: argparse.Namespace, folder: Path, run: Run) -> int:
+    from eval.training.pool import FACTS, build_pool, open_pool
+    from eval.training.trainer import Trainer, load_state, save_run, train
+    from eval.training.training_view import TrainingView, plot_losses
+
+    problems: list[str] = []
+    if not options.resume:
+        for name in _RUN_FILES:
+            (folder / name).unlink(missing_ok=True)
+        shutil.rmtree(folder / "buckets", ignore_errors=True)
+    save_run(folder, run)
+    if not (folder / FACTS).exists():
+        say = _Loading(options.quiet, problems)
+        build_pool(folder, run.data, run.wanted, run.validation, run.recipe.seed, run.partial, say.problem, say.shard)
+    pool = open_pool(folder)
+    trainer = Trainer(run.recipe, pool, load_state(folder, run.recipe))
+    if not options.quiet:
+        print(
+            f"{pool.facts.training} positions to train on, {pool.facts.validation} to check, of {pool.facts.games} "
+            f"games; {trainer.steps} steps a superbatch; scale {trainer.scale:g}",
+            file=sys.stderr,
+        )
+    with TrainingView(run.recipe.superbatches, trainer.steps, trainer.state.log, options.quiet) as view:
+        train(folder, trainer, view.step, view.superbatch)
+    facts = _export(trainer, options.output)
+    if options.plot is not None:
+        title = f"{options.output.name}: {pool.facts.training:,} positions, H = {run.recipe.hidden}"
+        plot_losses(trainer.state.log, options.plot, title)
+    if options.json:
+        print(json.dumps({"network": str(options.output), **facts, "problems": problems}, indent=2))
+    else:
+        _print(options.output, facts)
+    return 1 if problems else 0
+
+
+class _Loading:
+    """Tells how the pool is coming on, and which shards are left out."""
+
+    def __init__(self, quiet: bool, problems: list[str]) -> None:
+        self._quiet, self._problems, self._last = quiet, problems, time.monotonic()
+
+    def problem(self, error: ShardError) -> None:
+        """Takes a shard that cannot be used; it is told even when quiet."""
+        self._problems.append(str(error))
+        print(f"secateur train: left out: {error}", file=sys.stderr)
+
+    def shard(self, shards: int, positions: int) -> None:
+        """Takes a shard that was decoded."""
+        if not self._quiet and time.monotonic() - self._last >= 2.0:
+            self._last = time.monotonic()
+            print(f"{shards} shards decoded, {positions} positions", file=sys.stderr, flush=True)
+
+
+def _export(trainer: Trainer, path: Path) -> dict[str, Any]:
+    """Writes the network file; returns what it says of its origin."""
+    from eval.network.format import write_network
+    from eval.training.quantise import measure, quantised
+
+    validation, exact = trainer.validate()
+    log = trainer.state.log
+    facts: dict[str, Any] = {
+        "made_by": "secateur train",
+        "licence": "GPL-3.0-or-later",
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "data": asdict(trainer.pool.facts),
+        "recipe": asdict(trainer.recipe),
+        "scale": trainer.scale,
+        "positions_seen": sum(entry.positions for entry in log),
+        "training_error": log[-1].training,
+        "validation_error": validation,
+    }
+    loss = measure(quantised(trainer.layers, {}), trainer.pool.validation, exact)
+    facts["quantisation"] = {"positions": loss.positions, "most": round(loss.most, 2), "rms": round(loss.rms, 3)}
+    write_network(path, quantised(trainer.layers, facts))
+    return facts
+
+
+def _print(path: Path, facts: dict[str, Any]) -> None:
+    loss = facts["quantisation"]
+    checked = "" if facts["validation_error"] is None else f", validation error {facts['validation_error']:.6f}"
+    print(f"{path}: training error {facts['training_error']:.6f}{checked}")
+    if loss["positions"]:
+        print(f"rounding costs {loss['rms']} centipawns (root mean square), {loss['most']} at most")

@@ -1,0 +1,278 @@
+"""The float network, and its gradient: sparse passes forward and back over packed positions.
+
+    accumulator  a[p] = bias + sum of the feature rows of perspective p, side to move first; float32[2][H]
+    activation   c[p] = min(max(a[p], 0), 1)^2
+    output       o = dot(c, output[bucket]) + output bias[bucket]; SCALE * o is the score in centipawns
+    expected     e = 1 / (1 + exp(-SCALE * o / scale))
+    target       t = share * result + (1 - share) * 1 / (1 + exp(-score / scale))
+    loss         mean of (e - t)^2
+
+All is seen by the side to move. Features are those of `eval.network.features`: 768 (own pieces, then the opponent's;
+pawn to king; square), seen from each side's own first rank, and mirrored when its king is on the files e to h, so that
+kings live on a to d. Only the rows of the about 22 pieces on the board are touched, both ways. The gradient of a batch
+is a sum; `reduce_gradients` makes it a mean.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.board.bits import U0, lsb, without_lsb
+from engine.board.position import KING, ROOK
+from engine.jit import allocate, float_inlined, float_kernel, inlined, kernel
+from eval.network.format import SCALE
+from eval.network.layout import FEATURES
+from eval.training.records import BLACK_PIECE, BLACK_TO_MOVE, CASTLING_ROOK
+
+Floats = npt.NDArray[np.float32]
+
+#: Positions are drawn from the pool in runs of so many: 4096 bytes, a page.
+CHUNK: Final = 128
+
+MOST_PIECES: Final = 32
+#: Features of a side's own pieces; the opponent's follow.
+_SIDE: Final = FEATURES // 2
+#: What mirrors a square, or a feature, from left to right.
+_MIRROR: Final = 7
+#: What turns a square, or a feature, upside down.
+_FLIP: Final = 56
+#: Set in the files e to h.
+_RIGHT_HALF: Final = 4
+
+# Literals would make float64 of everything they meet.
+_ZERO: Final = np.float32(0.0)
+_ONE: Final = np.float32(1.0)
+_TWO: Final = np.float32(2.0)
+
+
+class Layers(NamedTuple):
+    """A network's parameters, or their gradient: views of one float32 vector.
+
+    `features` [768][H], `bias` [H], `output` [B][2 H] (side to move first), `output_bias` [B].
+    """
+
+    features: Floats
+    bias: Floats
+    output: Floats
+    output_bias: Floats
+
+
+class Blend(NamedTuple):
+    """What is learnt: the share of the result in the target, and the sigmoid's scale in centipawns."""
+
+    result_share: float
+    scale: float
+
+
+class Scratch(NamedTuple):
+    """What a thread works in: the rows of a position's features, int64[2][32], and accumulators float32[2][H]."""
+
+    rows: npt.NDArray[np.int64]
+    accumulators: Floats
+
+
+def parameter_count(hidden: int, buckets: int) -> int:
+    """Parameters of a network, rounded up to whole cache lines; those beyond the network stay 0."""
+    return -(-(FEATURES * hidden + hidden + buckets * (2 * hidden + 1)) // 16) * 16
+
+
+def layers_of(vector: Floats, hidden: int, buckets: int) -> Layers:
+    """The parts of a vector of `parameter_count` floats; they share its memory."""
+    ends = np.cumsum([FEATURES * hidden, hidden, buckets * 2 * hidden, buckets])
+    parts = [vector[end - size : end] for end, size in zip(ends, np.diff(ends, prepend=0), strict=True)]
+    return Layers(parts[0].reshape(FEATURES, hidden), parts[1], parts[2].reshape(buckets, 2 * hidden), parts[3])
+
+
+def new_vector(size: int) -> Floats:
+    """Zeros, float32[size], that share no cache line with anything else."""
+    vector: Floats = allocate(np.dtype(np.float32), size)
+    return vector
+
+
+def new_scratch(hidden: int) -> Scratch:
+    """Scratch for one thread."""
+    rows: Any = allocate(np.dtype(np.int64), 2 * MOST_PIECES)
+    return Scratch(rows.reshape(2, MOST_PIECES), new_vector(2 * hidden).reshape(2, hidden))
+
+
+@inlined
+def sample_features(packed, rows):
+    """Writes the features of a PACKED position into `rows` int64[2][32] (mutated), side to move first.
+
+    Returns the number of pieces, int64.
+    """
+    white = np.int64(1) if np.int64(packed.state) & BLACK_TO_MOVE != 0 else np.int64(0)
+    white_mirror = np.int64(0)
+    black_mirror = np.int64(0)
+    count = np.int64(0)
+    remaining = packed.occupied
+    while remaining != U0 and count < MOST_PIECES:
+        square = lsb(remaining)
+        code = np.int64(packed.pieces[count >> 1]) >> 4 * (count & 1) & 15
+        is_black = code >> 3
+        piece = code & 7
+        if piece == CASTLING_ROOK:
+            piece = np.int64(ROOK)
+        if piece == KING and square & _RIGHT_HALF != 0:
+            if is_black != 0:
+                black_mirror = np.int64(_MIRROR)
+            else:
+                white_mirror = np.int64(_MIRROR)
+        plane = (piece - 1) * 64
+        rows[white, count] = is_black * _SIDE + plane + square
+        rows[1 - white, count] = (1 - is_black) * _SIDE + plane + (square ^ _FLIP)
+        count += 1
+        remaining = without_lsb(remaining)
+    for index in range(count):
+        rows[white, index] ^= white_mirror
+        rows[1 - white, index] ^= black_mirror
+    return count
+
+
+@inlined
+def output_bucket(pieces, buckets):
+    """Which output a position with so many pieces (2 to 32) has: with 8 buckets, four numbers of pieces share one."""
+    return (pieces - 2) * buckets // MOST_PIECES
+
+
+@inlined
+def _sigmoid(value):
+    return 1.0 / (1.0 + math.exp(-value))
+
+
+@inlined
+def _target(sample, blend):
+    """The expected result for the side to move that a SAMPLE teaches, 0 to 1, float64."""
+    score = np.float64(sample.score)
+    result = 0.5 * np.float64(sample.result)
+    if np.int64(sample.position.state) & BLACK_TO_MOVE != 0:
+        score = -score
+        result = 1.0 - result
+    return blend.result_share * result + (1.0 - blend.result_share) * _sigmoid(score / blend.scale)
+
+
+@float_inlined
+def _forward(layers, scratch, pieces, bucket):
+    """The network's output, float32, for the features in `scratch`. Leaves the activations' roots in its accumulators
+    where they are below 1, and 1 where they are not. Mutates `scratch.accumulators`.
+    """
+    hidden = layers.bias.size
+    out = layers.output_bias[bucket]
+    for side in range(2):
+        for unit in range(hidden):
+            scratch.accumulators[side, unit] = layers.bias[unit]
+        for piece in range(pieces):
+            row = scratch.rows[side, piece]
+            for unit in range(hidden):
+                scratch.accumulators[side, unit] += layers.features[row, unit]
+        first = side * hidden
+        for unit in range(hidden):
+            value = scratch.accumulators[side, unit]
+            value = value if value > _ZERO else _ZERO
+            value = value if value < _ONE else _ONE
+            scratch.accumulators[side, unit] = value
+            out += value * value * layers.output[bucket, first + unit]
+    return out
+
+
+@float_inlined
+def _backward(layers, scratch, pieces, bucket, slope, gradient):
+    """Adds `slope`, d loss / d output (float32), times the output's derivatives to `gradient` (Layers, mutated).
+
+    `scratch` is as `_forward` left it; its accumulators are mutated.
+    """
+    hidden = layers.bias.size
+    gradient.output_bias[bucket] += slope
+    for side in range(2):
+        first = side * hidden
+        for unit in range(hidden):
+            value = scratch.accumulators[side, unit]
+            gradient.output[bucket, first + unit] += slope * value * value
+            # Where the activation is clipped it has no slope; at 0 that follows by itself.
+            delta = _TWO * slope * value * layers.output[bucket, first + unit]
+            delta = delta if value < _ONE else _ZERO
+            scratch.accumulators[side, unit] = delta
+            gradient.bias[unit] += delta
+        for piece in range(pieces):
+            row = scratch.rows[side, piece]
+            for unit in range(hidden):
+                gradient.features[row, unit] += scratch.accumulators[side, unit]
+
+
+@float_kernel
+def add_gradients(layers, samples, chunks, blend, scratch, gradient):
+    """Sum of the squared errors, float64, over the runs `chunks` (int64[k]) of `samples` (SAMPLE[n]).
+
+    Run c is the positions from CHUNK * c on. The derivatives of that sum are added to `gradient` (Layers, mutated);
+    `scratch` (Scratch) is mutated.
+    """
+    factor = SCALE / blend.scale
+    loss = 0.0
+    for number in range(chunks.size):
+        first = chunks[number] * CHUNK
+        for index in range(first, first + CHUNK):
+            sample = samples[index]
+            pieces = sample_features(sample.position, scratch.rows)
+            bucket = output_bucket(pieces, layers.output_bias.size)
+            expected = _sigmoid(factor * _forward(layers, scratch, pieces, bucket))
+            error = expected - _target(sample, blend)
+            loss += error * error
+            slope = np.float32(2.0 * error * expected * (1.0 - expected) * factor)
+            _backward(layers, scratch, pieces, bucket, slope, gradient)
+    return loss
+
+
+@float_kernel
+def outputs(layers, samples, blend, scratch, out):
+    """Writes the network's output for SAMPLE[n] into `out` float32[n] (mutated); SCALE makes centipawns of it.
+
+    Returns the sum of the squared errors, float64. Mutates `scratch` (Scratch).
+    """
+    factor = SCALE / blend.scale
+    loss = 0.0
+    for index in range(samples.size):
+        sample = samples[index]
+        pieces = sample_features(sample.position, scratch.rows)
+        value = _forward(layers, scratch, pieces, output_bucket(pieces, layers.output_bias.size))
+        out[index] = value
+        error = _sigmoid(factor * value) - _target(sample, blend)
+        loss += error * error
+    return loss
+
+
+@kernel
+def write_features(samples, rows, pieces):
+    """Writes the features of SAMPLE[n] into `rows` int64[n][2][32] and their number into `pieces` int64[n].
+
+    Mutates both. For those who want to look at what the network sees.
+    """
+    for index in range(samples.size):
+        pieces[index] = sample_features(samples[index].position, rows[index])
+
+
+@kernel
+def count_unsound(samples):
+    """How many of SAMPLE[n] no network can take: without one king each, with a piece of no type, or with too many."""
+    unsound = np.int64(0)
+    for index in range(samples.size):
+        packed = samples[index].position
+        # Codes of a white and of a black king, and of pieces of no type.
+        white_kings = np.int64(0)
+        black_kings = np.int64(0)
+        nameless = np.int64(0)
+        pieces = np.int64(0)
+        remaining = packed.occupied
+        while remaining != U0:
+            code = np.int64(packed.pieces[(pieces >> 1) & 15]) >> 4 * (pieces & 1) & 15
+            white_kings += code == KING
+            black_kings += code == KING + BLACK_PIECE
+            nameless += code & 7 == 0
+            pieces += 1
+            remaining = without_lsb(remaining)
+        if white_kings != 1 or black_kings != 1 or nameless != 0 or pieces > MOST_PIECES:
+            unsound += 1
+    return unsound

@@ -1,0 +1,76 @@
+"""The optimiser: AdamW (Loshchilov and Hutter 2019) over all parameters, with clipped gradients and weights."""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from engine.jit import float_kernel
+
+MOMENTUM: Final = 0.9
+SQUARES: Final = 0.999
+_TINY: Final = np.float32(1e-8)
+_ZERO: Final = np.float32(0.0)
+_NEW_MOMENTUM: Final = np.float32(1.0 - MOMENTUM)
+_NEW_SQUARES: Final = np.float32(1.0 - SQUARES)
+
+#: No parameter leaves -1.98 to 1.98, so that 64 times it, as a network file has it, stays within 127.
+MOST_WEIGHT: Final = np.float32(1.98)
+
+
+class Step(NamedTuple):
+    """One step, all np.float32.
+
+    `shrink` multiplies the gradient (1 unless it is clipped), `keep` the weights (weight decay); `length` and `spread`
+    correct the step's rate and the squares for the averages' start at 0.
+    """
+
+    shrink: np.float32
+    keep: np.float32
+    length: np.float32
+    spread: np.float32
+
+
+def make_step(number: int, rate: float, decay: float, norm: float, most_norm: float) -> Step:
+    """Step `number` (from 1 on) at a learning rate; gradients of a norm beyond `most_norm` are scaled down to it."""
+    shrink = most_norm / norm if norm > most_norm else 1.0
+    length, spread = rate / (1.0 - MOMENTUM**number), 1.0 / (1.0 - SQUARES**number)
+    return Step(np.float32(shrink), np.float32(1.0 - rate * decay), np.float32(length), np.float32(spread))
+
+
+@float_kernel
+def reduce_gradients(gradients, scale):
+    """Leaves in `gradients[0]` the sum of all of float32[threads][n], times `scale` (float32), and zeros in the others.
+
+    Returns its squared norm, float64. Mutates `gradients`.
+    """
+    for thread in range(1, gradients.shape[0]):
+        for index in range(gradients.shape[1]):
+            gradients[0, index] += gradients[thread, index]
+            gradients[thread, index] = _ZERO
+    norm = 0.0
+    for index in range(gradients.shape[1]):
+        value = gradients[0, index] * scale
+        gradients[0, index] = value
+        norm += np.float64(value) * np.float64(value)
+    return norm
+
+
+@float_kernel
+def adamw_step(parameters, momentum, squares, gradient, step):
+    """Moves all parameters by one Step, and zeroes the gradient.
+
+    Mutates `parameters`, `momentum`, `squares` and `gradient`, float32[n] each.
+    """
+    for index in range(parameters.size):
+        slope = gradient[index] * step.shrink
+        gradient[index] = _ZERO
+        mean = momentum[index] + _NEW_MOMENTUM * (slope - momentum[index])
+        square = squares[index] + _NEW_SQUARES * (slope * slope - squares[index])
+        momentum[index] = mean
+        squares[index] = square
+        value = parameters[index] * step.keep - step.length * mean / (math.sqrt(square * step.spread) + _TINY)
+        value = value if value < MOST_WEIGHT else MOST_WEIGHT
+        parameters[index] = value if value > -MOST_WEIGHT else -MOST_WEIGHT

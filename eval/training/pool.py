@@ -1,0 +1,231 @@
+"""The pool: what a network is trained on, in one file of shuffled positions that training maps into memory.
+
+    training.samples    SAMPLE[n], shuffled, of the games to learn from
+    validation.samples  SAMPLE[m] of the games that are kept for checking
+    pool.json           where they come from; written last, so that a pool that has it is whole
+
+Games are kept for checking by a hash of their moves: whole games, because neighbouring positions share their result;
+the same ones whatever the seed; and a game that was played twice is never on both sides.
+
+The file is shuffled once, in two passes that need little memory: positions are dealt to buckets at random, then each
+bucket is shuffled. A pass over the data (an epoch) reads runs of `CHUNK` positions in an order of its own, so that
+batches are never the same twice, while the disk is read in whole pages.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import shutil
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.jit import readable
+from eval.training.gradients import CHUNK, count_unsound
+from eval.training.records import PLY, SAMPLE
+from eval.training.samples import Filter, shard_samples
+from eval.training.shards import Shard, ShardError, find_shards, open_shards
+from eval.training.texel import fit_slope
+
+TRAINING: Final = "training.samples"
+VALIDATION: Final = "validation.samples"
+FACTS: Final = "pool.json"
+
+#: Positions a bucket is to hold on average: 64 MiB of them.
+BUCKET: Final = 1 << 21
+#: Positions that the slope of the scores is fitted to, at most.
+SLOPE_POSITIONS: Final = 500_000
+
+Samples = npt.NDArray[np.void]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a pool holds and where it comes from.
+
+    `sources` are the settings that games were played by, each with the number of its games; `share` that of the games
+    kept for checking, `wanted` the filter. `slope` is the scale in centipawns with which scores tell results best,
+    `crc` the CRC-32 of the training positions.
+    """
+
+    shards: int
+    games: int
+    training: int
+    validation: int
+    share: float
+    wanted: dict[str, Any]
+    slope: float
+    crc: int
+    sources: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Pool:
+    """An open pool: SAMPLE[n] to learn from, SAMPLE[m] for checking."""
+
+    training: Samples
+    validation: Samples
+    facts: Facts
+
+    @property
+    def chunks(self) -> int:
+        """Whole runs of CHUNK training positions."""
+        return len(self.training) // CHUNK
+
+
+def held_out(shard: Shard, share: float) -> npt.NDArray[np.bool_]:
+    """Which games of a shard are kept for checking, bool[n]: about `share` of them."""
+    chosen = np.zeros(len(shard.games), np.bool_)
+    limit = share * 2.0**32
+    for index, (first, count) in enumerate(zip(shard.first.tolist(), shard.games["plies"].tolist(), strict=True)):
+        moves = np.ascontiguousarray(shard.plies[first : first + count]["move"])
+        chosen[index] = zlib.crc32(moves.tobytes(), zlib.crc32(shard.games[index]["start"].tobytes())) < limit
+    return chosen
+
+
+def _sides(shard: Shard, wanted: Filter, share: float) -> tuple[Samples, Samples]:
+    """The training and the validation positions of a shard. Raises ShardError."""
+    checking = held_out(shard, share)
+    training, validation = shard_samples(shard, wanted, ~checking), shard_samples(shard, wanted, checking)
+    unsound = int(count_unsound(training) + count_unsound(validation))
+    if unsound:
+        raise ShardError(f"{shard.path}: {unsound} positions are not of chess; see `secateur datagen verify`")
+    return training, validation
+
+
+def build_pool(
+    folder: Path,
+    paths: Sequence[str | Path],
+    wanted: Filter,
+    share: float,
+    seed: int,
+    partial: bool = False,
+    on_problem: Callable[[ShardError], None] | None = None,
+    on_shard: Callable[[int, int], None] | None = None,
+) -> Facts:
+    """Decodes, filters, splits and shuffles shards (see `open_shards`) into a pool in `folder`, which must be there.
+
+    The same shards, in the same order, and the same arguments give the same pool. `on_shard(shards, positions)` is
+    called after each. Raises ShardError and OSError.
+    """
+    (folder / FACTS).unlink(missing_ok=True)
+    buckets = folder / "buckets"
+    shutil.rmtree(buckets, ignore_errors=True)
+    buckets.mkdir()
+    rng = np.random.default_rng([seed, 0])
+    # A position takes at least the four bytes of its move and score.
+    most = sum(path.stat().st_size for path in find_shards(paths, partial)) // PLY.itemsize
+    count = most // BUCKET + 1
+    training = validation = 0
+    sources: list[dict[str, Any]] = []
+    with ExitStack() as files:
+        dealt = [files.enter_context((buckets / str(number)).open("wb")) for number in range(count)]
+        checking = files.enter_context((folder / VALIDATION).open("wb"))
+        for shard in open_shards(paths, partial, on_problem):
+            try:
+                learning, kept = _sides(shard, wanted, share)
+            except ShardError as error:
+                if on_problem is None:
+                    raise
+                on_problem(error)
+                continue
+            checking.write(kept.tobytes())
+            choice = rng.integers(count, size=len(learning))
+            for number, file in enumerate(dealt):
+                file.write(learning[choice == number].tobytes())
+            training, validation = training + len(learning), validation + len(kept)
+            sources.append({**shard.settings, "games": len(shard.games)})
+            if on_shard is not None:
+                on_shard(len(sources), training + validation)
+    crc = 0
+    with (folder / TRAINING).open("wb") as file:
+        for number in range(count):
+            path = buckets / str(number)
+            data = rng.permutation(np.fromfile(path, SAMPLE)).tobytes()
+            crc = zlib.crc32(data, crc)
+            file.write(data)
+            path.unlink()
+    buckets.rmdir()
+    # The file is in random order, so its beginning is a fair sample.
+    slope = _slope(_mapped(folder / TRAINING)[:SLOPE_POSITIONS])
+    games = sum(source["games"] for source in sources)
+    facts = Facts(len(sources), games, training, validation, share, asdict(wanted), slope, crc, _summed_up(sources))
+    write_whole(folder / FACTS, json.dumps(asdict(facts), indent=2).encode() + b"\n")
+    return facts
+
+
+def _summed_up(sources: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Sources that differ in nothing but their games as one."""
+    games: dict[str, int] = {}
+    for source in sources:
+        settings = {name: value for name, value in source.items() if name != "games"}
+        text = json.dumps(settings, sort_keys=True)
+        games[text] = games.get(text, 0) + source["games"]
+    return [{**json.loads(text), "games": count} for text, count in games.items()]
+
+
+def _slope(samples: Samples) -> float:
+    """The scale with which scores tell results best; 400 where there is nothing to fit it to."""
+    if not len(samples):
+        return 400.0
+    return round(fit_slope(samples["score"].astype(np.float64), samples["result"] * 0.5), 1)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Writes a file that is there whole or, whatever happens, as it was before. Raises OSError."""
+    other = path.with_name(path.name + ".new")
+    with other.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    other.replace(path)
+
+
+def _mapped(path: Path) -> Any:
+    """The positions of a file, mapped into memory."""
+    if not path.stat().st_size:
+        return readable(np.zeros(0, SAMPLE))
+    with path.open("rb") as file:
+        # Copy on write: kernels tell arrays that may be written to from others, and need not be compiled for both.
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    return readable(np.frombuffer(data, SAMPLE))
+
+
+def open_pool(folder: Path) -> Pool:
+    """Opens a pool. Raises OSError, and ValueError where it is not whole."""
+    facts = Facts(**json.loads((folder / FACTS).read_text(encoding="utf-8")))
+    pool = Pool(_mapped(folder / TRAINING), _mapped(folder / VALIDATION), facts)
+    for name, samples, count in (
+        (TRAINING, pool.training, facts.training),
+        (VALIDATION, pool.validation, facts.validation),
+    ):
+        if len(samples) != count:
+            raise ValueError(f"{folder / name}: holds {len(samples)} positions instead of {count}")
+    return pool
+
+
+def epoch_order(seed: int, epoch: int, chunks: int) -> npt.NDArray[np.int64]:
+    """The order in which epoch `epoch` (from 0 on) reads the chunks."""
+    return np.random.default_rng([seed, 1, epoch]).permutation(chunks)
+
+
+def batches(seed: int, chunks: int, size: int, step: int) -> Iterator[npt.NDArray[np.int64]]:
+    """The chunks of each batch, int64[size], from step `step` (from 0 on) of an endless training run.
+
+    An epoch is cut into whole batches; the few chunks that are left over are others each time. Where step n begins
+    depends on nothing but n, so that a run can go on from any step.
+    """
+    a_pass = chunks // size
+    while True:
+        order = epoch_order(seed, step // a_pass, chunks)
+        for index in range(step % a_pass, a_pass):
+            yield order[index * size : (index + 1) * size]
+            step += 1

@@ -1,0 +1,338 @@
+"""Training a network: superbatches of steps, a falling learning rate, checkpoints from which a run goes on exactly.
+
+    step         one batch: gradients by one thread per part of it, summed in the threads' order; then AdamW
+    superbatch   many steps; the network is checked on the validation positions and a checkpoint is written
+    rate         rises over the first steps, then falls along a cosine to its last value in the last step
+
+A run lives in a folder: its pool (see `eval.training.pool`) and
+
+    run.json        recipe and data
+    checkpoint.npz  parameters, moments and log after the last finished superbatch; replaced as a whole
+    log.jsonl       a line for each superbatch
+
+The same recipe and data give the same network, to the last bit, on one machine; what a killed run lost is trained again
+to the same end. The number of threads belongs to the recipe, because it decides the order of sums.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import time
+import zipfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from eval.network.format import SCALE
+from eval.network.layout import BLOCK, BUCKETS, MAX_HIDDEN
+from eval.training.gradients import (
+    CHUNK,
+    Blend,
+    Floats,
+    Layers,
+    add_gradients,
+    layers_of,
+    new_scratch,
+    new_vector,
+    outputs,
+    parameter_count,
+)
+from eval.training.optimizer import adamw_step, make_step, reduce_gradients
+from eval.training.pool import Pool, batches, write_whole
+from eval.training.samples import Filter
+
+RUN, CHECKPOINT, LOG = "run.json", "checkpoint.npz", "log.jsonl"
+
+#: Standard deviation of the first feature weights: with some 22 pieces, accumulators begin between 0 and 1.
+_FEATURE_SPREAD: Final = 0.1
+#: Where the accumulators' biases begin.
+_FIRST_BIAS: Final = 0.1
+
+
+class TrainingError(ValueError):
+    """A recipe or a run that cannot be trained; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to train; what the outcome depends on besides the data.
+
+    `superbatch_size` positions make a superbatch, 0 standing for one pass over the data. `scale` is the sigmoid's in
+    centipawns, 0 standing for what fits scores to results best. `rate` falls to `last_rate` after `warm_up` steps (or a
+    tenth of all, where these are less). Weights decay by `decay` times the rate a step. Gradients of a norm beyond
+    `clip` are scaled down.
+    """
+
+    hidden: int = 128
+    buckets: int = 8
+    superbatches: int = 40
+    superbatch_size: int = 0
+    batch_size: int = 16_384
+    result_share: float = 0.0
+    scale: float = 0.0
+    rate: float = 1e-3
+    last_rate: float = 2e-6
+    warm_up: int = 400
+    decay: float = 0.01
+    clip: float = 1.0
+    seed: int = 1
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        if self.hidden % BLOCK or not BLOCK <= self.hidden <= MAX_HIDDEN:
+            raise TrainingError(f"hidden is a multiple of {BLOCK} up to {MAX_HIDDEN}, not {self.hidden}")
+        if self.buckets not in BUCKETS:
+            raise TrainingError(f"buckets is {' or '.join(map(str, BUCKETS))}, not {self.buckets}")
+        if self.batch_size < 1 or self.batch_size % (CHUNK * max(self.threads, 1)):
+            per_thread = f" for each of {self.threads} threads" if self.threads > 1 else ""
+            raise TrainingError(f"batch-size is a multiple of {CHUNK}{per_thread}, not {self.batch_size}")
+        if not 0.0 <= self.result_share <= 1.0:
+            raise TrainingError(f"result-share lies between 0 and 1, not at {self.result_share:g}")
+        for name in ("superbatches", "threads", "rate", "clip"):
+            if not getattr(self, name) > 0:
+                raise TrainingError(f"{name.replace('_', '-')} is more than 0, not {getattr(self, name):g}")
+        for name in ("superbatch_size", "scale", "last_rate", "warm_up", "decay", "seed"):
+            if not getattr(self, name) >= 0:
+                raise TrainingError(f"{name.replace('_', '-')} is not less than 0 as {getattr(self, name):g} is")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A recipe and the data it is for: files and folders, whether unfinished shards count, the filter, and the share of
+    the games that is kept for checking.
+    """
+
+    recipe: Recipe
+    data: tuple[str, ...]
+    partial: bool = False
+    wanted: Filter = field(default_factory=Filter)
+    validation: float = 0.02
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.validation < 1.0:
+            raise TrainingError(f"validation lies between 0 and 1, not at {self.validation:g}")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the log says of a superbatch: mean squared errors (`validation` None without such positions), the rate of
+    its last step, and how fast it went, loading and decoding included.
+    """
+
+    superbatch: int
+    positions: int
+    training: float
+    validation: float | None
+    rate: float
+    positions_per_second: float
+
+
+@dataclass
+class State:
+    """Where a run is: `parameters` and the averages of gradients and of their squares, float32[n]; the log so far; the
+    checksum of the pool it was trained on, None before that.
+    """
+
+    parameters: Floats
+    momentum: Floats
+    squares: Floats
+    log: list[Entry] = field(default_factory=list)
+    pool: int | None = None
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What `on_step` is told: steps done of those of the superbatch, its mean error so far, positions a second."""
+
+    superbatch: int
+    step: int
+    steps: int
+    training: float
+    positions_per_second: float
+
+
+def first_state(recipe: Recipe) -> State:
+    """A network of random weights."""
+    size = parameter_count(recipe.hidden, recipe.buckets)
+    state = State(new_vector(size), new_vector(size), new_vector(size))
+    layers = layers_of(state.parameters, recipe.hidden, recipe.buckets)
+    rng = np.random.default_rng([recipe.seed, 2])
+    layers.features[:] = rng.normal(0.0, _FEATURE_SPREAD, layers.features.shape)
+    layers.bias[:] = _FIRST_BIAS
+    bound = 1.0 / math.sqrt(2 * recipe.hidden)
+    # All buckets begin alike: what they have in common is learnt by each from its own positions only.
+    layers.output[:] = rng.uniform(-bound, bound, layers.output.shape[1])
+    return state
+
+
+class Trainer:
+    """Trains on a pool from a state on, which it changes. Raises TrainingError for a pool that is too small."""
+
+    def __init__(self, recipe: Recipe, pool: Pool, state: State) -> None:
+        self.recipe, self.pool, self.state = recipe, pool, state
+        self._batch_chunks = recipe.batch_size // CHUNK
+        if pool.chunks < self._batch_chunks:
+            raise TrainingError(
+                f"{len(pool.training)} positions to train on do not fill a batch of {recipe.batch_size}"
+            )
+        if state.pool not in (None, pool.facts.crc):
+            raise TrainingError("the data are not those that the run began with")
+        state.pool = pool.facts.crc
+        self.scale = recipe.scale or pool.facts.slope
+        a_pass = pool.chunks // self._batch_chunks
+        self.steps = max(1, recipe.superbatch_size // recipe.batch_size) if recipe.superbatch_size else a_pass
+        self.layers = layers_of(state.parameters, recipe.hidden, recipe.buckets)
+        self._blend = Blend(float(recipe.result_share), float(self.scale))
+        size = len(state.parameters)
+        self._gradients = new_vector(recipe.threads * size).reshape(recipe.threads, size)
+        self._gradient_layers = [layers_of(row, recipe.hidden, recipe.buckets) for row in self._gradients]
+        self._scratch = [new_scratch(recipe.hidden) for _ in range(recipe.threads)]
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether all superbatches have been trained."""
+        return len(self.state.log) >= self.recipe.superbatches
+
+    def rate(self, step: int) -> float:
+        """The learning rate of a step (from 0 on) of the run."""
+        recipe, total = self.recipe, self.recipe.superbatches * self.steps
+        warm_up = min(recipe.warm_up, total // 10)
+        if step < warm_up:
+            return recipe.rate * (step + 1) / (warm_up + 1)
+        progress = (step - warm_up) / max(total - 1 - warm_up, 1)
+        return recipe.last_rate + (recipe.rate - recipe.last_rate) * 0.5 * (1.0 + math.cos(math.pi * progress))
+
+    def superbatch(self, on_step: Callable[[Moment], None] | None = None) -> Entry:
+        """Trains one superbatch and adds it to the state's log. Raises TrainingError when the numbers run away."""
+        number, recipe = len(self.state.log), self.recipe
+        first = number * self.steps
+        stream = batches(recipe.seed, self.pool.chunks, self._batch_chunks, first)
+        loss, began = 0.0, time.perf_counter()
+        # The caller's thread takes the first part of each batch.
+        with ThreadPoolExecutor(max(recipe.threads - 1, 1)) as threads:
+            for step in range(self.steps):
+                loss += self._step(threads, next(stream), first + step)
+                if not math.isfinite(loss):
+                    raise TrainingError(f"superbatch {number + 1}: the error is no number any more; lower --rate")
+                if on_step is not None:
+                    done = (step + 1) * recipe.batch_size
+                    speed = done / (time.perf_counter() - began)
+                    on_step(Moment(number + 1, step + 1, self.steps, loss / done, speed))
+            positions = self.steps * recipe.batch_size
+            seconds = time.perf_counter() - began
+            validation, _ = self.validate()
+        rate = self.rate(first + self.steps - 1)
+        entry = Entry(number + 1, positions, loss / positions, validation, rate, round(positions / seconds, 1))
+        self.state.log.append(entry)
+        return entry
+
+    def _step(self, threads: ThreadPoolExecutor, chunks: npt.NDArray[np.int64], step: int) -> float:
+        """One batch; returns the sum of its squared errors."""
+        recipe, state = self.recipe, self.state
+        parts = np.split(chunks, recipe.threads)
+
+        def work(thread: int) -> float:
+            samples, scratch = self.pool.training, self._scratch[thread]
+            return float(
+                add_gradients(self.layers, samples, parts[thread], self._blend, scratch, self._gradient_layers[thread])
+            )
+
+        others = [threads.submit(work, thread) for thread in range(1, recipe.threads)]
+        loss = work(0)
+        loss += sum(other.result() for other in others)
+        norm = math.sqrt(reduce_gradients(self._gradients, np.float32(1.0 / recipe.batch_size)))
+        update = make_step(step + 1, self.rate(step), recipe.decay, norm, recipe.clip)
+        adamw_step(state.parameters, state.momentum, state.squares, self._gradients[0], update)
+        return loss
+
+    def validate(self) -> tuple[float | None, npt.NDArray[np.float64]]:
+        """The mean squared error over the validation positions, None without any, and their scores in centipawns."""
+        samples = self.pool.validation
+        values = np.zeros(len(samples), np.float32)
+        loss = float(outputs(self.layers, samples, self._blend, self._scratch[0], values))
+        return (loss / len(samples) if len(samples) else None), values.astype(np.float64) * SCALE
+
+
+# --------------------------------------------------------------------------------------------------------------
+# The folder of a run
+# --------------------------------------------------------------------------------------------------------------
+
+
+def save_run(folder: Path, run: Run) -> None:
+    """Writes `run.json`. Raises OSError."""
+    write_whole(folder / RUN, json.dumps(asdict(run), indent=2).encode() + b"\n")
+
+
+def load_run(folder: Path) -> Run:
+    """Reads `run.json`. Raises TrainingError, also when there is none."""
+    path = folder / RUN
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        values["recipe"], values["wanted"] = Recipe(**values["recipe"]), Filter(**values["wanted"])
+        return Run(**values | {"data": tuple(values["data"])})
+    except FileNotFoundError:
+        raise TrainingError(f"{folder}: holds no run to go on with") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise TrainingError(f"{path}: cannot be used: {error}") from None
+
+
+def save_state(folder: Path, state: State) -> None:
+    """Writes checkpoint and log. Raises OSError."""
+    lines = "".join(json.dumps(asdict(entry)) + "\n" for entry in state.log).encode()
+    buffer = io.BytesIO()
+    np.savez(
+        buffer,
+        parameters=state.parameters,
+        momentum=state.momentum,
+        squares=state.squares,
+        log=np.frombuffer(lines, np.uint8),
+        pool=np.array(state.pool),
+    )
+    write_whole(folder / CHECKPOINT, buffer.getvalue())
+    write_whole(folder / LOG, lines)
+
+
+def load_state(folder: Path, recipe: Recipe) -> State:
+    """The state after the last finished superbatch; before the first, a new network. Raises TrainingError."""
+    path = folder / CHECKPOINT
+    if not path.exists():
+        return first_state(recipe)
+    size = parameter_count(recipe.hidden, recipe.buckets)
+    vectors: dict[str, Floats] = {}
+    try:
+        with path.open("rb") as file, np.load(file) as data:
+            for name in ("parameters", "momentum", "squares"):
+                # Into memory that lies where kernels want it: the order of sums must not depend on where it lies.
+                vectors[name] = new_vector(size)
+                vectors[name][:] = data[name]
+            log = [Entry(**json.loads(line)) for line in data["log"].tobytes().splitlines()]
+            pool = int(data["pool"])
+    except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        raise TrainingError(f"{path}: is damaged: {error}") from None
+    return State(**vectors, log=log, pool=pool)
+
+
+def layers_in(state: State, recipe: Recipe) -> Layers:
+    """A state's network."""
+    return layers_of(state.parameters, recipe.hidden, recipe.buckets)
+
+
+def train(
+    folder: Path,
+    trainer: Trainer,
+    on_step: Callable[[Moment], None] | None = None,
+    on_superbatch: Callable[[Entry], None] | None = None,
+) -> None:
+    """Trains to the end, with a checkpoint after each superbatch. Raises OSError and TrainingError."""
+    while not trainer.is_finished:
+        entry = trainer.superbatch(on_step)
+        save_state(folder, trainer.state)
+        if on_superbatch is not None:
+            on_superbatch(entry)

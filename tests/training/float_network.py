@@ -1,0 +1,86 @@
+"""The network in float64 and NumPy, written down once more from its definition: what the kernels are held to."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import chess
+import numpy as np
+import numpy.typing as npt
+
+from engine.board.convert import from_board
+from engine.jit import allocate, kernel
+from eval.training.gradients import Blend, Layers
+from eval.training.records import SAMPLE, pack
+
+Array = npt.NDArray[np.float64]
+
+
+@kernel
+def pack_sample(position, sample):  # type: ignore[no-untyped-def]
+    pack(position, sample.position)
+
+
+def samples_of(
+    boards: list[chess.Board], scores: list[int] | None = None, results: list[int] | None = None
+) -> npt.NDArray[np.void]:
+    """SAMPLE[n] with White's scores in centipawns and results in half points, 0 and 1 unless given."""
+    samples = allocate(SAMPLE, len(boards))
+    for index, board in enumerate(boards):
+        pack_sample(from_board(board), samples[index])
+    samples["score"] = 0 if scores is None else scores
+    samples["result"] = 1 if results is None else results
+    return samples  # type: ignore[no-any-return]
+
+
+def features_of(board: chess.Board, perspective: chess.Color) -> list[int]:
+    """Indices of the features that a side sees, by python-chess."""
+    king = board.king(perspective)
+    assert king is not None
+    found = []
+    for square, piece in board.piece_map().items():
+        seen = square if perspective == chess.WHITE else chess.square_mirror(square)
+        if chess.square_file(king) >= 4:
+            seen = chess.square(7 - chess.square_file(seen), chess.square_rank(seen))
+        found.append((0 if piece.color == perspective else 384) + 64 * (piece.piece_type - 1) + seen)
+    return sorted(found)
+
+
+class Parameters(NamedTuple):
+    """As `Layers`, in float64."""
+
+    features: Array
+    bias: Array
+    output: Array
+    output_bias: Array
+
+
+def exact(layers: Layers) -> Parameters:
+    return Parameters(*(part.astype(np.float64) for part in layers))
+
+
+def sigmoid(value: Array | float) -> Array:
+    return np.asarray(1.0 / (1.0 + np.exp(-np.asarray(value))))
+
+
+def output_of(parameters: Parameters, board: chess.Board) -> float:
+    """The network's output for the side to move."""
+    sides = [
+        parameters.bias + parameters.features[features_of(board, perspective)].sum(axis=0)
+        for perspective in (board.turn, not board.turn)
+    ]
+    activations = np.clip(np.concatenate(sides), 0.0, 1.0) ** 2
+    pieces = chess.popcount(board.occupied)
+    bucket = (pieces - 2) // 4 if len(parameters.output_bias) == 8 else 0
+    return float(activations @ parameters.output[bucket] + parameters.output_bias[bucket])
+
+
+def loss_of(
+    parameters: Parameters, boards: list[chess.Board], samples: npt.NDArray[np.void], blend: Blend
+) -> tuple[float, Array]:
+    """The sum of squared errors, and the outputs."""
+    outputs = np.array([output_of(parameters, board) for board in boards])
+    sign = np.array([1.0 if board.turn == chess.WHITE else -1.0 for board in boards])
+    scores, results = samples["score"] * sign, 0.5 + (samples["result"] * 0.5 - 0.5) * sign
+    targets = blend.result_share * results + (1.0 - blend.result_share) * sigmoid(scores / blend.scale)
+    return float(((sigmoid(400.0 * outputs / blend.scale) - targets) ** 2).sum()), outputs

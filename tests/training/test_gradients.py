@@ -1,0 +1,287 @@
+"""The trainer's passes: the right features, the right outputs, and the gradient that finite differences have."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+
+import chess
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from engine.board.convert import from_board
+from engine.jit import kernel
+from eval.network.features import feature, orientation, output_bucket
+from eval.training import gradients
+from eval.training.gradients import (
+    CHUNK,
+    Blend,
+    Layers,
+    add_gradients,
+    count_unsound,
+    layers_of,
+    new_scratch,
+    new_vector,
+    outputs,
+    parameter_count,
+    write_features,
+)
+from eval.training.optimizer import MOST_WEIGHT, adamw_step, make_step, reduce_gradients
+from tests.board.board_positions import RARE_POSITIONS
+from tests.eval.eval_positions import varied
+from tests.training.float_network import exact, features_of, loss_of, samples_of
+
+BLEND = Blend(0.4, 250.0)
+HIDDEN = 32
+
+
+def boards_for(count: int) -> list[chess.Board]:
+    boards = varied(seed=31, count=count // 2)
+    random.Random(31).shuffle(boards)
+    assert len(boards) >= count
+    return boards[:count]
+
+
+@pytest.fixture(scope="module")
+def boards() -> list[chess.Board]:
+    """One run of positions, both sides to move, kings on both wings, from 2 to 32 pieces."""
+    return boards_for(CHUNK)
+
+
+@pytest.fixture(scope="module")
+def samples(boards: list[chess.Board]) -> npt.NDArray[np.void]:
+    rng = np.random.default_rng(32)
+    return samples_of(boards, rng.integers(-900, 900, CHUNK).tolist(), rng.integers(0, 3, CHUNK).tolist())
+
+
+def random_layers(buckets: int, seed: int) -> tuple[npt.NDArray[np.float32], Layers]:
+    """A network whose units are clipped now below and now above."""
+    vector = new_vector(parameter_count(HIDDEN, buckets))
+    layers = layers_of(vector, HIDDEN, buckets)
+    rng = np.random.default_rng(seed)
+    layers.features[:] = rng.normal(0.0, 0.15, layers.features.shape)
+    layers.bias[:] = rng.normal(0.3, 0.3, HIDDEN)
+    layers.output[:] = rng.normal(0.0, 0.3, layers.output.shape)
+    layers.output_bias[:] = rng.normal(0.0, 0.3, buckets)
+    return vector, layers
+
+
+def gradient_of(layers: Layers, samples: npt.NDArray[np.void], blend: Blend = BLEND) -> tuple[float, Layers]:
+    buckets = len(layers.output_bias)
+    gradient = layers_of(new_vector(parameter_count(HIDDEN, buckets)), HIDDEN, buckets)
+    chunks = np.arange(len(samples) // CHUNK)
+    return add_gradients(layers, samples, chunks, blend, new_scratch(HIDDEN), gradient), gradient
+
+
+def rows_of(boards: list[chess.Board]) -> list[list[list[int]]]:
+    """[position][side to move, other] sorted features, by the trainer's kernel."""
+    rows, pieces = np.zeros((len(boards), 2, 32), np.int64), np.zeros(len(boards), np.int64)
+    write_features(samples_of(boards), rows, pieces)
+    return [[sorted(side[:count].tolist()) for side in row] for row, count in zip(rows, pieces, strict=True)]
+
+
+def test_features_are_those_of_python_chess() -> None:
+    boards = boards_for(300) + [chess.Board(fen, chess960=is_960) for fen, is_960 in RARE_POSITIONS]
+    expected = [[features_of(board, board.turn), features_of(board, not board.turn)] for board in boards]
+    assert rows_of(boards) == expected
+    kings = {chess.square_file(board.king(chess.WHITE) or 0) for board in boards}
+    assert kings == set(range(8))
+
+
+@kernel
+def engine_feature(position, perspective, square, color):  # type: ignore[no-untyped-def]
+    return feature(perspective, orientation(position, perspective), color, np.int64(position.squares[square]), square)
+
+
+@kernel
+def engine_bucket(position, buckets):  # type: ignore[no-untyped-def]
+    return output_bucket(position, buckets)
+
+
+def test_trainer_and_engine_see_the_same() -> None:
+    for board in boards_for(60):
+        position = from_board(board)
+        seen = [
+            sorted(
+                engine_feature(position, side, square, int(piece.color)) for square, piece in board.piece_map().items()
+            )
+            for side in (int(board.turn), int(not board.turn))
+        ]
+        assert rows_of([board])[0] == seen
+        pieces = chess.popcount(board.occupied)
+        for buckets in (1, 8):
+            assert engine_bucket(position, buckets) == gradients.output_bucket(pieces, buckets)
+
+
+def test_mirrored_positions_look_alike() -> None:
+    """From left to right, and with colours changed: the network needs to learn them but once."""
+    for board in boards_for(60):
+        board.castling_rights = 0
+        mirrored = board.transform(chess.flip_horizontal)
+        flipped = board.mirror()
+        same, left, other = rows_of([board, mirrored, flipped])
+        assert same == left == other
+
+
+def test_buckets_are_four_pieces_wide() -> None:
+    found = [int(gradients.output_bucket(pieces, 8)) for pieces in range(2, 33)]
+    assert found == [(pieces - 2) // 4 for pieces in range(2, 33)]
+    assert {int(gradients.output_bucket(pieces, 1)) for pieces in range(2, 33)} == {0}
+
+
+@pytest.mark.parametrize("buckets", [1, 8])
+def test_outputs_and_losses_are_those_of_float64(
+    boards: list[chess.Board], samples: npt.NDArray[np.void], buckets: int
+) -> None:
+    _, layers = random_layers(buckets, seed=33)
+    loss, expected = loss_of(exact(layers), boards, samples, BLEND)
+    out = np.zeros(len(samples), np.float32)
+    assert outputs(layers, samples, BLEND, new_scratch(HIDDEN), out) == pytest.approx(loss, rel=1e-5)
+    assert out == pytest.approx(expected, rel=1e-4, abs=1e-5)
+    assert np.abs(expected).max() > 1.0
+    assert gradient_of(layers, samples)[0] == pytest.approx(loss, rel=1e-5)
+
+
+@pytest.mark.parametrize("buckets", [1, 8])
+def test_the_gradient_is_that_of_finite_differences(
+    boards: list[chess.Board], samples: npt.NDArray[np.void], buckets: int
+) -> None:
+    vector, layers = random_layers(buckets, seed=34)
+    _, gradient = gradient_of(layers, samples)
+    parameters = exact(layers)
+    rng = np.random.default_rng(35)
+    chosen: list[tuple[str, tuple[int, ...]]] = []
+    for name, size in (("features", 25), ("bias", 5), ("output", 25), ("output_bias", buckets)):
+        slopes = np.abs(getattr(gradient, name)).ravel()
+        # The steepest ones, and some of all.
+        indices = {*np.argsort(-slopes)[: size // 2 + 1].tolist(), *rng.integers(slopes.size, size=size).tolist()}
+        chosen += [(name, np.unravel_index(i, getattr(gradient, name).shape)) for i in indices]
+    checked = 0
+    for name, place in chosen:
+        array, step, losses = getattr(parameters, name), 1e-5, []
+        before = array[place]
+        for side in (-1, 1):
+            array[place] = before + side * step
+            losses.append(loss_of(parameters, boards, samples, BLEND)[0])
+        array[place] = before
+        slope = (losses[1] - losses[0]) / (2.0 * step)
+        assert getattr(gradient, name)[place] == pytest.approx(slope, rel=2e-3, abs=2e-5), (name, place)
+        checked += abs(slope) > 1e-2
+    assert checked > 20
+    assert not vector[HIDDEN * 769 + buckets * (2 * HIDDEN + 1) :].any()
+
+
+def test_the_gradient_is_that_of_pytorch(boards: list[chess.Board], samples: npt.NDArray[np.void]) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    _, layers = random_layers(8, seed=36)
+    loss, gradient = gradient_of(layers, samples)
+    parts = [torch.tensor(part.astype(np.float64), requires_grad=True) for part in layers]
+    features, bias, output, output_bias = parts
+    total = torch.zeros((), dtype=torch.float64)
+    for board, sample in zip(boards, samples, strict=True):
+        sides = [bias + features[features_of(board, side)].sum(0) for side in (board.turn, not board.turn)]
+        bucket = (chess.popcount(board.occupied) - 2) // 4
+        value = (torch.cat(sides).clamp(0, 1) ** 2) @ output[bucket] + output_bias[bucket]
+        sign = 1 if board.turn == chess.WHITE else -1
+        target = BLEND.result_share * (0.5 + sign * (int(sample["result"]) * 0.5 - 0.5)) + (1 - BLEND.result_share) / (
+            1 + np.exp(-sign * int(sample["score"]) / BLEND.scale)
+        )
+        total = total + (torch.sigmoid(400.0 * value / BLEND.scale) - target) ** 2
+    total.backward()
+    assert loss == pytest.approx(float(total), rel=1e-5)
+    for part, found in zip(parts, gradient, strict=True):
+        assert found == pytest.approx(part.grad.numpy(), rel=1e-3, abs=1e-4)
+
+
+INTERPRETED = """
+import json
+import numpy as np
+from eval.training.gradients import (
+    CHUNK, Blend, add_gradients, layers_of, new_scratch, new_vector, parameter_count
+)
+from eval.training.optimizer import adamw_step, make_step, reduce_gradients
+from tests.training.test_gradients import boards_for, random_layers
+from tests.training.float_network import samples_of
+
+samples = samples_of(boards_for(CHUNK), list(range(-640, 640, 10)))
+vector, layers = random_layers(8, seed=40)
+gradients = new_vector(len(vector)).reshape(1, -1)
+loss = add_gradients(
+    layers, samples, np.array([0]), Blend(0.4, 250.0), new_scratch(32), layers_of(gradients[0], 32, 8)
+)
+norm = reduce_gradients(gradients, np.float32(1 / CHUNK)) ** 0.5
+adamw_step(vector, new_vector(len(vector)), new_vector(len(vector)), gradients[0], make_step(1, 0.01, 0.01, norm, 1.0))
+print(json.dumps([loss, norm, float(np.abs(vector).sum(dtype=np.float64))]))
+"""
+
+
+def test_interpreted_kernels_say_the_same(run_python: Callable[..., str]) -> None:
+    compiled, interpreted = (
+        json.loads(run_python(INTERPRETED, NUMBA_DISABLE_JIT=disabled)) for disabled in (None, "1")
+    )
+    assert interpreted == pytest.approx(compiled, rel=1e-4)
+
+
+def test_runs_are_those_that_were_asked_for(samples: npt.NDArray[np.void]) -> None:
+    _, layers = random_layers(1, seed=37)
+    twice = np.concatenate([samples, samples[::-1].copy()])
+    gradient = layers_of(new_vector(parameter_count(HIDDEN, 1)), HIDDEN, 1)
+    second = add_gradients(layers, twice, np.array([1]), BLEND, new_scratch(HIDDEN), gradient)
+    both = add_gradients(layers, twice, np.array([1, 0, 1]), BLEND, new_scratch(HIDDEN), gradient)
+    assert second == pytest.approx(gradient_of(layers, samples)[0])
+    assert both == pytest.approx(3 * second)
+    assert gradient.bias == pytest.approx(4 * gradient_of(layers, samples)[1].bias, rel=1e-3, abs=1e-4)
+
+
+def test_what_is_no_chess_is_counted() -> None:
+    samples = samples_of(boards_for(4))
+    assert count_unsound(samples) == 0
+    broken = samples.copy()
+    broken[1]["position"]["occupied"] = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
+    broken[3]["position"]["pieces"][0] = 0
+    assert count_unsound(broken) == 2
+
+
+# --------------------------------------------------------------------------------------------------------------
+# The optimiser
+# --------------------------------------------------------------------------------------------------------------
+
+
+def test_gradients_of_threads_become_one_mean() -> None:
+    rng = np.random.default_rng(38)
+    parts = rng.normal(size=(3, 1000)).astype(np.float32)
+    expected = parts.astype(np.float64).sum(axis=0) / 50.0
+    norm = reduce_gradients(parts, np.float32(1 / 50.0))
+    assert parts[0] == pytest.approx(expected, rel=1e-4, abs=1e-6)
+    assert not parts[1:].any()
+    assert norm == pytest.approx(float((expected**2).sum()), rel=1e-4)
+
+
+def test_steps_are_those_of_adamw() -> None:
+    rng = np.random.default_rng(39)
+    parameters = rng.normal(0.0, 0.5, 500)
+    found, momentum, squares = (new_vector(500) for _ in range(3))
+    found[:] = parameters
+    mean = square = np.zeros(500)
+    for number in range(1, 40):
+        gradient = rng.normal(0.0, 0.1, 500)
+        norm = float(np.sqrt((gradient**2).sum()))
+        clipped = gradient * min(1.0, 2.0 / norm)
+        rate = 0.01 / number
+        mean, square = 0.9 * mean + 0.1 * clipped, 0.999 * square + 0.001 * clipped**2
+        parameters *= 1.0 - rate * 0.1
+        parameters -= rate * (mean / (1 - 0.9**number)) / (np.sqrt(square / (1 - 0.999**number)) + 1e-8)
+        single = gradient.astype(np.float32)
+        adamw_step(found, momentum, squares, single, make_step(number, rate, 0.1, norm, 2.0))
+        assert not single.any()
+    assert found == pytest.approx(parameters, abs=2e-5)
+    assert np.linalg.norm(gradient) > 2.0
+
+
+def test_weights_stay_within_their_bounds() -> None:
+    found = np.array([1.979, -1.979, 0.0], np.float32)
+    momentum, squares, gradient = np.zeros(3, np.float32), np.zeros(3, np.float32), np.array([-1, 1, 0], np.float32)
+    adamw_step(found, momentum, squares, gradient, make_step(1, 0.1, 0.0, 1.0, 10.0))
+    assert found.tolist() == [float(MOST_WEIGHT), -float(MOST_WEIGHT), 0.0]

@@ -1,0 +1,140 @@
+"""The pool: nothing is lost, games stay whole, the same order every time, and damage is noticed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from eval.training import pool as pool_module
+from eval.training.gradients import CHUNK
+from eval.training.pool import FACTS, TRAINING, Facts, batches, build_pool, held_out, open_pool
+from eval.training.samples import ALL, Filter, samples
+from eval.training.shards import ShardError, read_shard
+
+
+def bytes_of(records: npt.NDArray[np.void]) -> Counter[bytes]:
+    return Counter(record.tobytes() for record in records)
+
+
+def build(folder: Path, made: Path, wanted: Filter = ALL, share: float = 0.2, seed: int = 1) -> Facts:
+    folder.mkdir(exist_ok=True)
+    return build_pool(folder, [made], wanted, share, seed)
+
+
+@pytest.mark.parametrize("wanted", [ALL, Filter(skip=20, score_limit=500)])
+def test_every_wanted_position_is_there_once(made: Path, tmp_path: Path, wanted: Filter) -> None:
+    facts = build(tmp_path, made, wanted)
+    pool = open_pool(tmp_path)
+    (everything,) = samples(made, wanted)
+    assert bytes_of(pool.training) + bytes_of(pool.validation) == bytes_of(everything)
+    assert (facts.training, facts.validation) == (len(pool.training), len(pool.validation))
+    assert (facts.shards, facts.games) == (1, 64)
+    assert facts.sources[0]["games"] == 64
+    assert facts.sources[0]["soft_nodes"] == 150
+    assert pool.facts == facts
+    assert 20.0 <= facts.slope <= 2000.0
+    assert {path.name for path in tmp_path.iterdir()} == {"training.samples", "validation.samples", "pool.json"}
+
+
+def test_positions_are_shuffled_well(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_module, "BUCKET", 1000)
+    build(tmp_path, made, share=0.0)
+    pool = open_pool(tmp_path)
+    (everything,) = samples(made, ALL)
+    places = {record.tobytes(): index for index, record in enumerate(everything)}
+    order = np.array([places[record.tobytes()] for record in pool.training])
+    assert len(pool.training) > 3000
+    assert bytes_of(pool.training) == bytes_of(everything)
+    # Neither the buckets nor the order in them has anything to do with the order in the shards.
+    assert abs(np.corrcoef(order, np.arange(len(order)))[0, 1]) < 0.06
+    assert abs(np.corrcoef(order[1:], order[:-1])[0, 1]) < 0.06
+    assert not len(pool.validation)
+
+
+def test_whole_games_are_kept_for_checking(made: Path) -> None:
+    shard = read_shard(made / "shard-000000.games")
+    some, more = held_out(shard, 0.1), held_out(shard, 0.5)
+    assert 0 < some.sum() < more.sum() < 64
+    assert (more | ~some).all()
+    assert not held_out(shard, 0.0).any()
+
+
+def test_the_split_is_that_of_the_games(made: Path, tmp_path: Path) -> None:
+    build(tmp_path / "a", made)
+    build(tmp_path / "b", made, seed=2)
+    one, two = open_pool(tmp_path / "a"), open_pool(tmp_path / "b")
+    assert one.validation.tobytes() == two.validation.tobytes()
+    assert bytes_of(one.training) == bytes_of(two.training)
+    assert one.training.tobytes() != two.training.tobytes()
+
+
+def test_the_same_seed_makes_the_same_file(made: Path, tmp_path: Path) -> None:
+    assert build(tmp_path / "a", made) == build(tmp_path / "b", made)
+    assert (tmp_path / "a" / TRAINING).read_bytes() == (tmp_path / "b" / TRAINING).read_bytes()
+
+
+def test_bad_shards_are_left_out_or_raise(made: Path, tmp_path: Path) -> None:
+    data, folder = tmp_path / "data", tmp_path / "pool"
+    data.mkdir()
+    folder.mkdir()
+    whole = (made / "shard-000000.games").read_bytes()
+    (data / "shard-000000.games").write_bytes(whole)
+    (data / "shard-000001.games").write_bytes(whole[:-1])
+    with pytest.raises(ShardError, match="truncated"):
+        build_pool(folder, [data], ALL, 0.1, 1)
+    assert not (folder / FACTS).exists()
+    problems: list[ShardError] = []
+    facts = build_pool(folder, [data], ALL, 0.1, 1, on_problem=problems.append)
+    assert len(problems) == 1
+    assert facts.games == 64
+
+
+def test_a_pool_that_is_not_whole_is_refused(made: Path, tmp_path: Path) -> None:
+    build(tmp_path, made)
+    path = tmp_path / TRAINING
+    path.write_bytes(path.read_bytes()[:-32])
+    with pytest.raises(ValueError, match=r"training\.samples: holds \d+ positions instead of \d+$"):
+        open_pool(tmp_path)
+
+
+def test_kernels_may_not_change_the_file(made: Path, tmp_path: Path) -> None:
+    build(tmp_path, made)
+    before = (tmp_path / TRAINING).read_bytes()
+    pool = open_pool(tmp_path)
+    pool.training["score"] = 77
+    assert (tmp_path / TRAINING).read_bytes() == before
+    assert open_pool(tmp_path).training["score"].tolist() != pool.training["score"].tolist()
+
+
+def test_an_epoch_reads_everything_once_and_in_its_own_order() -> None:
+    size, chunks = 4, 43
+    stream = list(islice(batches(7, chunks, size, 0), 30))
+    epochs = [np.concatenate(stream[first : first + 10]) for first in (0, 10, 20)]
+    assert all(len(set(epoch.tolist())) == 40 and epoch.max() < chunks for epoch in epochs)
+    assert epochs[0].tolist() != epochs[1].tolist()
+    # What an epoch leaves out, another one takes.
+    assert set(range(chunks)) == {int(chunk) for epoch in epochs for chunk in epoch}
+    other = next(batches(8, chunks, size, 0))
+    assert other.tolist() != stream[0].tolist()
+
+
+def test_a_stream_goes_on_from_any_step() -> None:
+    stream = [batch.tolist() for batch in islice(batches(7, 43, 4, 0), 30)]
+    for step in (1, 9, 10, 17, 25):
+        assert [batch.tolist() for batch in islice(batches(7, 43, 4, step), 30 - step)] == stream[step:]
+
+
+def test_a_pool_says_how_it_was_made(made: Path, tmp_path: Path) -> None:
+    build(tmp_path, made, Filter(skip=12))
+    facts = json.loads((tmp_path / FACTS).read_text(encoding="utf-8"))
+    assert facts["wanted"] == {"skip": 12, "score_limit": 10_000, "quiet": True}
+    assert facts["share"] == 0.2
+    assert open_pool(tmp_path).chunks == facts["training"] // CHUNK
+    shutil.rmtree(tmp_path)

@@ -1,0 +1,247 @@
+"""`train` and `net` on the command line: from games to a network file, and what is refused in which words."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import uci_main
+from engine.board.position import POSITION
+from engine.jit import allocate
+from eval.network.evaluator import NetworkEvaluator
+from eval.network.format import read_network
+from eval.training.commands import net, train
+from eval.training.pool import open_pool
+from eval.training.quantise import integer_scores
+from eval.training.records import unpack_samples
+from eval.training.trainer import Entry, Moment
+from eval.training.training_view import TrainingView, plot_losses, sparkline
+from tests.conftest import PROJECT
+
+TINY = ["--hidden", "32", "--superbatches", "3", "--batch-size", "256", "--validation", "0.2", "--threads", "1"]
+
+
+def arguments(made: Path, output: Path, *more: str) -> list[str]:
+    return ["train", str(made), "--output", str(output), *TINY, *more]
+
+
+@pytest.fixture(scope="module")
+def trained(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny network; its run lies beside it."""
+    output = tmp_path_factory.mktemp("trained") / "tiny.snet"
+    assert uci_main.main(arguments(made, output, "--quiet")) == 0
+    return output
+
+
+def test_a_network_comes_out(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "tiny.snet"
+    assert uci_main.main(arguments(made, output)) == 0
+    out, err = capsys.readouterr()
+    first, second = out.splitlines()
+    assert first.startswith(f"{output}: training error 0.")
+    assert ", validation error 0." in first
+    assert second.startswith("rounding costs ")
+    lines = err.splitlines()
+    assert sum("steps a superbatch; scale " in line for line in lines) == 1
+    assert [line.split(":")[0] for line in lines[-3:]] == [f"superbatch {n} of 3" for n in (1, 2, 3)]
+    network = read_network(output)
+    assert (network.hidden, network.buckets) == (32, 8)
+    facts = dict(network.provenance)
+    assert facts["licence"] == "GPL-3.0-or-later"
+    assert facts["recipe"]["superbatches"] == 3
+    assert facts["data"]["games"] == 64
+    assert facts["quantisation"]["rms"] < facts["quantisation"]["most"] < 40
+    assert str(tmp_path) not in json.dumps(facts)
+    assert str(made) not in json.dumps(facts)
+
+
+def test_the_error_falls_and_the_log_says_so(trained: Path) -> None:
+    lines = (trained.with_suffix(".training") / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    log = [json.loads(line) for line in lines]
+    assert [entry["superbatch"] for entry in log] == [1, 2, 3]
+    assert log[2]["training"] < log[1]["training"] < log[0]["training"]
+    assert all(entry["positions_per_second"] > 0 for entry in log)
+
+
+def test_the_outcome_as_json(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "tiny.snet"
+    assert train.main([*arguments(made, output, "--quiet", "--json", "--seed", "5")[1:]]) == 0
+    out, err = capsys.readouterr()
+    told = json.loads(out)
+    assert (told["network"], told["recipe"]["seed"], told["problems"], err) == (str(output), 5, [], "")
+
+
+def test_the_engine_computes_what_was_exported(trained: Path) -> None:
+    network = read_network(trained)
+    samples = open_pool(trained.with_suffix(".training")).validation[:300]
+    positions = allocate(POSITION, len(samples))
+    unpack_samples(samples, positions)
+    evaluator = NetworkEvaluator(network)
+    found = [evaluator.score_position(position) for position in positions]
+    assert found == integer_scores(network, samples).tolist()
+    assert np.ptp(found) > 50
+
+
+def test_a_killed_run_goes_on_to_the_same_network(made: Path, trained: Path, tmp_path: Path) -> None:
+    output = tmp_path / "killed.snet"
+    longer = [*arguments(made, output)[:-1], "1", "--superbatches", "150", "--superbatch-size", "2560"]
+    command = [sys.executable, str(PROJECT / "uci_main.py"), *longer]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    log = output.with_suffix(".training") / "log.jsonl"
+    deadline = time.monotonic() + 240
+    while not log.exists():
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    done = len(log.read_text(encoding="utf-8").splitlines())
+    assert 0 < done < 150
+    assert train.main(["--output", str(output), "--resume", "--quiet"]) == 0
+    assert len(log.read_text(encoding="utf-8").splitlines()) == 150
+    whole = tmp_path / "whole.snet"
+    assert uci_main.main([*longer[:2], "--quiet", *longer[2:3], str(whole), *longer[4:]]) == 0
+    one, two = read_network(output), read_network(whole)
+    assert one.features.tobytes() == two.features.tobytes()
+    assert one.output.tobytes() == two.output.tobytes()
+
+
+def test_resuming_knows_the_run(made: Path, trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    again = ["--output", str(trained), "--resume", "--quiet"]
+    before = read_network(trained)
+    assert train.main([str(made), *again, *TINY]) == 0
+    assert read_network(trained).features.tobytes() == before.features.tobytes()
+    folder = trained.with_suffix(".training")
+    for more, words in (
+        (["--rate", "0.5"], f"{folder}: the run there has rate 0.001, not 0.5"),
+        (["--skip", "3"], f"{folder}: the run there has skip 0, not 3"),
+        (["elsewhere"], f"{folder}: the run there is on {made}, not elsewhere"),
+    ):
+        capsys.readouterr()
+        assert train.main([*again, *more]) == 2
+        assert capsys.readouterr().err == f"secateur train: {words}\n"
+    assert train.main([str(made), "--output", str(trained)]) == 2
+    assert capsys.readouterr().err == (
+        f"secateur train: {folder} holds a run already: --resume goes on with it, --overwrite drops it\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--hidden", "7"], "hidden is a multiple of 32 up to 512, not 7"),
+        (["--validation", "1"], "validation lies between 0 and 1, not at 1"),
+        (["--plot", "curve.txt"], "curve.txt: a picture's name ends with .png or .svg"),
+    ],
+)
+def test_wrong_options(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], words: str
+) -> None:
+    if "--plot" in more:
+        pytest.importorskip("matplotlib", reason="the extra 'lab' is not installed")
+    assert train.main([str(made), "--output", str(tmp_path / "net.snet"), *more]) == 2
+    assert capsys.readouterr().err == f"secateur train: {words}\n"
+    assert not list(tmp_path.iterdir())
+
+
+def test_missing_things(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "net.snet"
+    for given, status, words in (
+        ([str(tmp_path / "none")], 2, f"{tmp_path / 'none'}: there is no such file or folder"),
+        ([], 2, "say what to train on: folders or shards of `secateur datagen`"),
+        (["--resume"], 2, f"{tmp_path / 'net.training'}: holds no run to go on with"),
+        ([str(made), "--batch-size", "1280000"], 1, "positions to train on do not fill a batch of 1280000"),
+    ):
+        threads = [] if given == ["--resume"] else ["--threads", "1"]
+        assert train.main([*given, "--output", str(output), "--quiet", *threads]) == status
+        assert capsys.readouterr().err.endswith(f"{words}\n")
+    nowhere = tmp_path / "nowhere" / "net.snet"
+    assert train.main([str(made), "--output", str(nowhere)]) == 2
+    assert capsys.readouterr().err == f"secateur train: --output {nowhere}: there is no folder {nowhere.parent}\n"
+
+
+def test_bad_shards_are_named_and_left_out(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    whole = (made / "shard-000000.games").read_bytes()
+    (data / "shard-000000.games").write_bytes(whole)
+    (data / "shard-000001.games").write_bytes(whole[:-1])
+    assert uci_main.main([*arguments(data, tmp_path / "net.snet"), "--quiet"]) == 1
+    bad = data / "shard-000001.games"
+    assert capsys.readouterr().err == f"secateur train: left out: {bad}: is truncated: it has no foot\n"
+    assert read_network(tmp_path / "net.snet").hidden == 32
+
+
+# --------------------------------------------------------------------------------------------------------------
+# What is shown
+# --------------------------------------------------------------------------------------------------------------
+
+LOG = [Entry(n, 1000, 0.1 / n, 0.12 / n, 0.001 / n, 1e6) for n in range(1, 6)]
+
+
+def test_sparklines() -> None:
+    assert sparkline([]) == ""
+    assert sparkline([1.0, 1.0]) == "▁▁"
+    assert sparkline([8, 7, 6, 5, 4, 3, 2, 1]) == "█▇▆▅▄▃▂▁"
+    assert len(sparkline(list(range(1000)))) <= 60
+    assert sparkline(list(range(1000)))[-1] == "█"
+
+
+def test_what_a_run_shows(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("eval.training.training_view.LINE_SECONDS", 0.0)
+    with TrainingView(5, 10, LOG[:2]) as view:
+        assert view.figures() == [("starting", "(kernels may have to be compiled)")]
+        view.step(Moment(3, 4, 10, 0.05, 123456.0))
+        view.superbatch(LOG[2])
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith(
+        "superbatch 3: superbatch 3 of 5, step 4 of 10; training error 0.050000; positions/s 123,456"
+    )
+    assert second.startswith(
+        "superbatch 3 of 5: error 0.033333, validation 0.040000, rate 3.33e-04, 1,000,000 positions/s"
+    )
+    rich = pytest.importorskip("rich.console", reason="the extra 'lab' is not installed")
+    console = rich.Console(width=120, record=True, file=open(os.devnull, "w"))  # noqa: SIM115, PTH123
+    console.print(view._table())
+    console.file.close()
+    text = console.export_text()
+    assert "█" in text
+    assert "superbatch 3" in text
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_curves_are_drawn(tmp_path: Path, ending: str) -> None:
+    pytest.importorskip("matplotlib", reason="the extra 'lab' is not installed")
+    picture = tmp_path / f"curve.{ending}"
+    plot_losses(LOG, picture, "title")
+    assert picture.stat().st_size > 5000
+
+
+def test_net_shows_what_a_file_is(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert uci_main.main(["net", str(trained)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"{trained}: (768 -> 32)x2 -> 1, 8 output layers\n")
+    for words in ("SHA-256    ", "licence    GPL-3.0-or-later", "recipe.seed", "QA 255, QB 64, scale "):
+        assert words in out
+    assert net.main([str(trained), "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)
+    assert told["architecture"]["hidden"] == 32
+    assert told["bytes"] == trained.stat().st_size
+
+    damaged = tmp_path / "damaged.snet"
+    data = bytearray(trained.read_bytes())
+    data[-1000] ^= 1
+    damaged.write_bytes(data)
+    assert net.main([str(damaged), str(trained)]) == 1
+    out, err = capsys.readouterr()
+    assert err.startswith(f"secateur net: {damaged}: ")
+    assert len(err.splitlines()) == 1
+    assert out.startswith(str(trained))

@@ -1,0 +1,254 @@
+"""Training: it finds what was hidden, twice the same, and a run that was ended goes on to the same end."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import chess
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from engine.jit import readable
+from eval.network.format import SCALE
+from eval.training.gradients import CHUNK
+from eval.training.pool import Facts, Pool
+from eval.training.quantise import integer_scores, measure, quantised
+from eval.training.records import SAMPLE
+from eval.training.samples import Filter
+from eval.training.trainer import (
+    CHECKPOINT,
+    LOG,
+    Moment,
+    Recipe,
+    Run,
+    Trainer,
+    TrainingError,
+    first_state,
+    load_run,
+    load_state,
+    save_run,
+    save_state,
+    train,
+)
+from tests.eval.eval_positions import played
+from tests.training.float_network import samples_of
+
+VALUES = {chess.PAWN: 100, chess.KNIGHT: 300, chess.BISHOP: 320, chess.ROOK: 500, chess.QUEEN: 900, chess.KING: 0}
+RECIPE = Recipe(
+    hidden=32, buckets=1, superbatches=3, batch_size=2 * CHUNK, result_share=0.0, scale=400.0, warm_up=10, threads=1
+)
+
+
+def random_samples(seed: int, count: int) -> npt.NDArray[np.void]:
+    """SAMPLE[n] with pieces anywhere, and their material as the score; packed by hand."""
+    rng = random.Random(seed)
+    samples = np.zeros(count, SAMPLE)
+    for sample in samples:
+        pieces = [chess.KING, chess.KING + 8]
+        for piece in rng.choices(list(VALUES), (50, 15, 15, 15, 5, 0), k=rng.randint(0, 12)):
+            pieces.append(piece + rng.choice((0, 8)))
+        rng.shuffle(pieces)
+        packed = sample["position"]
+        packed["occupied"] = np.uint64(sum(1 << square for square in rng.sample(range(64), len(pieces))))
+        for index, piece in enumerate(pieces):
+            packed["pieces"][index // 2] |= piece << 4 * (index % 2)
+        packed["state"] = 64 + rng.choice((0, 128))
+        sample["score"] = sum(VALUES[piece & 7] * (-1 if piece & 8 else 1) for piece in pieces)
+        sample["result"] = 1
+    return readable(samples)  # type: ignore[no-any-return]
+
+
+def pool_of(training: npt.NDArray[np.void], validation: npt.NDArray[np.void], crc: int = 1) -> Pool:
+    facts = Facts(1, 1, len(training), len(validation), 0.1, {}, 400.0, crc, [])
+    return Pool(training, validation, facts)
+
+
+@pytest.fixture(scope="module")
+def pool() -> Pool:
+    """Positions whose scores are their material."""
+    return pool_of(random_samples(41, 16_000), random_samples(42, 1000))
+
+
+def trained(recipe: Recipe, pool: Pool) -> Trainer:
+    trainer = Trainer(recipe, pool, first_state(recipe))
+    while not trainer.is_finished:
+        trainer.superbatch()
+    return trainer
+
+
+def test_hidden_material_is_found(pool: Pool) -> None:
+    recipe = replace(RECIPE, superbatches=20, superbatch_size=30_000, rate=0.005)
+    trainer = trained(recipe, pool)
+    log = trainer.state.log
+    untrained = Trainer(recipe, pool, first_state(recipe)).validate()[0]
+    assert untrained is not None
+    assert log[-1].validation is not None
+    assert log[-1].training < 0.02 * untrained
+    assert log[-1].validation < 0.05 * untrained
+    boards = [chess.Board("4k3/2pppp2/8/8/8/8/2PPPP2/4K3 w - - 0 1") for _ in range(5)]
+    for board, (square, piece) in zip(
+        boards[1:], ((chess.D4, "N"), (chess.A1, "R"), (chess.D5, "Q"), (chess.B6, "q")), strict=True
+    ):
+        board.set_piece_at(square, chess.Piece.from_symbol(piece))
+    even, knight, rook, queen, lost = Trainer(
+        recipe, pool_of(pool.training, samples_of(boards)), trainer.state
+    ).validate()[1]
+    assert abs(even) < 80
+    assert 200 < knight - even < 400
+    assert knight + 50 < rook < queen - 100
+    assert lost - even < -500
+
+
+def test_training_twice_gives_the_same(pool: Pool) -> None:
+    for threads in (1, 2):
+        recipe = replace(RECIPE, threads=threads)
+        one, two = (trained(recipe, pool) for _ in range(2))
+        assert one.state.parameters.tobytes() == two.state.parameters.tobytes()
+        assert [entry.training for entry in one.state.log] == [entry.training for entry in two.state.log]
+    other = trained(replace(RECIPE, seed=2), pool)
+    assert other.state.parameters.tobytes() != one.state.parameters.tobytes()
+
+
+def test_threads_change_nothing_but_rounding(pool: Pool) -> None:
+    """A sum is the same whoever adds it up; after a few steps, the networks still are."""
+    one, two = (
+        Trainer(replace(RECIPE, threads=threads, superbatch_size=5 * 256), pool, first_state(RECIPE))
+        for threads in (1, 2)
+    )
+    assert one.superbatch().training == pytest.approx(two.superbatch().training, rel=1e-4)
+    # Where a gradient is next to nothing, its sign decides the step of Adam's beginning.
+    assert np.median(np.abs(one.state.parameters - two.state.parameters)) < 1e-5
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_run_goes_on_exactly(pool: Pool, tmp_path: Path, threads: int) -> None:
+    recipe = replace(RECIPE, threads=threads)
+    whole = trained(recipe, pool)
+    train_some = Trainer(recipe, pool, first_state(recipe))
+    for _ in range(2):
+        train_some.superbatch()
+        save_state(tmp_path, train_some.state)
+
+    class KilledError(Exception):
+        pass
+
+    def kill(moment: Moment) -> None:
+        if moment.step == 5:
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        train_some.superbatch(kill)
+    again = Trainer(recipe, pool, load_state(tmp_path, recipe))
+    assert len(again.state.log) == 2
+    train(tmp_path, again)
+    assert again.state.parameters.tobytes() == whole.state.parameters.tobytes()
+    assert again.state.squares.tobytes() == whole.state.squares.tobytes()
+    assert [entry.validation for entry in again.state.log] == [entry.validation for entry in whole.state.log]
+    lines = [json.loads(line) for line in (tmp_path / LOG).read_text(encoding="utf-8").splitlines()]
+    assert [line["superbatch"] for line in lines] == [1, 2, 3]
+    assert set(lines[0]) == {"superbatch", "positions", "training", "validation", "rate", "positions_per_second"}
+    train(tmp_path, again)
+    assert len(again.state.log) == 3
+
+
+def test_a_run_is_read_back(tmp_path: Path) -> None:
+    run = Run(replace(RECIPE, scale=123.5), ("a", "b"), True, Filter(skip=3, quiet=False), 0.25)
+    save_run(tmp_path, run)
+    assert load_run(tmp_path) == run
+    with pytest.raises(TrainingError, match=r"holds no run to go on with$"):
+        load_run(tmp_path / "other")
+
+
+def test_a_damaged_checkpoint_is_refused(pool: Pool, tmp_path: Path) -> None:
+    trainer = Trainer(RECIPE, pool, first_state(RECIPE))
+    save_state(tmp_path, trainer.state)
+    path = tmp_path / CHECKPOINT
+    data = path.read_bytes()
+    for damaged in (data[: len(data) // 2], b"", data[:2000] + b"x" * 100 + data[2100:]):
+        path.write_bytes(damaged)
+        with pytest.raises(TrainingError, match=r"checkpoint\.npz: is damaged: "):
+            load_state(tmp_path, RECIPE)
+
+
+def test_other_data_are_refused(pool: Pool, tmp_path: Path) -> None:
+    trainer = Trainer(RECIPE, pool, first_state(RECIPE))
+    save_state(tmp_path, trainer.state)
+    with pytest.raises(TrainingError, match="the data are not those that the run began with"):
+        Trainer(RECIPE, pool_of(pool.training, pool.validation, crc=2), load_state(tmp_path, RECIPE))
+
+
+def test_the_rate_rises_and_falls(pool: Pool) -> None:
+    trainer = Trainer(replace(RECIPE, superbatches=10, warm_up=20), pool, first_state(RECIPE))
+    steps = 10 * trainer.steps
+    rates = [trainer.rate(step) for step in range(steps)]
+    top = int(np.argmax(rates))
+    assert top == min(20, steps // 10)
+    assert rates[top] == pytest.approx(1e-3, rel=1e-2)
+    assert rates[-1] == pytest.approx(2e-6)
+    assert all(np.diff(rates[: top + 1]) > 0)
+    assert all(np.diff(rates[top:]) < 0)
+
+
+def test_superbatches_are_as_long_as_told(pool: Pool) -> None:
+    whole = Trainer(RECIPE, pool, first_state(RECIPE))
+    assert whole.steps == len(pool.training) // CHUNK // 2
+    assert Trainer(replace(RECIPE, superbatch_size=2560), pool, first_state(RECIPE)).steps == 10
+    with pytest.raises(TrainingError, match=r"\d+ positions to train on do not fill a batch of 1280000$"):
+        Trainer(replace(RECIPE, batch_size=1_280_000), pool, first_state(RECIPE))
+
+
+def test_no_validation_is_no_error(pool: Pool) -> None:
+    trainer = Trainer(RECIPE, pool_of(pool.training, pool.training[:0]), first_state(RECIPE))
+    assert trainer.superbatch().validation is None
+    network = quantised(trainer.layers, {})
+    assert measure(network, pool.training[:0], trainer.validate()[1]).positions == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"hidden": 48}, "hidden is a multiple of 32 up to 512, not 48"),
+        ({"hidden": 544}, "hidden is a multiple of 32 up to 512, not 544"),
+        ({"buckets": 4}, "buckets is 1 or 8, not 4"),
+        ({"batch_size": 100}, "batch-size is a multiple of 128, not 100"),
+        ({"threads": 3}, "batch-size is a multiple of 128 for each of 3 threads, not 256"),
+        ({"threads": 0}, "threads is more than 0, not 0"),
+        ({"result_share": 1.5}, "result-share lies between 0 and 1, not at 1.5"),
+        ({"rate": math.nan}, "rate is more than 0, not nan"),
+        ({"seed": -1}, "seed is not less than 0 as -1 is"),
+    ],
+)
+def test_recipes_that_make_no_sense_are_refused(change: dict[str, float], words: str) -> None:
+    with pytest.raises(TrainingError) as caught:
+        replace(RECIPE, **change)
+    assert str(caught.value) == words
+
+
+@pytest.mark.parametrize("buckets", [1, 8])
+def test_rounding_costs_little_and_is_measured(pool: Pool, buckets: int) -> None:
+    trainer = trained(replace(RECIPE, buckets=buckets, superbatches=2), pool)
+    network = quantised(trainer.layers, {"seed": 1})
+    assert network.provenance == {"seed": 1}
+    _, exact = trainer.validate()
+    loss = measure(network, pool.validation, exact)
+    differences = integer_scores(network, pool.validation) - exact
+    assert loss.positions == len(pool.validation)
+    assert loss.most == pytest.approx(np.abs(differences).max())
+    assert loss.rms == pytest.approx(np.sqrt((differences**2).mean()))
+    assert 0.0 < loss.rms < loss.most < 10.0
+    assert np.abs(exact).max() > 5 * loss.most
+
+
+def test_a_network_of_zeros_but_for_its_bias() -> None:
+    state = first_state(RECIPE)
+    state.parameters[:] = 0
+    pool = pool_of(samples_of(played(seed=42, games=4, plies=100))[: 2 * CHUNK], samples_of([chess.Board()]))
+    trainer = Trainer(RECIPE, pool, state)
+    trainer.layers.output_bias[0] = 0.25
+    assert trainer.validate()[1].tolist() == [0.25 * SCALE]
+    assert integer_scores(quantised(trainer.layers, {}), pool.validation).tolist() == [100]
