@@ -118,7 +118,7 @@ def test_any_working_directory_and_a_home_that_cannot_be_written(start: Callable
     )
     engine.send("uci", "isready", "go nodes 500")
     engine.expect("readyok", timeout=120)
-    engine.expect("bestmove", timeout=30)
+    engine.expect("bestmove", timeout=120)
     assert any(tmp_path.glob("secateur-kernels-*/*/*.nbc"))
 
 
