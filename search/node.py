@@ -36,31 +36,31 @@ def is_draw(worker, ply):
 
 
 @inlined
+def _enter(worker, table, ply, move, continuation):
+    """Counts the node of the frame behind `ply`, whose position `move` has just made. Mutates `worker`."""
+    frame = worker.frames[ply]
+    key = worker.frames[ply + 1].position.key
+    prefetch(table, key)
+    frame.move = move
+    frame.continuation = continuation
+    forget_accumulators(worker.accumulators, ply + 1)
+    worker.keys[worker.root_index + ply + 1] = key
+    worker.nodes += 1
+
+
+@inlined
 def play(worker, table, ply, move):
     """Makes a move from the frame at `ply` into the next one and counts the node. Mutates `worker`."""
-    frame = worker.frames[ply]
-    child = worker.frames[ply + 1].position
-    make_move(frame.position, child, move)
-    prefetch(table, child.key)
-    frame.move = move
-    frame.continuation = continuation_of(frame.position, move)
-    forget_accumulators(worker.accumulators, ply + 1)
-    worker.keys[worker.root_index + ply + 1] = child.key
-    worker.nodes += 1
+    position = worker.frames[ply].position
+    make_move(position, worker.frames[ply + 1].position, move)
+    _enter(worker, table, ply, move, continuation_of(position, move))
 
 
 @inlined
 def play_null_move(worker, table, ply):
     """Passes: the next frame gets the same position with the other side to move. Mutates `worker`."""
-    frame = worker.frames[ply]
-    child = worker.frames[ply + 1].position
-    make_null_move(frame.position, child)
-    prefetch(table, child.key)
-    frame.move = NO_MOVE
-    frame.continuation = NO_CONTINUATION
-    forget_accumulators(worker.accumulators, ply + 1)
-    worker.keys[worker.root_index + ply + 1] = child.key
-    worker.nodes += 1
+    make_null_move(worker.frames[ply].position, worker.frames[ply + 1].position)
+    _enter(worker, table, ply, NO_MOVE, NO_CONTINUATION)
 
 
 @subkernel

@@ -31,6 +31,7 @@ from engine.jit import inlined, subkernel
 from search.history import HISTORY_LIMIT, capture_history, quiet_history
 
 ROOT, TABLE, NOISY_START, NOISY, FIRST_KILLER, SECOND_KILLER, QUIET_START, QUIETS, LOSERS, DONE = range(10)
+assert QUIET_START == FIRST_KILLER + 2
 
 #: Which quiet moves a node tries: none, those that give check, all.
 NO_QUIETS, CHECKS_ONLY, ALL_QUIETS = 0, 1, 2
@@ -160,6 +161,8 @@ def _is_loser(position, move):
 def _killer(frame, index):
     """Killer `index` if it is to be tried here, else NO_MOVE: int64."""
     move = np.int64(frame.killers[index])
+    if frame.quiets != ALL_QUIETS or frame.skip_quiets != 0:
+        return np.int64(NO_MOVE)
     if move == NO_MOVE or move == frame.table_move or not is_legal(frame.position, move):
         return np.int64(NO_MOVE)
     return move
@@ -194,18 +197,11 @@ def next_move(worker, ply):
             frame.order[frame.losers] = move
             frame.losers += 1
         frame.stage = DONE if frame.quiets == NO_QUIETS else FIRST_KILLER
-    if frame.stage == FIRST_KILLER:
-        frame.stage = SECOND_KILLER
-        if frame.quiets == ALL_QUIETS and frame.skip_quiets == 0:
-            move = _killer(frame, 0)
-            if move != NO_MOVE:
-                return move
-    if frame.stage == SECOND_KILLER:
-        frame.stage = QUIET_START
-        if frame.quiets == ALL_QUIETS and frame.skip_quiets == 0:
-            move = _killer(frame, 1)
-            if move != NO_MOVE:
-                return move
+    while FIRST_KILLER <= frame.stage < QUIET_START:
+        move = _killer(frame, frame.stage - FIRST_KILLER)
+        frame.stage += 1
+        if move != NO_MOVE:
+            return move
     if frame.stage == QUIET_START:
         frame.stage = QUIETS
         frame.cursor = frame.end

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from engine.board.convert import from_board
 from engine.jit import allocate, kernel
+from eval.network.reference import active_features
 from eval.training.gradients import Blend, Layers
 from eval.training.records import SAMPLE, pack
 
@@ -33,19 +34,6 @@ def samples_of(
     return samples  # type: ignore[no-any-return]
 
 
-def features_of(board: chess.Board, perspective: chess.Color) -> list[int]:
-    """Indices of the features that a side sees, by python-chess."""
-    king = board.king(perspective)
-    assert king is not None
-    found = []
-    for square, piece in board.piece_map().items():
-        seen = square if perspective == chess.WHITE else chess.square_mirror(square)
-        if chess.square_file(king) >= 4:
-            seen = chess.square(7 - chess.square_file(seen), chess.square_rank(seen))
-        found.append((0 if piece.color == perspective else 384) + 64 * (piece.piece_type - 1) + seen)
-    return sorted(found)
-
-
 class Parameters(NamedTuple):
     """As `Layers`, in float64."""
 
@@ -66,7 +54,7 @@ def sigmoid(value: Array | float) -> Array:
 def output_of(parameters: Parameters, board: chess.Board) -> float:
     """The network's output for the side to move."""
     sides = [
-        parameters.bias + parameters.features[features_of(board, perspective)].sum(axis=0)
+        parameters.bias + parameters.features[active_features(board, perspective)].sum(axis=0)
         for perspective in (board.turn, not board.turn)
     ]
     activations = np.clip(np.concatenate(sides), 0.0, 1.0) ** 2

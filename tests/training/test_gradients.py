@@ -14,6 +14,7 @@ import pytest
 from engine.board.convert import from_board
 from engine.jit import kernel
 from eval.network.features import feature, orientation, output_bucket
+from eval.network.reference import active_features
 from eval.training import gradients
 from eval.training.gradients import (
     CHUNK,
@@ -31,7 +32,7 @@ from eval.training.gradients import (
 from eval.training.optimizer import MOST_WEIGHT, adamw_step, make_step, reduce_gradients
 from tests.board.board_positions import RARE_POSITIONS
 from tests.eval.eval_positions import varied
-from tests.training.float_network import exact, features_of, loss_of, samples_of
+from tests.training.float_network import exact, loss_of, samples_of
 
 BLEND = Blend(0.4, 250.0)
 HIDDEN = 32
@@ -84,7 +85,7 @@ def rows_of(boards: list[chess.Board]) -> list[list[list[int]]]:
 
 def test_features_are_those_of_python_chess() -> None:
     boards = boards_for(300) + [chess.Board(fen, chess960=is_960) for fen, is_960 in RARE_POSITIONS]
-    expected = [[features_of(board, board.turn), features_of(board, not board.turn)] for board in boards]
+    expected = [[sorted(active_features(board, side)) for side in (board.turn, not board.turn)] for board in boards]
     assert rows_of(boards) == expected
     kings = {chess.square_file(board.king(chess.WHITE) or 0) for board in boards}
     assert kings == set(range(8))
@@ -181,7 +182,7 @@ def test_the_gradient_is_that_of_pytorch(boards: list[chess.Board], samples: npt
     features, bias, output, output_bias = parts
     total = torch.zeros((), dtype=torch.float64)
     for board, sample in zip(boards, samples, strict=True):
-        sides = [bias + features[features_of(board, side)].sum(0) for side in (board.turn, not board.turn)]
+        sides = [bias + features[active_features(board, side)].sum(0) for side in (board.turn, not board.turn)]
         bucket = (chess.popcount(board.occupied) - 2) // 4
         value = (torch.cat(sides).clamp(0, 1) ** 2) @ output[bucket] + output_bias[bucket]
         sign = 1 if board.turn == chess.WHITE else -1
