@@ -506,9 +506,9 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
     return best
 
 
-@kernel
-def search_root(worker, table, depth, alpha, beta):
-    """Searches the root position to `depth` plies with a window; returns its value, int64.
+@subkernel
+def search_window(worker, table, depth, alpha, beta):
+    """Searches the root position to `depth` plies with a window; returns its value, int64. Mutates both.
 
     `worker` is a WORKER record whose root fields are set, `table` ENTRY[n]. Afterwards `frames[0].pv` holds the best
     line, also when the search was aborted after a move had raised alpha; `frames[0].tried[:tried_count]` the moves
@@ -518,3 +518,9 @@ def search_root(worker, table, depth, alpha, beta):
     worker.root_depth = depth
     forget_accumulators(worker.accumulators, 0)
     return alpha_beta(worker, table, 0, depth, alpha, beta, NO_CUT)
+
+
+@kernel
+def search_root(worker, table, depth, alpha, beta):
+    """`search_window` for Python: what the contract above is proven by. Play goes through `search.aspiration`."""
+    return search_window(worker, table, depth, alpha, beta)

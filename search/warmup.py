@@ -18,8 +18,8 @@ from eval.network.inference import LINE_FRAME, evaluate_line
 from eval.network.layout import accumulator_stack, new_network
 from eval.weights import COUNT
 from eval.workspace import new_workspace
-from search.alphabeta import search_root
-from search.score import INFINITE
+from search.aspiration import search_iteration
+from search.score import NO_SCORE
 from search.table import allocate_table, hashfull
 from search.worker import STOP, new_worker
 
@@ -32,7 +32,7 @@ def _load_search() -> None:
     worker = new_worker()
     worker["frames"][0]["position"] = from_board(chess.Board())
     worker["stop"] = STOP
-    search_root(worker, allocate_table(1), 1, -INFINITE, INFINITE)
+    search_iteration(worker, allocate_table(1), 1, NO_SCORE)
 
 
 def _load_hashfull() -> None:
@@ -60,7 +60,7 @@ def _load_perft() -> None:
 #: What a game needs, in the order of need: (what it is, the kernel, a call that loads it).
 PLAYING: Final[tuple[tuple[str, Any, Callable[[], None]], ...]] = (
     ("board", complete_position, _load_board),
-    ("search", search_root, _load_search),
+    ("search", search_iteration, _load_search),
     ("table", hashfull, _load_hashfull),
 )
 #: What the tools need besides.

@@ -1,7 +1,7 @@
 """Self-play inside compiled code: one kernel call plays one game.
 
-The search is the engine's own, `search_root`; here is only what Python does around it in play, done in a kernel:
-iterative deepening, and the rules that end a game.
+The search is the engine's own, `search_iteration`; here is only what Python does around it in play, done in a kernel:
+the way through the depths, and the rules that end a game.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from eval.training.records import (
     pack,
     put_piece,
 )
-from search.alphabeta import search_root
-from search.deepening import ASPIRATION_DEPTH, ASPIRATION_GROWTH, ASPIRATION_WINDOW, MAX_DEPTH
+from search.aspiration import search_iteration
+from search.deepening import MAX_DEPTH
 from search.picker import ALL_QUIETS, next_move, start
-from search.score import INFINITE, MATE_BOUND
+from search.score import NO_SCORE
 from search.table import GENERATIONS
 from search.worker import NO_CONTINUATION
 
@@ -207,57 +207,6 @@ def _prepare_root(worker):
         move = next_move(worker, 0)
 
 
-@inlined
-def _order_root_moves(worker):
-    """Best move first, then by the nodes that each took, as the searcher does between iterations. Mutates `worker`."""
-    best = np.int64(worker.frames[0].pv[0])
-    # After a fail high the rest was not searched; it keeps its order, behind.
-    for index in range(worker.root_count):
-        move = worker.root_moves[index]
-        nodes = worker.root_nodes[index] if move != best else np.int64(_UNLIMITED)
-        place = index
-        while place > 0 and worker.root_nodes[place - 1] < nodes:
-            worker.root_nodes[place] = worker.root_nodes[place - 1]
-            worker.root_moves[place] = worker.root_moves[place - 1]
-            place -= 1
-        worker.root_nodes[place] = nodes
-        worker.root_moves[place] = move
-
-
-@subkernel
-def _search_window(worker, table, depth, last):
-    """One iteration, with windows around the `last` score until the value lies inside; returns it. Mutates both.
-
-    The best move is then the first of `frames[0].pv`. When the search was aborted, the line is empty unless a move
-    has beaten the last iteration's.
-    """
-    frame = worker.frames[0]
-    candidate = NO_MOVE
-    width = np.int64(ASPIRATION_WINDOW)
-    alpha, beta = np.int64(-INFINITE), np.int64(INFINITE)
-    if depth >= ASPIRATION_DEPTH and abs(last) < MATE_BOUND:
-        alpha, beta = max(last - width, -INFINITE), min(last + width, INFINITE)
-    while True:
-        frame.pv_length = 0
-        score = search_root(worker, table, depth, alpha, beta)
-        if worker.aborted != 0:
-            if frame.pv_length == 0 and candidate != NO_MOVE:
-                frame.pv[0] = candidate
-                frame.pv_length = 1
-            return score
-        width *= ASPIRATION_GROWTH
-        if score <= alpha:
-            candidate = np.int64(NO_MOVE)
-            beta = (alpha + beta) // 2
-            alpha = max(score - width, -INFINITE)
-        elif score >= beta:
-            candidate = np.int64(frame.pv[0])
-            _order_root_moves(worker)
-            beta = min(score + width, INFINITE)
-        else:
-            return score
-
-
 @subkernel
 def think(worker, table, soft_nodes, hard_nodes):
     """Searches the position in the first frame; returns its score for the side to move, int64. Mutates both.
@@ -268,16 +217,15 @@ def think(worker, table, soft_nodes, hard_nodes):
     frame = worker.frames[0]
     _prepare_root(worker)
     best = np.int64(NO_MOVE)
-    last = np.int64(0)
+    last = np.int64(NO_SCORE)
     for depth in range(1, MAX_DEPTH + 1):
         worker.node_limit = _UNLIMITED if depth == 1 else hard_nodes
-        score = _search_window(worker, table, depth, last)
+        score = search_iteration(worker, table, depth, last)
         if frame.pv_length > 0:
             best = np.int64(frame.pv[0])
         if worker.aborted != 0:
             break
         last = score
-        _order_root_moves(worker)
         if worker.nodes >= soft_nodes:
             break
     frame.pv[0] = best

@@ -64,9 +64,11 @@ class Fake:
         if not self.options.fault or self.moves != self.options.at:
             return False
         if self.options.marker:
-            if self.options.marker.exists():
+            try:
+                # Two games may be at this point at once: only one of them makes the file.
+                self.options.marker.touch(exist_ok=False)
+            except FileExistsError:
                 return False
-            self.options.marker.touch()
         return True
 
     def go(self, words: list[str], began: float) -> None:

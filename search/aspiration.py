@@ -1,0 +1,90 @@
+"""One iteration of the deepening search: windows around the last score, and the order of the root's moves.
+
+The engine's threads and self-play, which has no Python between its searches, both deepen by this kernel.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from engine.jit import inlined, kernel
+from search.alphabeta import search_window
+from search.score import INFINITE, MATE_BOUND, NO_SCORE
+
+#: From this depth on the first window is this wide on either side of the last score, in centipawns; it grows by the
+#: factor.
+ASPIRATION_DEPTH: Final = 4
+ASPIRATION_WINDOW: Final = 20
+ASPIRATION_GROWTH: Final = 2
+
+
+@inlined
+def _move_up(worker, index, place):
+    """Takes the root move at `index`, with its nodes, to the earlier `place`. Mutates `worker`."""
+    move, nodes = worker.root_moves[index], worker.root_nodes[index]
+    while index > place:
+        worker.root_moves[index] = worker.root_moves[index - 1]
+        worker.root_nodes[index] = worker.root_nodes[index - 1]
+        index -= 1
+    worker.root_moves[place] = move
+    worker.root_nodes[place] = nodes
+
+
+@inlined
+def _order_root_moves(worker):
+    """Best move first, then by the nodes each took: what was hard to refute is looked at early. Mutates `worker`.
+
+    Moves that a fail high left unsearched have no nodes, and keep their order behind.
+    """
+    best = worker.frames[0].pv[0]
+    for index in range(worker.root_count):
+        if worker.root_moves[index] == best:
+            _move_up(worker, index, np.int64(0))
+            break
+    for index in range(2, worker.root_count):
+        place = index
+        while place > 1 and worker.root_nodes[place - 1] < worker.root_nodes[index]:
+            place -= 1
+        _move_up(worker, index, place)
+
+
+@kernel
+def search_iteration(worker, table, depth, last):
+    """Searches the root to `depth` plies, widening the window around the `last` score (NO_SCORE: none) until the value
+    lies inside it; returns that, int64.
+
+    Mutates both. The best line is then in `frames[0].pv`, and `root_moves` with their `root_nodes` are in the order for
+    the next iteration, the best move first. If the search was aborted, its value means nothing, and the line is empty
+    unless a move has beaten the last iteration's.
+    """
+    frame = worker.frames[0]
+    worker.aborted = 0
+    width = np.int64(ASPIRATION_WINDOW)
+    alpha, beta = np.int64(-INFINITE), np.int64(INFINITE)
+    if depth >= ASPIRATION_DEPTH and last != NO_SCORE and abs(last) < MATE_BOUND:
+        alpha, beta = max(last - width, -INFINITE), min(last + width, INFINITE)
+    # Length of the line whose first move has beaten an earlier, lower window. It stays in the frame until another does.
+    candidate = np.int64(0)
+    while True:
+        frame.pv_length = 0
+        score = search_window(worker, table, depth, alpha, beta)
+        if worker.aborted != 0:
+            if frame.pv_length == 0:
+                frame.pv_length = candidate
+            return score
+        width *= ASPIRATION_GROWTH
+        if score <= alpha:
+            # Pull beta in as well: the true value is below, and a narrow window is quicker. What had beaten an earlier
+            # window has not held.
+            candidate = np.int64(0)
+            beta = (alpha + beta) // 2
+            alpha = max(score - width, -INFINITE)
+            continue
+        _order_root_moves(worker)
+        if score < beta:
+            return score
+        # What beat the window is the move to play unless the wider one finds a better, and is looked at first.
+        candidate = frame.pv_length
+        beta = min(score + width, INFINITE)
