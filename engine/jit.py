@@ -65,9 +65,6 @@ CPU_FEATURES: Final[dict[str, bool]] = dict(llvm.get_host_cpu_features())
 # AMD before Zen 3 has BMI2 but runs PEXT in microcode, slower than a magic multiplication.
 SLOW_PEXT_CPUS: Final = ("bdver4", "znver1", "znver2")
 
-#: Bytes that a CPU's caches move, and take from each other, at a time.
-CACHE_LINE: Final = 64
-
 #: True when sliding attacks are indexed by PEXT, False for magic multiplication. `SECATEUR_PEXT=0` forces the latter.
 USE_PEXT: Final[bool] = (
     CPU_FEATURES.get("bmi2", False) and CPU_NAME not in SLOW_PEXT_CPUS and os.environ.get("SECATEUR_PEXT", "1") != "0"
@@ -268,7 +265,9 @@ def cache_problem() -> str | None:
 # --------------------------------------------------------------------------------------------------------------
 
 # error_model "numpy": a division by zero gives a value, so kernels hold no path that raises.
-_OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "boundscheck": False, "nogil": True}
+# _nrt: kernels create no arrays, so nothing has to count references to those they are given. The counts are atomic and
+# cost a search 4 % of its time.
+_OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "boundscheck": False, "nogil": True, "_nrt": False}
 # What `float_kernel` may do; infinities and NaNs keep their meaning, so that a calculation gone wrong is noticed.
 _REORDER: Final = {"reassoc", "nsz", "arcp", "contract", "afn"}
 
@@ -333,37 +332,3 @@ def machine_op(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
         return twin if INTERPRETED else intrinsic(codegen)
 
     return declare
-
-
-def allocate(dtype: np.dtype[Any], count: int) -> Any:
-    """An array of `count` zeroed records of `dtype`, readable by attribute in the interpreted mode too.
-
-    It shares no cache line with anything else, so that threads which write to arrays of their own leave each other's
-    caches alone.
-    """
-    size = count * dtype.itemsize
-    raw = np.zeros(size + 2 * CACHE_LINE, np.uint8)
-    start = -raw.ctypes.data % CACHE_LINE
-    return readable(raw[start : start + size].view(dtype))
-
-
-def readable(array: Any) -> Any:
-    """An array of records as kernels take it: with fields as attributes in the interpreted mode, too."""
-    return array.view(_record_dtype(array.dtype)) if INTERPRETED else array
-
-
-def _record_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The same layout in `np.record`s, which give their fields as attributes, at every level of nesting."""
-    if dtype.subdtype is not None:
-        base, shape = dtype.subdtype
-        return np.dtype((_record_dtype(base), shape))
-    if dtype.fields is None:
-        return dtype
-    names = list(dtype.names or ())
-    layout = {
-        "names": names,
-        "formats": [_record_dtype(dtype.fields[name][0]) for name in names],
-        "offsets": [dtype.fields[name][1] for name in names],
-        "itemsize": dtype.itemsize,
-    }
-    return np.dtype((np.record, layout))

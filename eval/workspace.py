@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from engine.jit import allocate
+from engine.memory import allocate
 
 #: What is known of a pawn structure. The zero entry, whose key is that of a board without pawns, is true of it.
 PAWN_ENTRY: Final = np.dtype(

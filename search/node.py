@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.board.draws import has_insufficient_material, is_fifty_move_draw, is_repetition
-from engine.board.make import make_move, make_null_move
+from engine.board.make import key_after, make_move, make_null_move
 from engine.board.moves import NO_MOVE
 from engine.jit import inlined, subkernel
 from eval.classical import evaluate
@@ -36,15 +36,13 @@ def is_draw(worker, ply):
 
 
 @inlined
-def _enter(worker, table, ply, move, continuation):
+def _enter(worker, ply, move, continuation):
     """Counts the node of the frame behind `ply`, whose position `move` has just made. Mutates `worker`."""
     frame = worker.frames[ply]
-    key = worker.frames[ply + 1].position.key
-    prefetch(table, key)
     frame.move = move
     frame.continuation = continuation
     forget_accumulators(worker.accumulators, ply + 1)
-    worker.keys[worker.root_index + ply + 1] = key
+    worker.keys[worker.root_index + ply + 1] = worker.frames[ply + 1].position.key
     worker.nodes += 1
 
 
@@ -52,15 +50,17 @@ def _enter(worker, table, ply, move, continuation):
 def play(worker, table, ply, move):
     """Makes a move from the frame at `ply` into the next one and counts the node. Mutates `worker`."""
     position = worker.frames[ply].position
+    prefetch(table, key_after(position, move))
     make_move(position, worker.frames[ply + 1].position, move)
-    _enter(worker, table, ply, move, continuation_of(position, move))
+    _enter(worker, ply, move, continuation_of(position, move))
 
 
 @inlined
 def play_null_move(worker, table, ply):
     """Passes: the next frame gets the same position with the other side to move. Mutates `worker`."""
     make_null_move(worker.frames[ply].position, worker.frames[ply + 1].position)
-    _enter(worker, table, ply, NO_MOVE, NO_CONTINUATION)
+    prefetch(table, worker.frames[ply + 1].position.key)
+    _enter(worker, ply, NO_MOVE, NO_CONTINUATION)
 
 
 @subkernel

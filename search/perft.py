@@ -13,7 +13,7 @@ import numpy as np
 from engine.board.convert import encode, write_board
 from engine.board.moves import MAX_MOVES
 from engine.board.perft import MAX_PERFT_DEPTH, PERFT_FRAME, perft_kernel
-from engine.jit import allocate
+from engine.memory import allocate
 
 #: From this depth on, threads share the tree by second moves rather than first ones: more even pieces.
 SPLIT_DEPTH: Final = 4

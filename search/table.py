@@ -18,7 +18,8 @@ import numpy as np
 
 from engine.board.bits import multiply_high
 from engine.board.bits import prefetch as prefetch_line
-from engine.jit import CACHE_LINE, inlined, kernel, readable, subkernel
+from engine.jit import inlined, kernel, subkernel
+from engine.memory import allocate
 from search.score import EXACT, NO_SCORE, from_table, to_table
 
 ENTRY: Final = np.dtype([("check", np.uint64), ("word", np.uint64)])
@@ -42,10 +43,7 @@ def allocate_table(mebibytes: int) -> Any:
 
     Raises MemoryError when the memory is not to be had. Pages are taken from the system as they are first used.
     """
-    size = mebibytes << 20
-    raw = np.zeros(size + CACHE_LINE, np.uint8)
-    start = -raw.ctypes.data % CACHE_LINE
-    return readable(raw[start : start + size].view(ENTRY))
+    return allocate(ENTRY, (mebibytes << 20) // ENTRY.itemsize)
 
 
 @inlined

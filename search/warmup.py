@@ -12,7 +12,7 @@ from engine.board.convert import encode, from_board
 from engine.board.make import complete_position
 from engine.board.moves import MAX_MOVES
 from engine.board.perft import PERFT_FRAME, perft_kernel
-from engine.jit import allocate
+from engine.memory import allocate
 from eval.classical import SUMMARY, evaluation_terms
 from eval.network.inference import LINE_FRAME, evaluate_line
 from eval.network.layout import accumulator_stack, new_network

@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.board.moves import MAX_MOVES
 from engine.board.position import POSITION
-from engine.jit import allocate
+from engine.memory import allocate
 from eval.network.layout import NETWORK, accumulator_stack
 from eval.workspace import WORKSPACE
 from search import tunables

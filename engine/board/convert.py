@@ -17,7 +17,7 @@ from engine.board.moves import (
     QUIET,
 )
 from engine.board.position import NO_SQUARE, POSITION, WHITE
-from engine.jit import allocate
+from engine.memory import allocate
 
 
 def new_position() -> Any:

@@ -172,6 +172,21 @@ def _update_keys(position, child, move):
         lost = without_lsb(lost)
 
 
+@inlined
+def key_after(position, move):
+    """The key that most moves lead to, uint64: it takes no account of castling, en passant and promotion.
+
+    Known before the move is made, so that what is kept under the key can be on its way to the cache meanwhile.
+    """
+    us = position.turn
+    target = move_target(move)
+    keys = PIECE_KEYS[us, piece_at(position, move_origin(move))]
+    key = position.key ^ TURN_KEY ^ keys[move_origin(move)] ^ keys[target]
+    if move_kind(move) & CAPTURE != 0:
+        key ^= PIECE_KEYS[us ^ 1, piece_at(position, target), target]
+    return key
+
+
 @subkernel
 def make_move(position, child, move):
     """Writes into `child` the position after the legal `move` (int64). `position` is not changed."""

@@ -7,7 +7,7 @@ from typing import Any, Final
 import chess
 
 from engine.board.convert import write_board
-from engine.jit import allocate
+from engine.memory import allocate
 from eval.network.format import Network
 from eval.network.inference import LINE_FRAME, evaluate_line
 from eval.network.layout import accumulator_stack

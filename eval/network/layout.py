@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from engine.jit import allocate
+from engine.memory import allocate
 
 #: Features of a perspective: own and enemy pieces of six types on 64 squares.
 FEATURES: Final = 768

@@ -22,7 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.cluster import map_unordered
-from engine.jit import PROJECT_ROOT, allocate, kernel_sources
+from engine.jit import PROJECT_ROOT, kernel_sources
+from engine.memory import allocate
 from eval.training.records import GAME, PLY, VARIANTS
 from eval.training.selfplay import RULES, play_game
 from eval.training.shards import (

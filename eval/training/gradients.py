@@ -23,7 +23,8 @@ import numpy.typing as npt
 
 from engine.board.bits import U0, lsb, without_lsb
 from engine.board.position import KING, ROOK
-from engine.jit import allocate, float_inlined, float_kernel, inlined, kernel
+from engine.jit import float_inlined, float_kernel, inlined, kernel
+from engine.memory import allocate
 from eval.network.format import SCALE
 from eval.network.layout import FEATURES
 from eval.training.records import BLACK_PIECE, BLACK_TO_MOVE, CASTLING_ROOK

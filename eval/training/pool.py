@@ -28,7 +28,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from engine.jit import readable
+from engine.memory import readable
 from eval.training.gradients import CHUNK, count_unsound
 from eval.training.records import PLY, SAMPLE
 from eval.training.samples import Filter, shard_samples

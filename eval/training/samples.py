@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.board.position import POSITION
-from engine.jit import allocate
+from engine.memory import allocate
 from eval.training.decoding import decode_positions, decode_samples
 from eval.training.records import SAMPLE
 from eval.training.shards import Shard, ShardError, open_shards

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from engine.board.moves import MAX_MOVES
 from engine.board.position import POSITION
-from engine.jit import allocate
+from engine.memory import allocate
 from eval.classical import FULL_PHASE
 from eval.training.checking import PROBLEMS, SOUND, check_games
 from eval.training.decoding import sample_phases

@@ -16,7 +16,7 @@ import search.perft
 from engine.board.convert import encode, from_board
 from engine.board.moves import MAX_MOVES
 from engine.board.perft import MAX_PERFT_DEPTH, PERFT_FRAME, perft_kernel
-from engine.jit import allocate
+from engine.memory import allocate
 from search.perft import SPLIT_DEPTH, Counter, count_by_move
 from tests.board.board_kernels import perft
 from tests.board.board_positions import CLASSIC_PERFTS, RARE_POSITIONS

@@ -14,7 +14,7 @@ import pytest
 from engine.board.convert import encode, from_board, new_position
 from engine.board.make import compute_keys, make_move, make_null_move
 from engine.board.zobrist import CASTLING_KEYS, EN_PASSANT_KEYS, PIECE_KEYS, TURN_KEY
-from engine.jit import readable
+from engine.memory import readable
 from tests.board.board_positions import random_game, scattered_position
 
 STANDARD_START = 518

@@ -13,7 +13,8 @@ import pytest
 
 from engine.board.convert import encode, write_board
 from engine.board.moves import NO_MOVE
-from engine.jit import CPU_FEATURES, VECTOR_BITS, allocate, subkernel
+from engine.jit import CPU_FEATURES, VECTOR_BITS, subkernel
+from engine.memory import allocate
 from eval.network.evaluator import NetworkEvaluator
 from eval.network.format import Network
 from eval.network.inference import EVALUATION_LIMIT, LINE_FRAME, evaluate_line

@@ -11,7 +11,7 @@ import pytest
 
 from engine.board.convert import write_board
 from engine.board.position import POSITION
-from engine.jit import allocate
+from engine.memory import allocate
 from eval.classical import ENDGAME, MIDDLEGAME, PHASE, SCALE, tapered
 from eval.training.coefficients import IS_DANGER, Labelled, join, load, trace_positions
 from eval.training.commands import texel as command

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from engine.jit import subkernel
+from engine.memory import CACHE_LINE
 from search.score import EXACT, LOWER, MATE, NO_SCORE, UPPER
 from search.table import (
     BUCKET,
-    CACHE_LINE,
     ENTRY,
     allocate_table,
     bucket_start,

@@ -13,7 +13,7 @@ import pytest
 
 from engine.board.convert import decode, to_board
 from engine.board.position import POSITION
-from engine.jit import allocate
+from engine.memory import allocate
 from eval.training.generation import Player, Settings, generate
 from eval.training.records import STANDARD, unpack_starts
 

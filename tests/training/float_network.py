@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.board.convert import from_board
-from engine.jit import allocate, kernel
+from engine.jit import kernel
+from engine.memory import allocate
 from eval.network.reference import active_features
 from eval.training.gradients import Blend, Layers
 from eval.training.records import SAMPLE, pack

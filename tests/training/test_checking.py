@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from engine.board.convert import decode, encode, from_board
-from engine.jit import allocate
+from engine.memory import allocate
 from eval.training.records import CHECKMATE, ENDINGS, FIFTY_MOVES, LENGTH, REPETITION, SAMPLE, STALEMATE
 from eval.training.shards import ShardError, ShardWriter, encode_block, read_shard
 from eval.training.statistics import verify

@@ -11,7 +11,7 @@ import pytest
 
 from engine.board.convert import decode, to_board
 from engine.board.position import POSITION
-from engine.jit import allocate
+from engine.memory import allocate
 from eval.training.records import unpack_samples
 from eval.training.samples import ALL, Filter, positions, samples
 from eval.training.shards import read_shard

@@ -15,7 +15,7 @@ import pytest
 
 import uci_main
 from engine.board.position import POSITION
-from engine.jit import allocate
+from engine.memory import allocate
 from eval.network.evaluator import NetworkEvaluator
 from eval.network.format import read_network
 from eval.training.commands import net, train

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from engine.jit import readable
+from engine.memory import readable
 from eval.network.format import SCALE
 from eval.training.gradients import CHUNK
 from eval.training.pool import Facts, Pool

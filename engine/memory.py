@@ -1,0 +1,69 @@
+"""Memory for what kernels work on: records, tables, frames."""
+
+from __future__ import annotations
+
+import mmap
+from contextlib import suppress
+from typing import Any, Final
+
+import numpy as np
+
+from engine.jit import INTERPRETED
+
+#: Bytes that a CPU's caches move, and take from each other, at a time.
+CACHE_LINE: Final = 64
+
+#: Bytes of a huge page on the processors that Secateur is made for.
+HUGE_PAGE: Final = 2 << 20
+
+
+def allocate(dtype: np.dtype[Any], count: int) -> Any:
+    """An array of `count` zeroed records of `dtype`, readable by attribute in the interpreted mode too.
+
+    It shares no cache line with anything else, so that threads which write to arrays of their own leave each other's
+    caches alone. Pages are taken from the system as they are first used. Raises MemoryError when there are too few.
+    """
+    size = count * dtype.itemsize
+    raw = _huge_pages(size) if size >= HUGE_PAGE else np.zeros(size + 2 * CACHE_LINE, np.uint8)
+    alignment = HUGE_PAGE if size >= HUGE_PAGE else CACHE_LINE
+    start = -raw.ctypes.data % alignment
+    return readable(raw[start : start + size].view(dtype))
+
+
+def _huge_pages(size: int) -> Any:
+    """Zeroed memory, uint8[at least size + HUGE_PAGE], in huge pages where the system has them.
+
+    A search reads its table and histories at random: with pages of 4 KiB it spends a good part of its time on finding
+    out where they are.
+    """
+    if not hasattr(mmap, "MADV_HUGEPAGE"):
+        return np.zeros(size + HUGE_PAGE, np.uint8)
+    try:
+        memory = mmap.mmap(-1, size + HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except (OSError, OverflowError) as error:
+        raise MemoryError(f"cannot have {size >> 20} MiB") from error
+    with suppress(OSError):  # a system without huge pages is slower, no worse
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(memory, np.uint8)
+
+
+def readable(array: Any) -> Any:
+    """An array of records as kernels take it: with fields as attributes in the interpreted mode, too."""
+    return array.view(_record_dtype(array.dtype)) if INTERPRETED else array
+
+
+def _record_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The same layout in `np.record`s, which give their fields as attributes, at every level of nesting."""
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        return np.dtype((_record_dtype(base), shape))
+    if dtype.fields is None:
+        return dtype
+    names = list(dtype.names or ())
+    layout = {
+        "names": names,
+        "formats": [_record_dtype(dtype.fields[name][0]) for name in names],
+        "offsets": [dtype.fields[name][1] for name in names],
+        "itemsize": dtype.itemsize,
+    }
+    return np.dtype((np.record, layout))
