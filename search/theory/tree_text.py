@@ -50,7 +50,7 @@ def read_tree(text: str, form: Format | None = None) -> Tree:
 
 def guess_format(text: str) -> Format:
     """The format in which a text must have been meant."""
-    if re.match(r"\s*[\[{]", text) and re.search(r'\{\s*["}]', text):
+    if re.match(r"\s*[\[{]", text) and re.search(r'\{\s*"', text):
         return "json"
     label = r'(?:"(?:[^"\\\n]|\\.)*"|[^\s\[\]"]+):\s*'
     return "list" if re.match(rf"\s*(?:(?:MAX|MIN)\s*)?(?:{label})?\[", text) else "indented"
