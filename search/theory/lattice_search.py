@@ -18,7 +18,8 @@ Chance, 2001), who show that deep pruning needs distributivity.
 its extreme give the root the same, so does all that lies between. It costs a walk up the path after every child. In a
 distributive lattice all these joins and meets can be sorted into one: the root gets alpha join (beta meet v), but for
 things that do not depend on v. This is the same for v and for the bottom if and only if (beta meet v) <= alpha, and
-that is `strong`: as sharp as `fold` for one operation more than `weak`.
+that is `strong`: as sharp as `fold` for one operation more than `weak`. (In other lattices `strong` is sharper still,
+and wrong more often.)
 
 `fold` looks as if it were right in any lattice, since no law is used to compute it. It is not: it only says that the
 node cannot change the root as long as the nodes above keep their values so far. In a distributive lattice that is
@@ -44,9 +45,10 @@ from search.theory.watch import UNWATCHED, Watcher
 
 Position = TypeVar("Position")
 Move = TypeVar("Move")
+ElementOut = TypeVar("ElementOut", covariant=True)
 
 
-class LatticeGame(Protocol[Position, Move, Element]):
+class LatticeGame(Protocol[Position, Move, ElementOut]):
     """A game whose ends are worth an element of a lattice to MAX."""
 
     def moves(self, position: Position) -> Iterable[Move]:
@@ -57,7 +59,7 @@ class LatticeGame(Protocol[Position, Move, Element]):
         """The position after one of its moves."""
         ...
 
-    def value(self, position: Position) -> Element:
+    def value(self, position: Position) -> ElementOut:
         """What a position without moves is worth to MAX."""
         ...
 
@@ -215,12 +217,11 @@ def justification(lattice: Lattice[Element], path: Sequence[Step[Position, Eleme
     name = "beta" if is_max else "alpha"
     above = _beater(lattice, path)
     if above is not None:
-        return f"{name}-{'shallow' if above == len(path) - 2 else 'deep'}", path[above].position
+        return f"{name}-{'parent' if above == len(path) - 2 else 'single'}", path[above].position
     if weak(lattice, path):
         return ("beta-meet" if is_max else "alpha-join"), None
-    if strong(lattice, path):
-        return f"{name}-strong", None
-    return (f"{name}-fold" if fold(lattice, path) else ""), None
+    # Where `fold` holds, `strong` does in any lattice.
+    return (f"{name}-strong" if strong(lattice, path) else ""), None
 
 
 def _is_beaten(lattice: Lattice[Element], node: Step[Any, Element], other: Element) -> bool:

@@ -151,8 +151,8 @@ def test_the_table_answers_for_equal_subtrees() -> None:
     game = TreeGame(built([twin, twin, twin]))
     table: Table[int] = Table()
     enhanced(game, 0, 3, Memory(table))
-    # The root, one twin, its two children, and the four leaves.
-    assert len(table) == 8
+    # The root, one twin, its two children, and the three leaves that are not cut.
+    assert len(table) == 7
 
 
 def test_entries_answer_only_what_they_know() -> None:

@@ -129,7 +129,7 @@ def test_labels_and_movers_by_example() -> None:
         ('{"tree": [{"value": 1, "children": [2]}]}', 1, 11, "either"),
         ('{"tree": [{"value": [2]}]}', 1, 21, '"children" is a list'),
         ('{"tree": [{"label": 2, "value": 1}]}', 1, 21, "a label is a string"),
-        ('{"tree": [{"lable": "x", "value": 1}]}', 1, 20, "no field 'lable'"),
+        ('{"tree": [{"lable": "x", "value": 1}]}', 1, 21, "no field 'lable'"),
         ('{"tree": [1], "trees": 2}', 1, 24, "no field 'trees'"),
         ('{"tree": [1], "tree": 2}', 1, 15, "'tree' is there twice"),
         ('{"tree": [1], "mover": "white"}', 1, 24, '"mover" is "max" or "min"'),
@@ -254,7 +254,7 @@ def test_formats_are_guessed() -> None:
 def test_columns_that_make_no_tree_are_refused() -> None:
     for parent, leaf, message in (
         ([-1, 0, 0], [None, "1"], "different lengths"),
-        ([-1, 0, 2], [None, None, "1"], "cannot have the parent 2"),
+        ([-1, 0, 2], [None, "3", "1"], "cannot have the parent 2"),
         ([-1, 0], [None, None], "without children"),
         ([-1, 0], ["1", "2"], "more after the end|parent"),
         ([], [], "at least one node"),
