@@ -119,9 +119,11 @@ class Recorder(Watcher[int, Any]):
         self.events.append(Event("iteration", position, value=depth))
 
     def window(self, position: int, alpha: Any, beta: Any, reason: str) -> None:
-        """Remembers that the next visit is a scout's, if so."""
+        """Remembers that the next visit is a scout's, if so; what is low for MIN is high for MAX."""
         if reason == "null-window":
             self._scouted = position
+        elif self._sign(position) < 0:
+            reason = {"fail-low": "fail-high", "fail-high": "fail-low"}.get(reason, reason)
         self.events.append(Event("window", position, *self._window(position, alpha, beta), reason=reason))
 
     def line(self) -> list[int]:

@@ -164,7 +164,7 @@ class Replay:
             self.check_meaning(event, event.reason.removeprefix("table-"))
 
     def leave(self, event: Event) -> None:
-        visit = self.path.pop()
+        self.left = visit = self.path.pop()
         assert visit.node == event.node
         value = visit.value if visit.returned is None else visit.returned
         if self.run.algorithm.key == "fail-hard":
@@ -196,7 +196,15 @@ class Replay:
     def window(self, event: Event) -> None:
         if event.reason in ("fail-low", "fail-high"):
             assert not self.path
-            assert event.node == 0
+            assert self.last is not None
+            assert event.node == self.last[0] == 0
+            # The value is outside, and the window is opened on that side.
+            if event.reason == "fail-low":
+                assert self.last[1] <= self.left.low
+                assert (event.alpha < self.left.low, event.beta) == (True, self.left.high)
+            else:
+                assert self.last[1] >= self.left.high
+                assert (event.alpha, event.beta > self.left.high) == (self.left.low, True)
         else:
             assert self.tree.parent[event.node] == self.path[-1].node
             assert (event.beta - event.alpha == 1) == (event.reason == "null-window")

@@ -123,6 +123,9 @@ def test_sound_rules_are_right_in_any_lattice(rule: Rule, lattice: Lattice[Any],
         (diamond(), "[a [[[a c c] [b 1]] c]]", fold, "1", "a"),
         (pentagon(), "[a [[c 1] b]]", fold, "a", "b"),
         (pentagon(), "[a [[c 1] b]]", strong, "a", "b"),
+        (diamond(), "[c [[a 1] b]]", fold, "c", "1"),
+        (pentagon(), "[a [b [[a c] c]]]", deep, "b", "a"),
+        (pentagon(), "[a [b [[a c] c]]]", weak, "b", "a"),
     ],
 )
 def test_unsound_rules_fail_as_listed(lattice: Lattice[Any], text: str, rule: Rule, wrong: str, truth: str) -> None:
