@@ -8,7 +8,7 @@ from pathlib import Path
 import chess
 import pytest
 
-from bench.claims import BEGIN, END, Column, Subject, curves, markdown, measure, uniform_subject
+from bench.claims import BEGIN, END, Column, Subject, curves, lattice_shares, markdown, measure, uniform_subject
 from bench.commands import claims
 from search.theory.connect_four import START, ConnectFour
 from search.theory.plain_chess import PlainChess
@@ -62,6 +62,16 @@ def test_curves_are_the_formulas_where_they_have_one() -> None:
     assert root.leaves[1] == 3
 
 
+def test_lattices_are_as_known() -> None:
+    """Measured before with another program, on other random trees: shallow, weak and strong, for b = 3 and d = 6."""
+    known = {"0..1 x 0..1": (0.189, 0.183, 0.173), "0..2 x 0..2": (0.425, 0.365, 0.334)}
+    for spec, expected in known.items():
+        found = lattice_shares(spec, 30)
+        assert found["naive"] == 1
+        assert found["shallow"] > found["deep"] > found["weak"] > found["strong"]
+        assert (found["shallow"], found["weak"], found["strong"]) == pytest.approx(expected, abs=0.03)
+
+
 def test_the_command_writes_table_and_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     readme, picture = tmp_path / "README.md", tmp_path / "claims.svg"
@@ -77,8 +87,10 @@ def test_the_command_prints_json_and_refuses_what_it_cannot_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert claims.main(["--quick", "--json"]) == 0
-    (column,) = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)
+    (column,) = found["subjects"]
     assert column["leaves"]["minimax, b^d"] == 243
+    assert found["lattices"]["0..1 x 0..1"]["naive"] == 1
     readme = tmp_path / "README.md"
     readme.write_text("no markers")
     assert claims.main(["--quick", "--readme", str(readme)]) == 1
