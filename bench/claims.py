@@ -126,7 +126,7 @@ def _orders(tree: Tree) -> Iterator[tuple[str, Callable[[], float]]]:
         ),
     )
     yield "alpha-beta, best first", lambda: _leaves_in_order(tree, ordered_children(tree, "best"))
-    yield "least that any search needs", lambda: fewest_leaves(tree)
+    yield "smallest proof, no table", lambda: fewest_leaves(tree)
 
 
 def _leaves_in_order(tree: Tree, children: Children) -> int:
