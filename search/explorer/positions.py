@@ -64,7 +64,10 @@ def _play(board: chess.Board, moves: list[str]) -> None:
 
 
 class _StrictBuilder(chess.pgn.GameBuilder[chess.pgn.Game]):
-    """Builds a game and refuses the first thing in it that is wrong, which python-chess would pass over."""
+    """Builds a game's main line and refuses the first thing in it that is wrong, which python-chess would pass over."""
+
+    def begin_variation(self) -> chess.pgn.SkipType:
+        return chess.pgn.SKIP
 
     def handle_error(self, error: Exception) -> None:
         raise PositionError(f"bad PGN: {error}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, ClassVar
 
 import chess
@@ -44,7 +45,7 @@ def test_the_playing_build_has_no_recording() -> None:
 def test_hooks_are_nothing_in_the_playing_build() -> None:
     """The machine code of a function full of hooks is that of the function without them."""
 
-    @jit.kernel
+    @jit.subkernel
     def watched(worker: Any, value: Any) -> Any:
         tracing.searching(worker, tracing.MOVE, value, 0)
         tracing.extended(worker, value)
@@ -57,7 +58,7 @@ def test_hooks_are_nothing_in_the_playing_build() -> None:
         worker.nodes += 1
         return tracing.ended(worker, tracing.CUTOFF if value > worker.nodes else tracing.TABLE, value + 1)
 
-    @jit.kernel
+    @jit.subkernel
     def unwatched(worker: Any, value: Any) -> Any:
         worker.nodes += 1
         return value + 1
@@ -65,7 +66,6 @@ def test_hooks_are_nothing_in_the_playing_build() -> None:
     bodies = []
     for function in (watched, unwatched):
         worker = np.zeros(1, np.dtype([("nodes", np.int64)]))[0]
-        assert function.py_func.__name__ in ("watched", "unwatched")
         assert function(worker, 41) == 42
         assert worker["nodes"] == 1
         (text,) = function.inspect_llvm().values()
@@ -180,6 +180,28 @@ def test_a_search_that_ends_at_once_still_has_a_move(recorded: Recorded) -> None
 def test_a_time_limit_ends_the_search(recorded: Recorded) -> None:
     assert recorded.documents["time"]["limits"] == {"depth": None, "nodes": None, "milliseconds": 30}
     assert recorded.documents["time"]["result"]["depth"] >= 1
+
+
+INTERPRETED = """
+import sys, warnings
+from pathlib import Path
+warnings.simplefilter("error")
+from engine.jit import INTERPRETED
+from search.explorer.chess_document import save
+from search.explorer.recording import record
+from search.limits import Limits
+assert INTERPRETED
+save(record(sys.argv[1], Limits(depth=2), 500), Path(sys.argv[2]))
+"""
+
+
+def test_the_interpreted_recording_is_the_compiled_one(
+    recorded: Recorded, run_python: Callable[..., str], tmp_path: Path
+) -> None:
+    path = tmp_path / "interpreted.json"
+    run_python(INTERPRETED, SEARCHED[1][1], str(path), SECATEUR_TRACING="1", NUMBA_DISABLE_JIT="1")
+    assert chess_document.load(path) == recorded.documents["shallow"]
+    assert recorded.documents["shallow"]["truncated"]
 
 
 # --- the tree ------------------------------------------------------------------------------------------------------
