@@ -19,7 +19,7 @@ SEARCHED = (
     ("sicilian", "2rq1rk1/1b2bppp/p2ppn2/1p6/3NPP2/1BN1B3/PPP1Q1PP/R4RK1 b - - 1 14", 10),
     ("rooks", "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1", 10),
     ("mate", "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", 6),
-    ("queen", "7k/8/4K1Q1/8/8/8/8/8 w - - 0 1 moves g6f7", 6),
+    ("queen", "7k/8/4K1Q1/8/8/8/8/8 w - - 0 1", 6),
     ("shuffled", "7k/8/8/8/8/8/r7/6K1 w - - 0 1 moves g1f1 a2b2 f1g1 b2a2 g1f1 a2b2", 7),
 )
 
