@@ -284,7 +284,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
             elif table_bound & UPPER != 0:
                 evaluation = table_score
     improving = _is_improving(worker, ply)
-    evaluated(worker, frame.evaluation, evaluation, improving)
+    evaluated(worker, ply, evaluation, improving)
     # Killers are for siblings: those that other children left are forgotten.
     worker.frames[ply + 1].killers[0] = NO_MOVE
     worker.frames[ply + 1].killers[1] = NO_MOVE

@@ -14,6 +14,7 @@ decides as if nobody watched. When the records are full, the search goes on and 
     entered_quiescence  the same for quiescence
     shortened         internal iterative reduction
     evaluated         the static evaluation is known
+    evaluated_quiescence  the same for quiescence
     skipped           a move is left out, and why
     skipped_rest      behind the last move: the quiet moves that the picker did not give out any more
     ended             where a node returns its value: why it ends
@@ -205,10 +206,17 @@ def shortened(worker):
 
 
 @inlined
-def evaluated(worker, evaluation, estimate, improving):
-    """The current node's static evaluation, what the table made of it, and whether the side to move is improving."""
+def evaluated(worker, ply, estimate, improving):
+    """The frame at `ply` has its evaluation; the table made `estimate` of it; whether the side to move is improving."""
     if TRACING:
-        _evaluate(worker, evaluation, estimate, improving)
+        _evaluate(worker, worker.frames[ply].evaluation, estimate, improving)
+
+
+@inlined
+def evaluated_quiescence(worker, evaluation):
+    """The same for quiescence, which keeps no evaluation in its frame."""
+    if TRACING:
+        _evaluate(worker, evaluation, evaluation, 0)
 
 
 @inlined

@@ -53,6 +53,7 @@ def test_hooks_are_nothing_in_the_playing_build() -> None:
         tracing.entered_quiescence(worker, value, value, value)
         tracing.shortened(worker)
         tracing.evaluated(worker, value, value, 0)
+        tracing.evaluated_quiescence(worker, value)
         tracing.skipped(worker, value, value, tracing.DELTA)
         tracing.skipped_rest(worker, value)
         worker.nodes += 1
