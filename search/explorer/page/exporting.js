@@ -1,6 +1,6 @@
-// A trace as text: indented and DOT. The Python twins, which read the former again, are in `search.explorer.exports`.
+// A trace as text: indented and DOT. The Python twins, for finished searches, are in `search.theory.run_text`.
 
-import {DONE, OPEN, UNSEEN} from "./trace.js";
+import {OPEN} from "./trace.js";
 
 const OPENING = {"(": ")", "{": "}"};
 
@@ -20,15 +20,23 @@ function isWord(text, alsoForbidden) {
 
 const word = (text, alsoForbidden = "") => (isWord(text, alsoForbidden) ? text : JSON.stringify(text));
 
+/** Whether a node was cut off and never visited, as far as the search has come. */
+const pruned = (trace, replay, node) =>
+  replay.entered(node) < 0 && (replay.skipped(node) || replay.index === trace.length);
+
 /** What stands behind a node: its window and value as far as the search has come, or that it was not looked at. */
 function remark(trace, replay, node) {
-  const status = replay.status(node);
-  if (replay.skipped(node)) return "(pruned)";
-  if (status === UNSEEN) return "(not reached)";
+  const entered = replay.entered(node), {events} = trace;
+  if (entered < 0) return pruned(trace, replay, node) ? "(pruned)" : "(not reached)";
   const parts = [];
-  if (replay.alpha(node)) parts.push(`a=${replay.alpha(node)}`, `b=${replay.beta(node)}`);
-  if (replay.value(node) && trace.leaf[node] === null) parts.push(`v=${replay.value(node)}`);
-  if (status === OPEN) parts.push("(open)");
+  if (events.alpha[entered] >= 0) parts.push(`a=${trace.text(events.alpha[entered])}`, `b=${trace.text(events.beta[entered])}`);
+  if (replay.value(node)) parts.push(`v=${replay.value(node)}`);
+  const cut = replay.own(node);
+  if (cut >= 0 && trace.kind(cut) === "cut") {
+    const reason = trace.reasons[events.reason[cut]].key;
+    parts.push(`(cut after ${replay.returned(node)} of ${trace.children[node].length}: ${reason})`);
+  }
+  if (replay.status(node) === OPEN) parts.push("(open)");
   return parts.join(" ");
 }
 
@@ -49,13 +57,12 @@ export function indented(trace, replay) {
 export function dot(trace, replay) {
   const lines = ["digraph tree {", "  node [fontname=sans];", "  edge [arrowhead=none];"];
   for (let node = 0; node < trace.nodes; node++) {
-    const reached = replay.status(node) === DONE || replay.status(node) === OPEN;
-    const value = reached && trace.leaf[node] === null ? replay.value(node) : "";
+    const dashed = pruned(trace, replay, node);
+    const value = trace.leaf[node] === null && replay.value(node) ? `v=${replay.value(node)}` : dashed ? "(pruned)" : "";
     const text = [trace.label[node], trace.leaf[node], value].filter(Boolean).join("\n");
     const shape = trace.leaf[node] !== null ? "box" : trace.isMax(node) ? "triangle" : "invtriangle";
-    const skipped = replay.skipped(node);
-    lines.push(`  n${node} [shape=${shape}, label=${JSON.stringify(text)}${skipped ? ", style=dashed" : ""}];`);
-    if (node) lines.push(`  n${trace.parent[node]} -> n${node}${skipped ? " [style=dashed]" : ""};`);
+    lines.push(`  n${node} [shape=${shape}, label=${JSON.stringify(text)}${dashed ? ", style=dashed" : ""}];`);
+    if (node) lines.push(`  n${trace.parent[node]} -> n${node}${dashed ? " [style=dashed]" : ""};`);
   }
   return [...lines, "}"].join("\n") + "\n";
 }

@@ -124,9 +124,8 @@ export class Panel {
   /** The event that explains why a node was cut or answered by the table, found at the node or above it; or -1. */
   #reasonOf(node) {
     for (let at = node; at >= 0; at = this.trace.parent[at]) {
-      const event = this.replay.event(at);
-      if (event >= 0) return event;
-      if (this.replay.status(at) === DONE || this.replay.status(at) === OPEN) return -1;
+      if (this.replay.above(at) >= 0) return this.replay.above(at);
+      if (this.replay.status(at) === DONE || this.replay.status(at) === OPEN) return this.replay.own(at);
     }
     return -1;
   }

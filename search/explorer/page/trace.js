@@ -138,7 +138,8 @@ export class Trace {
 }
 
 // What is remembered of each node; the cells of node v are those from v * FIELDS on.
-const STATUS = 0, ALPHA = 1, BETA = 2, VALUE = 3, ENTERED = 4, WHY = 5, EVENT = 6, COVERED = 7, FIELDS = 8;
+const STATUS = 0, ALPHA = 1, BETA = 2, VALUE = 3, ENTERED = 4, WHY = 5, OWN = 6, ABOVE = 7, COVERED = 8, RETURNED = 9,
+  FIELDS = 10;
 // What is remembered of the whole search, behind the cells of the nodes.
 const COUNTERS = ["visited", "evaluated", "pruned", "cuts", "table_hits", "reached", "current", "iteration"];
 
@@ -157,7 +158,7 @@ export class Replay {
     this.cells = new Int32Array(this.tree + 2 * (n + 1));
     for (let node = 0; node < n; node++) {
       const cell = node * FIELDS;
-      for (const field of [ALPHA, BETA, VALUE, ENTERED, EVENT]) this.cells[cell + field] = -1;
+      for (const field of [ALPHA, BETA, VALUE, ENTERED, OWN, ABOVE]) this.cells[cell + field] = -1;
     }
     this.cells[this.base + COUNTERS.indexOf("current")] = -1;
     this.journal = new Int32Array(1 << 16);
@@ -171,8 +172,14 @@ export class Replay {
   beta(node) { return this.trace.text(this.cells[node * FIELDS + BETA]); }
   value(node) { return this.trace.text(this.cells[node * FIELDS + VALUE]); }
   why(node) { return this.cells[node * FIELDS + WHY]; }
-  /** The index of the event that explains the node's state best (its cut, or that of its parent), or -1. */
-  event(node) { return this.cells[node * FIELDS + EVENT]; }
+  /** The index of the event that began the latest visit, or -1. */
+  entered(node) { return this.cells[node * FIELDS + ENTERED]; }
+  /** The index of the latest visit's cut or answer of the table, or -1. */
+  own(node) { return this.cells[node * FIELDS + OWN]; }
+  /** The index of the event at the parent because of which the node is skipped, or -1. */
+  above(node) { return this.status(node) === SKIPPED ? this.cells[node * FIELDS + ABOVE] : -1; }
+  /** How many children have returned a value to the latest visit. */
+  returned(node) { return this.cells[node * FIELDS + RETURNED]; }
   counter(name) { return this.cells[this.base + COUNTERS.indexOf(name)]; }
   get current() { return this.counter("current"); }
   /** Share of the nodes below and at `node` that were reached. */
@@ -249,12 +256,13 @@ export class Replay {
       this.#set(cell + VALUE, events.value[i]);
     } else if (kind === "update" || kind === "keep") {
       this.#set(cell + VALUE, events.value[i]);
+      this.#set(cell + RETURNED, cells[cell + RETURNED] + 1);
     } else if (kind === "cut") {
       this.#count("cuts");
-      this.#set(cell + EVENT, i);
+      this.#set(cell + OWN, i);
       this.#skip(node, i, BY_CUT);
     } else if (kind === "table") {
-      this.#set(cell + EVENT, i);
+      this.#set(cell + OWN, i);
       if (trace.reasons[events.reason[i]]?.key !== "table-move") {
         this.#count("table_hits");
         this.#set(cell + WHY, BY_TABLE);
@@ -287,7 +295,8 @@ export class Replay {
     this.#set(cell + ENTERED, i);
     this.#set(cell + STATUS, OPEN);
     this.#set(cell + WHY, 0);
-    this.#set(cell + EVENT, -1);
+    this.#set(cell + OWN, -1);
+    this.#set(cell + RETURNED, 0);
     this.#set(cell + VALUE, -1);
   }
 
@@ -300,7 +309,7 @@ export class Replay {
       if (cells[cell + ENTERED] > since) continue;
       this.#set(cell + STATUS, SKIPPED);
       this.#set(cell + WHY, why);
-      this.#set(cell + EVENT, i);
+      this.#set(cell + ABOVE, i);
       const end = child + trace.size[child];
       // Counted are nodes that no search has reached and no other cut has counted.
       const fresh = trace.size[child] - this.#sum(0, child, end) - this.#sum(1, child, end);

@@ -1,0 +1,1 @@
+"""The explorer: searches that can be looked at, of toy trees and of chess positions."""
