@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from bench.claims import Column, Curve
+
 ENDINGS: Final = (".png", ".svg")
 
 #: Points on a curve at most; a longer match is thinned out evenly.
@@ -171,14 +173,46 @@ def plot_trajectories(
     _save(figure, path)
 
 
-def _figure(rows: int, height: float | None = None) -> tuple[Figure, list[Axes]]:
-    """A figure with `rows` plots above each other, in inches, that needs no display."""
+def plot_claims(branching: int, curves: Sequence[Curve], columns: Sequence[Column], path: str | Path) -> None:
+    """Leaves by depth in uniform trees, and below the share of minimax's leaves that each technique values.
+
+    Both scales are logarithmic. Raises `PlotError`.
+    """
+    path = check_path(path)
+    if not curves or not columns:
+        raise PlotError(f"{path}: not drawn, nothing was counted")
+    figure, (upper, lower) = _figure(2, height=9.0, share=False)
+    for index, curve in enumerate(curves):
+        depths = range(1, len(curve.leaves) + 1)
+        marker = "osD^v."[index % 6]
+        upper.plot(depths, curve.leaves, _STYLES[index % 4], marker=marker, markersize=4, label=curve.name)
+    upper.set_yscale("log")
+    upper.set_xlabel("depth, plies")
+    upper.set_ylabel("leaves valued")
+    upper.set_title(f"Uniform trees, {branching} moves a node")
+    upper.legend(loc="upper left", frameon=False, fontsize=8)
+    upper.grid(alpha=0.3)
+    techniques = [technique for technique, _ in columns[0].leaves]
+    places = range(len(techniques), 0, -1)
+    for index, column in enumerate(columns):
+        shares = [column.share(technique) for technique in techniques]
+        lower.plot(shares, list(places), "osD^v."[index % 6], markersize=5, label=column.name)
+    lower.set_yticks(list(places), techniques)
+    lower.set_xscale("log")
+    lower.set_xlabel("leaves valued, share of minimax")
+    lower.legend(loc="upper left", frameon=False, fontsize=8)
+    lower.grid(alpha=0.3)
+    _save(figure, path)
+
+
+def _figure(rows: int, height: float | None = None, *, share: bool = True) -> tuple[Figure, list[Axes]]:
+    """A figure with `rows` plots above each other, in inches, that needs no display; `share`: they have one x axis."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8.0, height or 3.2 * rows), layout="constrained")
     FigureCanvasAgg(figure)
-    axes: Any = figure.subplots(rows, 1, sharex=True, squeeze=False)
+    axes: Any = figure.subplots(rows, 1, sharex=share, squeeze=False)
     return figure, [row[0] for row in axes]
 
 

@@ -1,30 +1,81 @@
-"""Alpha-beta: minimax's value without visiting what cannot change it."""
+"""Alpha-beta: minimax's value without visiting what cannot change it.
+
+`smallest_depth` derives it step by step. A search has a window: alpha is what the side to move is certain of elsewhere,
+beta what the opponent will not let it exceed. As soon as a move reaches beta, the opponent avoids the whole position,
+and the moves that are left need not be looked at.
+
+The two versions differ in what they say about a value outside the window.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from search.theory.games import INFINITE, Game, Move, Position
+from search.theory.watch import UNWATCHED, Watcher
 
-from search.theory.games import Game, Move, Position
-
-#: Beyond every value of a game.
-INFINITE: Final = 1 << 30
+__all__ = ["INFINITE", "alpha_beta", "fail_hard"]
 
 
-def alpha_beta(game: Game[Position, Move], position: Position, alpha: int = -INFINITE, beta: int = INFINITE) -> int:
+def fail_hard(
+    game: Game[Position, Move],
+    position: Position,
+    alpha: int = -INFINITE,
+    beta: int = INFINITE,
+    watch: Watcher[Position, int] = UNWATCHED,
+) -> int:
+    """Minimax's value of `position` if it lies in the window `alpha` < `beta`, otherwise the nearer end of the window.
+
+    This is the algorithm as Knuth and Moore proved it right ("An analysis of alpha-beta pruning", Artificial
+    Intelligence 6, 1975): their F2.
+    """
+    watch.enter(position, alpha, beta)
+    certain, is_leaf = alpha, True
+    for move in game.moves(position):
+        is_leaf = False
+        child = game.apply(position, move)
+        certain = max(certain, -fail_hard(game, child, -beta, -certain, watch))
+        # While nothing beats alpha, all that is known of this position is that it is no better.
+        watch.back(position, child, certain if certain > alpha else None, certain, beta)
+        if certain >= beta:
+            watch.cut(position)
+            break
+    if is_leaf:
+        certain = game.value(position)
+        watch.leaf(position, certain)
+    value = min(max(certain, alpha), beta)
+    watch.leave(position, value)
+    return value
+
+
+def alpha_beta(
+    game: Game[Position, Move],
+    position: Position,
+    alpha: int = -INFINITE,
+    beta: int = INFINITE,
+    watch: Watcher[Position, int] = UNWATCHED,
+) -> int:
     """The fail-soft value of `position` for the window `alpha` < `beta`.
 
     With t for minimax's value and v for the one returned: v <= alpha implies t <= v, alpha < v < beta implies t == v,
     and v >= beta implies t >= v. (Knuth and Moore, "An analysis of alpha-beta pruning", Artificial Intelligence 6,
     1975; bounds outside the window as in Fishburn, "Another optimization of alpha-beta search", SIGART 84, 1983.)
+    It visits what `fail_hard` visits, and says more about it.
     """
+    watch.enter(position, alpha, beta)
     best: int | None = None
+    # What is certain so far, by an earlier sibling here or at an ancestor, need not be reached again.
+    floor = alpha
     for move in game.moves(position):
         child = game.apply(position, move)
-        # What is certain so far, by an earlier sibling here or at an ancestor, need not be reached again.
-        floor = alpha if best is None else max(alpha, best)
-        value = -alpha_beta(game, child, -beta, -floor)
+        value = -alpha_beta(game, child, -beta, -floor, watch)
         if best is None or value > best:
             best = value
-            if best >= beta:
-                break
-    return game.value(position) if best is None else best
+            floor = max(floor, best)
+        watch.back(position, child, best, floor, beta)
+        if best >= beta:
+            watch.cut(position)
+            break
+    if best is None:
+        best = game.value(position)
+        watch.leaf(position, best)
+    watch.leave(position, best)
+    return best

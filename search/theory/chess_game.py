@@ -22,6 +22,7 @@ from search.limits import MAX_PLY
 from search.quiescence import CHECK_PLIES
 from search.score import DRAW, MATE
 from search.theory.exchange import exchange_value, worth
+from search.theory.plain_chess import Key, position_key
 
 #: The move by which a side in quiescence is content with the static evaluation.
 STAND_PAT: Final = chess.Move.null()
@@ -30,8 +31,6 @@ _EVALUATOR: Final = Evaluator()
 
 #: Plies without capture or pawn move after which the game is drawn.
 FIFTY_MOVES: Final = 100
-
-_Key = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -47,33 +46,21 @@ class ChessNode:
     checks: int = CHECK_PLIES
     ply: int = 0
     earlier: ChessNode | None = field(default=None, repr=False)
-    before_root: tuple[_Key, ...] = field(default=(), repr=False)
+    before_root: tuple[Key, ...] = field(default=(), repr=False)
     stood: bool = False
 
     @cached_property
-    def key(self) -> _Key:
+    def key(self) -> Key:
         """Equal for positions that are the same to the rule of repetition."""
         return position_key(self.board)
 
-    def line(self) -> Iterator[_Key]:
+    def line(self) -> Iterator[Key]:
         """The keys of all positions before this one, latest first."""
         node = self.earlier
         while node is not None:
             yield node.key
             node = node.earlier
         yield from reversed(self.before_root)
-
-
-def position_key(board: chess.Board) -> _Key:
-    """Pieces, side to move, castling rights, and the en passant square where a pawn stands ready to capture there."""
-    ready = 0
-    if board.ep_square is not None:
-        ready = chess.BB_PAWN_ATTACKS[not board.turn][board.ep_square] & board.pawns & board.occupied_co[board.turn]
-    return (
-        *(board.pawns, board.knights, board.bishops, board.rooks, board.queens, board.kings),
-        *(board.occupied_co[chess.WHITE], board.turn, board.clean_castling_rights()),
-        board.ep_square + 1 if ready and board.ep_square is not None else 0,
-    )
 
 
 def root_node(board: chess.Board, depth: int) -> ChessNode:

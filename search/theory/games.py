@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol, TypeVar
+from collections.abc import Hashable, Iterable
+from typing import Final, Protocol, TypeVar
 
 Position = TypeVar("Position")
 Move = TypeVar("Move")
+
+#: Beyond every value of a game.
+INFINITE: Final = 1 << 30
 
 
 class Game(Protocol[Position, Move]):
     """A finite game of two players who move in turn, and what one gains the other loses.
 
     Positions are never changed. Values are whole numbers from the view of the side to move in the position that is
-    valued, so a value changes its sign from ply to ply (negamax).
+    valued, so a value changes its sign from ply to ply (negamax), and lie strictly between -INFINITE and INFINITE.
     """
 
     def moves(self, position: Position) -> Iterable[Move]:
@@ -29,4 +32,20 @@ class Game(Protocol[Position, Move]):
 
     def value(self, position: Position) -> int:
         """What a position without moves is worth to the side to move."""
+        ...
+
+
+class SearchGame(Game[Position, Move], Protocol[Position, Move]):
+    """A game that can also be searched to a depth and remembered; its moves are hashable."""
+
+    def key(self, position: Position) -> Hashable:
+        """What a table files the position under.
+
+        Two positions may share a key only if everything that can be played from them, and what it is worth to the side
+        to move, is the same, whatever was played before.
+        """
+        ...
+
+    def guess(self, position: Position) -> int:
+        """What the position seems to be worth to the side to move, without looking further."""
         ...

@@ -1,0 +1,78 @@
+"""How few leaves can be enough: Knuth and Moore's formula for uniform trees, and the smallest proof for any tree.
+
+Whoever claims that a tree is worth v has to show two things. MAX has a strategy that gets at least v: at MAX's turn one
+move, at MIN's turn an answer to every move. And MIN has a strategy that holds MAX to v. A search must have seen the
+leaves of both. Two such strategies always meet in exactly one leaf, where both are followed, so that one counts once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from search.theory.trees import Tree, minimax_values, postorder
+
+#: What it costs to prove what is not true.
+_IMPOSSIBLE: Final = math.inf
+
+
+def minimax_leaves(branching: int, depth: int) -> int:
+    """Leaves of a uniform tree, all of which minimax values: b^d."""
+    return int(branching**depth)
+
+
+def minimal_leaves(branching: int, depth: int) -> int:
+    """Leaves that alpha-beta values in a uniform tree with the best move always first: b^ceil(d/2) + b^floor(d/2) - 1.
+
+    About twice the square root of b^d; no algorithm that returns the right value can do with less. (Slagle and Dixon,
+    1969; Knuth and Moore, 1975.)
+    """
+    return int(branching ** ((depth + 1) // 2) + branching ** (depth // 2) - 1)
+
+
+def uniform_nodes(branching: int, depth: int) -> int:
+    """All nodes of a uniform tree, the root included."""
+    return sum(minimax_leaves(branching, ply) for ply in range(depth + 1))
+
+
+def minimal_nodes(branching: int, depth: int) -> int:
+    """All nodes that alpha-beta visits in a uniform tree when the best move is always first.
+
+    The minimal tree cut off at a ply is the minimal tree of that depth, so its leaves at all plies add up.
+    """
+    return sum(minimal_leaves(branching, ply) for ply in range(depth + 1))
+
+
+def effective_branching(leaves: float, depth: int) -> float:
+    """The branching factor of a uniform tree of this depth whose every leaf is valued, and that has so many."""
+    return float(leaves ** (1 / depth)) if depth else float(leaves)
+
+
+def proofs(tree: Tree, leaf_values: Sequence[int | None], value: int) -> tuple[list[float], list[float]]:
+    """For every node, how many leaves prove that it is worth at least `value`, and at most: infinite if it is not."""
+    at_least, at_most = [_IMPOSSIBLE] * len(tree), [_IMPOSSIBLE] * len(tree)
+    for node in postorder(tree):
+        leaf = leaf_values[node]
+        children = tree.children[node]
+        if leaf is not None:
+            at_least[node] = 1 if leaf >= value else _IMPOSSIBLE
+            at_most[node] = 1 if leaf <= value else _IMPOSSIBLE
+        elif tree.is_max(node):
+            at_least[node] = min(at_least[child] for child in children)
+            at_most[node] = sum(at_most[child] for child in children)
+        else:
+            at_least[node] = sum(at_least[child] for child in children)
+            at_most[node] = min(at_most[child] for child in children)
+    return at_least, at_most
+
+
+def fewest_leaves(tree: Tree) -> int:
+    """The leaves of the smallest proof of the root's value, over all orders: what no search can do without.
+
+    Alpha-beta reaches it with the order `best` of `search.theory.orders`. On uniform trees it is `minimal_leaves`,
+    whatever the leaves. Raises `TreeError` for leaves that are no whole numbers.
+    """
+    leaf_values = tree.integers()
+    at_least, at_most = proofs(tree, leaf_values, minimax_values(tree, leaf_values)[0])
+    return int(at_least[0] + at_most[0]) - 1

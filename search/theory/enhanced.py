@@ -1,0 +1,80 @@
+"""Alpha-beta to a depth with what an engine adds to it: a transposition table and an order of moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic
+
+from search.theory.games import INFINITE, Move, Position, SearchGame
+from search.theory.ordering import Ordering, arrange
+from search.theory.table import Entry, Table, bound_of
+from search.theory.watch import UNWATCHED, Watcher
+
+
+@dataclass(frozen=True)
+class Memory(Generic[Position, Move]):
+    """What a search remembers, from node to node and from one search of a game to the next."""
+
+    #: None searches without one.
+    table: Table[Move] | None = None
+    #: The first decides, then the second, and so on; none leaves the game's order.
+    orderings: Sequence[Ordering[Position, Move]] = ()
+
+
+def enhanced(
+    game: SearchGame[Position, Move],
+    position: Position,
+    depth: int,
+    memory: Memory[Position, Move],
+    alpha: int = -INFINITE,
+    beta: int = INFINITE,
+    watch: Watcher[Position, int] = UNWATCHED,
+    ply: int = 0,
+) -> int:
+    """The fail-soft value of `position`, searched to `depth` plies: minimax's of `DepthLimited` with that depth.
+
+    The contract is that of `alpha_beta`, whatever `memory` holds, as long as it comes from searches of the same game.
+    `ply` counts from the root.
+    """
+    watch.enter(position, alpha, beta)
+    entry = memory.table.probe(game.key(position)) if memory.table is not None else None
+    if entry is not None:
+        if entry.answers(depth, alpha, beta):
+            watch.table(position, entry.bound.value, entry.value)
+            watch.leave(position, entry.value)
+            return entry.value
+        if entry.move is not None and depth > 0:
+            watch.table(position, "table-move", entry.value)
+
+    best: int | None = None
+    best_move: Move | None = None
+    floor = alpha
+    moves = list(game.moves(position))
+    if depth > 0:
+        first = entry.move if entry is not None else None
+        for move in arrange(memory.orderings, position, moves, ply, first):
+            child = game.apply(position, move)
+            value = -enhanced(game, child, depth - 1, memory, -beta, -floor, watch, ply + 1)
+            if best is None or value > best:
+                best = value
+                floor = max(floor, best)
+                # A value that fails low is only a bound on each move, and says nothing about which is best.
+                best_move = move if best > alpha else None
+            watch.back(position, child, best, floor, beta)
+            if best >= beta:
+                watch.cut(position)
+                for ordering in memory.orderings:
+                    ordering.learn(position, move, ply, depth)
+                break
+
+    if best is None:
+        best = game.guess(position) if moves else game.value(position)
+        watch.leaf(position, best)
+        bound = bound_of(best, -INFINITE, INFINITE)
+    else:
+        bound = bound_of(best, alpha, beta)
+    if memory.table is not None:
+        memory.table.store(game.key(position), Entry(depth, best, bound, best_move))
+    watch.leave(position, best)
+    return best

@@ -1,0 +1,112 @@
+"""What a search does, one event after the other, and why, in words.
+
+Every bound and value of an event is told from MAX's view, whoever is to move, so nothing has to be negated to show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+#: Every kind of event, and what it says. `update`, `keep`: `value` is what is certain at `node` now, `other` the child
+#: that is done. `cut`: `other` is the ancestor whose value does it. `iteration`: `value` is the depth.
+KINDS: Final[dict[str, str]] = {
+    "enter": "Visit {node}.",
+    "leaf": "{node} is worth {value}.",
+    "update": "{other} makes it {value} at {node}.",
+    "keep": "{other} changes nothing at {node}.",
+    "cut": "The rest of {node} is not visited.",
+    "table": "The table knows {node}.",
+    "leave": "{node} is done: {value}.",
+    "iteration": "Search again from {node}, now to depth {value}.",
+    "window": "Search {node} with the window {alpha} to {beta}.",
+}
+
+#: Every reason, and what it says.
+REASONS: Final[dict[str, str]] = {
+    # Cuts at a MIN node: what it is worth can only sink, and MAX does better elsewhere.
+    "alpha-shallow": "MIN can already hold {node} to {value}, but one step up, at {other}, MAX has {alpha} for certain "
+    "and will not come here: the rest cannot matter.",
+    "alpha-deep": "MIN can already hold {node} to {value}, but further up, at {other}, MAX has {alpha} for certain and "
+    "will not let it come to this: the rest cannot matter.",
+    "alpha-window": "MIN can already hold {node} to {value}, and the search was asked for values above {alpha} only: "
+    "that it fails low is all there is to know.",
+    "alpha-scout": "MIN can already hold {node} to {value}, and the question was only whether it is more than {alpha}: "
+    "it is not.",
+    # Cuts at a MAX node: what it is worth can only rise, and MIN does better elsewhere.
+    "beta-shallow": "MAX can already get {value} at {node}, but one step up, at {other}, MIN holds MAX to {beta} and "
+    "will not come here: the rest cannot matter.",
+    "beta-deep": "MAX can already get {value} at {node}, but further up, at {other}, MIN holds MAX to {beta} and will "
+    "not let it come to this: the rest cannot matter.",
+    "beta-window": "MAX can already get {value} at {node}, and the search was asked for values below {beta} only: that "
+    "it fails high is all there is to know.",
+    "beta-scout": "MAX can already get {value} at {node}, and the question was only whether it is less than {beta}: it "
+    "is not.",
+    # Cuts in lattices, where no single ancestor is enough.
+    "alpha-join": "MIN can already hold {node} to {value}, which is no more than {alpha}, all that MAX has for certain "
+    "at the nodes above, joined.",
+    "beta-meet": "MAX can already get {value} at {node}, which is no less than {beta}, all that MIN holds MAX to at "
+    "the nodes above, met.",
+    "alpha-strong": "{node} is down to {value}. What MIN leaves of that at the nodes above (their values meet in "
+    "{beta} with this one), MAX has for certain there ({alpha}): the root cannot change.",
+    "beta-strong": "{node} is up to {value}. With what MAX has for certain at the nodes above (joined with this one: "
+    "{alpha}) it is all that MIN will allow there ({beta}): the root cannot change.",
+    "alpha-fold": "{node} is down to {value}. If it sank to the very bottom, the root would be worth the same.",
+    "beta-fold": "{node} is up to {value}. If it rose to the very top, the root would be worth the same.",
+    # Answers of the transposition table.
+    "table-exact": "The table knows that {node} is worth {value}.",
+    "table-lower": "The table knows that {node} is worth at least {value}, and that is enough for the window {alpha} "
+    "to {beta}.",
+    "table-upper": "The table knows that {node} is worth at most {value}, and that is enough for the window {alpha} to "
+    "{beta}.",
+    "table-move": "The table cannot answer for {node}, but it knows which move was best before: that one comes first.",
+    # What the value of a node that is done means.
+    "exact": "{node} is worth {value}.",
+    "lower": "{node} is worth at least {value}.",
+    "upper": "{node} is worth at most {value}.",
+    "sufficient": "{node} is left with {value}. Visiting what was cut might change that, but not the root's value.",
+    # Questions that are asked again, or asked differently.
+    "fail-low": "The value lies below the window. Search {node} again, from {alpha} to {beta}.",
+    "fail-high": "The value lies above the window. Search {node} again, from {alpha} to {beta}.",
+    "null-window": "First only ask whether {node} is worth changing the plan: the window {alpha} to {beta} holds no "
+    "value between.",
+    "re-search": "It is. Search {node} again for its value, from {alpha} to {beta}.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that a search did at a node of a tree.
+
+    `node` and `other` are indices of `search.theory.trees.Tree`; `other` is -1 for none. `alpha`, `beta` and `value`
+    are numbers or elements of a lattice, from MAX's view, or None: `alpha` and `beta` as the search holds them at the
+    node after this event.
+    """
+
+    kind: str
+    node: int
+    alpha: Any = None
+    beta: Any = None
+    value: Any = None
+    reason: str = ""
+    other: int = -1
+
+
+def explain(event: Event, name: Callable[[int], str], show: Callable[[Any], str]) -> str:
+    """The event as one or two sentences; `name` names nodes and `show` writes values."""
+
+    def text(value: Any) -> str:
+        return "" if value is None else show(value)
+
+    template = REASONS[event.reason] if event.reason else KINDS[event.kind]
+    if event.kind == "enter" and event.alpha is not None:
+        template = "Visit {node} with the window {alpha} to {beta}."
+    return template.format(
+        node=name(event.node),
+        other=name(event.other) if event.other >= 0 else "",
+        alpha=text(event.alpha),
+        beta=text(event.beta),
+        # An iteration's value is a number of plies, whatever the others are.
+        value=str(event.value) if event.kind == "iteration" else text(event.value),
+    )

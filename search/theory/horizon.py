@@ -1,0 +1,82 @@
+"""A game cut off at a depth: what a search sees that cannot see the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Generic
+
+from search.theory.games import Game, Move, Position, SearchGame
+
+
+@dataclass(frozen=True, slots=True)
+class Limited(Generic[Position]):
+    """A position with the number of plies that may still be played from it."""
+
+    position: Position
+    depth: int
+
+
+class DepthLimited(Generic[Position, Move]):
+    """`game` in which play stops after a number of plies: where it stops, the guess counts as the value.
+
+    With this, minimax and all that prunes without forgetting it applies to games of any length, as they are.
+    """
+
+    def __init__(self, game: SearchGame[Position, Move]) -> None:
+        self._game = game
+
+    def moves(self, limited: Limited[Position]) -> Iterable[Move]:
+        """The game's moves, none at the horizon."""
+        return self._game.moves(limited.position) if limited.depth > 0 else ()
+
+    def apply(self, limited: Limited[Position], move: Move) -> Limited[Position]:
+        """One ply less may be played then."""
+        return Limited(self._game.apply(limited.position, move), limited.depth - 1)
+
+    def value(self, limited: Limited[Position]) -> int:
+        """The game's value where the game is over, otherwise its guess."""
+        for _ in self._game.moves(limited.position):
+            return self._game.guess(limited.position)
+        return self._game.value(limited.position)
+
+
+class Counted(Generic[Position, Move]):
+    """`game`, counting how many positions a search reaches (`nodes`) and values (`leaves`)."""
+
+    def __init__(self, game: Game[Position, Move]) -> None:
+        self._game = game
+        #: The root is reached without a move.
+        self.nodes = 1
+        self.leaves = 0
+
+    def moves(self, position: Position) -> Iterable[Move]:
+        """The game's."""
+        return self._game.moves(position)
+
+    def apply(self, position: Position, move: Move) -> Position:
+        """The game's, counted."""
+        self.nodes += 1
+        return self._game.apply(position, move)
+
+    def value(self, position: Position) -> int:
+        """The game's, counted."""
+        self.leaves += 1
+        return self._game.value(position)
+
+
+class CountedSearch(Counted[Position, Move]):
+    """The same for a game with keys and guesses; a guess at the horizon is a leaf that is valued."""
+
+    def __init__(self, game: SearchGame[Position, Move]) -> None:
+        super().__init__(game)
+        self._search_game = game
+
+    def key(self, position: Position) -> object:
+        """The game's."""
+        return self._search_game.key(position)
+
+    def guess(self, position: Position) -> int:
+        """The game's, counted."""
+        self.leaves += 1
+        return self._search_game.guess(position)

@@ -1,0 +1,86 @@
+"""Lattices by name: what a user may choose from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from search.theory.finite_lattice import diamond, pentagon, read_order
+from search.theory.lattices import Chain, Divisors, Intervals, Lattice, LatticeError, Product, Sets
+from search.theory.trees import shortened
+
+#: Factors of a product at most.
+_MAX_FACTORS: Final = 8
+
+
+def make_lattice(kind: str, spec: str = "") -> Lattice[Any]:
+    """The lattice of this kind (a key of `KINDS`) with this description. Raises `LatticeError`."""
+    if kind not in KINDS:
+        raise LatticeError(f"there is no kind of lattice '{shortened(kind)}': choose from {', '.join(KINDS)}")
+    return KINDS[kind][1](spec)
+
+
+def _range(text: str) -> tuple[int, int] | None:
+    """The two ends of `0..9`; None for an empty text."""
+    if not text.strip():
+        return None
+    match = re.fullmatch(r"\s*(-?[0-9]{1,9})\s*\.\.\s*(-?[0-9]{1,9})\s*", text)
+    if match is None:
+        raise LatticeError(f"'{shortened(text)}' is no range: write its ends, like 0..9, or nothing for all numbers")
+    return int(match.group(1)), int(match.group(2))
+
+
+def _chain(spec: str) -> Chain:
+    ends = _range(spec)
+    return Chain() if ends is None else Chain(*ends)
+
+
+def _sets(spec: str) -> Sets:
+    return Sets(spec.replace(",", " ").split())
+
+
+def _divisors(spec: str) -> Divisors:
+    if re.fullmatch(r"\s*[0-9]{1,12}\s*", spec) is None:
+        raise LatticeError(f"'{shortened(spec)}' is no whole number: divisors are those of one, like 60")
+    return Divisors(int(spec))
+
+
+def _intervals(spec: str) -> Intervals:
+    ends = _range(spec)
+    return Intervals() if ends is None else Intervals(*ends)
+
+
+def _product(spec: str) -> Product:
+    factors = re.split(r"\s+x\s+", spec.strip()) if spec.strip() else []
+    if not 1 <= len(factors) <= _MAX_FACTORS:
+        raise LatticeError(f"a product has 1 to {_MAX_FACTORS} factors, like 0..1 x sets a b x divisors 12")
+    made: list[Lattice[Any]] = []
+    for factor in factors:
+        kind, _, rest = factor.partition(" ")
+        if kind in ("product", "order"):
+            raise LatticeError(f"a factor of a product cannot be of the kind '{kind}'")
+        made.append(make_lattice(kind, rest) if kind in KINDS else _chain(factor))
+    return Product(made)
+
+
+def _fixed(make: Callable[[], Lattice[Any]]) -> Callable[[str], Lattice[Any]]:
+    def build(spec: str) -> Lattice[Any]:
+        if spec.strip():
+            raise LatticeError(f"this lattice needs no description, not '{shortened(spec)}'")
+        return make()
+
+    return build
+
+
+#: Every kind: what its description looks like and means, and how to make it.
+KINDS: Final[dict[str, tuple[str, Callable[[str], Lattice[Any]]]]] = {
+    "chain": ("numbers: nothing, or their range like 0..9", _chain),
+    "sets": ("sets: the names to choose from, like a b c; values like {a,c}", _sets),
+    "product": ("several at once: factors like 0..1 x 0..1; values like (1,0)", _product),
+    "divisors": ("divisors of a number, like 60", _divisors),
+    "intervals": ("intervals: nothing, or the range of their ends like 0..9; values like 3..5", _intervals),
+    "order": ("any finite lattice by its order, like 0 < a, b < 1", read_order),
+    "M3": ("the diamond 0 < a, b, c < 1: not distributive", _fixed(diamond)),
+    "N5": ("the pentagon 0 < a < b < 1 and 0 < c < 1: not distributive", _fixed(pentagon)),
+}

@@ -1,0 +1,298 @@
+"""Lattices: values of which two need not be comparable, but always have a least upper and a greatest lower bound.
+
+MAX takes the join of what its moves lead to, MIN the meet. Numbers are the special case in which join and meet are
+maximum and minimum. Other cases: several aims at once (products), the possible worlds in which a plan works (sets), or
+values that are only known to lie between two bounds (intervals).
+
+A lattice is distributive if a meet (b join c) = (a meet b) join (a meet c) for all a, b and c. All lattices of this
+module are, the smallest that are not are in `search.theory.finite_lattice`. It matters for pruning: see
+`search.theory.lattice_search`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from itertools import product
+from typing import Any, Final, Generic, TypeVar
+
+from search.theory.games import INFINITE
+from search.theory.trees import MAX_VALUE, Place, shortened
+
+Element = TypeVar("Element")
+
+#: A word that can name an element: what has a meaning in the formats of trees and lattices is left out.
+NAME: Final = re.compile(r"[^\s,;:<>=(){}\[\]\"]+")
+
+#: Names in a universe of sets at most.
+MAX_NAMES: Final = 64
+
+
+class LatticeError(ValueError):
+    """A lattice, or an element of one, that is not taken: one line says why. `line`, `column` from 1, 0 for nowhere."""
+
+    def __init__(self, message: str, place: Place = (0, 0)) -> None:
+        self.line, self.column = place
+        super().__init__(f"line {self.line}, column {self.column}: {message}" if self.line else message)
+
+
+class Lattice(ABC, Generic[Element]):
+    """A bounded lattice. Elements are hashable and never changed; `meet` and `join` take any two of them."""
+
+    #: The smallest and the largest element.
+    bottom: Element
+    top: Element
+    #: The name by which `search.theory.lattice_text.make_lattice` knows lattices of this sort.
+    kind: str = ""
+
+    @abstractmethod
+    def meet(self, a: Element, b: Element) -> Element:
+        """The greatest lower bound."""
+
+    @abstractmethod
+    def join(self, a: Element, b: Element) -> Element:
+        """The least upper bound."""
+
+    def is_below(self, a: Element, b: Element) -> bool:
+        """Whether a <= b in the lattice's order."""
+        return self.meet(a, b) == a
+
+    @abstractmethod
+    def parse(self, text: str) -> Element:
+        """The element that a text stands for. Raises `LatticeError`."""
+
+    @abstractmethod
+    def format(self, element: Element) -> str:
+        """The text of an element, which `parse` understands."""
+
+    def violation(self) -> tuple[Element, Element, Element] | None:
+        """A triple a, b, c with a meet (b join c) != (a meet b) join (a meet c); None for a distributive lattice."""
+        return None
+
+
+def violating_triple(lattice: Lattice[Element], elements: Iterable[Element]) -> tuple[Element, Element, Element] | None:
+    """The first triple of these elements that violates the distributive law, None if none does."""
+    for a, b, c in product(list(elements), repeat=3):
+        if lattice.meet(a, lattice.join(b, c)) != lattice.join(lattice.meet(a, b), lattice.meet(a, c)):
+            return a, b, c
+    return None
+
+
+class Chain(Lattice[int]):
+    """Whole numbers in their order, between `low` and `high`: ordinary minimax. Distributive: max and min are."""
+
+    kind = "chain"
+
+    def __init__(self, low: int = -INFINITE, high: int = INFINITE) -> None:
+        if low > high:
+            raise LatticeError(f"a chain from {low} to {high} has no elements")
+        self.bottom, self.top = low, high
+
+    def meet(self, a: int, b: int) -> int:
+        """The minimum."""
+        return min(a, b)
+
+    def join(self, a: int, b: int) -> int:
+        """The maximum."""
+        return max(a, b)
+
+    def parse(self, text: str) -> int:
+        """A whole number, or `-inf` and `+inf` where the chain is not bounded."""
+        if self.top == INFINITE and text in ("inf", "+inf", "∞", "+∞"):
+            return INFINITE
+        if self.bottom == -INFINITE and text in ("-inf", "-∞"):
+            return -INFINITE
+        value = _integer(text)
+        low, high = max(self.bottom, -MAX_VALUE), min(self.top, MAX_VALUE)
+        if not low <= value <= high:
+            raise LatticeError(f"{shortened(text)} does not lie in {low}..{high}")
+        return value
+
+    def format(self, element: int) -> str:
+        """The number, with a sign in front of infinity."""
+        if abs(element) == INFINITE:
+            return "+∞" if element > 0 else "-∞"
+        return str(element)
+
+
+class Sets(Lattice[frozenset[str]]):
+    """The subsets of a universe: join is union, meet is intersection, and these distribute over each other.
+
+    If a value is the set of possible worlds in which MAX wins, this is what a plan for all worlds at once is worth: bad
+    worlds included, which is why it can be less than what the best plan for each world gives.
+    """
+
+    kind = "sets"
+
+    def __init__(self, universe: Sequence[str]) -> None:
+        if not 1 <= len(universe) <= MAX_NAMES:
+            raise LatticeError(f"sets have 1 to {MAX_NAMES} names to choose from, not {len(universe)}")
+        for number, name in enumerate(universe):
+            if NAME.fullmatch(name) is None:
+                raise LatticeError(f"'{shortened(name)}' cannot be the name of something in a set")
+            if name in universe[:number]:
+                raise LatticeError(f"'{shortened(name)}' is named twice")
+        self._universe = tuple(universe)
+        self.bottom, self.top = frozenset(), frozenset(universe)
+
+    def meet(self, a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
+        """What is in both."""
+        return a & b
+
+    def join(self, a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
+        """What is in either."""
+        return a | b
+
+    def parse(self, text: str) -> frozenset[str]:
+        """Names in braces, `{}` for the empty set."""
+        if not (text.startswith("{") and text.endswith("}")):
+            raise LatticeError(f"'{shortened(text)}' is no set: write names in braces, like {self.format(self.top)}")
+        names = text[1:-1].replace(",", " ").split()
+        for name in names:
+            if name not in self.top:
+                raise LatticeError(f"'{shortened(name)}' is not one of {', '.join(self._universe)}")
+        return frozenset(names)
+
+    def format(self, element: frozenset[str]) -> str:
+        """Names in the universe's order."""
+        return "{" + ",".join(name for name in self._universe if name in element) + "}"
+
+
+class Product(Lattice[tuple[Any, ...]]):
+    """Several lattices at once, each place for itself: several aims, of which none outweighs another.
+
+    Distributive if every factor is.
+    """
+
+    kind = "product"
+
+    def __init__(self, factors: Sequence[Lattice[Any]]) -> None:
+        if not factors:
+            raise LatticeError("a product has at least one factor")
+        self.factors = tuple(factors)
+        self.bottom = tuple(factor.bottom for factor in factors)
+        self.top = tuple(factor.top for factor in factors)
+
+    def meet(self, a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The meet at every place."""
+        return tuple(factor.meet(x, y) for factor, x, y in zip(self.factors, a, b, strict=True))
+
+    def join(self, a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The join at every place."""
+        return tuple(factor.join(x, y) for factor, x, y in zip(self.factors, a, b, strict=True))
+
+    def parse(self, text: str) -> tuple[Any, ...]:
+        """One element a factor in parentheses, with commas between."""
+        parts = _split(text[1:-1]) if text.startswith("(") and text.endswith(")") else []
+        if len(parts) != len(self.factors):
+            raise LatticeError(
+                f"'{shortened(text)}' is no element of a product: write {len(self.factors)} values in parentheses, "
+                f"like {self.format(self.bottom)}"
+            )
+        return tuple(factor.parse(part) for factor, part in zip(self.factors, parts, strict=True))
+
+    def format(self, element: tuple[Any, ...]) -> str:
+        """As `parse` takes it."""
+        return "(" + ",".join(factor.format(part) for factor, part in zip(self.factors, element, strict=True)) + ")"
+
+    def violation(self) -> tuple[Any, Any, Any] | None:
+        """That of the first factor that has one, with the bottom at the other places."""
+        for place, factor in enumerate(self.factors):
+            triple = factor.violation()
+            if triple is not None:
+                a, b, c = (
+                    tuple(part if index == place else low for index, low in enumerate(self.bottom)) for part in triple
+                )
+                return a, b, c
+        return None
+
+
+class Divisors(Lattice[int]):
+    """The divisors of a number: meet is the greatest common divisor, join the least common multiple.
+
+    Distributive: for each prime they are minimum and maximum of exponents.
+    """
+
+    kind = "divisors"
+
+    def __init__(self, number: int) -> None:
+        if not 1 <= number <= MAX_VALUE:
+            raise LatticeError(f"divisors are those of a number from 1 to {MAX_VALUE}, not {number}")
+        self.bottom, self.top = 1, number
+
+    def meet(self, a: int, b: int) -> int:
+        """The greatest common divisor."""
+        return math.gcd(a, b)
+
+    def join(self, a: int, b: int) -> int:
+        """The least common multiple."""
+        return math.lcm(a, b)
+
+    def parse(self, text: str) -> int:
+        """A divisor."""
+        value = _integer(text)
+        if value < 1 or self.top % value:
+            raise LatticeError(f"{shortened(text)} does not divide {self.top}")
+        return value
+
+    def format(self, element: int) -> str:
+        """The number."""
+        return str(element)
+
+
+class Intervals(Lattice[tuple[int, int]]):
+    """Values that are only known to lie between two bounds; one interval is below another if both its bounds are.
+
+    What is known of a maximum: it is at least the larger lower bound, and at most the larger upper bound. So join and
+    meet go bound by bound, as in a product of two chains, of which this is a part; hence it is distributive. (Not the
+    intervals ordered by inclusion, which are not.)
+    """
+
+    kind = "intervals"
+
+    def __init__(self, low: int = -INFINITE, high: int = INFINITE) -> None:
+        self._chain = Chain(low, high)
+        self.bottom, self.top = (low, low), (high, high)
+
+    def meet(self, a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
+        """Both minima."""
+        return min(a[0], b[0]), min(a[1], b[1])
+
+    def join(self, a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
+        """Both maxima."""
+        return max(a[0], b[0]), max(a[1], b[1])
+
+    def parse(self, text: str) -> tuple[int, int]:
+        """`3..5`, or `4` for what is known exactly."""
+        ends = text.split("..")
+        if len(ends) > 2:
+            raise LatticeError(f"'{shortened(text)}' is no interval: write its bounds, like 3..5")
+        low, high = self._chain.parse(ends[0].strip()), self._chain.parse(ends[-1].strip())
+        if low > high:
+            raise LatticeError(f"'{shortened(text)}' is no interval: its lower bound comes first")
+        return low, high
+
+    def format(self, element: tuple[int, int]) -> str:
+        """As `parse` takes it."""
+        low, high = element
+        return self._chain.format(low) if low == high else f"{self._chain.format(low)}..{self._chain.format(high)}"
+
+
+def _integer(text: str) -> int:
+    if re.fullmatch(r"[-+]?[0-9]{1,18}", text) is None:
+        raise LatticeError(f"'{shortened(text)}' is no whole number")
+    return int(text)
+
+
+def _split(text: str) -> list[str]:
+    """The parts between commas that are not within brackets."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "({") - (character in ")}")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts]

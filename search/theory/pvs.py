@@ -1,0 +1,49 @@
+"""Principal variation search: assume that the first move is best, and only ask of the others whether that is wrong.
+
+Asking whether a move is better than alpha takes a window with nothing in it, (alpha, alpha + 1): a null window. It cuts
+more than any other, because every answer is either "no" or "more than that". Only a move that turns out to be better is
+searched again for its value. With good ordering that is rare, and the price is small. (The idea of testing before
+searching is Pearl's SCOUT, "Asymptotic properties of minimax trees and game-searching procedures", Artificial
+Intelligence 14, 1980; in this form: Marsland and Campbell, "Parallel search of strongly ordered game trees", Computing
+Surveys 14, 1982. Fishburn calls it minimal window search.)
+"""
+
+from __future__ import annotations
+
+from search.theory.games import INFINITE, Game, Move, Position
+from search.theory.watch import UNWATCHED, Watcher
+
+
+def principal_variation_search(
+    game: Game[Position, Move],
+    position: Position,
+    alpha: int = -INFINITE,
+    beta: int = INFINITE,
+    watch: Watcher[Position, int] = UNWATCHED,
+) -> int:
+    """The fail-soft value of `position` for the window `alpha` < `beta`: the contract of `alpha_beta`."""
+    watch.enter(position, alpha, beta)
+    best: int | None = None
+    floor = alpha
+    for move in game.moves(position):
+        child = game.apply(position, move)
+        if best is None or floor + 1 == beta:
+            value = -principal_variation_search(game, child, -beta, -floor, watch)
+        else:
+            watch.window(child, -floor - 1, -floor, "null-window")
+            value = -principal_variation_search(game, child, -floor - 1, -floor, watch)
+            if floor < value < beta:
+                watch.window(child, -beta, -floor, "re-search")
+                value = -principal_variation_search(game, child, -beta, -floor, watch)
+        if best is None or value > best:
+            best = value
+            floor = max(floor, best)
+        watch.back(position, child, best, floor, beta)
+        if best >= beta:
+            watch.cut(position)
+            break
+    if best is None:
+        best = game.value(position)
+        watch.leaf(position, best)
+    watch.leave(position, best)
+    return best

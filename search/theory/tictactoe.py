@@ -1,0 +1,64 @@
+"""Tic-tac-toe: small enough to be searched to its end, large enough to show what pruning and a table save."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, TypeAlias
+
+#: Squares of the side to move and of the other, one bit each: bit 0 is the upper left, bit 8 the lower right.
+Position: TypeAlias = tuple[int, int]
+
+#: The empty board.
+START: Final[Position] = (0, 0)
+
+#: What a won game is worth; guesses are smaller.
+WIN: Final = 10
+
+#: Rows, columns, diagonals.
+LINES: Final = (
+    *(0b111 << 3 * row for row in range(3)),
+    *(0b001_001_001 << column for column in range(3)),
+    *(0b100_010_001, 0b001_010_100),
+)
+
+
+class TicTacToe:
+    """A `SearchGame`; a move is the number of a square."""
+
+    def moves(self, position: Position) -> Sequence[int]:
+        """The free squares, row by row; none when the last move has made three in a row."""
+        mine, theirs = position
+        if has_line(theirs):
+            return ()
+        return [square for square in range(9) if not (mine | theirs) >> square & 1]
+
+    def apply(self, position: Position, move: int) -> Position:
+        """The other side is to move then."""
+        mine, theirs = position
+        return theirs, mine | 1 << move
+
+    def value(self, position: Position) -> int:
+        """Lost when the other side has a line, otherwise drawn."""
+        return -WIN if has_line(position[1]) else 0
+
+    def key(self, position: Position) -> Position:
+        """The position itself."""
+        return position
+
+    def guess(self, position: Position) -> int:
+        """How many more lines are open to the side to move than to the other: 8 at most."""
+        mine, theirs = position
+        return sum((not line & theirs) - (not line & mine) for line in LINES)
+
+
+def has_line(squares: int) -> bool:
+    """Whether these squares contain three in a row."""
+    return any(line & squares == line for line in LINES)
+
+
+def draw_board(position: Position) -> str:
+    """The board as three lines; X began."""
+    mine, theirs = position
+    crosses, noughts = (mine, theirs) if mine.bit_count() == theirs.bit_count() else (theirs, mine)
+    cells = ["X" if crosses >> square & 1 else "O" if noughts >> square & 1 else "." for square in range(9)]
+    return "\n".join("".join(cells[row : row + 3]) for row in (0, 3, 6))

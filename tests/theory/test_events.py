@@ -1,0 +1,307 @@
+"""What a run says of itself is replayed by other means: windows, values, reasons, and what was not visited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search.theory.algorithms import ALGORITHMS, Run, Settings, run
+from search.theory.events import KINDS, REASONS, Event, explain
+from search.theory.horizon import DepthLimited, Limited
+from search.theory.lattices import Lattice
+from search.theory.minimax import minimax
+from search.theory.orders import ordered_children
+from search.theory.tree_text import read_tree
+from search.theory.trees import Tree, TreeGame, minimax_values
+from tests.theory.trees_at_random import DISTRIBUTIVE, NUMBER_TREES, built, trees_over
+
+CHAIN_KEYS = [key for key, algorithm in ALGORITHMS.items() if not algorithm.in_lattice]
+LATTICE_KEYS = [key for key, algorithm in ALGORITHMS.items() if algorithm.in_lattice]
+
+
+class Visit:
+    def __init__(self, event: Event) -> None:
+        self.node = event.node
+        self.low, self.high = event.alpha, event.beta
+        self.alpha, self.beta = event.alpha, event.beta
+        self.value: Any = None
+        self.returned: Any = None
+        self.done: list[int] = []
+        self.is_cut = False
+
+
+class Replay:
+    """Follows a run event by event, with its own idea of every value; every check is an assertion."""
+
+    def __init__(self, run: Run, truth: Callable[[int, int | None], Any]) -> None:
+        self.run = run
+        self.tree = run.tree
+        self.lattice: Lattice[Any] = run.lattice
+        self.truth = truth
+        self.depth: int | None = None
+        self.path: list[Visit] = []
+        self.last: tuple[int, Any] | None = None
+        for event in run.events:
+            assert event.kind in KINDS
+            assert event.reason in REASONS or not event.reason
+            getattr(self, event.kind)(event)
+        assert not self.path
+        assert self.last == (0, run.value)
+
+    def better(self, node: int, a: Any, b: Any) -> Any:
+        """What the mover makes of two values."""
+        if a is None:
+            return b
+        return self.lattice.join(a, b) if self.tree.is_max(node) else self.lattice.meet(a, b)
+
+    def enter(self, event: Event) -> None:
+        if self.path:
+            above = self.path[-1]
+            assert self.tree.parent[event.node] == above.node
+            assert not above.is_cut
+            if event.alpha is not None:
+                assert self.lattice.is_below(above.alpha, event.alpha)
+                assert self.lattice.is_below(event.beta, above.beta)
+        else:
+            assert event.node == 0
+        self.path.append(Visit(event))
+
+    def leaf(self, event: Event) -> None:
+        visit = self.at(event)
+        assert not visit.done
+        assert event.value == self.truth(event.node, self.depth)
+        visit.returned = event.value
+
+    def update(self, event: Event) -> None:
+        before = self.at(event).value
+        self.child_done(event)
+        assert self.at(event).value != before
+
+    def keep(self, event: Event) -> None:
+        before = self.at(event).value
+        self.child_done(event)
+        assert self.at(event).value == before
+
+    def child_done(self, event: Event) -> None:
+        visit = self.at(event)
+        assert self.last is not None
+        child, value = self.last
+        assert event.other == child
+        visit.done.append(child)
+        made = self.better(event.node, visit.value, value)
+        if self.run.algorithm.key == "fail-hard" and visit.value is None:
+            # What is no better than the window may be anything out there.
+            beyond = made <= visit.low if self.tree.is_max(event.node) else made >= visit.high
+            made = None if beyond else made
+        assert event.value == made
+        visit.value = made
+        if event.alpha is not None:
+            # Windows only ever get narrower.
+            assert self.lattice.is_below(visit.alpha, event.alpha)
+            assert self.lattice.is_below(event.beta, visit.beta)
+        visit.alpha, visit.beta = event.alpha, event.beta
+
+    def cut(self, event: Event) -> None:
+        visit = self.at(event)
+        visit.is_cut = True
+        assert len(visit.done) < len(self.tree.children[event.node])
+        assert event.value == visit.value
+        is_max = self.tree.is_max(event.node)
+        name, reason = event.reason.split("-")
+        assert name == ("beta" if is_max else "alpha")
+        others = [above for above in self.path[:-1] if self.tree.is_max(above.node) != is_max]
+        beaters = [above.node for above in others if above.value is not None and self.is_beaten(visit, above.value)]
+        if reason == "shallow":
+            assert event.other == self.path[-2].node == beaters[-1]
+        elif reason == "deep":
+            assert event.other == beaters[-1] != self.path[-2].node
+        else:
+            assert event.other == -1
+            assert not beaters
+            joined = {above.node: above.value for above in others}
+            bound = event.beta if is_max else event.alpha
+            if reason in ("window", "scout"):
+                assert self.is_beaten(visit, bound)
+            elif reason in ("join", "meet"):
+                assert len(joined) > 1
+                assert self.is_beaten(visit, bound)
+            else:
+                assert not self.is_beaten(visit, bound)
+                extreme = self.lattice.top if is_max else self.lattice.bottom
+                assert self.root(visit.value) == self.root(extreme)
+
+    def is_beaten(self, visit: Visit, other: Any) -> bool:
+        below = (other, visit.value) if self.tree.is_max(visit.node) else (visit.value, other)
+        return self.lattice.is_below(*below)
+
+    def root(self, value: Any) -> Any:
+        for above in reversed(self.path[:-1]):
+            value = self.better(above.node, above.value, value)
+        return value
+
+    def table(self, event: Event) -> None:
+        visit = self.at(event)
+        assert not visit.done
+        if event.reason != "table-move":
+            visit.returned = event.value
+            self.check_meaning(event, event.reason.removeprefix("table-"))
+
+    def leave(self, event: Event) -> None:
+        visit = self.path.pop()
+        assert visit.node == event.node
+        value = visit.value if visit.returned is None else visit.returned
+        if self.run.algorithm.key == "fail-hard":
+            if value is None:
+                value = visit.low if self.tree.is_max(event.node) else visit.high
+            value = min(max(value, visit.low), visit.high)
+        assert event.value == value
+        if visit.returned is None and not visit.is_cut:
+            assert sorted(visit.done) == list(self.tree.children[event.node])
+        if event.reason != "sufficient":
+            self.check_meaning(event, event.reason)
+        self.last = event.node, event.value
+
+    def check_meaning(self, event: Event, meaning: str) -> None:
+        true = self.truth(event.node, self.depth)
+        if meaning == "exact":
+            assert event.value == true
+        elif meaning == "lower":
+            assert event.value <= true
+        else:
+            assert meaning == "upper"
+            assert event.value >= true
+
+    def iteration(self, event: Event) -> None:
+        assert not self.path
+        assert event.value == (self.depth or 0) + 1
+        self.depth = event.value
+
+    def window(self, event: Event) -> None:
+        if event.reason in ("fail-low", "fail-high"):
+            assert not self.path
+            assert event.node == 0
+        else:
+            assert self.tree.parent[event.node] == self.path[-1].node
+            assert (event.beta - event.alpha == 1) == (event.reason == "null-window")
+
+    def at(self, event: Event) -> Visit:
+        assert self.path[-1].node == event.node
+        return self.path[-1]
+
+
+def true_numbers(tree: Tree) -> Callable[[int, int | None], int]:
+    game = TreeGame(tree)
+    values = minimax_values(tree, tree.integers())
+
+    def truth(node: int, depth: int | None) -> int:
+        if depth is None:
+            return values[node]
+        value = minimax(DepthLimited(game), Limited(node, depth - tree.depth[node]))
+        return value if tree.is_max(node) else -value
+
+    return truth
+
+
+@pytest.mark.parametrize("key", CHAIN_KEYS)
+@given(NUMBER_TREES, st.sampled_from(["given", "best", "worst", "random"]))
+def test_a_search_of_numbers_replays(key: str, tree: Tree, order: Any) -> None:
+    made = run(tree, key, children=ordered_children(tree, order, 1))
+    Replay(made, true_numbers(tree))
+    check_statistics(made)
+
+
+@given(NUMBER_TREES, st.integers(-7, 7), st.integers(1, 3))
+def test_aspiration_replays_from_any_expectation(tree: Tree, expected: int, width: int) -> None:
+    Replay(run(tree, "aspiration", settings=Settings(expected, width)), true_numbers(tree))
+
+
+@pytest.mark.parametrize("key", LATTICE_KEYS)
+@given(data=st.data(), name=st.sampled_from(sorted(DISTRIBUTIVE)))
+def test_a_search_in_a_lattice_replays(key: str, data: st.DataObject, name: str) -> None:
+    lattice = DISTRIBUTIVE[name]
+    tree = data.draw(trees_over(lattice))
+    made = run(tree, key, lattice=lattice)
+    Replay(made, true_elements(tree, lattice))
+    check_statistics(made)
+
+
+def true_elements(tree: Tree, lattice: Lattice[Any]) -> Callable[[int, int | None], Any]:
+    values: list[Any] = [None if text is None else lattice.parse(text) for text in tree.leaf]
+    for node in reversed(range(len(tree))):
+        for child in tree.children[node]:
+            combine = lattice.join if tree.is_max(node) else lattice.meet
+            values[node] = values[child] if values[node] is None else combine(values[node], values[child])
+    return lambda node, _: values[node]
+
+
+def check_statistics(made: Run) -> None:
+    found = made.statistics
+    entered = [event.node for event in made.events if event.kind == "enter"]
+    assert found.visited == len(entered)
+    assert found.pruned == found.nodes - len(set(entered)) == len(made.tree) - len(made.visited())
+    assert found.evaluated == sum(event.kind == "leaf" for event in made.events)
+    assert found.leaves == len(made.tree.leaves)
+    if found.fewest_leaves is not None and made.algorithm.key in ("alpha-beta", "fail-hard", "pvs"):
+        assert found.evaluated >= found.fewest_leaves
+    for above, below in zip(made.line, made.line[1:], strict=False):
+        assert made.tree.parent[below] == above
+
+
+@pytest.mark.parametrize("key", ["minimax", "negamax", "fail-hard", "alpha-beta", "pvs", "guess", "lattice-strong"])
+@given(NUMBER_TREES)
+def test_the_principal_variation_ends_in_a_leaf_with_the_roots_value(key: str, tree: Tree) -> None:
+    made = run(tree, key)
+    assert tree.leaf[made.line[-1]] == str(made.value)
+
+
+def test_reasons_by_example() -> None:
+    shallow = run(read_tree("[a:[3 12 8] b:[2 4 6] [14 5 2]]"), "alpha-beta")
+    cuts = [event for event in shallow.events if event.kind == "cut"]
+    assert cuts == [Event("cut", 5, 3, 2, 2, "alpha-shallow", 0)]
+    deep = run(read_tree("[5 [[[4 8] 2] 9]]"), "alpha-beta")
+    assert ("alpha-deep", 0) in [(event.reason, event.other) for event in deep.events if event.kind == "cut"]
+    sentence = explain(cuts[0], shallow.tree.name, shallow.lattice.format)
+    assert sentence.startswith("MIN can already hold b to 2, but one step up, at #0, MAX has 3 for certain")
+
+
+def test_every_reason_can_be_given() -> None:
+    """Otherwise a text would be there for nothing, or no test would see it."""
+    given_reasons = set()
+    tree = read_tree("[[[3 5] [2 9]] [[0 7] [8 1]] [[6 4] [9 9]] [[3 5] [2 9]]]")
+    low_tree = read_tree("[[[4 8] 2] [[[4 8] 9] 3] [[1 0] [7 [2 3]]] 5 [[[4 8] 2] 9]]")
+    for one in (tree, low_tree, built([1, [[[0, 2], 3], 9], [[5, 4], 2]], root_is_max=False)):
+        for key in CHAIN_KEYS:
+            for expected in (-9, 3, 12):
+                given_reasons |= {event.reason for event in run(one, key, settings=Settings(expected, 1)).events}
+    square = DISTRIBUTIVE["2x2"]
+    m3 = "[a [[[a c c] [b 1]] c]]"
+    for text in ("[(1,0) [[(0,1) (0,1)]]]", "[(1,0) [[[[(0,1) [(0,1) [(1,0) (1,1)]]] (1,1)]]]]"):
+        for side in ("", "MIN "):
+            for key in LATTICE_KEYS:
+                given_reasons |= {event.reason for event in run(read_tree(side + text), key, lattice=square).events}
+    assert m3
+    missing = set(REASONS) - given_reasons
+    assert not {reason for reason in missing if not reason.endswith(("-fold", "-strong", "-join", "-meet", "-scout"))}
+
+
+@pytest.mark.parametrize("key", ALGORITHMS)
+@given(tree=NUMBER_TREES)
+def test_every_event_can_be_said_in_words(key: str, tree: Tree) -> None:
+    made = run(tree, key)
+    for event in made.events:
+        sentence = explain(event, tree.name, made.lattice.format)
+        assert sentence[-1] in ".:"
+        assert "{" not in sentence
+        assert "None" not in sentence
+        assert "  " not in sentence
+
+
+def test_a_table_without_an_answer_still_says_where_to_begin() -> None:
+    tree = read_tree("[[1 5] [7 2] [3 9]]")
+    made = run(tree, "deepening")
+    assert any(event.reason == "table-move" for event in made.events)
+    assert [event.value for event in made.events if event.kind == "iteration"] == [1, 2]

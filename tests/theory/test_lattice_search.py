@@ -1,0 +1,160 @@
+"""Pruning in lattices: which rules are right where, which visits more, and how the unsound ones fail."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search.theory.algorithms import run
+from search.theory.alphabeta import alpha_beta
+from search.theory.finite_lattice import diamond, pentagon
+from search.theory.horizon import Counted
+from search.theory.lattice_search import (
+    LatticeTree,
+    Rule,
+    Step,
+    UnsoundRuleError,
+    check_rule,
+    deep,
+    fold,
+    justification,
+    lattice_value,
+    naive,
+    shallow,
+    strong,
+    weak,
+)
+from search.theory.lattices import Chain, Lattice, Product
+from search.theory.tree_text import read_tree
+from search.theory.trees import Tree, TreeError, TreeGame
+from search.theory.watch import Watcher
+from tests.theory.trees_at_random import DISTRIBUTIVE, NUMBER_TREES, elements, trees_over
+
+RULES: list[Rule] = [naive, shallow, deep, weak, strong, fold]
+SOUND: list[Rule] = [naive, shallow, fold]
+
+
+class Visits(Watcher[int, Any]):
+    def __init__(self) -> None:
+        self.nodes: set[int] = set()
+
+    def enter(self, position: int, alpha: Any = None, beta: Any = None) -> None:
+        self.nodes.add(position)
+
+
+def search(lattice: Lattice[Any], tree: Tree, rule: Rule, *, force: bool = False) -> tuple[Any, set[int]]:
+    visits = Visits()
+    value = lattice_value(lattice, LatticeTree(tree, lattice), 0, rule, visits, force=force)
+    return value, visits.nodes
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIVE)
+@given(data=st.data())
+def test_every_rule_is_right_in_a_distributive_lattice_and_each_visits_no_more_than_the_one_before(
+    name: str, data: st.DataObject
+) -> None:
+    lattice = DISTRIBUTIVE[name]
+    tree = data.draw(trees_over(lattice))
+    results = [search(lattice, tree, rule) for rule in RULES]
+    assert len({value for value, _ in results}) == 1
+    for (_, more), (_, fewer) in pairwise(results):
+        assert fewer <= more
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIVE)
+@given(data=st.data())
+def test_closed_form_and_fold_agree_on_every_path(name: str, data: st.DataObject) -> None:
+    lattice = DISTRIBUTIVE[name]
+    values = data.draw(st.lists(st.sampled_from(elements(lattice)), min_size=1, max_size=7))
+    starts_with_max = data.draw(st.booleans())
+    path: list[Step[int, Any]] = []
+    alpha, beta = lattice.bottom, lattice.top
+    for index, value in enumerate(values):
+        is_max = (index % 2 == 0) == starts_with_max
+        path.append(Step(index, is_max, value, alpha, beta))
+        if is_max:
+            alpha = lattice.join(alpha, value)
+        else:
+            beta = lattice.meet(beta, value)
+    assert strong(lattice, path) == fold(lattice, path)
+    assert bool(justification(lattice, path)[0]) == fold(lattice, path)
+    # Each rule implies the next.
+    held = [rule(lattice, path) for rule in RULES]
+    assert held == sorted(held)
+
+
+@pytest.mark.parametrize("rule", SOUND)
+@pytest.mark.parametrize("lattice", [diamond(), pentagon(), Product([Chain(0, 1), pentagon()])])
+@given(data=st.data())
+def test_sound_rules_are_right_in_any_lattice(rule: Rule, lattice: Lattice[Any], data: st.DataObject) -> None:
+    tree = data.draw(trees_over(lattice, 40))
+    truth, everything = search(lattice, tree, naive)
+    value, visited = search(lattice, tree, rule)
+    assert value == truth
+    assert visited <= everything == set(range(len(tree)))
+
+
+@pytest.mark.parametrize(
+    ("lattice", "text", "rule", "wrong", "truth"),
+    [
+        (diamond(), "[c [b [a b]]]", strong, "c", "1"),
+        (pentagon(), "[a [b [c a 0]]]", strong, "a", "b"),
+        (diamond(), "[a [[[a c c] [b 1]] c]]", weak, "1", "a"),
+    ],
+)
+def test_unsound_rules_fail_as_listed(lattice: Lattice[Any], text: str, rule: Rule, wrong: str, truth: str) -> None:
+    tree = read_tree(text)
+    for sound in SOUND:
+        assert search(lattice, tree, sound)[0] == truth
+    assert search(lattice, tree, rule, force=True)[0] == wrong
+    with pytest.raises(UnsoundRuleError):
+        search(lattice, tree, rule)
+
+
+@pytest.mark.parametrize("lattice", [diamond(), pentagon()])
+@pytest.mark.parametrize("rule", [deep, weak, strong])
+def test_rules_that_need_distributivity_are_refused_with_the_triple_that_violates_it(
+    lattice: Lattice[Any], rule: Rule
+) -> None:
+    with pytest.raises(UnsoundRuleError, match="meet") as caught:
+        check_rule(lattice, rule)
+    a, b, c = caught.value.triple
+    assert lattice.meet(a, lattice.join(b, c)) != lattice.join(lattice.meet(a, b), lattice.meet(a, c))
+    assert all(name in str(caught.value) for name in (a, b, c, rule.__name__))
+
+
+def test_deep_pruning_fails_in_the_diamond_or_the_pentagon() -> None:
+    """Ginsberg and Jaffray's theorem, by a search for the smallest tree of one shape that shows it."""
+    for lattice in (diamond(), pentagon()):
+        names = lattice.elements
+        texts = (f"[{a} [[[{b} {c}] {d}] {e}]]" for a, b, c, d, e in product(names, repeat=5))
+        assert any(
+            search(lattice, tree, deep, force=True)[0] != search(lattice, tree, naive)[0]
+            for tree in map(read_tree, texts)
+        )
+
+
+def test_strong_visits_less_than_weak_as_listed() -> None:
+    lattice, tree = DISTRIBUTIVE["2x2"], read_tree("[(1,0) [[(0,1) (0,1)]]]")
+    assert len(search(lattice, tree, strong)[1]) == len(search(lattice, tree, fold)[1]) == 5
+    assert len(search(lattice, tree, weak)[1]) == 6
+
+
+@given(NUMBER_TREES)
+def test_on_numbers_it_is_alpha_beta(tree: Tree) -> None:
+    counted = Counted(TreeGame(tree))
+    value = alpha_beta(counted, 0)
+    for rule in (deep, weak, strong, fold):
+        found, visited = search(Chain(), tree, rule)
+        assert found == (value if tree.root_is_max else -value)
+        assert len(visited) == counted.nodes
+
+
+def test_a_leaf_that_is_no_element_is_named_with_its_place() -> None:
+    tree = read_tree("[a\n  [b d]]")
+    with pytest.raises(TreeError, match="line 2, column 6: the leaf 'd' is not one of"):
+        run(tree, "lattice-fold", lattice=diamond())

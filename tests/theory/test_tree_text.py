@@ -1,0 +1,289 @@
+"""Trees as text: what is written is read back, mistakes are named with their place, and nothing is too deep."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search.theory.algorithms import ALGORITHMS, run
+from search.theory.json_text import Item, read_json
+from search.theory.run_text import run_as_dot, run_as_text
+from search.theory.tree_text import guess_format, read_tree, write_dot, write_indented, write_json, write_list
+from search.theory.trees import MAX_BYTES, MAX_DEPTH, MAX_NODES, Tree, TreeBuilder, TreeError, tree_from_columns
+from tests.theory.trees_at_random import NUMBER_TREES, built
+
+WRITERS = [write_list, write_json, write_indented]
+
+#: Anything that can be typed, and things that look like parts of the formats.
+WORDS = st.text(max_size=6) | st.sampled_from(
+    ["MAX", "MIN", "a:b", "{a, b}", "(1,0)", "{", '"', "a b", "3..5", "", "#1", "\\", "x:"]
+)
+
+
+@st.composite
+def labelled_trees(draw: st.DrawFn) -> Tree:
+    builder = TreeBuilder()
+
+    def add(depth: int) -> None:
+        label = draw(WORDS)
+        if depth and draw(st.booleans()):
+            builder.open(label)
+            for _ in range(draw(st.integers(1, 3))):
+                add(depth - 1)
+            builder.close()
+        else:
+            builder.add_leaf(draw(WORDS), label)
+
+    add(3)
+    return builder.build(root_is_max=draw(st.booleans()))
+
+
+@pytest.mark.parametrize("write", WRITERS)
+@given(labelled_trees())
+def test_what_is_written_is_read_back(write: Any, tree: Tree) -> None:
+    # A single leaf says nothing of whose turn it is but in JSON.
+    again = read_tree(
+        write(tree), {"write_list": "list", "write_json": "json", "write_indented": "indented"}[write.__name__]
+    )  # type: ignore[arg-type]
+    assert (again.parent, again.leaf, again.label) == (tree.parent, tree.leaf, tree.label)
+    assert again.root_is_max == tree.root_is_max or (len(tree) == 1 and write is write_indented)
+
+
+@pytest.mark.parametrize("write", WRITERS)
+@given(NUMBER_TREES)
+def test_the_format_need_not_be_told(write: Any, tree: Tree) -> None:
+    again = read_tree(write(tree))
+    assert again.leaf == tree.leaf
+    assert again.parent == tree.parent
+
+
+@given(labelled_trees())
+def test_columns_make_the_tree_again(tree: Tree) -> None:
+    assert tree_from_columns(tree.parent, tree.leaf, tree.label, root_is_max=tree.root_is_max) == tree
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[[3 12 8] [2 4 6] [14 5 2]]", [[3, 12, 8], [2, 4, 6], [14, 5, 2]]),
+        ("[[3, 12], [2]]", [[3, 12], [2]]),
+        (" [ c[b [a b]] ] ", ["c", ["b", ["a", "b"]]]),
+        ("[(1,0) [[(0, 1) {a, b}]]]", ["(1,0)", [["(0, 1)", "{a, b}"]]]),
+        ("7", 7),
+        ("MAX\n  MIN\n    3\n    4\n  5", [[3, 4], 5]),
+        ("MAX d=4 a=10 b=30 \n\tMIN d=3, a=10, b=30\n\t\t2 a=10 b=15 (cut: 1 of 2)\n\n\t6", [[2], 6]),
+        ('{"tree": [1, [2, {"label": "x", "value": 3}]]}', [1, [2, 3]]),
+        ('{"label": "r", "children": [{"children": [1], "label": "late"}]}', [[1]]),
+        ('[{"value": "a"}, 2]', ["a", 2]),
+    ],
+)
+def test_every_format_by_example(text: str, expected: Any) -> None:
+    tree = read_tree(text)
+    assert tree.parent == built(expected).parent
+    assert tree.leaf == built(expected).leaf
+
+
+def test_labels_and_movers_by_example() -> None:
+    tree = read_tree('MIN root:[a: 3 "two words":[4]]')
+    assert tree.label == ("root", "a", "two words", "")
+    assert not tree.root_is_max
+    assert tree.is_max(1)
+    assert tree.name(3) == "#3"
+    tree = read_tree("top: MIN\n  a: MAX v=3\n    b: 5")
+    assert (tree.label, tree.root_is_max) == (("top", "a", "b"), False)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "message"),
+    [
+        ("", 1, 1, "there is no tree"),
+        ("[1 [2 3]", 1, 9, "1 '[' are still open"),
+        ("[1 2]]", 1, 6, "no '[' for this ']'"),
+        ("[1\n []]", 2, 2, "a node without children"),
+        ("[1] 2", 1, 5, "more after the end"),
+        ("[1 } 2]", 1, 4, "'}' is out of place"),
+        ("[1 {a 2]", 1, 4, "is not closed"),
+        ("[1 x: ]", 1, 7, "nothing follows the label 'x'"),
+        ("[1] x:", 1, 7, "nothing follows the label 'x'"),
+        ('[1 "a\\qb"]', 1, 4, "is no string"),
+        ("MAX\n  3\n 4", 3, 2, "not indented like the other children"),
+        ("MAX\n  MIN\n  4", 2, 3, "a node without children"),
+        ("MAX\n  MAX\n    4", 2, 3, "MIN is to move here, not MAX"),
+        ("MAX\n  4 5", 2, 5, "'5' is no remark"),
+        ("MAX\n  x:", 2, 5, "nothing follows the label 'x'"),
+        ("MAX\n  3\nMAX\n  4", 3, 1, "more after the end"),
+        ("MAX\n  [3]", 2, 3, "'[' is out of place"),
+        ('{"tree": [1, ]}', 1, 14, "']' is out of place in JSON"),
+        ('{"tree": [1, 2}', 1, 15, "a ',' or a ']' should stand here"),
+        ('{"tree": [1, 2]', 1, 16, "a ',' or a '}' should stand here"),
+        ('{"tree": ', 1, 10, "ends too early"),
+        ('{"tree": [1, 2]} x', 1, 18, "more after the end"),
+        ('{"tree": [1,\n 2.5]}', 2, 2, "a whole number or a string"),
+        ('{"tree": [1, true]}', 1, 14, "a whole number or a string"),
+        ('{"tree": [{"value": 1, "children": [2]}]}', 1, 11, "either"),
+        ('{"tree": [{"value": [2]}]}', 1, 21, '"children" is a list'),
+        ('{"tree": [{"label": 2, "value": 1}]}', 1, 21, "a label is a string"),
+        ('{"tree": [{"lable": "x", "value": 1}]}', 1, 20, "no field 'lable'"),
+        ('{"tree": [1], "trees": 2}', 1, 24, "no field 'trees'"),
+        ('{"tree": [1], "tree": 2}', 1, 15, "'tree' is there twice"),
+        ('{"tree": [1], "mover": "white"}', 1, 24, '"mover" is "max" or "min"'),
+        ('{"tree": [1], "version": 2}', 1, 26, "this should be 1"),
+        ('{"tree" [1]}', 1, 9, "a ':' should follow"),
+        ('{"tree": ["a\\q"]}', 1, 11, "escape"),
+        ('{"tree": ["a]}', 1, 11, "string in double quotes"),
+        ('{tree: 1, "x": 2}', 1, 2, "string in double quotes"),
+    ],
+)
+def test_mistakes_are_named_with_their_place(text: str, line: int, column: int, message: str) -> None:
+    with pytest.raises(TreeError) as caught:
+        read_tree(text)
+    assert message in str(caught.value)
+    assert (caught.value.line, caught.value.column) == (line, column)
+    assert "\n" not in str(caught.value)
+
+
+def test_leaves_that_are_no_numbers_are_named_with_their_place() -> None:
+    for text, message in (
+        ("[1\n  x]", "line 2, column 3: the leaf 'x' is no whole number"),
+        ("[1 1000000001]", "line 1, column 4: the leaf 1000000001 does not"),
+        ('{"tree": [1, "1e9"]}', "line 1, column 14: the leaf '1e9'"),
+        ("MAX\n  a: y v=3", "line 2, column 6: the leaf 'y'"),
+        ("[" + "9" * 9999 + "]", "line 1, column 2: the leaf"),
+    ):
+        with pytest.raises(TreeError, match=message):
+            run(read_tree(text), "minimax")
+
+
+def test_what_is_too_large_is_refused() -> None:
+    with pytest.raises(TreeError, match="at most 1,000,000 bytes, this has 1,000,004"):
+        read_tree("[" + "1" * (MAX_BYTES + 2) + "]")
+    with pytest.raises(TreeError, match="bytes"):
+        read_tree("[" + "é" * (MAX_BYTES // 2) + "]")
+    with pytest.raises(TreeError, match="at most 200,000 nodes"):
+        read_tree("[" + "1 " * MAX_NODES + "]")
+    assert len(read_tree("[" + "1 " * (MAX_NODES - 1) + "]")) == MAX_NODES
+    too_deep = MAX_DEPTH + 1
+    for text in (
+        "[" * too_deep + "1" + "]" * too_deep,
+        '{"tree": ' + "[" * too_deep + "1" + "]" * too_deep + "}",
+        '{"children": [' * too_deep + "1" + "]}" * too_deep,
+    ):
+        with pytest.raises(TreeError, match=r"line 1, column \d+: a tree is at most 2000 plies deep"):
+            read_tree(text)
+
+
+def deep_tree(depth: int = MAX_DEPTH) -> Tree:
+    builder = TreeBuilder()
+    for ply in range(depth):
+        builder.open()
+        builder.add_leaf(str(ply % 7))
+    builder.add_leaf("3")
+    for _ in range(depth):
+        builder.close()
+    return builder.build()
+
+
+def test_the_deepest_tree_can_be_written_and_read() -> None:
+    tree = deep_tree()
+    assert tree.height == MAX_DEPTH
+    for write in (write_list, write_json):
+        assert read_tree(write(tree)) == Tree(tree.parent, tree.children, tree.leaf, tree.label)
+    assert write_dot(tree).count("->") == len(tree) - 1
+    with pytest.raises(TreeError, match="bytes"):
+        # Indented, the deepest trees are larger than a text may be.
+        read_tree(write_indented(tree))
+    assert read_tree(write_indented(deep_tree(500))).leaf == deep_tree(500).leaf
+
+
+@given(st.text(alphabet='[]{}()",: \n\t-0123ab=\\MAXIN#.', max_size=60))
+def test_no_text_does_worse_than_a_clear_refusal(text: str) -> None:
+    for form in (None, "list", "indented", "json"):
+        place = place_of_error(text, form)
+        assert place is None or min(place) >= 1
+
+
+def place_of_error(text: str, form: Any) -> tuple[int, int] | None:
+    try:
+        read_tree(text, form)
+    except TreeError as error:
+        return error.line, error.column
+    return None
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        max_leaves=20,
+    ),
+    st.none() | st.integers(0, 3),
+)
+def test_json_means_what_it_means_to_python(value: Any, indent: int | None) -> None:
+    assert plain(read_json(json.dumps(value, indent=indent))) == value
+
+
+def plain(item: Item) -> Any:
+    if isinstance(item.value, list):
+        return [plain(child) for child in item.value]
+    if isinstance(item.value, dict):
+        return {name: plain(child) for name, child in item.value.items()}
+    return item.value
+
+
+def test_formats_are_guessed() -> None:
+    assert [
+        guess_format(text)
+        for text in ("[1]", "MIN x:[1]", "MAX\n 1", "5", '{"tree": 1}', '[{"value": 1}]', '"a b":[1]')
+    ] == [
+        "list",
+        "list",
+        "indented",
+        "indented",
+        "json",
+        "json",
+        "list",
+    ]
+
+
+def test_columns_that_make_no_tree_are_refused() -> None:
+    for parent, leaf, message in (
+        ([-1, 0, 0], [None, "1"], "different lengths"),
+        ([-1, 0, 2], [None, None, "1"], "cannot have the parent 2"),
+        ([-1, 0], [None, None], "without children"),
+        ([-1, 0], ["1", "2"], "more after the end|parent"),
+        ([], [], "at least one node"),
+        ([0], ["1"], "cannot have the parent 0"),
+    ):
+        with pytest.raises(TreeError, match=message):
+            tree_from_columns(parent, leaf)
+
+
+def test_a_run_is_written_onto_its_tree() -> None:
+    made = run(read_tree("[a:[3 12 8] b:[2 4 6] [14 5 2]]"), "alpha-beta")
+    text = run_as_text(made)
+    assert text.splitlines()[:7] == [
+        "MAX d=2 a=-∞ b=+∞ v=3",
+        "  a: MIN d=1 a=-∞ b=+∞ v=3",
+        "    3 a=-∞ b=+∞ v=3",
+        "    12 a=-∞ b=3 v=12",
+        "    8 a=-∞ b=3 v=8",
+        "  b: MIN d=1 a=3 b=+∞ v=2 (cut after 1 of 3: alpha-shallow)",
+        "    2 a=3 b=+∞ v=2",
+    ]
+    assert text.count("(pruned)") == 2
+    dot = run_as_dot(made)
+    assert dot.count("style=dashed];") == 4
+    assert 'n5 [shape=invtriangle, label="b\\nv=2"];' in dot
+
+
+@pytest.mark.parametrize("key", ALGORITHMS)
+def test_a_run_that_is_written_can_be_read_as_a_tree(key: str) -> None:
+    generator = random.Random(key)
+    tree = built([[[generator.randint(0, 9) for _ in range(3)] for _ in range(3)] for _ in range(3)], root_is_max=False)
+    again = read_tree(run_as_text(run(tree, key)))
+    assert (again.parent, again.leaf, again.root_is_max) == (tree.parent, tree.leaf, False)
