@@ -19,6 +19,9 @@ file, the versions of Python, Numba, llvmlite and NumPy, and the CPU's name and 
 the machine code changes the folder. It is also independent of where the project is installed.
 
 `NUMBA_DISABLE_JIT=1` runs every kernel as plain Python, for a debugger or for coverage.
+
+There are two builds of the kernels: the one that plays, and with `SECATEUR_TRACING=1` one whose search writes down its
+tree for the explorer. A process has the one that was chosen when this module was first imported.
 """
 
 from __future__ import annotations
@@ -71,6 +74,14 @@ USE_PEXT: Final[bool] = (
 )
 
 
+#: Environment variable that chooses the tracing build when it is "1". It is read when this module is imported.
+TRACING_VARIABLE: Final = "SECATEUR_TRACING"
+
+#: Whether the search writes down its tree (see `search.tracing`). A constant of the build, so that the playing build
+#: holds no trace of it.
+TRACING: Final[bool] = os.environ.get(TRACING_VARIABLE) == "1"
+
+
 def _vector_bits() -> int:
     """The widest of the vector instructions that this CPU has and the environment allows."""
     wanted = os.environ.get("SECATEUR_VECTOR_BITS")
@@ -109,6 +120,7 @@ def build_hash() -> str:
         features,
         f"pext={USE_PEXT}",
         f"vectors={VECTOR_BITS}",
+        f"tracing={TRACING}",
     ):
         digest.update(str(part).encode() + b"\0")
     for path in kernel_sources():

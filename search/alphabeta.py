@@ -43,6 +43,45 @@ from search.table import (
     probe,
     store,
 )
+from search.tracing import (
+    ALL_MOVES,
+    BAD_HISTORY,
+    CHECKMATE,
+    CUTOFF,
+    DRAW_BY_RULE,
+    EXCHANGE_NOISY,
+    EXCHANGE_QUIET,
+    EXCLUDED,
+    FULL_DEPTH,
+    FUTILITY,
+    LATE_MOVE,
+    MATE_DISTANCE,
+    MOVE,
+    MULTI_CUT,
+    NULL,
+    NULL_MOVE,
+    ONLY_MOVE,
+    OPEN_WINDOW,
+    PROBCUT,
+    PROBCUT_SEARCH,
+    PROBE,
+    RAZOR,
+    RAZORING,
+    REVERSE_FUTILITY,
+    SINGULAR,
+    STALEMATE,
+    TABLE,
+    VERIFY,
+    WINDOW,
+    ended,
+    entered,
+    evaluated,
+    extended,
+    searching,
+    shortened,
+    skipped,
+    skipped_rest,
+)
 from search.tunables import (
     CHECK_EXTENSION,
     DEEPER_MARGIN,
@@ -141,21 +180,28 @@ def _may_prune_noisy(worker, ply, move, depth):
 
 
 @inlined
-def _may_prune_quiet(worker, ply, move, depth, reduced, history):
+def _has_bad_history(worker, depth, reduced, history):
     """Whether a late quiet move is not worth searching, bool. `reduced` is the depth it would be searched to.
 
     History pruning: it has failed here time and again.
       when     reduced <= HISTORY_DEPTH
       formula  history < -HISTORY_MARGIN * depth
       worth    +13.9 +- 31.6  [ledger: history-pruning]
+    """
+    tune = worker.tune
+    return reduced <= tune[HISTORY_DEPTH] and history < -tune[HISTORY_MARGIN] * depth
+
+
+@inlined
+def _loses_piece(worker, ply, move, reduced):
+    """Whether a late quiet move is not worth searching, bool. `reduced` is the depth it would be searched to.
+
     Exchange pruning: the piece is lost on its new square.
       when     reduced <= SEE_DEPTH
       formula  exchange < -SEE_QUIET * reduced * reduced
       worth    see `_may_prune_noisy`
     """
     tune = worker.tune
-    if reduced <= tune[HISTORY_DEPTH] and history < -tune[HISTORY_MARGIN] * depth:
-        return True
     position = worker.frames[ply].position
     return reduced <= tune[SEE_DEPTH] and not exchange_at_least(position, move, -tune[SEE_QUIET] * reduced * reduced)
 
@@ -178,23 +224,25 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         #   formula  depth + CHECK_EXTENSION
         #   worth    +7.0 +- 36.5  [ledger: check-extension]
         depth += tune[CHECK_EXTENSION]
+        extended(worker, tune[CHECK_EXTENSION])
     if depth <= 0 or ply >= MAX_PLY:
         return quiescence(worker, table, ply, alpha, beta, CHECK_PLIES)
 
     frame.pv_length = 0
     is_pv = beta - alpha > 1
+    entered(worker, ply, depth, alpha, beta, cut)
     if must_stop(worker):
         return np.int64(0)
 
     if ply > 0:
         # 2. The rules of the game.
         if is_draw(worker, ply):
-            return np.int64(DRAW)
+            return ended(worker, DRAW_BY_RULE, np.int64(DRAW))
         # 3. Mate distance. No line from here is better than mating now or worse than being mated now.
         alpha = max(alpha, ply - MATE)
         beta = min(beta, MATE - ply - 1)
         if alpha >= beta:
-            return alpha
+            return ended(worker, MATE_DISTANCE, alpha)
 
     # 4. Transposition table: an earlier search of this position may have settled the window already.
     #      when     no PV node, searched as deep, and the fifty-move rule, which entries know nothing of, is not near
@@ -218,7 +266,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
             and answers_window(table_bound, table_score, alpha, beta)
             and tune[TABLE_CUTS] != 0
         ):
-            return table_score
+            return ended(worker, TABLE, table_score)
 
     # 5. Static evaluation, with what has been learnt about its errors; the table's score is the better estimate
     #    where its bound allows it.
@@ -236,6 +284,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
             elif table_bound & UPPER != 0:
                 evaluation = table_score
     improving = _is_improving(worker, ply)
+    evaluated(worker, frame.evaluation, evaluation, improving)
     # Killers are for siblings: those that other children left are forgotten.
     worker.frames[ply + 1].killers[0] = NO_MOVE
     worker.frames[ply + 1].killers[1] = NO_MOVE
@@ -252,18 +301,19 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
             and alpha < MATE_BOUND
             and evaluation + tune[RAZOR_BASE] + tune[RAZOR_SLOPE] * depth * depth <= alpha
         ):
+            searching(worker, RAZOR, 0, 0)
             score = quiescence(worker, table, ply, alpha, beta, CHECK_PLIES)
             if worker.aborted != 0:
                 return np.int64(0)
             if score <= alpha:
-                return score
+                return ended(worker, RAZORING, score)
 
         # 7. Reverse futility: so far above beta, the opponent's next plies will not bring it back.
         #      when     depth <= RFP_DEPTH
         #      formula  evaluation - RFP_MARGIN * (depth - improving) >= beta; the value lies between the two
         #      worth    +43.7 +- 35.5  [ledger: reverse-futility]
         if depth <= tune[RFP_DEPTH] and evaluation - tune[RFP_MARGIN] * (depth - improving) >= beta:
-            return (evaluation + beta) // 2
+            return ended(worker, REVERSE_FUTILITY, (evaluation + beta) // 2)
 
         # 8. Null move: if even passing fails high, a real move surely will.
         #      when     depth >= NULL_DEPTH, evaluation >= beta, the last move was no pass, and a piece beside pawns: in
@@ -286,6 +336,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
                 + min((evaluation - beta) // tune[NULL_EVAL_DIVISOR], tune[NULL_EVAL_MAX])
             )
             play_null_move(worker, table, ply)
+            searching(worker, NULL, saved - 1, 0)
             score = -alpha_beta(worker, table, ply + 1, depth - saved, -beta, 1 - beta, 1 - cut)
             if worker.aborted != 0:
                 return np.int64(0)
@@ -293,14 +344,15 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
                 # A mate found after passing is not proven.
                 score = min(score, max(beta, np.int64(MATE_BOUND - 1)))
                 if depth < tune[NULL_VERIFY_DEPTH] or worker.null_from > 0:
-                    return score
+                    return ended(worker, NULL_MOVE, score)
                 worker.null_from = ply + 3 * (depth - saved) // 4
+                searching(worker, VERIFY, saved, 0)
                 verified = alpha_beta(worker, table, ply, depth - saved, beta - 1, beta, NO_CUT)
                 worker.null_from = 0
                 if worker.aborted != 0:
                     return np.int64(0)
                 if verified >= beta:
-                    return score
+                    return ended(worker, NULL_MOVE, score)
 
         # 9. ProbCut: a capture that comes out far above beta in a shallower search will most likely do so in the full
         #    one. (Buro, "ProbCut: an effective selective extension of the alpha-beta algorithm", ICCA Journal 18(2).)
@@ -318,14 +370,16 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
                 if not exchange_at_least(position, move, target - frame.evaluation):
                     continue
                 play(worker, table, ply, move)
+                searching(worker, PROBE, 0, 0)
                 score = -quiescence(worker, table, ply + 1, -target, 1 - target, 0)
                 if worker.aborted == 0 and score >= target:
+                    searching(worker, PROBCUT_SEARCH, depth - 1 - probed, 0)
                     score = -alpha_beta(worker, table, ply + 1, probed, -target, 1 - target, 1 - cut)
                 if worker.aborted != 0:
                     return np.int64(0)
                 if score >= target:
                     store(table, position.key, worker.generation, ply, probed + 1, score, LOWER, raw, move)
-                    return score if score >= MATE_BOUND else score - tune[PROBCUT_MARGIN]
+                    return ended(worker, PROBCUT, score if score >= MATE_BOUND else score - tune[PROBCUT_MARGIN])
 
     # 10. Internal iterative reduction: without a table move the ordering is poor; come back when there is one.
     #      when     depth >= IIR_DEPTH, no table move, PV node or cutoff expected
@@ -333,6 +387,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
     #      worth    -20.9 +- 38.9  [ledger: internal-reduction]
     if ply > 0 and depth >= tune[IIR_DEPTH] and table_move == NO_MOVE and excluded == NO_MOVE and (is_pv or cut != 0):
         depth -= 1
+        shortened(worker)
 
     # 11. Singular extension: if all other moves fail low against the table's score less a margin, its move is the only
     #     one, and worth a closer look; if they fail high even against beta, there is more than one refutation.
@@ -354,6 +409,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
     ):
         target = table_score - tune[SINGULAR_MARGIN] * depth // 100
         frame.excluded = table_move
+        searching(worker, SINGULAR, depth - (depth - 1) // 2, 0)
         score = alpha_beta(worker, table, ply, (depth - 1) // 2, target - 1, target, cut)
         frame.excluded = NO_MOVE
         frame.pv_length = 0
@@ -364,7 +420,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
             if not is_pv and score < target - tune[DOUBLE_MARGIN]:
                 extension = np.int64(2)
         elif target >= beta:
-            return target
+            return ended(worker, MULTI_CUT, target)
         elif table_score >= beta:
             extension = np.int64(-1)
 
@@ -385,6 +441,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         if move == NO_MOVE:
             break
         if move == excluded:
+            skipped(worker, ply, move, EXCLUDED)
             continue
         quiet = not is_noisy(move)
         history = quiet_history(worker, ply, move) if quiet else np.int64(0)
@@ -395,6 +452,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
             reduced = max(depth - reduction // 100, 0)
             if not quiet:
                 if _may_prune_noisy(worker, ply, move, depth):
+                    skipped(worker, ply, move, EXCHANGE_NOISY)
                     continue
             else:
                 # Late move pruning: after so many quiet moves the ordering has had its chance.
@@ -402,6 +460,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
                 #   worth    +100.0 +- 40.1  [ledger: late-move-pruning]
                 if quiets >= quiet_limit:
                     frame.skip_quiets = 1
+                    skipped(worker, ply, move, LATE_MOVE)
                     continue
                 # Futility: a quiet move will not lift an evaluation this far below alpha in the plies that remain.
                 #   when     not in check, reduced depth <= FUTILITY_DEPTH, alpha is no mate
@@ -413,8 +472,13 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
                         # They might have come so far: the value must not be that of the bad captures alone.
                         best = max(best, hoped)
                         frame.skip_quiets = 1
+                        skipped(worker, ply, move, FUTILITY)
                         continue
-                if _may_prune_quiet(worker, ply, move, depth, reduced, history):
+                if _has_bad_history(worker, depth, reduced, history):
+                    skipped(worker, ply, move, BAD_HISTORY)
+                    continue
+                if _loses_piece(worker, ply, move, reduced):
+                    skipped(worker, ply, move, EXCHANGE_QUIET)
                     continue
 
         # 14. Late move reduction, in hundredths of a ply: moves far down the list are most likely no good.
@@ -452,6 +516,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
             reduced = new_depth
             if depth >= 2 and searched > 1 + (1 if is_pv else 0):
                 reduced = min(max(new_depth - reduction // 100, 1), new_depth)
+            searching(worker, MOVE, new_depth - reduced, new_depth - depth + 1)
             score = -alpha_beta(worker, table, ply + 1, reduced, -alpha - 1, -alpha, CUT)
             if worker.aborted == 0 and score > alpha and reduced < new_depth:
                 if score > best + tune[DEEPER_MARGIN]:
@@ -459,10 +524,13 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
                 elif score < best + tune[SHALLOWER_MARGIN]:
                     new_depth -= 1
                 if reduced < new_depth:
+                    searching(worker, FULL_DEPTH, 0, new_depth - depth + 1)
                     score = -alpha_beta(worker, table, ply + 1, new_depth, -alpha - 1, -alpha, 1 - cut)
         elif not is_pv:
+            searching(worker, MOVE, 0, new_depth - depth + 1)
             score = -alpha_beta(worker, table, ply + 1, new_depth, -alpha - 1, -alpha, 1 - cut)
         if is_pv and worker.aborted == 0 and (searched == 1 or score > alpha):
+            searching(worker, MOVE if searched == 1 else OPEN_WINDOW, 0, new_depth - depth + 1)
             score = -alpha_beta(worker, table, ply + 1, new_depth, -beta, -alpha, NO_CUT)
         if worker.aborted != 0:
             return np.int64(0)
@@ -479,11 +547,14 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
                     break
                 alpha = score
 
+    skipped_rest(worker, ply)
     if searched == 0:
         if excluded != NO_MOVE:
             # Only the excluded move was there: nothing else comes near it.
-            return original_alpha
-        return np.int64(ply - MATE) if in_check else np.int64(DRAW)
+            return ended(worker, ONLY_MOVE, original_alpha)
+        if in_check:
+            return ended(worker, CHECKMATE, np.int64(ply - MATE))
+        return ended(worker, STALEMATE, np.int64(DRAW))
 
     # 16. What was found out, for the next time: the result, and how far off the evaluation was where the result is
     #     not about captures and says more than the evaluation did.
@@ -503,7 +574,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
             and not (bound == UPPER and best >= frame.evaluation)
         ):
             learn_correction(worker, ply, depth, best - frame.evaluation)
-    return best
+    return ended(worker, CUTOFF if best >= beta else ALL_MOVES, best)
 
 
 @subkernel
@@ -517,6 +588,7 @@ def search_window(worker, table, depth, alpha, beta):
     worker.null_from = 0
     worker.root_depth = depth
     forget_accumulators(worker.accumulators, 0)
+    searching(worker, WINDOW, 0, 0)
     return alpha_beta(worker, table, 0, depth, alpha, beta, NO_CUT)
 
 

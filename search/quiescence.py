@@ -22,6 +22,23 @@ from search.table import (
     probe,
     store,
 )
+from search.tracing import (
+    ALL_MOVES,
+    CHECKMATE,
+    CUTOFF,
+    DELTA,
+    DRAW_BY_RULE,
+    EVASION_LIMIT,
+    EXCHANGE_QUIESCENCE,
+    HORIZON,
+    STAND_PAT,
+    TABLE,
+    ended,
+    entered_quiescence,
+    evaluated,
+    skipped,
+    skipped_rest,
+)
 from search.tunables import DELTA_MARGIN, EVASIONS, QUIESCENCE_LOSS, TABLE_CUTS
 
 #: Plies of quiescence that also try quiet checks.
@@ -40,13 +57,14 @@ def quiescence(worker, table, ply, alpha, beta, checks):
     position = frame.position
     frame.pv_length = 0
     worker.selective_depth = max(worker.selective_depth, ply)
+    entered_quiescence(worker, ply, alpha, beta)
     if must_stop(worker):
         return np.int64(0)
     if is_draw(worker, ply):
-        return np.int64(DRAW)
+        return ended(worker, DRAW_BY_RULE, np.int64(DRAW))
     in_check = position.checkers != U0
     if ply >= MAX_PLY:
-        return np.int64(DRAW) if in_check else static_evaluation(worker, ply)
+        return ended(worker, HORIZON, np.int64(DRAW) if in_check else static_evaluation(worker, ply))
 
     is_pv = beta - alpha > 1
     table_move = np.int64(NO_MOVE)
@@ -55,7 +73,7 @@ def quiescence(worker, table, ply, alpha, beta, checks):
     if data != U0:
         score = entry_score(data, ply)
         if not is_pv and answers_window(entry_bound(data), score, alpha, beta) and worker.tune[TABLE_CUTS] != 0:
-            return score
+            return ended(worker, TABLE, score)
         table_move = entry_move(data)
         raw = entry_evaluation(data)
 
@@ -67,10 +85,11 @@ def quiescence(worker, table, ply, alpha, beta, checks):
             raw = static_evaluation(worker, ply)
         evaluation = corrected(worker, ply, raw)
         best = evaluation
+        evaluated(worker, evaluation, evaluation, 0)
         if best >= beta:
             if data == U0:
                 store(table, position.key, worker.generation, ply, QUIESCENCE_DEPTH, best, LOWER, raw, NO_MOVE)
-            return best
+            return ended(worker, STAND_PAT, best)
         alpha = max(alpha, best)
         quiets = np.int64(CHECKS_ONLY) if checks > 0 else np.int64(NO_QUIETS)
 
@@ -89,14 +108,17 @@ def quiescence(worker, table, ply, alpha, beta, checks):
                 optimistic = evaluation + EXCHANGE_VALUES[captured_piece(position, move)] + worker.tune[DELTA_MARGIN]
                 if optimistic <= alpha:
                     best = max(best, optimistic)
+                    skipped(worker, ply, move, DELTA)
                     continue
             # Exchange pruning: there is nothing to win where the exchange loses more than QUIESCENCE_LOSS.
             if not exchange_at_least(position, move, -worker.tune[QUIESCENCE_LOSS]):
+                skipped(worker, ply, move, EXCHANGE_QUIESCENCE)
                 continue
         elif best > -MATE_BOUND and searched >= worker.tune[EVASIONS]:
             # One way out of the check is known not to be mated: the other quiet ones are not worth their nodes.
             frame.skip_quiets = 1
             if not is_noisy(move):
+                skipped(worker, ply, move, EVASION_LIMIT)
                 continue
         searched += 1
         play(worker, table, ply, move)
@@ -113,10 +135,11 @@ def quiescence(worker, table, ply, alpha, beta, checks):
                     break
                 alpha = score
 
+    skipped_rest(worker, ply)
     if in_check and searched == 0:
-        return np.int64(ply - MATE)
+        return ended(worker, CHECKMATE, np.int64(ply - MATE))
 
     # Moves were left out, so nothing here is exact.
     bound = LOWER if best >= beta else UPPER
     store(table, position.key, worker.generation, ply, QUIESCENCE_DEPTH, best, bound, raw, best_move)
-    return best
+    return ended(worker, CUTOFF if best >= beta else ALL_MOVES, best)

@@ -178,8 +178,8 @@ def defaults() -> list[int]:
     return [tunable.default for tunable in TABLE]
 
 
-# What switches off everything that makes the search selective or takes a score from elsewhere.
-_PLAIN: Final = {
+#: What switches off everything that makes the search selective or takes a score from elsewhere, by index.
+OFF: Final = {
     TABLE_CUTS: 0,
     CHECK_EXTENSION: 0,
     CORRECTION_PAWNS: 0,
@@ -209,7 +209,7 @@ def plain() -> list[int]:
     the game of `search.theory.chess_game`, which the reference search there finds, too.
     """
     values = defaults()
-    for index, value in _PLAIN.items():
+    for index, value in OFF.items():
         values[index] = value
     return values
 

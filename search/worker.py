@@ -14,6 +14,7 @@ from eval.network.layout import NETWORK, accumulator_stack
 from eval.workspace import WORKSPACE
 from search import tunables
 from search.limits import MAX_PLY
+from search.tracing import TRACE_FIELDS
 
 #: Keys of the game before the root that are kept: more than the fifty-move rule lets a repetition reach back.
 GAME_KEYS: Final = 384
@@ -111,6 +112,8 @@ WORKER: Final = np.dtype(
         # What the evaluation writes on.
         ("workspace", WORKSPACE),
         ("frames", FRAME, (MAX_PLY + 2,)),
+        # In the tracing build: what the search did (see `search.tracing`).
+        *TRACE_FIELDS,
     ],
     align=True,
 )

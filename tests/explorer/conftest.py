@@ -1,81 +1,78 @@
-"""A running explorer, and a browser to look at its page with."""
+"""Recordings for the tests of this room, made by one process of the tracing build."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
-from collections.abc import Iterator
+import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-PROJECT = Path(__file__).resolve().parents[2]
-SAMPLE = Path(__file__).resolve().parent / "chess_sample.json"
+from search.explorer.chess_document import load, parse
+
+#: What is searched: name, position, depth. All techniques occur in one of them.
+SEARCHED = (
+    ("start", "startpos", 8),
+    ("tactics", "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1", 7),
+    ("sicilian", "2rq1rk1/1b2bppp/p2ppn2/1p6/3NPP2/1BN1B3/PPP1Q1PP/R4RK1 b - - 1 14", 10),
+    ("rooks", "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1", 10),
+    ("mate", "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", 6),
+    ("queen", "7k/8/4K1Q1/8/8/8/8/8 w - - 0 1 moves g6f7", 6),
+    ("shuffled", "7k/8/8/8/8/8/r7/6K1 w - - 0 1 moves g1f1 a2b2 f1g1 b2a2 g1f1 a2b2", 7),
+)
+
+SCRIPT = """
+import json, sys
+from pathlib import Path
+
+from search.benchmark import run_benchmark
+from search.explorer.chess_document import save
+from search.explorer.recording import cost_without, record
+from search.limits import Limits
+from search.searcher import Searcher
+from search.tracing import start_recording
+
+folder, searched = Path(sys.argv[1]), json.loads(sys.argv[2])
+documents = {}
+for name, position, depth in searched:
+    documents[name] = record(position, Limits(depth=depth))
+_, tactics, depth = searched[1]
+documents["again"] = record(tactics, Limits(depth=depth))
+documents["classical"] = record(tactics, Limits(depth=depth), classical=True)
+documents["small"] = record(tactics, Limits(depth=depth), 1000)
+documents["shallow"] = record(tactics, Limits(depth=2), 500)
+documents["nodes"] = record(tactics, Limits(nodes=4321))
+documents["one node"] = record(tactics, Limits(nodes=1))
+documents["time"] = record(tactics, Limits(move_time=30))
+documents["no null move"] = record(tactics, Limits(depth=depth), without=("null-move",))
+documents["chess960"] = record("bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9", Limits(depth=5))
+for name, document in documents.items():
+    save(document, folder / (name + ".json.gz"))
+
+cost = cost_without(documents["tactics"], documents["tactics"]["iterations"][-1]["first_node"], "late-move")
+searcher = Searcher(16)
+start_recording(searcher._worker, 100_000)
+nodes = []
+run_benchmark(9, on_position=lambda index, count, fen: nodes.append(count), searcher=searcher)
+rows = int(searcher._worker["recording"]["node_count"])
+json.dump({"bench": nodes, "rows": rows, "cost": [cost.nodes, cost.nodes_without]}, (folder / "facts.json").open("w"))
+"""
 
 
-@dataclass
-class Explorer:
-    """`secateur explore` as a process of its own."""
+@dataclass(frozen=True)
+class Recorded:
+    """Documents by name, and what else the process found out."""
 
-    process: subprocess.Popen[str]
-    url: str
-
-    @property
-    def port(self) -> int:
-        return int(self.url.rstrip("/").rpartition(":")[2])
-
-
-def start_explorer(*arguments: str) -> Explorer:
-    process = subprocess.Popen(
-        [sys.executable, str(PROJECT / "uci_main.py"), "explore", "--no-browser", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"PYTHONPATH": str(PROJECT)},
-    )
-    assert process.stdout is not None
-    url = process.stdout.readline().strip()
-    if not url:
-        _, errors = process.communicate()
-        pytest.fail(f"the explorer did not start: {errors}")
-    return Explorer(process, url)
-
-
-def stop_explorer(explorer: Explorer) -> None:
-    explorer.process.terminate()
-    explorer.process.communicate(timeout=20)
+    documents: dict[str, Any]
+    facts: dict[str, Any]
 
 
 @pytest.fixture(scope="session")
-def explorer() -> Iterator[Explorer]:
-    """One server for all tests that only ask it."""
-    pytest.importorskip("uvicorn", reason="the extra 'explore' is not installed")
-    running = start_explorer()
-    yield running
-    stop_explorer(running)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Headless Chromium, the system's own."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        pytest.skip("there is no Chromium on this machine")
-    with playwright.sync_playwright() as library:
-        chromium = library.chromium.launch(
-            executable_path=path,
-            args=[
-                "--no-sandbox",
-                "--disable-gpu",
-                "--disable-quic",
-                "--no-first-run",
-                "--disable-background-networking",
-            ],
-        )
-        yield chromium
-        chromium.close()
+def recorded(run_python: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    """The searches of SEARCHED and a few more, recorded."""
+    folder: Path = tmp_path_factory.mktemp("recordings")
+    run_python(SCRIPT, str(folder), json.dumps(SEARCHED), SECATEUR_TRACING="1")
+    documents = {path.name.removesuffix(".json.gz"): load(path) for path in folder.glob("*.json.gz")}
+    return Recorded(documents, parse((folder / "facts.json").read_bytes()))

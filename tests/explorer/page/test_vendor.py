@@ -6,7 +6,7 @@ import hashlib
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[2] / "search" / "explorer" / "page"
+PAGE = Path(__file__).resolve().parents[3] / "search" / "explorer" / "page"
 VENDOR = PAGE / "vendor"
 
 

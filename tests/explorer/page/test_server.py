@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("uvicorn", reason="the extra 'explore' is not installed")
 
 from search.explorer.server import MAX_BODY, page_files
-from tests.explorer.conftest import PROJECT, start_explorer, stop_explorer
+from tests.explorer.page.conftest import PROJECT, start_explorer, stop_explorer
 
 TREE = {"text": "[[5 6] [4 9]]", "algorithm": "alpha-beta"}
 

@@ -1,0 +1,20 @@
+"""Chooses the tracing build of the kernels. Imports nothing heavy, because it has to come before them."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+#: The environment variable that `engine.jit` reads.
+VARIABLE = "SECATEUR_TRACING"
+
+
+def choose_tracing() -> None:
+    """Makes this process, and those that it starts, use the tracing build.
+
+    Raises RuntimeError when the kernels of the playing build have been imported already.
+    """
+    jit = sys.modules.get("engine.jit")
+    if jit is not None and not jit.TRACING:
+        raise RuntimeError("the playing build is in use already; a process has only one")
+    os.environ[VARIABLE] = "1"

@@ -1,0 +1,110 @@
+"""Positions as people hand them over: a FEN, a FEN with moves, or a PGN."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any, Final
+
+import chess
+import chess.pgn
+
+from search.game import Game
+
+_FEN: Final = re.compile(r"\s*[pnbrqkPNBRQK1-8]+(/[pnbrqkPNBRQK1-8]+){7}(\s|$)")
+_MOVE_NUMBER: Final = re.compile(r"(\d{1,5})(w|b|\.\.\.|\.)?")
+
+
+class PositionError(ValueError):
+    """A text that is no position; the message says in one line what is wrong, and where."""
+
+
+def read_game(text: str, after: str | None = None) -> Game:
+    """The game and position of a text; the start position for an empty one or "startpos".
+
+    A FEN, standard or Chess960, may be followed by `moves` and moves in UCI notation. Of a PGN's first game it is the
+    position behind the main line's last move, or behind the one that `after` names: "23w" or "23" is White's 23rd
+    move, "23b" Black's, "0" the start. Raises PositionError.
+    """
+    stripped = text.strip()
+    head, _, moves = stripped.partition(" moves ")
+    if stripped in ("", "startpos") or head == "startpos" or _FEN.match(stripped):
+        if after is not None:
+            raise PositionError("a move can be chosen in a PGN only, and this is a FEN")
+        board = _board(chess.STARTING_FEN if head in ("", "startpos") else head)
+        _play(board, moves.split())
+    else:
+        board = _pgn_board(text, after)
+    try:
+        return Game(board)
+    except ValueError as error:
+        raise PositionError(str(error)) from None
+
+
+def _board(fen: str) -> chess.Board:
+    """The board of a FEN, taken as Chess960 where its castling rights demand that."""
+    try:
+        board = chess.Board(fen)
+        if board.status() & chess.STATUS_BAD_CASTLING_RIGHTS:
+            board = chess.Board(fen, chess960=True)
+    except ValueError as error:
+        raise PositionError(f"bad FEN {_quoted(fen)}: {error}") from None
+    return board
+
+
+def _play(board: chess.Board, moves: list[str]) -> None:
+    for number, text in enumerate(moves, start=1):
+        try:
+            move = board.parse_uci(text)
+            if not move:
+                raise ValueError
+        except ValueError:
+            raise PositionError(f"illegal move {_quoted(text)} (number {number} of 'moves')") from None
+        board.push(move)
+
+
+class _StrictBuilder(chess.pgn.GameBuilder[chess.pgn.Game]):
+    """Builds a game's main line and refuses the first thing in it that is wrong, which python-chess would pass over."""
+
+    def begin_variation(self) -> chess.pgn.SkipType:
+        return chess.pgn.SKIP
+
+    def handle_error(self, error: Exception) -> None:
+        raise PositionError(f"bad PGN: {error}")
+
+
+def _pgn_board(text: str, after: str | None) -> chess.Board:
+    game = chess.pgn.read_game(io.StringIO(text), Visitor=_StrictBuilder)
+    # Without any tag python-chess reads any text as a game without moves.
+    if game is None or (not game.variations and "[" not in text):
+        raise PositionError(f"neither a FEN nor a PGN: {_quoted(text.strip())}")
+    node = game.end() if after is None else _chosen(game, after)
+    board = node.board()
+    if board.uci_variant != "chess":
+        raise PositionError(f"bad PGN: {_quoted(game.headers.get('Variant', ''))} is not played here")
+    return board
+
+
+def _chosen(game: chess.pgn.Game, after: str) -> Any:
+    """The node of the main line behind the move that is named like "23w"."""
+    match = _MOVE_NUMBER.fullmatch(after.strip())
+    if match is None:
+        raise PositionError(f"no move {_quoted(after)}: expected a number with w or b, such as 23w")
+    number, suffix = int(match[1]), match[2]
+    if number == 0:
+        return game
+    wanted = (number, suffix not in ("b", "..."))
+    last = "there is none"
+    board = game.board()
+    for node in game.mainline():
+        if (board.fullmove_number, board.turn) == wanted:
+            return node
+        last = f"the last is {board.fullmove_number}{'.' if board.turn else '...'} {board.san(node.move)}"
+        board.push(node.move)
+    raise PositionError(f"no move {after} in the game: {last}")
+
+
+def _quoted(text: str) -> str:
+    """A text as it may stand in a message of one line."""
+    line = " ".join(text.split())
+    return repr(line if len(line) <= 80 else line[:77] + "...")

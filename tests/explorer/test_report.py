@@ -1,0 +1,78 @@
+"""The recording in a terminal."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+import pytest
+
+from search.explorer.report import print_text, text_lines
+from tests.explorer.conftest import Recorded
+
+
+def printed(document: Any, **options: int) -> list[str]:
+    out = io.StringIO()
+    print_text(document, out, **options)
+    return out.getvalue().splitlines()
+
+
+def tree_of(lines: list[str]) -> list[str]:
+    start = next(index for index, line in enumerate(lines) if line.startswith("tree of depth"))
+    return lines[start + 1 : lines.index("", start)]
+
+
+def test_what_was_searched_and_found_comes_first(recorded: Recorded) -> None:
+    document = recorded.documents["tactics"]
+    lines = printed(document)
+    assert lines[0].startswith("Secateur, ")
+    assert lines[0].endswith("evaluation, depth 7")
+    assert document["position"] in lines[1]
+    result = document["result"]
+    assert f"{result['move']} {result['score']} at depth 7: {result['nodes']:,} nodes" in lines[2]
+    assert lines == list(text_lines(document))
+
+
+@pytest.mark.parametrize("name", ["start", "mate", "small", "nodes", "one node", "no null move"])
+def test_every_iteration_has_its_line(recorded: Recorded, name: str) -> None:
+    document = recorded.documents[name]
+    lines = printed(document)
+    heading = next(index for index, line in enumerate(lines) if line.split()[:3] == ["depth", "score", "nodes"])
+    for line, iteration in zip(lines[heading + 1 :], document["iterations"], strict=False):
+        words = line.replace(",", "").split()
+        assert words[:3] == [str(iteration["depth"]), iteration["score"], str(iteration["nodes"])]
+        assert words[-1] == (iteration["line"][:8][-1] if iteration["complete"] else "(stopped)")
+    assert ("TRUNCATED" in "\n".join(lines)) == document["truncated"]
+    assert ("switched off: null-move" in lines) == (name == "no null move")
+
+
+def test_the_tree_shows_the_rows_of_its_plies(recorded: Recorded) -> None:
+    document = recorded.documents["tactics"]
+    nodes, last = document["nodes"], document["iterations"][-1]
+    for plies in (0, 1, 2):
+        lines = tree_of(printed(document, plies=plies, lines=100_000))
+        rows = range(last["first_node"], last["last_node"] + 1)
+        parents = [nodes["parent"][row] for row in rows]
+        assert len(lines) == sum(parent == -1 or nodes["ply"][parent] < plies for parent in parents)
+    assert re.match(r"\(window\) PV  d=7 \[[^]]+\] = \S+  \S.*; [\d,]+ visits$", lines[0])
+    root = lines[0]
+    move = document["result"]["move"]
+    assert any(re.match(rf"  {move} ", line) for line in lines)
+    assert "all-moves" in root or "cutoff" in root
+
+
+def test_long_trees_are_cut_with_a_remark(recorded: Recorded) -> None:
+    lines = tree_of(printed(recorded.documents["tactics"], plies=3, lines=10))
+    assert len(lines) == 11
+    assert re.fullmatch(r"\.\.\. and \d+ more lines at these plies", lines[-1])
+
+
+def test_the_summary_counts_every_reason(recorded: Recorded) -> None:
+    document = recorded.documents["sicilian"]
+    text = "\n".join(printed(document))
+    for row in document["statistics"]["reasons"]:
+        pattern = rf"^{row['key']} +{row['ended']:,} +{row['skipped']:,} +{row['saved']:,}  \S"
+        assert re.search(pattern, text, re.MULTILINE), row
+    assert re.search(r"^first move best +\d+\.\d% of [\d,]+ nodes .*\(main search\)$", text, re.MULTILINE)
+    assert "minimal tree" in text
