@@ -10,6 +10,7 @@ import webbrowser
 from pathlib import Path
 from typing import Any, Final
 
+from search.explorer.build import choose_tracing
 from search.theory.trees import MAX_BYTES, shortened
 
 _FORMAT: Final = "secateur trace"
@@ -41,6 +42,8 @@ def main(arguments: list[str]) -> int:
         print(f"secateur explore: {error}", file=sys.stderr)
         return 1
 
+    # Searches that the page asks for are recorded; nothing has imported the kernels yet.
+    choose_tracing()
     # Imported late: the extra 'explore' has it.
     from search.explorer.server import HOST, listen, serve
 

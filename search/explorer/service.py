@@ -205,7 +205,13 @@ def example(body: object) -> dict[str, Any]:
         raise RequestError(f"there is no example '{key[:40]}'")
     chosen = EXAMPLES[key]
     lattice = None if chosen.lattice is None else {"kind": chosen.lattice[0], "spec": chosen.lattice[1]}
-    return {"text": chosen.text(), "title": chosen.name, "algorithm": chosen.algorithm, "lattice": lattice}
+    return {
+        "text": chosen.text(),
+        "format": "list",
+        "title": chosen.name,
+        "algorithm": chosen.algorithm,
+        "lattice": lattice,
+    }
 
 
 def generate(body: object) -> dict[str, Any]:

@@ -48,7 +48,7 @@ export function countChart(element, panels) {
     data.push(x.map(() => value));
     series.push({label, stroke: colour(stroke), width: 1.5, dash: [3, 4], points: {show: false}});
   }
-  return new uPlot({width: width(element), height: 150, axes: axes(), series, scales: {x: {time: false}}, cursor: {show: false}}, data, element);
+  return new uPlot({width: width(element), height: 150, axes: axes(), series, scales: {x: {time: false}}, cursor: {show: false}, legend: {live: false}}, data, element);
 }
 
 /** Nodes of each iteration beside minimax and the minimal tree, on a logarithmic scale. */
@@ -65,7 +65,7 @@ export function iterationChart(element, rows) {
     series.push({label, stroke: colour(stroke), width: 2, dash});
   }
   const [below, left] = axes();
-  return new uPlot({width: width(element), height: 190, series, cursor: {show: false},
+  return new uPlot({width: width(element), height: 190, series, cursor: {show: false}, legend: {live: false},
     axes: [{...below, incrs: [1, 2, 5, 10]}, {...left, values: (_, values) => values.map((v) => (v === null || Math.log10(v) % 1 ? "" : `1e${Math.log10(v)}`))}],
     scales: {x: {time: false}, y: {distr: 3}}}, data, element);
 }

@@ -7,6 +7,8 @@ const WEDGE = 5;
 // Below this a node is drawn without its window, below that without its value.
 const WINDOW_SCALE = 0.62, TEXT_SCALE = 0.34;
 const RADIUS = 17;
+// Nodes grow with the zoom no further than this.
+const MOST_SCALE = 1.3;
 
 /** The colours of the page's theme, by what they mean. */
 export function palette(element) {
@@ -59,21 +61,23 @@ function drawNode(surface, colours, look, x, y, scale) {
     surface.line(x - size, y + size, x + size, y - size, colours.guess, 3);
   }
   if (scale < TEXT_SCALE) return;
-  const size = Math.min(15, 13 * Math.max(scale, 0.75));
+  const size = 13 * Math.max(scale, 0.75);
+  // Below a triangle that points up there is less room than below one that points down.
+  const below = y + r * (look.shape === "up" ? 0.8 : look.shape === "square" ? 0.85 : 1.1) + (look.chosen ? 11 : look.current ? 8 : 3);
   const middle = look.shape === "up" ? y + r * 0.18 : look.shape === "down" ? y - r * 0.18 : y;
   const inside = look.value && look.value.length <= 3;
   if (inside) {
     surface.text(x, middle, look.value, size, look.reached && !look.skipped ? colours["on-node"] : colours.ink, true);
   } else if (look.value) {
-    surface.text(x, y + r + size * 0.75, look.value, size * 0.95, colours.ink, true);
+    surface.text(x, below + size * 0.6, look.value, size * 0.95, colours.ink, true, colours.paper);
   }
-  if (look.label && scale >= WINDOW_SCALE) surface.text(x, y - r - size * 0.7, look.label, size * 0.85, colours.ink);
+  if (look.label && scale >= WINDOW_SCALE) surface.text(x, y - r - size * 0.75, look.label, size * 0.85, colours.ink, false, colours.paper);
   if (look.window && scale >= WINDOW_SCALE) {
-    surface.text(x, y + r + size * (inside || !look.value ? 0.75 : 1.75), look.window, size * 0.82, colours.ink);
+    surface.text(x, below + size * (inside || !look.value ? 0.6 : 1.6), look.window, size * 0.82, colours.ink, false, colours.paper);
   }
   if (look.note) {
     const lines = (look.window && scale >= WINDOW_SCALE ? 1 : 0) + (look.value && !inside ? 1 : 0);
-    surface.text(x, y + r + size * (0.75 + lines), look.note, size * 0.85, colours.chosen, true);
+    surface.text(x, below + size * (0.6 + lines), look.note, size * 0.85, colours.chosen, true, colours.paper);
   }
 }
 
@@ -95,14 +99,14 @@ export function drawTree(surface, layout, model, look, view, colours, everything
     const seen = look(node);
     const shown = model.children(node).filter((child) => layout.placed[child]);
     if (!everything && right - left < WEDGE && shown.length) {
-      const bottom = Math.min(height + 60, y + LEVEL * ky * 0.8);
+      const bottom = Math.min(height + 60, layout.low[node] * ky + ty), half = Math.max(0.8, (right - left) / 2 - 0.4);
       const colour = seen.skipped ? colours.cut : seen.onPath ? colours.path : seen.reached ? colours.ink : colours.faint;
-      surface.polygon([[x, y], [x + 2.5, bottom], [x - 2.5, bottom]], colour, "");
+      surface.polygon([[x, y], [x + half, bottom], [x - half, bottom]], colour, "");
       continue;
     }
     // A node may be as large as the space that its subtree leaves it, but no larger than its text needs.
     const room = Math.max(right - left, 1) / model.width(node);
-    nodes.push([seen, x, y, Math.min(1, room, vertical)]);
+    nodes.push([seen, x, y, Math.min(Math.max(1, Math.min(kx, MOST_SCALE)), room, vertical)]);
     for (let i = shown.length - 1; i >= 0; i--) {
       const child = shown[i];
       const cx = layout.x[child] * kx + tx, cy = layout.y[child] * ky + ty;

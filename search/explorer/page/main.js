@@ -29,7 +29,7 @@ const handlers = (letter) => ({
 const treePanels = {a: new Panel("a", handlers("a")), b: new Panel("b", handlers("b"))};
 const chessPanel = new ChessPanel(treePanels.a.canvas, treePanels.a.caption, {}, treePanels.a.view);
 const player = new Player((events) => advance(events), (playing) => {
-  $("play").textContent = playing ? "⏸" : "▶";
+  $("play").querySelector("path").setAttribute("d", playing ? "M5 3v14M14 3v14" : "M5 3l12 7-12 7z");
   $("play").setAttribute("aria-label", playing ? "Pause" : "Run");
 });
 
@@ -152,7 +152,8 @@ async function chooseExample(key) {
   $("example-note").textContent = chosen.note;
   await busily(async () => {
     const example = await api.example(key);
-    setTree(example.text, "", example.title);
+    // Sets in braces could be taken for JSON.
+    setTree(example.text, example.lattice ? example.format : "", example.title);
     if (example.lattice) {
       $("lattice").value = example.lattice.kind;
       $("lattice-spec").value = example.lattice.spec;
@@ -296,7 +297,7 @@ function tableRow(cells, tag = "td") {
   return row;
 }
 
-const ROWS = [["visited", "visited nodes"], ["evaluated", "evaluated leaves"], ["pruned", "pruned nodes"], ["cuts", "cuts"],
+const ROWS = [["visited", "nodes visited"], ["evaluated", "leaves valued"], ["pruned", "nodes pruned"], ["cuts", "cuts"],
   ["table_hits", "table hits"]];
 
 function showStatistics() {

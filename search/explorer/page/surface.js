@@ -53,12 +53,20 @@ export class CanvasSurface {
     }
   }
 
-  text(x, y, text, size, colour, bold = false, anchor = "middle") {
+  /** Centred text; with `halo`, a colour, it stays readable where it crosses lines. */
+  text(x, y, text, size, colour, bold = false, halo = "") {
     const c = this.context;
     c.font = `${bold ? "bold " : ""}${size.toFixed(1)}px ${FONT}`;
-    c.fillStyle = colour;
-    c.textAlign = anchor === "middle" ? "center" : anchor;
+    c.textAlign = "center";
     c.textBaseline = "middle";
+    if (halo) {
+      c.strokeStyle = halo;
+      c.lineWidth = 4;
+      c.lineJoin = "round";
+      c.setLineDash([]);
+      c.strokeText(text, x, y);
+    }
+    c.fillStyle = colour;
     c.fillText(text, x, y);
   }
 }
@@ -94,9 +102,10 @@ export class SvgSurface {
       `${this.#paint(fill, stroke, width, dash)}/>`);
   }
 
-  text(x, y, text, size, colour, bold = false, anchor = "middle") {
-    this.parts.push(`<text x="${short(x)}" y="${short(y)}" font-size="${short(size)}" fill="${colour}" ` +
-      `text-anchor="${anchor}" dominant-baseline="central"${bold ? ' font-weight="bold"' : ""}>${escape(text)}</text>`);
+  text(x, y, text, size, colour, bold = false, halo = "") {
+    const around = halo ? ` stroke="${halo}" stroke-width="4" stroke-linejoin="round" paint-order="stroke"` : "";
+    this.parts.push(`<text x="${short(x)}" y="${short(y)}" font-size="${short(size)}" fill="${colour}"${around} ` +
+      `text-anchor="middle" dominant-baseline="central"${bold ? ' font-weight="bold"' : ""}>${escape(text)}</text>`);
   }
 
   toString() {

@@ -5,7 +5,7 @@ import {CanvasSurface, SvgSurface} from "./surface.js";
 import {drawTree, palette} from "./draw.js";
 
 const MARGIN = 46;
-const MOST_ZOOM = 2.5;
+const MOST_ZOOM = 1.8;
 // A level is never flatter than this on the screen, however deep the tree.
 const LEAST_LEVEL = 13;
 const TAP_DISTANCE = 6, DOUBLE_TAP = 350;
@@ -64,13 +64,13 @@ export class TreeView {
   get ky() {
     const levels = Math.max(1, this.layout?.levels ?? 1);
     const fitting = (this.height - 2 * MARGIN) / (levels * LEVEL);
-    return Math.min(Math.max(this.kx, Math.min(fitting, 1.1), LEAST_LEVEL / LEVEL), 1.4);
+    return Math.min(Math.max(this.kx, Math.min(fitting, 1.2), LEAST_LEVEL / LEVEL), Math.max(1.1, Math.min(fitting, 1.4)));
   }
 
   fit() {
     if (!this.layout) return;
     this.fitted = true;
-    this.kx = Math.min(1.15, (this.width - 24) / Math.max(this.layout.width, 1));
+    this.kx = Math.min(1.7, (this.width - 24) / Math.max(this.layout.width, 1));
     this.tx = (this.width - this.layout.width * this.kx) / 2 - this.layout.left[this.model.root] * this.kx;
     this.ty = MARGIN;
     this.draw();
@@ -100,7 +100,8 @@ export class TreeView {
     while (node >= 0 && !this.layout.placed[node]) node = this.model.parent(node);
     if (node < 0) return;
     const x = this.layout.x[node] * this.kx + this.tx, y = this.layout.y[node] * this.ky + this.ty;
-    const marginX = Math.min(60, this.width / 4), marginY = Math.min(60, this.height / 4);
+    // In a view that fits the whole tree everything is in sight already, even at the edges.
+    const marginX = this.fitted ? 0 : Math.min(60, this.width / 4), marginY = this.fitted ? 0 : Math.min(60, this.height / 4);
     if (x < marginX || x > this.width - marginX) this.tx += this.width / 2 - x;
     if (y < marginY) this.ty += marginY - y;
     if (y > this.height - marginY) this.ty += this.height - marginY - y;
