@@ -65,7 +65,10 @@ export function iterationChart(element, rows) {
     series.push({label, stroke: colour(stroke), width: 2, dash});
   }
   const [below, left] = axes();
+  // Every third power of ten is enough to find one's way.
+  const powers = (_, splits) => splits.map((value) => (Math.round(Math.log10(value) * 1e6) % 3e6 === 0 ? value : null));
   return new uPlot({width: width(element), height: 190, series, cursor: {show: false}, legend: {live: false},
-    axes: [{...below, incrs: [1, 2, 5, 10]}, {...left, values: (_, values) => values.map((v) => (v === null || Math.log10(v) % 1 ? "" : `1e${Math.log10(v)}`))}],
+    axes: [{...below, incrs: [1, 2, 5, 10]}, {...left, filter: powers, grid: {...left.grid, filter: powers}, ticks: {filter: powers},
+      values: (_, values) => values.map((value) => (value === null ? "" : `1e${Math.round(Math.log10(value))}`))}],
     scales: {x: {time: false}, y: {distr: 3}}}, data, element);
 }

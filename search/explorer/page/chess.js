@@ -201,6 +201,8 @@ export class ChessPanel {
     let shown = this.current;
     while (shown > 0 && !this.view.layout.placed[shown]) shown = this.model.parent(shown);
     this.shownCurrent = shown;
+    // What is told of a node follows the search until another one is selected.
+    if (this.index > 0) this.selected = this.current;
     this.view.draw();
   }
 
@@ -292,7 +294,7 @@ export class ChessPanel {
       ["value", recording.score(columns.value[row])],
       ["reduction", `${columns.reduction?.[row] ?? 0}`],
       ["extension", `${columns.extension?.[row] ?? 0}`],
-      ["stage", recording.stages[columns.stage?.[row]]?.text ?? columns.stage?.[row] ?? "–"],
+      ["stage", recording.stages[columns.stage?.[row]]?.text ?? "–"],
       ["ended", `${recording.end(row).key}: ${recording.end(row).text}`],
       ["moves", `${columns.moves_searched[row]} searched, ${columns.moves_pruned[row]} skipped`],
       ["below", `${recording.size[row] - 1} visits`],

@@ -138,8 +138,11 @@ function show(documents, made) {
   $("position").max = Math.max(...state.panels.map((panel) => panel.length));
   fillCollapseDepth();
   if (isChess()) {
+    openTab("chess");
+    if (!made) $("chess-position").value = chessPanel.recording.position;
     showRecording();
   } else {
+    if (!$("panel-chess").hidden) openTab("example");
     if (!made) $("orders").tBodies[0].replaceChildren();
     countChart($("chart"), state.panels);
   }
@@ -465,8 +468,8 @@ function showRecording() {
   const growth = new Map((statistics.iterations ?? []).map((row) => [row.depth, row]));
   const rows = recording.document.iterations.map((iteration) => ({...growth.get(iteration.depth), ...trees.get(iteration.depth),
     depth: iteration.depth, nodes: iteration.nodes, score: iteration.score}));
-  const large = (value) => (value > 0 ? Number(value).toLocaleString("en", {notation: value >= 1e5 ? "compact" : "standard", maximumSignificantDigits: 4}) : "–");
-  $("iteration-table").tHead.replaceChildren(tableRow(["depth", "score", "nodes", "branching", "minimax", "minimal"], "th"));
+  const large = (value) => (value > 0 ? Number(value).toLocaleString("en", {notation: value >= 1e5 ? "compact" : "standard", maximumSignificantDigits: 3}) : "–");
+  $("iteration-table").tHead.replaceChildren(tableRow(["", "score", "nodes", "branch.", "minimax", "minimal"], "th"));
   $("iteration-table").tBodies[0].replaceChildren(...rows.map((row) =>
     tableRow([row.depth, row.score, number(row.nodes), row.branching?.toFixed(2) ?? "–", large(row.minimax), large(row.minimal)])));
   iterationChart($("iteration-chart"), rows);
