@@ -97,7 +97,7 @@ def _ask(body: object) -> tuple[_Asked, dict[str, Any]]:
     seed = _whole(order, "seed", 0, _MOST_SEED, default=0)
     title = _text(fields, "title", default="")
     tree = _translated(lambda: read_tree(text, cast("Format | None", form)))
-    lattice = None if choice is None else _translated(lambda: make_lattice(choice["kind"], choice["spec"]))
+    lattice = None if choice is None else _lattice(choice)
     hand = _hand(order.get("hand", {}), tree)
     asked = _Asked(tree, algorithm, choice, lattice, cast("Order", kind), seed, hand, title or _describe(tree))
     by_hand = {str(node): list(children) for node, children in hand.items()}
@@ -141,6 +141,14 @@ def _lattice_choice(value: object) -> dict[str, str] | None:
         return None
     fields = _fields(value, ("kind", "spec"))
     return {"kind": _text(fields, "kind"), "spec": _text(fields, "spec", default="", most=10_000)}
+
+
+def _lattice(choice: dict[str, str]) -> Lattice[Any]:
+    try:
+        return make_lattice(choice["kind"], choice["spec"])
+    except LatticeError as error:
+        # The place is one in the lattice's description, not in the tree's text.
+        raise RequestError(f"lattice: {error}") from None
 
 
 def _hand(value: object, tree: Tree) -> dict[int, tuple[int, ...]]:

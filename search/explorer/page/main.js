@@ -17,7 +17,7 @@ const number = (value) => Number(value).toLocaleString("en");
 const MOST_PATH = 60;
 
 /** What is shown. `panels` are those that step together; `request` is what made the tree, null for imported ones. */
-const state = {panels: [], request: null, second: false, base: {kind: "given", seed: 1}, hand: {}, follow: true, quiz: null,
+const state = {panels: [], request: null, second: false, base: {kind: "given", seed: 1}, hand: {}, follow: true, quiz: null, turn: 0,
   board: null, busy: 0, examples: [], algorithms: [], lattices: []};
 
 const handlers = (letter) => ({
@@ -50,7 +50,9 @@ function complain(error) {
   console.warn(error);
   const place = error.line ? `line ${error.line}${error.column ? `, column ${error.column}` : ""}: ` : "";
   say(error.message.startsWith("line ") ? error.message : place + error.message);
-  if (error.line && error.isText) markPlace(error.line, error.column);
+  // Who is typing elsewhere by now keeps the cursor.
+  const free = [document.body, $("tree-text"), $("initialise")].includes(document.activeElement);
+  if (error.line && error.isText && free) markPlace(error.line, error.column);
 }
 
 /** Puts the cursor where the text is wrong. */
@@ -103,6 +105,7 @@ function latticeInUse(algorithm) {
 /** Reads the controls, has the search done and shows it from its beginning. */
 async function initialise() {
   player.stop();
+  const turn = ++state.turn;
   return busily(async () => {
     const one = request();
     const rival = $("compare").value;
@@ -110,17 +113,20 @@ async function initialise() {
     try {
       documents = await Promise.all([api.trace(one), ...(rival ? [api.trace(request(rival))] : [])]);
     } catch (error) {
+      if (turn !== state.turn) return;
       error.isText = true;
       throw error;
     }
+    // What was asked for since then is what is wanted now.
+    if (turn !== state.turn) return;
     show(documents, {...one, compare: rival});
-    await showOrders();
-    return true;
+    await showOrders(one, turn);
   });
 }
 
 /** Shows one or two documents of trees, or one of chess. */
 function show(documents, made) {
+  state.turn += made && !made.chess ? 0 : 1;
   stopQuiz();
   if (kindOf(documents[0]) === "chess") {
     chessPanel.load(documents[0]);
@@ -205,9 +211,10 @@ async function searchChess() {
 }
 
 /** How many leaves and nodes each order costs; empty where the tree is too large to try them all. */
-async function showOrders() {
+async function showOrders(asked, turn) {
   const body = $("orders").tBodies[0];
-  const {rows} = await api.orders(request());
+  const {rows} = await api.orders(asked);
+  if (turn !== state.turn) return;
   body.replaceChildren(...rows.map((row) => {
     const cells = [row.name, row.evaluated === null ? "–" : number(row.evaluated), row.visited === null ? "–" : number(row.visited)];
     const line = tableRow(cells);
