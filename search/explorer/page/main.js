@@ -17,13 +17,14 @@ const number = (value) => Number(value).toLocaleString("en");
 const MOST_PATH = 60;
 
 /** What is shown. `panels` are those that step together; `request` is what made the tree, null for imported ones. */
-const state = {panels: [], request: null, second: false, base: {kind: "given", seed: 1}, hand: {}, follow: true, quiz: null, turn: 0,
+const state = {panels: [], request: null, second: false, base: {kind: "given", seed: 1}, hand: {}, follow: true, quiz: null, turn: 0, problem: null,
   board: null, busy: 0, examples: [], algorithms: [], lattices: []};
 
 const handlers = (letter) => ({
   select: (node) => selectNode(panelOf(letter), node),
   toggled: () => showNode(),
   moved: (node, index) => move(node, index),
+  isMarking: () => state.quiz !== null && !state.quiz.checked,
   mayMove: () => $("order").value === "hand" && !isChess() && state.request !== null,
 });
 const treePanels = {a: new Panel("a", handlers("a")), b: new Panel("b", handlers("b"))};
@@ -554,6 +555,7 @@ async function restore() {
   try {
     shared = await unpack(location.hash);
   } catch (error) {
+    state.problem = error;
     complain(error);
     return false;
   }
@@ -601,8 +603,7 @@ async function exportAs(kind) {
     if (kind === "svg") download(`${name}.svg`, "image/svg+xml", panel.view.svg());
     else if (kind === "png") download(`${name}.png`, "image/png", await panel.view.png());
     else if (kind === "json") {
-      const shown = isChess() ? panel.recording.document : {...panel.trace.document, request: state.request};
-      download(`${name}.json`, "application/json", JSON.stringify(shown));
+      download(`${name}.json`, "application/json", JSON.stringify(isChess() ? panel.recording.document : panel.trace.document));
     } else if (isChess()) {
       throw new Error("of a chess search there are SVG, PNG and JSON; secateur explore FILE --text prints it");
     } else if (kind === "dot") download(`${name}.dot`, "text/vnd.graphviz", dot(panel.trace, panel.replay));
@@ -768,7 +769,8 @@ function onKey(event) {
   const target = event.target;
   const typing = target.matches?.("textarea, select, input:not([type=range])");
   // Buttons and summaries have the space bar and Enter for themselves, sliders the arrows.
-  const pressing = target.matches?.("button, summary, input[type=range]") && (event.key === " " || event.key === "Enter" || event.key.startsWith("Arrow"));
+  const pressing = (target.matches?.("button, summary") && (event.key === " " || event.key === "Enter")) ||
+    (target.matches?.("input[type=range]") && event.key.startsWith("Arrow"));
   const action = ACTIONS[event.key];
   if (typing || pressing || !action) return;
   if (state.quiz && !state.quiz.checked && STEPPING.has(event.key)) return;
@@ -852,6 +854,8 @@ async function start() {
       await initialise();
     } else await chooseExample(catalogue.examples[0].key);
   });
+  // What was shown instead must not hide that the address was of no use.
+  if (state.problem) complain(state.problem);
   document.body.dataset.ready = "yes";
 }
 

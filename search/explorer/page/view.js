@@ -13,7 +13,8 @@ const TAP_DISTANCE = 6, DOUBLE_TAP = 350;
 const MOST_EXPORTED = 20000;
 
 export class TreeView {
-  /** `handlers`: select(node), toggled(), moved(node, index among its siblings), mayMove() -> boolean. */
+  /** `handlers`: select(node), toggled(), moved(node, index among its siblings); mayMove() and
+   * isMarking() tell whether nodes can be dragged, and whether every tap counts as one. */
   constructor(canvas, handlers) {
     this.canvas = canvas;
     this.handlers = handlers;
@@ -292,7 +293,7 @@ export class TreeView {
       const node = this.nodeAt(x, y);
       if (node < 0) return;
       const now = performance.now();
-      if (node === this.tapped && now - this.tappedAt < DOUBLE_TAP) {
+      if (node === this.tapped && now - this.tappedAt < DOUBLE_TAP && !this.handlers.isMarking?.()) {
         this.tapped = -1;
         this.toggle(node);
       } else {

@@ -20,7 +20,7 @@ ROWS: tuple[tuple[Any, ...], ...] = (
     (0, "e1g1", 0, -31, -30, 1, -10, "quiet", "move", "stand-pat", 0, 0, 0, 25, 1, 1),
     (-1, None, 2, 0, 40, 0, 40, None, "window", "cutoff", 1, 1, 0, 28, 2, 0),
     (3, "e5d6", 1, -40, 0, 1, -40, "table", "move", "table", 0, 0, 0, 25, 1, 0),
-    (-1, None, 2, 0, 32000, 0, 55, None, "window", "all-moves", 0, 2, 2, 28, 7, 0),
+    (-1, None, 2, 0, 32000, 0, 55, None, "window", "all-moves", 0, 2, 2, 28, 6, 0),
     (5, "e5d6", 1, -32000, 0, 0, -55, "table", "move", "all-moves", 0, 2, 4, 25, 4, 0),
     (6, "e8c8", 0, 0, 32000, 0, 55, "quiet", "move", "stand-pat", 0, 0, 0, 27, 1, 1),
     (6, "h8h1", 0, 55, 56, 1, 500, "noisy", "move", "cutoff", 1, 1, 0, 3, 2, 1),

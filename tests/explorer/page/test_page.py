@@ -564,7 +564,8 @@ def test_text_and_dot_are_those_of_python(shown, key):
 
 
 def test_text_of_awkward_labels_can_be_read_again(shown):
-    tree = read_tree('["a b": [1 "x:y": 2] "[": [3 "quote\\" here": 4] MAX: ["{" : 5 {}: 6]]'.replace('" :', '":'))
+    text = '["a b": [1 "x:y": 2] "[": [3 "a quote\\" here": 4] "MAX": ["{": 5 {}: 6] ",": ["(1, 0)": 7 "-": 8]]'
+    tree = read_tree(text, "list")
     shown.enter(write_list(tree), "list")
     assert shown.message == ""
     shown.click("end")
