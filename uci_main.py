@@ -33,7 +33,7 @@ COMMANDS: dict[str, tuple[str, str, str | None]] = {
     "texel": ("eval.training.commands.texel", "tune the classical evaluation on self-play games", None),
     "train": ("eval.training.commands.train", "train a network on self-play games", None),
     "net": ("eval.training.commands.net", "show network files: architecture, origin, checksum", None),
-    "explore": ("search.explorer.command", "see alpha-beta prune: a local page for toy trees and real searches", "explore"),
+    "explore": ("search.explorer.command", "see alpha-beta prune, on a local page: toy trees and real searches", None),
     "claims": ("bench.commands.claims", "count what pruning, a table and ordering save", None),
     "ledger": ("bench.commands.ledger", "the tests from which every quoted Elo comes", "lab"),
 }
@@ -95,8 +95,7 @@ def main(arguments: list[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if extra is None or error.name is None or util.find_spec(error.name.split(".")[0]) is not None:
             raise
-        target = "explore" if extra == "explore" else "lab"
-        remedy = f"run 'make {target}', or '{Path(sys.executable).name} -m pip install .[{extra}]' in the project's folder"
+        remedy = f"run 'make lab', or '{Path(sys.executable).name} -m pip install .[{extra}]' in the project's folder"
         print(f"secateur {name}: needs the package '{error.name}': {remedy}", file=sys.stderr)
         return FAILED
     try:
