@@ -22,7 +22,7 @@ from search.theory.enhanced import Memory, enhanced
 from search.theory.games import SearchGame
 from search.theory.generate import game_tree, uniform_tree
 from search.theory.horizon import Counted, CountedSearch, DepthLimited, Limited
-from search.theory.ordering import ByGuess, History, Killers
+from search.theory.ordering import ByGuess, History, Killers, Ordering
 from search.theory.orders import ordered_children
 from search.theory.plain_chess import PlainChess
 from search.theory.pvs import principal_variation_search
@@ -157,7 +157,7 @@ def _techniques(subject: Subject) -> Iterator[tuple[str, Callable[[], float]]]:
     yield "+ history", lambda: with_memory(Memory(None, [History()]))
     yield "+ order by guesses", lambda: with_memory(Memory(None, [ByGuess(game)]))
     yield "+ table and iterative deepening, all depths", lambda: deepened(Memory(Table()), None)
-    everything = [Killers(), History(), ByGuess(game)]
+    everything: list[Ordering[Any, Any]] = [Killers(), History(), ByGuess(game)]
     yield "+ all of these and aspiration, all depths", lambda: deepened(Memory(Table(), everything), _WIDTH)
 
 

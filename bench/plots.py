@@ -200,7 +200,7 @@ def plot_claims(branching: int, curves: Sequence[Curve], columns: Sequence[Colum
     lower.set_yticks(list(places), techniques)
     lower.set_xscale("log")
     lower.set_xlabel("leaves valued, share of minimax")
-    lower.legend(loc="upper left", frameon=False, fontsize=8)
+    lower.legend(loc="lower right", frameon=False, fontsize=8)
     lower.grid(alpha=0.3)
     _save(figure, path)
 

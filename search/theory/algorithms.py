@@ -210,7 +210,7 @@ _ALL: Final = (
     Algorithm(
         "lattice-fold",
         "Lattice, strong rule by definition",
-        "Computes the root from the path twice: with the value, and with its extreme. Sound in every lattice.",
+        "Computes the root from the path twice: with the value, and with its extreme. Needs distributivity.",
         "max",
         rule=lattice_search.fold,
     ),

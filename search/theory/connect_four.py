@@ -28,7 +28,6 @@ class ConnectFour:
         self._height = rows + 1
         self._top = [1 << (column * self._height + rows - 1) for column in range(columns)]
         self._bottom = [1 << column * self._height for column in range(columns)]
-        self._column = [((1 << rows) - 1) << column * self._height for column in range(columns)]
         # Up, right, and the two diagonals: how far the bit of the next square is away.
         self._steps = (1, self._height, self._height + 1, self._height - 1)
         self._lines = self._all_lines()
@@ -46,7 +45,7 @@ class ConnectFour:
         mine, theirs = position
         stones = mine | theirs
         # Adding the lowest bit carries through the stones of the column to the first free square.
-        return theirs, mine | (stones + self._bottom[move]) & self._column[move] & ~stones
+        return theirs, mine | (stones + self._bottom[move]) & ~stones
 
     def value(self, position: Position) -> int:
         """Lost when the other side has a line, otherwise drawn."""

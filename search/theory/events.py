@@ -43,7 +43,15 @@ REASONS: Final[dict[str, str]] = {
     "it fails high is all there is to know.",
     "beta-scout": "MAX can already get {value} at {node}, and the question was only whether it is less than {beta}: it "
     "is not.",
-    # Cuts in lattices, where no single ancestor is enough.
+    # Cuts in lattices: by what the parent or another single node above has, or only by several together.
+    "alpha-parent": "MIN can already hold {node} to {value}, and one step up, at {other}, MAX has no less than that "
+    "for certain: the rest cannot matter.",
+    "beta-parent": "MAX can already get {value} at {node}, and one step up, at {other}, MIN holds MAX to no more than "
+    "that: the rest cannot matter.",
+    "alpha-single": "MIN can already hold {node} to {value}, and further up, at {other}, MAX has no less than that for "
+    "certain: the rest cannot matter.",
+    "beta-single": "MAX can already get {value} at {node}, and further up, at {other}, MIN holds MAX to no more than "
+    "that: the rest cannot matter.",
     "alpha-join": "MIN can already hold {node} to {value}, which is no more than {alpha}, all that MAX has for certain "
     "at the nodes above, joined.",
     "beta-meet": "MAX can already get {value} at {node}, which is no less than {beta}, all that MIN holds MAX to at "
@@ -52,8 +60,6 @@ REASONS: Final[dict[str, str]] = {
     "{beta} with this one), MAX has for certain there ({alpha}): the root cannot change.",
     "beta-strong": "{node} is up to {value}. With what MAX has for certain at the nodes above (joined with this one: "
     "{alpha}) it is all that MIN will allow there ({beta}): the root cannot change.",
-    "alpha-fold": "{node} is down to {value}. If it sank to the very bottom, the root would be worth the same.",
-    "beta-fold": "{node} is up to {value}. If it rose to the very top, the root would be worth the same.",
     # Answers of the transposition table.
     "table-exact": "The table knows that {node} is worth {value}.",
     "table-lower": "The table knows that {node} is worth at least {value}, and that is enough for the window {alpha} "

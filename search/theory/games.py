@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from typing import Final, Protocol, TypeVar
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from typing import Final, Generic, Protocol, TypeVar
 
 Position = TypeVar("Position")
 Move = TypeVar("Move")
@@ -33,6 +34,18 @@ class Game(Protocol[Position, Move]):
     def value(self, position: Position) -> int:
         """What a position without moves is worth to the side to move."""
         ...
+
+
+@dataclass(frozen=True)
+class Rules(Generic[Position, Move]):
+    """A `Game` of three functions. Nim, where one takes 1 to 3 matches and who takes the last one wins:
+
+    >>> nim = Rules(lambda left: range(1, min(left, 3) + 1), lambda left, taken: left - taken, lambda left: -1)
+    """
+
+    moves: Callable[[Position], Iterable[Move]]
+    apply: Callable[[Position, Move], Position]
+    value: Callable[[Position], int]
 
 
 class SearchGame(Game[Position, Move], Protocol[Position, Move]):

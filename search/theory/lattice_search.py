@@ -8,25 +8,29 @@ shallow        v <= what the parent has: MAX gains nothing by coming here       
 deep           v <= what some single MAX node above has                                 needs distributivity
 weak           v <= alpha: all MAX nodes above together                                 needs distributivity
 strong         (v meet beta) <= alpha: only what MIN lets through higher up counts      needs distributivity
-strong, fold   the root, computed from the path alone, is the same with v as with       sound in any lattice
+fold           the root, computed from the path alone, is the same with v as with       needs distributivity
                the bottom in place of v
 
 `shallow` and `deep` are those of Ginsberg and Jaffray ("Alpha-beta pruning under partial orders", in: More Games of No
 Chance, 2001), who show that deep pruning needs distributivity.
 
-`fold` is nothing but what pruning means. What the root is worth depends on the node only through the path between them,
-and rises if the node's value does. So if the node's value and its extreme give the root the same, then so does all that
-lies between; and children that are still to come on the path cannot bring the difference back. It costs a walk up the
-path after every child.
+`fold` is what `strong` means. What the path gives the root rises if the node's value does; so if the node's value and
+its extreme give the root the same, so does all that lies between. It costs a walk up the path after every child. In a
+distributive lattice all these joins and meets can be sorted into one: the root gets alpha join (beta meet v), but for
+things that do not depend on v. This is the same for v and for the bottom if and only if (beta meet v) <= alpha, and
+that is `strong`: as sharp as `fold` for one operation more than `weak`. (In other lattices `strong` is sharper still,
+and wrong more often.)
 
-In a distributive lattice all these joins and meets can be sorted into one: the root gets alpha join (beta meet v), but
-for things that do not depend on v. This is the same for v and for the bottom if and only if (beta meet v) <= alpha, and
-that is `strong`: as sharp as `fold` for one operation more than `weak`.
+`fold` looks as if it were right in any lattice, since no law is used to compute it. It is not: it only says that the
+node cannot change the root as long as the nodes above keep their values so far. In a distributive lattice that is
+enough, for alpha only rises from then on and beta only sinks. In others a later child can bring the difference back. In
+N5, MAX to move, take [a [[c 1] b]]: once c is seen, the root gets a join c = 1, and the next leaf, 1, would not change
+that. But then MIN's b comes, and of c it leaves 0, of 1 it leaves b: the root is a or b.
 
 On chains `deep`, `weak`, `strong` and `fold` are all alpha-beta.
 
-In lattices that are not distributive, `deep`, `weak` and `strong` can give wrong values, so they are refused there; the
-tests show how they fail.
+In lattices that are not distributive, only `naive` and `shallow` are sure to be right, so the others are refused there;
+the tests show how they fail.
 """
 
 from __future__ import annotations
@@ -41,9 +45,10 @@ from search.theory.watch import UNWATCHED, Watcher
 
 Position = TypeVar("Position")
 Move = TypeVar("Move")
+ElementOut = TypeVar("ElementOut", covariant=True)
 
 
-class LatticeGame(Protocol[Position, Move, Element]):
+class LatticeGame(Protocol[Position, Move, ElementOut]):
     """A game whose ends are worth an element of a lattice to MAX."""
 
     def moves(self, position: Position) -> Iterable[Move]:
@@ -54,7 +59,7 @@ class LatticeGame(Protocol[Position, Move, Element]):
         """The position after one of its moves."""
         ...
 
-    def value(self, position: Position) -> Element:
+    def value(self, position: Position) -> ElementOut:
         """What a position without moves is worth to MAX."""
         ...
 
@@ -119,7 +124,7 @@ def fold(lattice: Lattice[Element], path: Path[Element]) -> bool:
 
 
 #: The rules that can be wrong in a lattice that is not distributive.
-NEED_DISTRIBUTIVITY: Final[frozenset[Rule]] = frozenset({deep, weak, strong})
+NEED_DISTRIBUTIVITY: Final[frozenset[Rule]] = frozenset({deep, weak, strong, fold})
 
 
 class UnsoundRuleError(ValueError):
@@ -212,12 +217,11 @@ def justification(lattice: Lattice[Element], path: Sequence[Step[Position, Eleme
     name = "beta" if is_max else "alpha"
     above = _beater(lattice, path)
     if above is not None:
-        return f"{name}-{'shallow' if above == len(path) - 2 else 'deep'}", path[above].position
+        return f"{name}-{'parent' if above == len(path) - 2 else 'single'}", path[above].position
     if weak(lattice, path):
         return ("beta-meet" if is_max else "alpha-join"), None
-    if strong(lattice, path):
-        return f"{name}-strong", None
-    return (f"{name}-fold" if fold(lattice, path) else ""), None
+    # Where `fold` holds, `strong` does in any lattice.
+    return (f"{name}-strong" if strong(lattice, path) else ""), None
 
 
 def _is_beaten(lattice: Lattice[Element], node: Step[Any, Element], other: Element) -> bool:

@@ -6,22 +6,26 @@ None of these change a value. Each gives moves a rank, and may learn from the mo
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Final, Generic, Protocol
+from typing import Final, Generic, Protocol, TypeVar
 
 from search.theory.games import Move, Position, SearchGame
+
+#: What an ordering takes and never gives.
+PositionIn = TypeVar("PositionIn", contravariant=True)
+MoveIn = TypeVar("MoveIn", contravariant=True)
 
 #: Killers that are remembered a ply.
 KILLERS: Final = 2
 
 
-class Ordering(Protocol[Position, Move]):
+class Ordering(Protocol[PositionIn, MoveIn]):
     """One way to guess how good moves are."""
 
-    def rank(self, position: Position, move: Move, ply: int) -> int:
+    def rank(self, position: PositionIn, move: MoveIn, ply: int) -> int:
         """The higher, the earlier the move is searched; `ply` counts from the root."""
         ...
 
-    def learn(self, position: Position, move: Move, ply: int, depth: int) -> None:
+    def learn(self, position: PositionIn, move: MoveIn, ply: int, depth: int) -> None:
         """The move cut off all others, in a search of `position` to `depth`."""
         ...
 

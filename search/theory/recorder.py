@@ -28,8 +28,8 @@ class _Visit:
     #: What is certain so far, by the children of this visit.
     value: Any = None
     done: int = 0
-    #: Whether the value that is returned is the node's, whatever the window was.
-    is_exact: bool = False
+    #: The node's own value, as soon as that is known whatever the window is.
+    exact: Any = None
     #: Whether anything below was cut.
     was_cut: bool = False
     #: The child from which the value comes, -1 for none.
@@ -68,8 +68,8 @@ class Recorder(Watcher[int, Any]):
 
     def leaf(self, position: int, value: Any) -> None:
         """A leaf's value is exact, in whatever window."""
-        self._path[-1].is_exact = True
-        self._emit("leaf", position, self._from_max(position, value))
+        self._path[-1].exact = self._from_max(position, value)
+        self._emit("leaf", position, self._path[-1].exact)
 
     def back(self, position: int, child: int, best: Any, alpha: Any = None, beta: Any = None) -> None:
         """An update if the value so far is another, or if nothing was certain so far."""
@@ -96,10 +96,12 @@ class Recorder(Watcher[int, Any]):
         """Bounds change their sides where values change their sign."""
         if self._sign(position) < 0 and reason != "table-exact" and reason != "table-move":
             reason = "table-upper" if reason == "table-lower" else "table-lower"
+        value = self._from_max(position, value)
         if reason != "table-move":
             self.table_hits += 1
-            self._path[-1].is_exact = reason == "table-exact"
-        self._emit("table", position, self._from_max(position, value), reason)
+        if reason == "table-exact":
+            self._path[-1].exact = value
+        self._emit("table", position, value, reason)
 
     def leave(self, position: int, value: Any) -> None:
         """What the value means follows from the window that was asked for."""
@@ -117,9 +119,11 @@ class Recorder(Watcher[int, Any]):
         self.events.append(Event("iteration", position, value=depth))
 
     def window(self, position: int, alpha: Any, beta: Any, reason: str) -> None:
-        """Remembers that the next visit is a scout's, if so."""
+        """Remembers that the next visit is a scout's, if so; what is low for MIN is high for MAX."""
         if reason == "null-window":
             self._scouted = position
+        elif self._sign(position) < 0:
+            reason = {"fail-low": "fail-high", "fail-high": "fail-low"}.get(reason, reason)
         self.events.append(Event("window", position, *self._window(position, alpha, beta), reason=reason))
 
     def line(self) -> list[int]:
@@ -171,7 +175,7 @@ class Recorder(Watcher[int, Any]):
     def _meaning(self, visit: _Visit, value: Any) -> str:
         if self._in_lattice:
             return "sufficient" if visit.was_cut else "exact"
-        if visit.is_exact or visit.low is None:
+        if visit.low is None or value == visit.exact:
             return "exact"
         if value <= visit.low:
             return "upper"

@@ -50,10 +50,12 @@ def read_tree(text: str, form: Format | None = None) -> Tree:
 
 def guess_format(text: str) -> Format:
     """The format in which a text must have been meant."""
-    if re.match(r"\s*[\[{]", text) and re.search(r'\{\s*["}]', text):
+    if re.match(r"\s*[\[{]", text) and re.search(r'\{\s*"', text):
         return "json"
     label = r'(?:"(?:[^"\\\n]|\\.)*"|[^\s\[\]"]+):\s*'
-    return "list" if re.match(rf"\s*(?:(?:MAX|MIN)\s*)?(?:{label})?\[", text) else "indented"
+    is_list = re.match(rf"\s*(?:(?:MAX|MIN)\s*)?(?:{label})?\[", text)
+    is_leaf_with_mover = re.fullmatch(r"\s*(?:MAX|MIN)[ \t]+[^\s=]+\s*", text)
+    return "list" if is_list or is_leaf_with_mover else "indented"
 
 
 def write_list(tree: Tree) -> str:
@@ -64,7 +66,7 @@ def write_list(tree: Tree) -> str:
         closed = _close(tree, open_nodes, node)
         parts.append("]" * closed + (" " if node and (closed or parts[-1] != "[") else ""))
         if tree.label[node]:
-            parts.append(f"{_quoted(tree.label[node], ':')}:")
+            parts.append(f"{_quoted(tree.label[node])}:")
         if leaf is None:
             open_nodes.append(node)
             parts.append("[")
@@ -103,7 +105,7 @@ def write_indented(tree: Tree, remarks: dict[int, str] | None = None) -> str:
     lines = []
     for node, leaf in enumerate(tree.leaf):
         depth = tree.depth[node]
-        label = f"{_quoted(tree.label[node], ':')}: " if tree.label[node] else ""
+        label = f"{_quoted(tree.label[node])}: " if tree.label[node] else ""
         kind = f"{'MAX' if tree.is_max(node) else 'MIN'} d={tree.height - depth}" if leaf is None else _quoted(leaf)
         remark = f" {remarks[node]}" if remarks and node in remarks else ""
         lines.append(f"{'  ' * depth}{label}{kind}{remark}")
@@ -133,9 +135,9 @@ def _close(tree: Tree, open_nodes: list[int], node: int) -> int:
     return closed
 
 
-def _quoted(text: str, more: str = "") -> str:
+def _quoted(text: str) -> str:
     """The text as one word of the formats, in quotes where it has to be."""
-    is_word = _word_end(text, 0) == len(text) and not text.endswith(":") and not set(text) & set(more)
+    is_word = text and _word_end(text, 0) == len(text) and not text.startswith('"') and not text.endswith(":")
     return text if is_word and text not in _MOVERS else json.dumps(text, ensure_ascii=False)
 
 
@@ -224,7 +226,7 @@ def _read_indented(text: str) -> Tree:
     #: How far in each open node stands, and its children, None as long as there are none.
     margins: list[int] = []
     inner: list[int | None] = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         start = len(line) - len(line.lstrip())
@@ -268,6 +270,8 @@ def _node_of_line(line: str, start: int, number: int) -> tuple[str, str, Place]:
             raise TreeError(problem, (number, index + 1))
         words.append((line[index:end], index))
         index = end
+    if not words:
+        raise TreeError("a line with nothing but commas is no node", (number, start + 1))
     label = ""
     if words[0][0].endswith(":") and len(words[0][0]) > 1:
         label = _unquoted(words[0][0][:-1], (number, start + 1))
@@ -301,13 +305,13 @@ def _read_json(text: str) -> Tree:
     #: What is still to be added, last first; None closes a node.
     pending: list[Item | None] = [document]
     while pending:
-        item = pending.pop()
-        if item is None:
+        following = pending.pop()
+        if following is None:
             builder.close()
             continue
-        label, content = _json_node(item)
+        label, content = _json_node(following)
         if isinstance(content.value, list):
-            builder.open(label, item.place)
+            builder.open(label, following.place)
             pending.append(None)
             pending += reversed(content.value)
         else:

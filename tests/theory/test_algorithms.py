@@ -74,6 +74,16 @@ def test_perfect_order_costs_the_bound_in_the_statistics() -> None:
     assert found.evaluated == 17
 
 
+@pytest.mark.parametrize("side", ["MAX", "MIN"])
+def test_what_is_expected_is_told_from_maxs_view(side: str) -> None:
+    tree = read_tree(f"{side} [[8 7] [9 6] [7 5]]")
+    value = run(tree, "minimax").value
+    right = run(tree, "aspiration", settings=Settings(value, 1)).events
+    wrong = run(tree, "aspiration", settings=Settings(-value, 1)).events
+    assert [event.reason for event in right if event.kind == "window"] == []
+    assert {event.reason for event in wrong if event.kind == "window"} == {"fail-high"}
+
+
 def test_the_table_counts_its_hits() -> None:
     twins = read_tree("[[[1 5] [7 2]] [[1 5] [7 2]]]")
     assert run(twins, "table").statistics.table_hits > 0

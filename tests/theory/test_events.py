@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
@@ -11,13 +13,15 @@ from hypothesis import strategies as st
 
 from search.theory.algorithms import ALGORITHMS, Run, Settings, run
 from search.theory.events import KINDS, REASONS, Event, explain
+from search.theory.finite_lattice import diamond, pentagon
+from search.theory.generate import random_tree
 from search.theory.horizon import DepthLimited, Limited
 from search.theory.lattices import Lattice
 from search.theory.minimax import minimax
 from search.theory.orders import ordered_children
 from search.theory.tree_text import read_tree
 from search.theory.trees import Tree, TreeGame, minimax_values
-from tests.theory.trees_at_random import DISTRIBUTIVE, NUMBER_TREES, built, trees_over
+from tests.theory.trees_at_random import DISTRIBUTIVE, NUMBER_TREES, elements, trees_over
 
 CHAIN_KEYS = [key for key, algorithm in ALGORITHMS.items() if not algorithm.in_lattice]
 LATTICE_KEYS = [key for key, algorithm in ALGORITHMS.items() if algorithm.in_lattice]
@@ -114,25 +118,34 @@ class Replay:
         name, reason = event.reason.split("-")
         assert name == ("beta" if is_max else "alpha")
         others = [above for above in self.path[:-1] if self.tree.is_max(above.node) != is_max]
-        beaters = [above.node for above in others if above.value is not None and self.is_beaten(visit, above.value)]
-        if reason == "shallow":
-            assert event.other == self.path[-2].node == beaters[-1]
-        elif reason == "deep":
-            assert event.other == beaters[-1] != self.path[-2].node
+        bound = event.beta if is_max else event.alpha
+        holders = [above.node for above in others if above.value == bound]
+        beaters = [above.node for above in others if self.is_beaten(visit, self.held(above))]
+        parent = self.path[-2].node if len(self.path) > 1 else -1
+        if reason in ("shallow", "deep"):
+            # The bound is the value so far of a node above, and the node has reached it.
+            assert event.other == holders[-1]
+            assert (event.other == parent) == (reason == "shallow")
+            assert self.is_beaten(visit, bound)
+        elif reason in ("window", "scout"):
+            assert event.other == -1
+            assert not holders
+            assert self.is_beaten(visit, bound)
+        elif reason in ("parent", "single"):
+            assert event.other == beaters[-1]
+            assert (event.other == parent) == (reason == "parent")
         else:
             assert event.other == -1
             assert not beaters
-            joined = {above.node: above.value for above in others}
-            bound = event.beta if is_max else event.alpha
-            if reason in ("window", "scout"):
-                assert self.is_beaten(visit, bound)
-            elif reason in ("join", "meet"):
-                assert len(joined) > 1
-                assert self.is_beaten(visit, bound)
-            else:
-                assert not self.is_beaten(visit, bound)
-                extreme = self.lattice.top if is_max else self.lattice.bottom
-                assert self.root(visit.value) == self.root(extreme)
+            assert self.is_beaten(visit, bound) == (reason in ("join", "meet"))
+            extreme = self.lattice.top if is_max else self.lattice.bottom
+            assert self.root(visit.value) == self.root(extreme)
+
+    def held(self, visit: Visit) -> Any:
+        """What is certain at a node; before its first child is done, that is nothing."""
+        if visit.value is not None:
+            return visit.value
+        return self.lattice.bottom if self.tree.is_max(visit.node) else self.lattice.top
 
     def is_beaten(self, visit: Visit, other: Any) -> bool:
         below = (other, visit.value) if self.tree.is_max(visit.node) else (visit.value, other)
@@ -151,7 +164,7 @@ class Replay:
             self.check_meaning(event, event.reason.removeprefix("table-"))
 
     def leave(self, event: Event) -> None:
-        visit = self.path.pop()
+        self.left = visit = self.path.pop()
         assert visit.node == event.node
         value = visit.value if visit.returned is None else visit.returned
         if self.run.algorithm.key == "fail-hard":
@@ -183,7 +196,15 @@ class Replay:
     def window(self, event: Event) -> None:
         if event.reason in ("fail-low", "fail-high"):
             assert not self.path
-            assert event.node == 0
+            assert self.last is not None
+            assert event.node == self.last[0] == 0
+            # The value is outside, and the window is opened on that side.
+            if event.reason == "fail-low":
+                assert self.last[1] <= self.left.low
+                assert (event.alpha < self.left.low, event.beta) == (True, self.left.high)
+            else:
+                assert self.last[1] >= self.left.high
+                assert (event.alpha, event.beta > self.left.high) == (self.left.low, True)
         else:
             assert self.tree.parent[event.node] == self.path[-1].node
             assert (event.beta - event.alpha == 1) == (event.reason == "null-window")
@@ -247,7 +268,7 @@ def check_statistics(made: Run) -> None:
     assert found.leaves == len(made.tree.leaves)
     if found.fewest_leaves is not None and made.algorithm.key in ("alpha-beta", "fail-hard", "pvs"):
         assert found.evaluated >= found.fewest_leaves
-    for above, below in zip(made.line, made.line[1:], strict=False):
+    for above, below in pairwise(made.line):
         assert made.tree.parent[below] == above
 
 
@@ -269,23 +290,20 @@ def test_reasons_by_example() -> None:
 
 
 def test_every_reason_can_be_given() -> None:
-    """Otherwise a text would be there for nothing, or no test would see it."""
+    """Otherwise a text would be there for nothing, and no test would see it."""
     given_reasons = set()
-    tree = read_tree("[[[3 5] [2 9]] [[0 7] [8 1]] [[6 4] [9 9]] [[3 5] [2 9]]]")
-    low_tree = read_tree("[[[4 8] 2] [[[4 8] 9] 3] [[1 0] [7 [2 3]]] 5 [[[4 8] 2] 9]]")
-    for one in (tree, low_tree, built([1, [[[0, 2], 3], 9], [[5, 4], 2]], root_is_max=False)):
-        for key in CHAIN_KEYS:
-            for expected in (-9, 3, 12):
-                given_reasons |= {event.reason for event in run(one, key, settings=Settings(expected, 1)).events}
-    square = DISTRIBUTIVE["2x2"]
-    m3 = "[a [[[a c c] [b 1]] c]]"
-    for text in ("[(1,0) [[(0,1) (0,1)]]]", "[(1,0) [[[[(0,1) [(0,1) [(1,0) (1,1)]]] (1,1)]]]]"):
-        for side in ("", "MIN "):
+    generator = random.Random(1)
+    for _ in range(12):
+        tree = random_tree(generator.randrange(1000), 5, 3, lambda rng: str(rng.randint(-6, 6)), 0.2, 60)
+        for key, expected in product(CHAIN_KEYS, (-5, 5)):
+            given_reasons |= {event.reason for event in run(tree, key, settings=Settings(expected, 1)).events}
+    for lattice in (DISTRIBUTIVE["2x2"], diamond(), pentagon()):
+        leaves = [lattice.format(element) for element in elements(lattice)]
+        for _ in range(30):
+            tree = random_tree(generator.randrange(1000), 6, 3, lambda rng: rng.choice(leaves), 0.2, 60)  # noqa: B023
             for key in LATTICE_KEYS:
-                given_reasons |= {event.reason for event in run(read_tree(side + text), key, lattice=square).events}
-    assert m3
-    missing = set(REASONS) - given_reasons
-    assert not {reason for reason in missing if not reason.endswith(("-fold", "-strong", "-join", "-meet", "-scout"))}
+                given_reasons |= {event.reason for event in run(tree, key, lattice=lattice, force=True).events}
+    assert given_reasons == {"", *REASONS}
 
 
 @pytest.mark.parametrize("key", ALGORITHMS)

@@ -13,6 +13,7 @@ from search.theory.aspiration import aspirate
 from search.theory.deepening import deepen
 from search.theory.enhanced import Memory, enhanced
 from search.theory.games import INFINITE
+from search.theory.generate import uniform_tree
 from search.theory.horizon import Counted, DepthLimited, Limited
 from search.theory.minimax import minimax
 from search.theory.negamax import negamax
@@ -61,6 +62,18 @@ def test_fail_soft_values_keep_their_contract(search: Search, tree: Tree, window
     true = minimax(TreeGame(tree), 0)
     assert search(TreeGame(tree), 0) == true
     keeps_contract(search(TreeGame(tree), 0, *window), true, *window)
+
+
+@pytest.mark.parametrize("search", [fail_hard, alpha_beta, principal_variation_search])
+def test_bushy_trees(search: Search) -> None:
+    """Where a null window fails high by one, the value may still be anything above."""
+    for seed in range(60):
+        game = TreeGame(uniform_tree(3, 4, seed=seed, leaf=lambda generator: str(generator.randint(-5, 5))))
+        true = minimax(game, 0)
+        assert search(game, 0) == true
+        for expected in range(-6, 7):
+            found = aspirate(lambda alpha, beta: search(game, 0, alpha, beta), expected, 1, 0)  # noqa: B023
+            assert found == true
 
 
 @given(NUMBER_TREES, WINDOWS)
@@ -151,8 +164,8 @@ def test_the_table_answers_for_equal_subtrees() -> None:
     game = TreeGame(built([twin, twin, twin]))
     table: Table[int] = Table()
     enhanced(game, 0, 3, Memory(table))
-    # The root, one twin, its two children, and the four leaves.
-    assert len(table) == 8
+    # The root, one twin, its two children, and the three leaves that are not cut.
+    assert len(table) == 7
 
 
 def test_entries_answer_only_what_they_know() -> None:
@@ -173,6 +186,17 @@ def test_a_best_move_outlives_a_search_that_finds_none() -> None:
     table.store("here", Entry(2, 4, Bound.UPPER, None))
     assert table.probe("here") == Entry(2, 4, Bound.UPPER, 3)
     assert table.probe("there") is None
+
+
+def test_a_search_that_fails_low_names_no_best_move() -> None:
+    table: Table[int] = Table()
+    assert enhanced(TreeGame(EXAMPLE), 0, 2, Memory(table), 10, 20) <= 10
+    entry = table.probe(TreeGame(EXAMPLE).key(0))
+    assert entry is not None
+    assert (entry.bound, entry.move) == (Bound.UPPER, None)
+    assert enhanced(TreeGame(EXAMPLE), 0, 2, Memory(table)) == 3
+    entry = table.probe(TreeGame(EXAMPLE).key(0))
+    assert entry == Entry(2, 3, Bound.EXACT, 0)
 
 
 def test_killers_are_the_two_latest_of_their_ply() -> None:

@@ -75,6 +75,7 @@ def test_columns_make_the_tree_again(tree: Tree) -> None:
         (" [ c[b [a b]] ] ", ["c", ["b", ["a", "b"]]]),
         ("[(1,0) [[(0, 1) {a, b}]]]", ["(1,0)", [["(0, 1)", "{a, b}"]]]),
         ("7", 7),
+        ("[{} {a}]", ["{}", "{a}"]),
         ("MAX\n  MIN\n    3\n    4\n  5", [[3, 4], 5]),
         ("MAX d=4 a=10 b=30 \n\tMIN d=3, a=10, b=30\n\t\t2 a=10 b=15 (cut: 1 of 2)\n\n\t6", [[2], 6]),
         ('{"tree": [1, [2, {"label": "x", "value": 3}]]}', [1, [2, 3]]),
@@ -117,7 +118,7 @@ def test_labels_and_movers_by_example() -> None:
         ("MAX\n  4 5", 2, 5, "'5' is no remark"),
         ("MAX\n  x:", 2, 5, "nothing follows the label 'x'"),
         ("MAX\n  3\nMAX\n  4", 3, 1, "more after the end"),
-        ("MAX\n  [3]", 2, 3, "'[' is out of place"),
+        ("MAX\n  3\n  [3]", 3, 3, "'[' is out of place"),
         ('{"tree": [1, ]}', 1, 14, "']' is out of place in JSON"),
         ('{"tree": [1, 2}', 1, 15, "a ',' or a ']' should stand here"),
         ('{"tree": [1, 2]', 1, 16, "a ',' or a '}' should stand here"),
@@ -128,7 +129,7 @@ def test_labels_and_movers_by_example() -> None:
         ('{"tree": [{"value": 1, "children": [2]}]}', 1, 11, "either"),
         ('{"tree": [{"value": [2]}]}', 1, 21, '"children" is a list'),
         ('{"tree": [{"label": 2, "value": 1}]}', 1, 21, "a label is a string"),
-        ('{"tree": [{"lable": "x", "value": 1}]}', 1, 20, "no field 'lable'"),
+        ('{"tree": [{"lable": "x", "value": 1}]}', 1, 21, "no field 'lable'"),
         ('{"tree": [1], "trees": 2}', 1, 24, "no field 'trees'"),
         ('{"tree": [1], "tree": 2}', 1, 15, "'tree' is there twice"),
         ('{"tree": [1], "mover": "white"}', 1, 24, '"mover" is "max" or "min"'),
@@ -136,7 +137,7 @@ def test_labels_and_movers_by_example() -> None:
         ('{"tree" [1]}', 1, 9, "a ':' should follow"),
         ('{"tree": ["a\\q"]}', 1, 11, "escape"),
         ('{"tree": ["a]}', 1, 11, "string in double quotes"),
-        ('{tree: 1, "x": 2}', 1, 2, "string in double quotes"),
+        ('{"tree": 1, x: 2}', 1, 13, "string in double quotes"),
     ],
 )
 def test_mistakes_are_named_with_their_place(text: str, line: int, column: int, message: str) -> None:
@@ -253,7 +254,7 @@ def test_formats_are_guessed() -> None:
 def test_columns_that_make_no_tree_are_refused() -> None:
     for parent, leaf, message in (
         ([-1, 0, 0], [None, "1"], "different lengths"),
-        ([-1, 0, 2], [None, None, "1"], "cannot have the parent 2"),
+        ([-1, 0, 2], [None, "3", "1"], "cannot have the parent 2"),
         ([-1, 0], [None, None], "without children"),
         ([-1, 0], ["1", "2"], "more after the end|parent"),
         ([], [], "at least one node"),
