@@ -69,6 +69,9 @@ class _StrictBuilder(chess.pgn.GameBuilder[chess.pgn.Game]):
     def begin_variation(self) -> chess.pgn.SkipType:
         return chess.pgn.SKIP
 
+    def end_variation(self) -> None:
+        pass
+
     def handle_error(self, error: Exception) -> None:
         raise PositionError(f"bad PGN: {error}")
 

@@ -364,8 +364,10 @@ def _iterations(search: _Search, rows: Any, chess960: bool, scores: dict[str, in
     first = nodes_before = 0
     for depth, known, row_end, node_end in found:
         windows = [_window(rows, row) for row in range(first, row_end) if rows["parent"][row] == -1]
-        for window, following in zip(windows, [*windows[1:], None], strict=True):
-            window["last_node"] = row_end - 1 if following is None else following["first_node"] - 1
+        for window, following in zip(windows, windows[1:], strict=False):
+            window["last_node"] = following["first_node"] - 1
+        if windows:
+            windows[-1]["last_node"] = row_end - 1
         value = None if known is None else known.score
         result.append(
             {

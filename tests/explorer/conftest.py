@@ -16,10 +16,10 @@ from search.explorer.chess_document import load, parse
 SEARCHED = (
     ("start", "startpos", 8),
     ("tactics", "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1", 7),
-    ("sicilian", "2rq1rk1/1b2bppp/p2ppn2/1p6/3NPP2/1BN1B3/PPP1Q1PP/R4RK1 b - - 1 14", 10),
+    ("attack", "1k1r4/pp1b1R2/3q2pp/4p3/2B5/4Q3/PPP2B2/2K5 b - - 0 1", 10),
     ("rooks", "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1", 10),
     ("mate", "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", 6),
-    ("queen", "7k/8/4K1Q1/8/8/8/8/8 w - - 0 1 moves g6f7", 6),
+    ("queen", "7k/8/4K1Q1/8/8/8/8/8 w - - 0 1", 6),
     ("shuffled", "7k/8/8/8/8/8/r7/6K1 w - - 0 1 moves g1f1 a2b2 f1g1 b2a2 g1f1 a2b2", 7),
 )
 

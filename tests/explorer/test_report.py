@@ -69,7 +69,7 @@ def test_long_trees_are_cut_with_a_remark(recorded: Recorded) -> None:
 
 
 def test_the_summary_counts_every_reason(recorded: Recorded) -> None:
-    document = recorded.documents["sicilian"]
+    document = recorded.documents["attack"]
     text = "\n".join(printed(document))
     for row in document["statistics"]["reasons"]:
         pattern = rf"^{row['key']} +{row['ended']:,} +{row['skipped']:,} +{row['saved']:,}  \S"
