@@ -1,4 +1,4 @@
-"""`secateur explore`: the page that shows searches, served on loopback."""
+"""`secateur explore`: the page that shows searches, served on loopback; recordings made and printed without it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,42 @@ _FORMAT: Final = "secateur trace"
 #: A recording may be much larger than a tree's text.
 _MOST_FILE_BYTES: Final = 512 << 20
 
+#: How deep a recorded search goes unless told otherwise.
+_DEFAULT_DEPTH: Final = 8
+
+#: What the extra 'explore' brings, directly or not.
+_SERVER_PACKAGES: Final = ("starlette", "uvicorn", "anyio", "h11", "click", "idna", "typing_extensions")
+
 
 class FileError(ValueError):
-    """A file that cannot be opened; one line names it and says why."""
+    """A file that cannot be opened, shown or written; one line names it and says why."""
 
 
 def main(arguments: list[str]) -> int:
-    """Serves the page until it is interrupted; the first line on stdout is its URL."""
+    """Serves the page until it is interrupted; the first line on stdout is its URL. Or records, or prints."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if not 0 <= options.port <= 65535:
+        parser.error(f"--port is 0 to 65535, not {options.port}")
+    if options.file is not None and options.record is not None:
+        parser.error("--record makes a new recording: it takes no FILE to open")
+    # Searches of chess are recorded, and nothing has imported the kernels yet.
+    choose_tracing()
+    try:
+        if options.record is not None:
+            return _record(options)
+        opened = None if options.file is None else read_file(Path(options.file))
+        if options.text:
+            if opened is None:
+                parser.error("--text prints a FILE, or what --record records")
+            return _print_text(opened, Path(options.file))
+    except FileError as error:
+        print(f"secateur explore: {error}", file=sys.stderr)
+        return 1
+    return _serve(opened, options.port, open_browser=not options.no_browser)
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="secateur explore",
         description="Shows how alpha-beta prunes, step by step: on trees, on games, and in Secateur's own search. "
@@ -33,28 +62,39 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("file", nargs="?", metavar="FILE", help="a trace or a recording (JSON), or a tree as text")
     parser.add_argument("--port", type=int, default=0, metavar="P", help="port on 127.0.0.1 (default: any free one)")
     parser.add_argument("--no-browser", action="store_true", help="only print the URL")
-    options = parser.parse_args(arguments)
-    if not 0 <= options.port <= 65535:
-        parser.error(f"--port is 0 to 65535, not {options.port}")
+    parser.add_argument("--text", action="store_true", help="print FILE, or what is recorded, and show no page")
+    recording = parser.add_argument_group("recording a chess search")
+    recording.add_argument("--record", metavar="OUT", help="search, save the recording (.json or .json.gz), and end")
+    recording.add_argument("--position", default="", metavar="FEN", help="FEN, or FEN moves ... (default: the start)")
+    recording.add_argument("--pgn", metavar="PGN", help="a file with a game: its last position, or that of --after")
+    recording.add_argument("--after", metavar="MOVE", help="the position after this move of the PGN, such as 23w")
+    recording.add_argument("--depth", type=int, metavar="N", help=f"plies (default {_DEFAULT_DEPTH} without --nodes)")
+    recording.add_argument("--nodes", type=int, metavar="N", help="nodes")
+    return parser
+
+
+def _serve(opened: dict[str, Any] | None, port: int, *, open_browser: bool) -> int:
     try:
-        opened = None if options.file is None else read_file(Path(options.file))
-    except FileError as error:
-        print(f"secateur explore: {error}", file=sys.stderr)
+        # Imported late: only the page needs the extra.
+        import uvicorn  # noqa: F401
+
+        from search.explorer.server import HOST, listen, serve
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] not in _SERVER_PACKAGES:
+            raise
+        remedy = (
+            f"run 'make explore', or '{Path(sys.executable).name} -m pip install .[explore]' in the project's folder"
+        )
+        print(f"secateur explore: needs the package '{error.name}': {remedy}", file=sys.stderr)
         return 1
-
-    # Searches that the page asks for are recorded; nothing has imported the kernels yet.
-    choose_tracing()
-    # Imported late: the extra 'explore' has it.
-    from search.explorer.server import HOST, listen, serve
-
     try:
-        listener = listen(options.port)
+        listener = listen(port)
     except OSError as error:
-        print(f"secateur explore: cannot listen on {HOST} port {options.port}: {error.strerror}", file=sys.stderr)
+        print(f"secateur explore: cannot listen on {HOST} port {port}: {error.strerror}", file=sys.stderr)
         return 1
     url = f"http://{HOST}:{listener.getsockname()[1]}/"
     print(url, flush=True)
-    if not options.no_browser:
+    if open_browser:
         threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
     try:
         serve(listener, opened)
@@ -63,6 +103,80 @@ def main(arguments: list[str]) -> int:
     finally:
         listener.close()
     return 0
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Without the page
+# --------------------------------------------------------------------------------------------------------------
+
+
+def _record(options: argparse.Namespace) -> int:
+    """Searches, saves, and prints what came of it."""
+    from search.explorer.chess_document import save
+    from search.explorer.positions import PositionError
+    from search.explorer.recording import RecordingError, record
+    from search.explorer.report import print_text
+    from search.limits import Limits
+
+    position = options.position
+    if options.pgn is not None:
+        if position:
+            raise FileError("--position and --pgn both say what to search")
+        try:
+            position = Path(options.pgn).read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            raise FileError(f"{options.pgn}: {getattr(error, 'strerror', None) or 'not UTF-8'}") from None
+    depth = _DEFAULT_DEPTH if options.depth is None and options.nodes is None else options.depth
+    show = sys.stderr.isatty()
+
+    def progress(reached: int, nodes: int) -> None:
+        if show:
+            print(f"\rdepth {reached}, {nodes:,} nodes", end="", file=sys.stderr, flush=True)
+
+    try:
+        document = record(position, Limits(depth, options.nodes), after=options.after, on_iteration=progress)
+    except (PositionError, RecordingError) as error:
+        raise FileError(str(error)) from None
+    finally:
+        if show:
+            print("\r\033[K", end="", file=sys.stderr)
+    try:
+        save(document, Path(options.record))
+    except OSError as error:
+        raise FileError(f"{options.record}: {error.strerror}") from None
+    if options.text:
+        print_text(document, sys.stdout)
+    else:
+        result = document["result"]
+        print(f"{options.record}: depth {result['depth']}, {result['score']}, {result['visits']:,} visits")
+    return 0
+
+
+def _print_text(opened: dict[str, Any], path: Path) -> int:
+    """A recording of chess as a report, a tree as indented text with windows and values."""
+    from search.explorer import service
+    from search.explorer.chess_document import DocumentError, check
+    from search.explorer.report import print_text
+    from search.theory.run_text import run_as_text
+
+    document = opened.get("document")
+    if document is not None and document["kind"] == "chess":
+        try:
+            print_text(check(document), sys.stdout)
+        except DocumentError as error:
+            raise FileError(f"{path}: {error}") from None
+        return 0
+    request = {"text": opened["tree"]["text"], "algorithm": "alpha-beta"} if document is None else document["request"]
+    try:
+        print(run_as_text(service.run_of(request)), end="")
+    except service.RequestError as error:
+        raise FileError(f"{path}: {error}") from None
+    return 0
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Files
+# --------------------------------------------------------------------------------------------------------------
 
 
 def read_file(path: Path) -> dict[str, Any]:
@@ -94,7 +208,7 @@ def read_file(path: Path) -> dict[str, Any]:
         if value.get("version") != 1 or value.get("kind") not in ("tree", "chess"):
             kind = shortened(f"version {value.get('version')!r}, kind {value.get('kind')!r}")
             raise FileError(f"{path}: a trace that this version cannot show: {kind}")
-        return {"document": value}
+        return {"document": value | {"request": value.get("request")}}
     return {"tree": {"text": _tree_text(path, text), "title": path.name}}
 
 

@@ -248,6 +248,11 @@ def trace(body: object) -> Document:
     )
 
 
+def run_of(body: object) -> Run:
+    """The search that is asked for."""
+    return _run(_ask(body)[0])
+
+
 def orders(body: object) -> dict[str, Any]:
     """What the search costs in every order; no rows for a tree that is too large to try them all."""
     asked, _ = _ask(body)

@@ -15,7 +15,12 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="the extra 'explore' is not installed")
 
+from search.explorer import service
+from search.explorer.chess_document import load
 from search.explorer.server import MAX_BODY, page_files
+from search.theory.algorithms import run
+from search.theory.run_text import run_as_text
+from search.theory.tree_text import read_tree
 from tests.explorer.page.conftest import PROJECT, start_explorer, stop_explorer
 
 TREE = {"text": "[[5 6] [4 9]]", "algorithm": "alpha-beta"}
@@ -245,7 +250,7 @@ def run_explore(*arguments):
         [sys.executable, str(PROJECT / "uci_main.py"), "explore", "--no-browser", *arguments],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 
@@ -280,3 +285,50 @@ def test_files_that_are_none_are_one_clear_line(tmp_path: Path, name, content, c
     assert done.stderr.count("\n") == 1
     assert complaint in done.stderr
     assert name in done.stderr
+
+
+def test_a_tree_and_a_trace_are_printed_as_text(tmp_path: Path):
+    tree = tmp_path / "tree.txt"
+    tree.write_text("[[5 6] [4 9]]")
+    expected = run_as_text(run(read_tree("[[5 6] [4 9]]"), "alpha-beta"))
+    assert run_explore(str(tree), "--text").stdout == expected
+    trace = tmp_path / "trace.json"
+    trace.write_text(json.dumps(service.trace(TREE | {"algorithm": "minimax"})))
+    assert run_explore(str(trace), "--text").stdout == run_as_text(run(read_tree(TREE["text"]), "minimax"))
+
+
+def test_a_search_is_recorded_printed_and_opened(tmp_path: Path):
+    file = tmp_path / "mate.json.gz"
+    mate = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1"
+    done = run_explore("--record", str(file), "--position", mate, "--depth", "3")
+    assert done.returncode == 0, done.stderr
+    assert "#1" in done.stdout
+    assert load(file)["position"].split()[0] == mate.split()[0]
+    printed = run_explore(str(file), "--text")
+    assert printed.returncode == 0
+    assert "d1d8" in printed.stdout
+    running = start_explorer(str(file))
+    _, _, content = ask(running, "GET", "/api/document")
+    stop_explorer(running)
+    assert json.loads(content)["document"]["kind"] == "chess"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--record", "x.json", "--position", "no FEN"], "neither a FEN nor a PGN"),
+        (["--record", "/no such folder/x.json", "--depth", "1"], "No such file"),
+        (["--record", "x.json", "--pgn", "absent.pgn"], "absent.pgn: No such file"),
+        (["--record", "x.json", "--depth", "0"], "at least 1"),
+    ],
+)
+def test_recordings_that_cannot_be_made_are_one_clear_line(arguments, complaint):
+    done = run_explore(*arguments)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert complaint in done.stderr
+
+
+def test_options_that_do_not_go_together_are_wrong_usage():
+    assert run_explore("--text").returncode == 2
+    assert run_explore("file.json", "--record", "x.json").returncode == 2
