@@ -196,9 +196,9 @@ _ALL: Final = (
         "M3",
         "Lattices",
         "M3: not distributive",
-        "The closed form would say c where the truth is 1, so it is refused. The fold over the path is always right.",
+        "The closed form would say c where the truth is 1, so it is refused. Comparing with the parent is never wrong.",
         _fixed("[c [b [a b]]]"),
-        "lattice-fold",
+        "lattice-shallow",
         ("M3", ""),
     ),
     Example(
