@@ -476,10 +476,10 @@ function showRecording() {
   const growth = new Map((statistics.iterations ?? []).map((row) => [row.depth, row]));
   const rows = recording.document.iterations.map((iteration) => ({...growth.get(iteration.depth), ...trees.get(iteration.depth),
     depth: iteration.depth, nodes: iteration.nodes, score: iteration.score}));
-  const large = (value) => (value > 0 ? Number(value).toLocaleString("en", {notation: value >= 1e5 ? "compact" : "standard", maximumSignificantDigits: 3}) : "–");
+  const large = (value) => (value > 0 ? Number(value).toLocaleString("en", {notation: value >= 1e4 ? "compact" : "standard", ...(value >= 1e4 ? {maximumSignificantDigits: 3} : {maximumFractionDigits: 0})}) : "–");
   $("iteration-table").tHead.replaceChildren(tableRow(["", "score", "nodes", "branch.", "minimax", "minimal"], "th"));
   $("iteration-table").tBodies[0].replaceChildren(...rows.map((row) =>
-    tableRow([row.depth, row.score, number(row.nodes), row.branching?.toFixed(2) ?? "–", large(row.minimax), large(row.minimal)])));
+    tableRow([row.depth, row.score, number(row.nodes), row.branching ? Number(row.branching.toPrecision(3)) : "–", large(row.minimax), large(row.minimal)])));
   iterationChart($("iteration-chart"), rows);
   const reasons = statistics.reasons ?? [];
   const texts = new Map(recording.reasons.map((reason) => [reason.key, reason.text]));
