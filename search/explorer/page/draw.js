@@ -18,13 +18,12 @@ export function palette(element) {
 }
 
 /** Up for MAX, down for MIN, a square for leaves, a diamond for PV nodes: shapes besides colours. */
-function outline(shape, x, y, r) {
+function outline(shape, x, y, r, half) {
   switch (shape) {
     case "up": return [[x, y - r * 1.1], [x + r * 1.15, y + r * 0.8], [x - r * 1.15, y + r * 0.8]];
     case "down": return [[x, y + r * 1.1], [x + r * 1.15, y - r * 0.8], [x - r * 1.15, y - r * 0.8]];
     case "diamond": return [[x, y - r * 1.1], [x + r * 1.1, y], [x, y + r * 1.1], [x - r * 1.1, y]];
-    default: return [[x - r * 0.85, y - r * 0.85], [x + r * 0.85, y - r * 0.85], [x + r * 0.85, y + r * 0.85],
-      [x - r * 0.85, y + r * 0.85]];
+    default: return [[x - half, y - r * 0.85], [x + half, y - r * 0.85], [x + half, y + r * 0.85], [x - half, y + r * 0.85]];
   }
 }
 
@@ -51,7 +50,11 @@ function drawNode(surface, colours, look, x, y, scale) {
   const base = look.tint ? colours[look.tint] : colours.leaf;
   const fill = look.skipped ? colours.paper : look.reached ? base : colours.paper;
   const stroke = look.skipped ? colours.cut : look.reached ? colours.ink : colours.faint;
-  const points = outline(look.shape, x, y, r);
+  const size = 13 * Math.max(scale, 0.75);
+  const isBox = look.shape === "square";
+  // Boxes are as wide as their text; where it would not be readable they stay square.
+  const half = isBox && look.value && scale >= TEXT_SCALE ? Math.max(r * 0.85, look.value.length * size * 0.31 + 4) : r * 0.85;
+  const points = outline(look.shape, x, y, r, half);
   surface.polygon(points, fill, stroke, look.onPath ? 2.4 : 1.2, look.skipped && scale >= TEXT_SCALE ? [4, 3] : []);
   if (look.current) surface.circle(x, y, r + 6, "", colours.path, 3);
   if (look.chosen) surface.circle(x, y, r + 10, "", colours.chosen, 2, [3, 3]);
@@ -61,11 +64,10 @@ function drawNode(surface, colours, look, x, y, scale) {
     surface.line(x - size, y + size, x + size, y - size, colours.guess, 3);
   }
   if (scale < TEXT_SCALE) return;
-  const size = 13 * Math.max(scale, 0.75);
   // Below a triangle that points up there is less room than below one that points down.
-  const below = y + r * (look.shape === "up" ? 0.8 : look.shape === "square" ? 0.85 : 1.1) + (look.chosen ? 11 : look.current ? 8 : 3);
+  const below = y + r * (look.shape === "up" ? 0.8 : isBox ? 0.85 : 1.1) + (look.chosen ? 11 : look.current ? 8 : 3);
   const middle = look.shape === "up" ? y + r * 0.18 : look.shape === "down" ? y - r * 0.18 : y;
-  const inside = look.value && look.value.length <= 3;
+  const inside = look.value && (isBox || look.value.length <= 3);
   if (inside) {
     surface.text(x, middle, look.value, size, look.reached && !look.skipped ? colours["on-node"] : colours.ink, true);
   } else if (look.value) {

@@ -22,7 +22,7 @@ class TreeModel {
   width(node) {
     const leaf = this.trace.leaf[node];
     const text = Math.max(leaf === null ? 0 : leaf.length, this.trace.label[node]?.length ?? 0);
-    return leaf === null ? Math.max(this.inner, text * SIGN_WIDTH) : Math.max(36, text * 7.4);
+    return leaf === null ? Math.max(this.inner, text * SIGN_WIDTH) : Math.max(36, text * 8 + 12);
   }
 }
 
