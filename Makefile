@@ -1,5 +1,5 @@
-# Secateur: `make` installs, `make run` plays UCI on stdin and stdout, `make lab` adds the match lab, `make test` proves
-# it all.
+# Secateur: `make` installs, `make run` plays UCI on stdin and stdout, `make lab` adds the match lab, `make explore`
+# shows the explorer's page, `make test` proves it all.
 #
 # Everything a recipe prints goes to stderr and no recipe but `run` reads stdin, so that `make -s run` speaks nothing
 # but UCI on stdout.
@@ -10,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 KERNELS := $(wildcard engine/*.py engine/board/*.py eval/*.py eval/network/*.py eval/terms/*.py search/*.py)
 
-.PHONY: all run lab test lint clean
+.PHONY: all run lab explore test lint clean
 
 all: $(EXE)
 
@@ -45,6 +45,15 @@ $(VENV)/.lab: $(VENV)/.play requirements/lab.txt
 	@touch $@
 
 lab: $(EXE) $(VENV)/.lab
+
+# What the explorer's page is served with.
+$(VENV)/.explore: $(VENV)/.play requirements/explore.txt
+	@echo "secateur: installing the explorer's server" >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/explore.txt </dev/null >&2
+	@touch $@
+
+explore: $(EXE) $(VENV)/.explore
+	@exec $(BIN)/python uci_main.py explore
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -1,0 +1,241 @@
+"""`secateur explore`: the page that shows searches, served on loopback; recordings made and printed without it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import threading
+import webbrowser
+from pathlib import Path
+from typing import Any, Final
+
+from search.explorer.build import choose_tracing
+from search.theory.trees import MAX_BYTES, shortened
+
+_FORMAT: Final = "secateur trace"
+
+#: A recording may be much larger than a tree's text.
+_MOST_FILE_BYTES: Final = 512 << 20
+
+#: How deep a recorded search goes unless told otherwise.
+_DEFAULT_DEPTH: Final = 8
+
+#: What the extra 'explore' brings, directly or not.
+_SERVER_PACKAGES: Final = ("starlette", "uvicorn", "anyio", "h11", "click", "idna", "typing_extensions")
+
+
+class FileError(ValueError):
+    """A file that cannot be opened, shown or written; one line names it and says why."""
+
+
+def main(arguments: list[str]) -> int:
+    """Serves the page until it is interrupted; the first line on stdout is its URL. Or records, or prints."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if not 0 <= options.port <= 65535:
+        parser.error(f"--port is 0 to 65535, not {options.port}")
+    if options.file is not None and options.record is not None:
+        parser.error("--record makes a new recording: it takes no FILE to open")
+    # Searches of chess are recorded, and nothing has imported the kernels yet.
+    choose_tracing()
+    try:
+        if options.record is not None:
+            return _record(options)
+        opened = None if options.file is None else read_file(Path(options.file))
+        if options.text:
+            if opened is None:
+                parser.error("--text prints a FILE, or what --record records")
+            return _print_text(opened, Path(options.file))
+    except FileError as error:
+        print(f"secateur explore: {error}", file=sys.stderr)
+        return 1
+    return _serve(opened, options.port, open_browser=not options.no_browser)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="secateur explore",
+        description="Shows how alpha-beta prunes, step by step: on trees, on games, and in Secateur's own search. "
+        "Opens a page in the browser that this machine alone can reach, and serves it until Ctrl-C.",
+    )
+    parser.add_argument("file", nargs="?", metavar="FILE", help="a trace or a recording (JSON), or a tree as text")
+    parser.add_argument("--port", type=int, default=0, metavar="P", help="port on 127.0.0.1 (default: any free one)")
+    parser.add_argument("--no-browser", action="store_true", help="only print the URL")
+    parser.add_argument("--text", action="store_true", help="print FILE, or what is recorded, and show no page")
+    recording = parser.add_argument_group("recording a chess search")
+    recording.add_argument("--record", metavar="OUT", help="search, save the recording (.json or .json.gz), and end")
+    recording.add_argument("--position", default="", metavar="FEN", help="FEN, or FEN moves ... (default: the start)")
+    recording.add_argument("--pgn", metavar="PGN", help="a file with a game: its last position, or that of --after")
+    recording.add_argument("--after", metavar="MOVE", help="the position after this move of the PGN, such as 23w")
+    recording.add_argument("--depth", type=int, metavar="N", help=f"plies (default {_DEFAULT_DEPTH} without --nodes)")
+    recording.add_argument("--nodes", type=int, metavar="N", help="nodes")
+    return parser
+
+
+def _serve(opened: dict[str, Any] | None, port: int, *, open_browser: bool) -> int:
+    try:
+        # Imported late: only the page needs the extra.
+        import uvicorn  # noqa: F401
+
+        from search.explorer.server import HOST, listen, serve
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] not in _SERVER_PACKAGES:
+            raise
+        remedy = (
+            f"run 'make explore', or '{Path(sys.executable).name} -m pip install .[explore]' in the project's folder"
+        )
+        print(f"secateur explore: needs the package '{error.name}': {remedy}", file=sys.stderr)
+        return 1
+    try:
+        listener = listen(port)
+    except OSError as error:
+        print(f"secateur explore: cannot listen on {HOST} port {port}: {error.strerror}", file=sys.stderr)
+        return 1
+    url = f"http://{HOST}:{listener.getsockname()[1]}/"
+    print(url, flush=True)
+    if open_browser:
+        threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+    try:
+        serve(listener, opened)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        listener.close()
+    return 0
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Without the page
+# --------------------------------------------------------------------------------------------------------------
+
+
+def _record(options: argparse.Namespace) -> int:
+    """Searches, saves, and prints what came of it."""
+    from search.explorer.chess_document import save
+    from search.explorer.positions import PositionError
+    from search.explorer.recording import RecordingError, record
+    from search.explorer.report import print_text
+    from search.limits import Limits
+
+    position = options.position
+    if options.pgn is not None:
+        if position:
+            raise FileError("--position and --pgn both say what to search")
+        try:
+            position = Path(options.pgn).read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            raise FileError(f"{options.pgn}: {getattr(error, 'strerror', None) or 'not UTF-8'}") from None
+    depth = _DEFAULT_DEPTH if options.depth is None and options.nodes is None else options.depth
+    show = sys.stderr.isatty()
+
+    def progress(reached: int, nodes: int) -> None:
+        if show:
+            print(f"\rdepth {reached}, {nodes:,} nodes", end="", file=sys.stderr, flush=True)
+
+    try:
+        document = record(position, Limits(depth, options.nodes), after=options.after, on_iteration=progress)
+    except (PositionError, RecordingError) as error:
+        raise FileError(str(error)) from None
+    finally:
+        if show:
+            print("\r\033[K", end="", file=sys.stderr)
+    try:
+        save(document, Path(options.record))
+    except OSError as error:
+        raise FileError(f"{options.record}: {error.strerror}") from None
+    if options.text:
+        print_text(document, sys.stdout)
+    else:
+        result = document["result"]
+        print(f"{options.record}: depth {result['depth']}, {result['score']}, {result['visits']:,} visits")
+    return 0
+
+
+def _print_text(opened: dict[str, Any], path: Path) -> int:
+    """A recording of chess as a report, a tree as indented text with windows and values."""
+    from search.explorer import service
+    from search.explorer.chess_document import DocumentError, check
+    from search.explorer.report import print_text
+    from search.theory.run_text import run_as_text
+
+    document = opened.get("document")
+    if document is not None and document["kind"] == "chess":
+        try:
+            print_text(check(document), sys.stdout)
+        except DocumentError as error:
+            raise FileError(f"{path}: {error}") from None
+        return 0
+    request = {"text": opened["tree"]["text"], "algorithm": "alpha-beta"} if document is None else document["request"]
+    try:
+        print(run_as_text(service.run_of(request)), end="")
+    except service.RequestError as error:
+        raise FileError(f"{path}: {error}") from None
+    return 0
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Files
+# --------------------------------------------------------------------------------------------------------------
+
+
+def read_file(path: Path) -> dict[str, Any]:
+    """What the page is to show first: {"document"} for a trace or a recording, {"tree"} for a tree's text.
+
+    Raises `FileError`.
+    """
+    try:
+        if path.stat().st_size > _MOST_FILE_BYTES:
+            raise FileError(f"{path}: larger than {_MOST_FILE_BYTES >> 20} MiB")
+        data = path.read_bytes()
+    except OSError as error:
+        raise FileError(f"{path}: {error.strerror}") from None
+    if data.startswith(b"\x1f\x8b"):
+        data = _unzipped(path, data)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileError(f"{path}: no text: byte {error.start} is not UTF-8") from None
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        if text.lstrip().startswith("{") and _FORMAT in text[:1000]:
+            raise FileError(f"{path}: a damaged trace: {error}") from None
+        value = None
+    except RecursionError:
+        value = None
+    if isinstance(value, dict) and value.get("format") == _FORMAT:
+        if value.get("version") != 1 or value.get("kind") not in ("tree", "chess"):
+            kind = shortened(f"version {value.get('version')!r}, kind {value.get('kind')!r}")
+            raise FileError(f"{path}: a trace that this version cannot show: {kind}")
+        return {"document": value | {"request": value.get("request")}}
+    return {"tree": {"text": _tree_text(path, text), "title": path.name}}
+
+
+def _unzipped(path: Path, data: bytes) -> bytes:
+    import gzip
+    import io
+    import zlib
+
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
+            content = stream.read(_MOST_FILE_BYTES + 1)
+    except (EOFError, OSError, zlib.error) as error:
+        raise FileError(f"{path}: a damaged compressed file: {error}") from None
+    if len(content) > _MOST_FILE_BYTES:
+        raise FileError(f"{path}: larger than {_MOST_FILE_BYTES >> 20} MiB")
+    return content
+
+
+def _tree_text(path: Path, text: str) -> str:
+    """The text, checked to be a tree."""
+    from search.theory.tree_text import read_tree
+    from search.theory.trees import TreeError
+
+    if len(text.encode()) > MAX_BYTES:
+        raise FileError(f"{path}: a tree's text has at most {MAX_BYTES:,} bytes")
+    try:
+        read_tree(text)
+    except TreeError as error:
+        raise FileError(f"{path}: {error}") from None
+    return text

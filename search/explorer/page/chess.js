@@ -1,0 +1,315 @@
+// The recording of a chess search: one iteration's tree at a time, in the order in which its nodes were entered.
+
+import {DocumentError, kindOf} from "./trace.js";
+import {TreeView} from "./view.js";
+import {placementAfter} from "./board.js";
+
+/** Ways for a node to end that spared it searching all its moves. */
+const CUTS = new Set(["mate-distance", "table", "razoring", "reverse-futility", "null-move", "probcut", "multi-cut",
+  "cutoff", "stand-pat"]);
+const LOOKS = {PV: ["diamond", "best"], CUT: ["up", "min"], ALL: ["down", "max"]};
+const MOVE_SEARCHES = new Set(["move", "full-depth", "open-window"]);
+const COLUMNS = ["parent", "move", "ply", "depth", "alpha", "beta", "type", "value", "end", "moves_searched", "moves_pruned"];
+const DEFAULT_TYPES = [{key: "PV", text: "an exact value is wanted"}, {key: "CUT", text: "a cutoff is expected"},
+  {key: "ALL", text: "no move is expected to beat alpha"}];
+// Beyond so many nodes the lower plies are collapsed at first.
+const SHOWN_AT_ONCE = 400;
+
+function demand(condition, message) {
+  if (!condition) throw new DocumentError(`not a recording that this page can show: ${message}`);
+}
+
+/** A chess document, checked. */
+class Recording {
+  constructor(document) {
+    demand(kindOf(document) === "chess", "it is not of chess");
+    this.document = document;
+    const {nodes} = document;
+    demand(nodes && Array.isArray(nodes.parent) && nodes.parent.length > 0, `"nodes" is empty`);
+    this.count = nodes.parent.length;
+    for (const name of COLUMNS) {
+      demand(Array.isArray(nodes[name]) && nodes[name].length === this.count, `"nodes" has no column "${name}" of ${this.count} rows`);
+    }
+    nodes.parent.forEach((parent, row) => demand(Number.isInteger(parent) && parent >= -1 && parent < row, `row ${row} has parent ${parent}`));
+    demand(Array.isArray(document.iterations) && document.iterations.length > 0, `"iterations" is empty`);
+    for (const name of ["moves", "reasons"]) demand(Array.isArray(document[name]), `"${name}" is no list`);
+    this.columns = nodes;
+    this.moves = document.moves;
+    this.reasons = document.reasons;
+    this.types = document.types ?? DEFAULT_TYPES;
+    this.stages = document.stages ?? [];
+    this.searches = document.searches ?? [];
+    this.scores = document.scores ?? {infinite: 32000, mate: 31000, mate_bound: 30000};
+    this.position = document.position ?? document.fen;
+    demand(typeof this.position === "string", `"position" is missing`);
+    const pruned = document.pruned ?? {node: [], move: [], reason: []};
+    this.prunedOf = new Map();
+    pruned.node.forEach((node, i) => {
+      if (!this.prunedOf.has(node)) this.prunedOf.set(node, []);
+      this.prunedOf.get(node).push([this.moves[pruned.move[i]] ?? "?", this.reasons[pruned.reason[i]]?.key ?? "?"]);
+    });
+    this.iterations = document.iterations.filter((iteration) => iteration.first_node >= 0 && iteration.last_node < this.count);
+    demand(this.iterations.length > 0, "no iteration has nodes");
+    this.#measure();
+  }
+
+  /** Rows below every row, and what a searched move cost on average by its parent's depth. */
+  #measure() {
+    const {parent, depth} = this.columns;
+    this.size = new Int32Array(this.count).fill(1);
+    for (let row = this.count - 1; row >= 0; row--) if (parent[row] >= 0) this.size[parent[row]] += this.size[row];
+    this.sums = new Map();
+    for (let row = 0; row < this.count; row++) {
+      const search = this.searches[this.columns.search?.[row]]?.key ?? "move";
+      if (parent[row] < 0 || !MOVE_SEARCHES.has(search)) continue;
+      const key = this.#kind(parent[row], depth[parent[row]]);
+      const sum = this.sums.get(key) ?? [0, 0];
+      sum[0] += this.size[row];
+      sum[1] += search === "move" ? 1 : 0;
+      this.sums.set(key, sum);
+    }
+  }
+
+  #kind(row, depth) { return `${this.columns.quiescence?.[row] ? "q" : ""}${depth}`; }
+
+  /** Nodes that one more move at this row would have cost, going by those that were searched at that depth. */
+  costOfMove(row) {
+    for (let depth = this.columns.depth[row]; depth >= 0; depth--) {
+      const sum = this.sums.get(this.#kind(row, depth));
+      if (sum && sum[1]) return sum[0] / sum[1];
+    }
+    return 1;
+  }
+
+  move(row) { return this.columns.move[row] >= 0 ? this.moves[this.columns.move[row]] : ""; }
+  end(row) { return this.reasons[this.columns.end[row]] ?? {key: "?", text: "nobody wrote down why"}; }
+  type(row) { return this.types[this.columns.type[row]]?.key ?? "PV"; }
+
+  /** Moves from the root to a row; searches of the same position again add none. */
+  line(row) {
+    const line = [];
+    for (; row >= 0; row = this.columns.parent[row]) if (this.move(row)) line.push(this.move(row));
+    return line.reverse();
+  }
+
+  score(value) {
+    if (value === null || value === undefined) return "–";
+    const {infinite, mate, mate_bound: bound} = this.scores;
+    if (Math.abs(value) >= infinite) return value > 0 ? "+∞" : "-∞";
+    if (value >= bound) return `#${Math.floor((mate - value + 1) / 2)}`;
+    if (value <= -bound) return `#-${Math.floor((mate + value) / 2)}`;
+    return `${value < 0 ? "" : "+"}${(value / 100).toFixed(2)}`;
+  }
+}
+
+/** The rows of one iteration as a tree; several searches of the root hang below a node of their own. */
+class IterationModel {
+  constructor(recording, iteration) {
+    this.first = iteration.first_node;
+    this.rows = iteration.last_node - iteration.first_node + 1;
+    let roots = 0;
+    for (let row = this.first; row <= iteration.last_node; row++) if (recording.columns.parent[row] < 0) roots++;
+    this.offset = roots > 1 ? 1 : 0;
+    this.count = this.rows + this.offset;
+    this.root = 0;
+    this.above = new Int32Array(this.count).fill(-1);
+    this.depths = new Int32Array(this.count);
+    this.below = Array.from({length: this.count}, () => []);
+    for (let node = this.offset; node < this.count; node++) {
+      const parent = recording.columns.parent[this.row(node)];
+      const up = parent >= this.first ? this.node(parent) : this.offset ? 0 : -1;
+      if (up < 0) continue;
+      this.above[node] = up;
+      this.depths[node] = this.depths[up] + 1;
+      this.below[up].push(node);
+    }
+  }
+
+  row(node) { return node - this.offset + this.first; }
+  node(row) { return row - this.first + this.offset; }
+  children(node) { return this.below[node]; }
+  parent(node) { return this.above[node]; }
+  depth(node) { return this.depths[node]; }
+  width() { return 84; }
+}
+
+export class ChessPanel {
+  constructor(canvas, caption, handlers, view) {
+    this.canvas = canvas;
+    this.caption = caption;
+    this.handlers = handlers;
+    this.view = view ?? new TreeView(canvas, handlers);
+    this.selected = 0;
+  }
+
+  load(document) {
+    this.recording = new Recording(document);
+    this.choose(this.recording.iterations.length - 1);
+  }
+
+  /** Shows iteration number `number` from its beginning. */
+  choose(number) {
+    const {recording} = this;
+    this.number = number;
+    this.iteration = recording.iterations[number];
+    this.model = new IterationModel(recording, this.iteration);
+    this.index = 0;
+    this.selected = this.model.offset;
+    this.onPath = new Set();
+    this.line = this.#principal();
+    this.caption.textContent = `${recording.document.engine ?? "Recording"}: depth ${this.iteration.depth}, ${this.iteration.score}` +
+      (recording.document.truncated ? " (recording is full: not all nodes are held)" : "");
+    this.view.show(this.model, (node) => this.look(node));
+    if (this.model.count > SHOWN_AT_ONCE) this.#collapse();
+    this.view.fit();
+  }
+
+  /** Collapses what lies two plies off the principal variation. */
+  #collapse() {
+    for (let node = 0; node < this.model.count; node++) {
+      const off = !this.line.has(node) && !this.line.has(this.model.parent(node));
+      if (off && this.model.children(node).length) this.view.collapsed.add(node);
+      else if (!this.line.has(node) && this.model.children(node).length && this.model.depth(node) > 1) this.view.collapsed.add(node);
+    }
+    this.view.arrange();
+  }
+
+  #principal() {
+    const line = new Set();
+    const roots = this.model.offset ? this.model.children(0) : [0];
+    let node = roots.at(-1);
+    if (this.model.offset) line.add(0);
+    line.add(node);
+    for (const move of this.iteration.line ?? []) {
+      const next = this.model.children(node).filter((child) => this.recording.move(this.model.row(child)) === move).at(-1);
+      if (next === undefined) break;
+      line.add(next);
+      node = next;
+    }
+    return line;
+  }
+
+  get length() { return this.model?.rows ?? 0; }
+  get current() { return this.index > 0 ? this.index - 1 + this.model.offset : 0; }
+
+  seek(index) {
+    this.index = Math.max(0, Math.min(index, this.length));
+    this.onPath = new Set();
+    if (this.index > 0 && this.index < this.length) {
+      for (let node = this.current; node >= 0; node = this.model.parent(node)) this.onPath.add(node);
+    }
+    let shown = this.current;
+    while (shown > 0 && !this.view.layout.placed[shown]) shown = this.model.parent(shown);
+    this.shownCurrent = shown;
+    // What is told of a node follows the search until another one is selected.
+    if (this.index > 0) this.selected = this.current;
+    this.view.draw();
+  }
+
+  nextCut() {
+    let index = this.index;
+    while (index < this.length && !CUTS.has(this.recording.end(this.model.first + index).key)) index++;
+    return Math.min(index + 1, this.length);
+  }
+
+  select(node) {
+    this.selected = node;
+    this.view.expandTo(node);
+    this.view.draw();
+  }
+
+  path(node) {
+    const path = [];
+    for (; node >= 0; node = this.model.parent(node)) path.push(node);
+    return path.reverse();
+  }
+
+  name(node) {
+    if (node < this.model.offset) return `depth ${this.iteration.depth}`;
+    const row = this.model.row(node);
+    return this.recording.move(row) || (this.recording.columns.parent[row] < 0 ? "root" : "again");
+  }
+
+  look(node) {
+    const {recording, model} = this;
+    if (node < model.offset) {
+      return {shape: "square", tint: "leaf", value: "", window: "", label: this.name(node), reached: true,
+        onPath: this.onPath.has(node), onLine: true, chosen: node === this.selected, note: ""};
+    }
+    const row = model.row(node), columns = recording.columns;
+    const [shape, tint] = LOOKS[recording.type(row)] ?? LOOKS.PV;
+    const reached = node - model.offset < this.index;
+    const finished = reached && node - model.offset + recording.size[row] <= this.index;
+    const notes = [];
+    if (reached && columns.moves_pruned[row]) notes.push(`✂${columns.moves_pruned[row]}`);
+    if (this.view.collapsed.has(node)) notes.push(`+${recording.size[row] - 1}`);
+    return {
+      shape: columns.quiescence?.[row] ? "square" : shape,
+      tint: columns.quiescence?.[row] ? "leaf" : tint,
+      value: finished ? recording.score(columns.value[row]) : "",
+      window: reached ? `${recording.score(columns.alpha[row])} … ${recording.score(columns.beta[row])}` : "",
+      label: this.name(node),
+      reached,
+      skipped: false,
+      cut: false,
+      onPath: this.onPath.has(node),
+      onLine: this.index === this.length && this.line.has(node),
+      current: this.index > 0 && node === this.shownCurrent,
+      chosen: node === this.selected,
+      note: notes.join(" "),
+    };
+  }
+
+  describe() {
+    if (this.index === 0) return `Depth ${this.iteration.depth}: ${this.length} visits are recorded. Nothing is shown yet.`;
+    return this.sentence(this.current);
+  }
+
+  sentence(node) {
+    if (node < this.model.offset) return "The root was searched with several windows.";
+    const {recording} = this, row = this.model.row(node), columns = recording.columns;
+    const line = recording.line(row).join(" ") || "The root";
+    const again = recording.searches[columns.search?.[row]];
+    const cutter = columns.cutter?.[row] > 0 && recording.end(row).key === "cutoff" ? ` It was move number ${columns.cutter[row]}.` : "";
+    const expected = recording.types[columns.type[row]]?.text ?? "";
+    return `${line}: ${columns.quiescence?.[row] ? "quiescence" : `depth ${columns.depth[row]}`}, window ` +
+      `${recording.score(columns.alpha[row])} to ${recording.score(columns.beta[row])}, ${recording.type(row)} (${expected})` +
+      `${again && again.key !== "move" && again.key !== "window" ? `; ${again.text}` : ""}. ` +
+      `Result ${recording.score(columns.value[row])}: ${recording.end(row).text}.${cutter}`;
+  }
+
+  facts(node) {
+    if (node < this.model.offset) return [["node", this.name(node)]];
+    const {recording} = this, row = this.model.row(node), columns = recording.columns;
+    const pruned = recording.prunedOf.get(row) ?? [];
+    const byReason = new Map();
+    for (const [move, reason] of pruned) byReason.set(reason, [...(byReason.get(reason) ?? []), move]);
+    const facts = [
+      ["line", recording.line(row).join(" ") || "root"],
+      ["type", `${recording.type(row)}${columns.quiescence?.[row] ? ", quiescence" : ""}`],
+      ["depth", `${columns.depth[row]} (ply ${columns.ply[row]})`],
+      ["alpha", recording.score(columns.alpha[row])],
+      ["beta", recording.score(columns.beta[row])],
+      ["evaluation", recording.score(columns.eval?.[row])],
+      ["value", recording.score(columns.value[row])],
+      ["reduction", `${columns.reduction?.[row] ?? 0}`],
+      ["extension", `${columns.extension?.[row] ?? 0}`],
+      ["stage", recording.stages[columns.stage?.[row]]?.text ?? "–"],
+      ["ended", `${recording.end(row).key}: ${recording.end(row).text}`],
+      ["moves", `${columns.moves_searched[row]} searched, ${columns.moves_pruned[row]} skipped`],
+      ["below", `${recording.size[row] - 1} visits`],
+    ];
+    for (const [reason, moves] of byReason) facts.push([reason, moves.join(" ")]);
+    if (columns.moves_pruned[row] > 0) {
+      const cost = columns.moves_pruned[row] * recording.costOfMove(row);
+      facts.push(["saved", `about ${Math.round(cost).toLocaleString("en")} visits, going by the moves searched at this depth`]);
+    }
+    return facts;
+  }
+
+  /** What the board shows: placement, and the squares of the last move. */
+  board(node) {
+    const line = node < this.model.offset ? [] : this.recording.line(this.model.row(node));
+    return {placement: placementAfter(this.recording.position, line), last: line.at(-1) ?? ""};
+  }
+}

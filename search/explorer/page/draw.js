@@ -1,0 +1,126 @@
+// Draws a tree on a surface: what is large enough to be seen, in as much detail as there is room for.
+
+import {LEVEL} from "./layout.js";
+
+// A subtree that is narrower than this on the screen is drawn as one wedge.
+const WEDGE = 5;
+// Below this a node is drawn without its window, below that without its value.
+const WINDOW_SCALE = 0.62, TEXT_SCALE = 0.34;
+const RADIUS = 17;
+// Nodes grow with the zoom no further than this.
+const MOST_SCALE = 1.3;
+
+/** The colours of the page's theme, by what they mean. */
+export function palette(element) {
+  const style = getComputedStyle(element);
+  const names = ["ink", "faint", "paper", "max", "min", "leaf", "path", "cut", "best", "chosen", "guess", "on-node"];
+  return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+}
+
+/** Up for MAX, down for MIN, a square for leaves, a diamond for PV nodes: shapes besides colours. */
+function outline(shape, x, y, r, half) {
+  switch (shape) {
+    case "up": return [[x, y - r * 1.1], [x + r * 1.15, y + r * 0.8], [x - r * 1.15, y + r * 0.8]];
+    case "down": return [[x, y + r * 1.1], [x + r * 1.15, y - r * 0.8], [x - r * 1.15, y - r * 0.8]];
+    case "diamond": return [[x, y - r * 1.1], [x + r * 1.1, y], [x, y + r * 1.1], [x - r * 1.1, y]];
+    default: return [[x - half, y - r * 0.85], [x + half, y - r * 0.85], [x + half, y + r * 0.85], [x - half, y + r * 0.85]];
+  }
+}
+
+function drawEdge(surface, colours, look, x0, y0, x1, y1, scale) {
+  if (look.skipped) {
+    surface.line(x0, y0, x1, y1, colours.cut, 1.4, [5, 4]);
+  } else {
+    const colour = look.onPath ? colours.path : look.onLine ? colours.best : look.reached ? colours.ink : colours.faint;
+    surface.line(x0, y0, x1, y1, colour, look.onPath || look.onLine ? 3.5 : 1.2, look.onLine && !look.onPath ? [9, 3] : []);
+  }
+  if (look.cut && scale >= TEXT_SCALE) {
+    // Two strokes across the edge of a branch that was cut off.
+    const t = 0.5, x = x0 + (x1 - x0) * t, y = y0 + (y1 - y0) * t, length = Math.hypot(x1 - x0, y1 - y0) || 1;
+    const nx = -(y1 - y0) / length * 7, ny = (x1 - x0) / length * 7;
+    const dx = (x1 - x0) / length * 2.5, dy = (y1 - y0) / length * 2.5;
+    for (const side of [-1, 1]) {
+      surface.line(x - nx + dx * side, y - ny + dy * side, x + nx + dx * side, y + ny + dy * side, colours.cut, 2.4);
+    }
+  }
+}
+
+function drawNode(surface, colours, look, x, y, scale) {
+  const r = RADIUS * Math.max(scale, 0.12);
+  const base = look.tint ? colours[look.tint] : colours.leaf;
+  const fill = look.skipped ? colours.paper : look.reached ? base : colours.paper;
+  const stroke = look.skipped ? colours.cut : look.reached ? colours.ink : colours.faint;
+  const size = 13 * Math.max(scale, 0.75);
+  const isBox = look.shape === "square";
+  // Boxes are as wide as their text; where it would not be readable they stay square.
+  const half = isBox && look.value && scale >= TEXT_SCALE ? Math.max(r * 0.85, look.value.length * size * 0.31 + 4) : r * 0.85;
+  const points = outline(look.shape, x, y, r, half);
+  surface.polygon(points, fill, stroke, look.onPath ? 2.4 : 1.2, look.skipped && scale >= TEXT_SCALE ? [4, 3] : []);
+  if (look.current) surface.circle(x, y, r + 6, "", colours.path, 3);
+  if (look.chosen) surface.circle(x, y, r + 10, "", colours.chosen, 2, [3, 3]);
+  if (look.guessed) {
+    const size = Math.max(r * 0.8, 4);
+    surface.line(x - size, y - size, x + size, y + size, colours.guess, 3);
+    surface.line(x - size, y + size, x + size, y - size, colours.guess, 3);
+  }
+  if (scale < TEXT_SCALE) return;
+  // Below a triangle that points up there is less room than below one that points down.
+  const below = y + r * (look.shape === "up" ? 0.8 : isBox ? 0.85 : 1.1) + (look.chosen ? 11 : look.current ? 8 : 3);
+  const middle = look.shape === "up" ? y + r * 0.18 : look.shape === "down" ? y - r * 0.18 : y;
+  const inside = look.value && (isBox || look.value.length <= 3);
+  if (inside) {
+    surface.text(x, middle, look.value, size, look.reached && !look.skipped ? colours["on-node"] : colours.ink, true);
+  } else if (look.value) {
+    surface.text(x, below + size * 0.6, look.value, size * 0.95, colours.ink, true, colours.paper);
+  }
+  if (look.label && scale >= WINDOW_SCALE) surface.text(x, y - r - size * 0.75, look.label, size * 0.85, colours.ink, false, colours.paper);
+  if (look.window && scale >= WINDOW_SCALE) {
+    surface.text(x, below + size * (inside || !look.value ? 0.6 : 1.6), look.window, size * 0.82, colours.ink, false, colours.paper);
+  }
+  if (look.note) {
+    const lines = (look.window && scale >= WINDOW_SCALE ? 1 : 0) + (look.value && !inside ? 1 : 0);
+    surface.text(x, below + size * (0.6 + lines), look.note, size * 0.85, colours.chosen, true, colours.paper);
+  }
+}
+
+/** Draws the part of a layout that `view` shows: {tx, ty, kx, ky, width, height}; tells how many nodes it drew.
+ *
+ * `look(node)` says how a node is to be seen: shape, tint, value, window, label, reached, skipped, cut, onPath, onLine,
+ * current, chosen, guessed, note. With `everything`, nothing is drawn as a wedge or left out.
+ */
+export function drawTree(surface, layout, model, look, view, colours, everything = false) {
+  const {tx, ty, kx, ky, width, height} = view;
+  const nodes = [];
+  const stack = [model.root];
+  const vertical = (ky * LEVEL) / 72;
+  while (stack.length) {
+    const node = stack.pop();
+    const x = layout.x[node] * kx + tx, y = layout.y[node] * ky + ty;
+    const left = layout.left[node] * kx + tx, right = layout.right[node] * kx + tx;
+    if (!everything && (right < -40 || left > width + 40 || y > height + 60)) continue;
+    const seen = look(node);
+    const shown = model.children(node).filter((child) => layout.placed[child]);
+    if (!everything && right - left < WEDGE && shown.length) {
+      const bottom = Math.min(height + 60, layout.low[node] * ky + ty), half = Math.max(0.8, (right - left) / 2 - 0.4);
+      const colour = seen.skipped ? colours.cut : seen.onPath ? colours.path : seen.reached ? colours.ink : colours.faint;
+      surface.polygon([[x, y], [x + half, bottom], [x - half, bottom]], colour, "");
+      continue;
+    }
+    // A node may be as large as the space that its subtree leaves it, but no larger than its text needs.
+    const room = Math.max(right - left, 1) / model.width(node);
+    nodes.push([seen, x, y, Math.min(Math.max(1, Math.min(kx, MOST_SCALE)), room, vertical)]);
+    for (let i = shown.length - 1; i >= 0; i--) {
+      const child = shown[i];
+      const cx = layout.x[child] * kx + tx, cy = layout.y[child] * ky + ty;
+      const outside = Math.max(x, cx) < -20 || Math.min(x, cx) > width + 20 || cy < -20 || y > height + 20;
+      if (everything || !outside) {
+        drawEdge(surface, colours, look(child), x, y, cx, cy, Math.min(1, vertical, kx * 2));
+      }
+      stack.push(child);
+    }
+  }
+  for (const [seen, x, y, scale] of nodes) {
+    if (everything || y > -60) drawNode(surface, colours, seen, x, y, scale);
+  }
+  return nodes.length;
+}

@@ -1,0 +1,132 @@
+// One tree with its search: the document, its replay and the drawing.
+
+import {DONE, OPEN, Replay, SKIPPED, STATUS_NAMES, Trace} from "./trace.js";
+import {TreeView} from "./view.js";
+import {describe} from "./words.js";
+
+const SIGN_WIDTH = 6.4;
+
+/** What layout and drawing have to know of a tree's shape. */
+class TreeModel {
+  constructor(trace) {
+    this.trace = trace;
+    this.count = trace.nodes;
+    this.root = 0;
+    const longest = trace.texts.reduce((most, text) => Math.max(most, text.length), 2);
+    this.inner = Math.min(190, Math.max(44, (2 * Math.min(longest, 14) + 3) * SIGN_WIDTH));
+  }
+
+  children(node) { return this.trace.children[node]; }
+  parent(node) { return this.trace.parent[node]; }
+  depth(node) { return this.trace.depth[node]; }
+  width(node) {
+    const leaf = this.trace.leaf[node];
+    const text = Math.max(leaf === null ? 0 : leaf.length, this.trace.label[node]?.length ?? 0);
+    return leaf === null ? Math.max(this.inner, text * SIGN_WIDTH) : Math.max(36, text * 8 + 12);
+  }
+}
+
+export class Panel {
+  constructor(letter, handlers) {
+    this.canvas = document.getElementById(`tree-${letter}`);
+    this.caption = document.getElementById(`caption-${letter}`);
+    this.view = new TreeView(this.canvas, handlers);
+    this.selected = 0;
+    this.guesses = null;
+    this.trace = null;
+  }
+
+  /** Shows a tree document from its beginning. Throws DocumentError before anything is changed. */
+  load(document) {
+    const trace = new Trace(document);
+    const samePlaces = this.trace?.nodes === trace.nodes && this.trace?.document.title === document.title &&
+      this.trace.children.every((children, node) => children.every((child, i) => child === trace.children[node][i]));
+    this.trace = trace;
+    this.replay = new Replay(trace);
+    this.model = new TreeModel(trace);
+    this.selected = Math.min(this.selected, trace.nodes - 1);
+    this.line = new Set(trace.line);
+    this.onPath = new Set();
+    const order = document.order_name ? `, ${document.order_name}` : "";
+    this.caption.textContent = `${document.algorithm_name}${order}`;
+    this.view.show(this.model, (node) => this.look(node), samePlaces);
+  }
+
+  get length() { return this.trace?.length ?? 0; }
+  get index() { return this.replay?.index ?? 0; }
+  get current() { return this.replay.current; }
+
+  seek(index) {
+    this.replay.seek(index);
+    const done = this.index === 0 || this.index === this.length;
+    this.onPath = new Set(done ? [] : this.trace.path(this.current));
+    this.view.draw();
+  }
+
+  nextCut() { return this.trace.nextCut(this.index); }
+
+  describe() {
+    if (this.index === 0) return `Nothing is visited yet. ${this.trace.nodes} nodes, ${this.trace.statistics.leaves} leaves.`;
+    return describe(this.trace, this.index - 1);
+  }
+
+  /** Selects a node and shows it. */
+  select(node) {
+    this.selected = node;
+    this.view.expandTo(node);
+    this.view.draw();
+  }
+
+  look(node) {
+    const {trace, replay} = this;
+    const status = replay.status(node), leaf = trace.leaf[node];
+    const reached = status === OPEN || status === DONE;
+    const skipped = status === SKIPPED || (!reached && replay.skipped(node));
+    const alpha = reached && leaf === null ? replay.alpha(node) : "";
+    return {
+      shape: leaf !== null ? "square" : trace.isMax(node) ? "up" : "down",
+      tint: leaf !== null ? "leaf" : trace.isMax(node) ? "max" : "min",
+      value: leaf ?? (reached ? replay.value(node) : ""),
+      window: alpha ? `${alpha} … ${replay.beta(node)}` : "",
+      label: trace.label[node],
+      reached,
+      skipped,
+      cut: status === SKIPPED,
+      onPath: this.onPath.has(node),
+      onLine: replay.index === trace.length && this.line.has(node),
+      current: replay.index > 0 && node === replay.current,
+      chosen: node === this.selected,
+      guessed: this.guesses?.has(node) ?? false,
+      note: this.view.collapsed.has(node) ? `+${trace.size[node] - 1}` : "",
+    };
+  }
+
+  /** Facts about a node as [name, text] pairs. */
+  facts(node, inLattice) {
+    const {trace, replay} = this;
+    const kind = trace.leaf[node] !== null ? "leaf" : trace.isMax(node) ? "MAX" : "MIN";
+    const skipped = replay.skipped(node);
+    const status = skipped ? "cut off: never looked at" : STATUS_NAMES[replay.status(node)];
+    const facts = [
+      ["node", `${trace.name(node)} (${kind})`],
+      ["depth", `${trace.depth[node]} of ${trace.height}`],
+      [inLattice ? "alpha (join)" : "alpha", skipped ? "–" : replay.alpha(node) || "–"],
+      [inLattice ? "beta (meet)" : "beta", skipped ? "–" : replay.beta(node) || "–"],
+      ["value", (skipped ? "" : replay.value(node)) || trace.leaf[node] || "–"],
+      ["state", status],
+      ["below", `${trace.size[node] - 1} nodes`],
+    ];
+    const event = this.#reasonOf(node);
+    if (event >= 0) facts.push(["why", describe(trace, event)]);
+    return facts;
+  }
+
+  /** The event that explains why a node was cut or answered by the table, found at the node or above it; or -1. */
+  #reasonOf(node) {
+    for (let at = node; at >= 0; at = this.trace.parent[at]) {
+      if (this.replay.above(at) >= 0) return this.replay.above(at);
+      if (this.replay.status(at) === DONE || this.replay.status(at) === OPEN) return this.replay.own(at);
+    }
+    return -1;
+  }
+}

@@ -1,0 +1,330 @@
+// A trace document and its replay: the state of the search after any number of events.
+
+export const UNSEEN = 0, OPEN = 1, DONE = 2, SKIPPED = 3;
+export const STATUS_NAMES = ["not reached", "being searched", "done", "cut off"];
+// Why a node's latest state is as it is: no reason, a cut at its parent, an answer of the table at its parent.
+export const BY_CUT = 1, BY_TABLE = 2;
+
+const FORMAT = "secateur trace";
+const VERSION = 1;
+const EVENT_COLUMNS = ["kind", "node", "alpha", "beta", "value", "reason", "other"];
+const STATISTICS = ["visited", "evaluated", "pruned", "cuts", "table_hits", "nodes", "leaves", "minimax_visited",
+  "minimax_evaluated", "minimal_leaves"];
+
+export class DocumentError extends Error {}
+
+function demand(condition, message) {
+  if (!condition) throw new DocumentError(`not a trace that this page can show: ${message}`);
+}
+
+/** Checks a parsed JSON value and tells its kind, "tree" or "chess"; throws DocumentError. */
+export function kindOf(document) {
+  demand(document !== null && typeof document === "object" && !Array.isArray(document), "it is no JSON object");
+  demand(document.format === FORMAT, `"format" is not "${FORMAT}"`);
+  demand(document.version === VERSION, `"version" is ${JSON.stringify(document.version)}, not ${VERSION}`);
+  demand(document.kind === "tree" || document.kind === "chess", `"kind" is neither "tree" nor "chess"`);
+  return document.kind;
+}
+
+function column(holder, name, length, low, high) {
+  const values = holder[name];
+  demand(Array.isArray(values), `"${name}" is no list`);
+  demand(length < 0 || values.length === length, `"${name}" has ${values.length} entries, not ${length}`);
+  const array = new Int32Array(values.length);
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i];
+    demand(Number.isInteger(value) && value >= low && value < high,
+      `"${name}" number ${i} is ${JSON.stringify(value)}, not within ${low} to ${high - 1}`);
+    array[i] = value;
+  }
+  return array;
+}
+
+/** A tree document as typed arrays, checked. Everything here stays as it is while the search is replayed. */
+export class Trace {
+  constructor(document) {
+    demand(kindOf(document) === "tree", "it is no tree");
+    this.document = document;
+    const {tree, events, texts, kinds, reasons} = document;
+    demand(tree && Array.isArray(tree.parent) && tree.parent.length > 0, `"tree" has no nodes`);
+    demand(Array.isArray(texts) && texts.every((text) => typeof text === "string"), `"texts" is no list of texts`);
+    demand(Array.isArray(kinds) && Array.isArray(reasons) && events, `"kinds", "reasons" or "events" is missing`);
+    const n = this.nodes = tree.parent.length;
+    this.parent = column(tree, "parent", n, -1, n);
+    this.depth = new Int32Array(n);
+    this.size = new Int32Array(n).fill(1);
+    this.children = Array.from({length: n}, () => []);
+    for (let node = 0; node < n; node++) {
+      const parent = this.parent[node];
+      demand(node === 0 ? parent === -1 : parent >= 0 && parent < node, `node ${node} has parent ${parent}`);
+      if (node === 0) continue;
+      this.depth[node] = this.depth[parent] + 1;
+      this.children[parent].push(node);
+    }
+    for (let node = n - 1; node > 0; node--) this.size[this.parent[node]] += this.size[node];
+    for (let node = 0; node < n; node++) {
+      let next = node + 1;
+      for (const child of this.children[node]) {
+        demand(child === next, `the nodes are not in preorder at ${child}`);
+        next += this.size[child];
+      }
+    }
+    this.height = this.depth.reduce((a, b) => Math.max(a, b), 0);
+    demand(tree.mover === "max" || tree.mover === "min", `"mover" is neither "max" nor "min"`);
+    this.rootIsMax = tree.mover === "max";
+    demand(Array.isArray(tree.leaf) && tree.leaf.length === n, `"leaf" has not ${n} entries`);
+    this.leaf = tree.leaf.map((text, node) => {
+      demand(text === null ? this.children[node].length > 0 : typeof text === "string", `"leaf" number ${node}`);
+      return text;
+    });
+    this.label = Array.isArray(tree.label) ? tree.label.map((text) => String(text ?? "")) : [];
+    this.texts = texts;
+    this.reasons = reasons;
+    this.kinds = kinds;
+    this.sentences = document.sentences ?? {};
+    const m = this.length = Array.isArray(events.kind) ? events.kind.length : -1;
+    demand(m >= 0, `"events" has no kinds`);
+    const limits = {kind: [0, kinds.length], node: [0, n], alpha: [-1, texts.length], beta: [-1, texts.length],
+      value: [-1, texts.length], reason: [-1, reasons.length], other: [-1, n]};
+    this.events = {};
+    for (const name of EVENT_COLUMNS) this.events[name] = column(events, name, m, ...limits[name]);
+    demand(document.statistics && STATISTICS.every((name) => Number.isInteger(document.statistics[name])),
+      `"statistics" is not complete`);
+    this.statistics = document.statistics;
+    demand(document.result && typeof document.result.value === "string", `"result" has no value`);
+    this.line = column(document.result, "line", -1, 0, n);
+    if (document.order) this.#reorder(column(document, "order", n, 0, n));
+  }
+
+  /** Children in the order in which they are visited, from a preorder of all nodes. */
+  #reorder(order) {
+    const rank = new Int32Array(this.nodes).fill(-1);
+    order.forEach((node, index) => {
+      rank[node] = index;
+    });
+    demand(rank.every((place) => place >= 0), `"order" does not name every node`);
+    this.reordered = true;
+    for (const children of this.children) children.sort((a, b) => rank[a] - rank[b]);
+  }
+
+  isMax(node) {
+    return (this.depth[node] % 2 === 0) === this.rootIsMax;
+  }
+
+  kind(index) {
+    return this.kinds[this.events.kind[index]];
+  }
+
+  text(index) {
+    return index < 0 ? "" : this.texts[index];
+  }
+
+  name(node) {
+    return this.label[node] || `#${node}`;
+  }
+
+  /** The nodes from the root to `node`. */
+  path(node) {
+    const path = [];
+    for (; node >= 0; node = this.parent[node]) path.push(node);
+    return path.reverse();
+  }
+
+  /** The index of the first event after `index` that cuts, or the number of events. */
+  nextCut(index) {
+    while (index < this.length && this.kind(index) !== "cut") index++;
+    return Math.min(index + 1, this.length);
+  }
+}
+
+// What is remembered of each node; the cells of node v are those from v * FIELDS on.
+const STATUS = 0, ALPHA = 1, BETA = 2, VALUE = 3, ENTERED = 4, WHY = 5, OWN = 6, ABOVE = 7, COVERED = 8, RETURNED = 9,
+  FIELDS = 10;
+// What is remembered of the whole search, behind the cells of the nodes.
+const COUNTERS = ["visited", "evaluated", "pruned", "cuts", "table_hits", "reached", "current", "iteration"];
+
+/** The state of a search after `index` of its events: a pure function of that number.
+ *
+ * All state lies in one array of cells. Every event that is replayed writes the cells that it changes to a journal with
+ * what they held, so that stepping back restores exactly that. Either way a step costs no more than what it changes.
+ */
+export class Replay {
+  constructor(trace) {
+    this.trace = trace;
+    const n = trace.nodes;
+    this.base = n * FIELDS;
+    this.tree = this.base + COUNTERS.length;
+    // Two sums over subtrees (ranges of the preorder): nodes that were reached, nodes that were skipped.
+    this.cells = new Int32Array(this.tree + 2 * (n + 1));
+    for (let node = 0; node < n; node++) {
+      const cell = node * FIELDS;
+      for (const field of [ALPHA, BETA, VALUE, ENTERED, OWN, ABOVE]) this.cells[cell + field] = -1;
+    }
+    this.cells[this.base + COUNTERS.indexOf("current")] = -1;
+    this.journal = new Int32Array(1 << 16);
+    this.written = 0;
+    this.starts = new Int32Array(trace.length + 1);
+    this.index = 0;
+  }
+
+  status(node) { return this.cells[node * FIELDS + STATUS]; }
+  alpha(node) { return this.trace.text(this.cells[node * FIELDS + ALPHA]); }
+  beta(node) { return this.trace.text(this.cells[node * FIELDS + BETA]); }
+  value(node) { return this.trace.text(this.cells[node * FIELDS + VALUE]); }
+  why(node) { return this.cells[node * FIELDS + WHY]; }
+  /** The index of the event that began the latest visit, or -1. */
+  entered(node) { return this.cells[node * FIELDS + ENTERED]; }
+  /** The index of the latest visit's cut or answer of the table, or -1. */
+  own(node) { return this.cells[node * FIELDS + OWN]; }
+  /** The index of the event at the parent because of which the node is skipped, or -1. */
+  above(node) { return this.status(node) === SKIPPED ? this.cells[node * FIELDS + ABOVE] : -1; }
+  /** How many children have returned a value to the latest visit. */
+  returned(node) { return this.cells[node * FIELDS + RETURNED]; }
+  counter(name) { return this.cells[this.base + COUNTERS.indexOf(name)]; }
+  get current() { return this.counter("current"); }
+  /** Share of the nodes below and at `node` that were reached. */
+  share(node) { return this.#sum(0, node, node + this.trace.size[node]) / this.trace.size[node]; }
+
+  /** Whether a node is skipped with all below it: an ancestor or itself was cut off, and it was not reached. */
+  skipped(node) {
+    if (this.status(node) !== UNSEEN) return this.status(node) === SKIPPED;
+    for (let at = this.trace.parent[node]; at >= 0; at = this.trace.parent[at]) {
+      if (this.status(at) !== UNSEEN) return this.status(at) === SKIPPED;
+    }
+    return false;
+  }
+
+  seek(index) {
+    index = Math.max(0, Math.min(index, this.trace.length));
+    while (this.index < index) this.#forward();
+    while (this.index > index) this.#back();
+  }
+
+  #set(cell, value) {
+    const old = this.cells[cell];
+    if (old === value) return;
+    if (this.written + 2 > this.journal.length) {
+      const longer = new Int32Array(this.journal.length * 2);
+      longer.set(this.journal);
+      this.journal = longer;
+    }
+    this.journal[this.written++] = cell;
+    this.journal[this.written++] = old;
+    this.cells[cell] = value;
+  }
+
+  #count(name, amount = 1) {
+    const cell = this.base + COUNTERS.indexOf(name);
+    this.#set(cell, this.cells[cell] + amount);
+  }
+
+  // Fenwick trees: `which` 0 counts reached nodes, 1 skipped ones.
+  #add(which, node, amount) {
+    const n = this.trace.nodes, base = this.tree + which * (n + 1);
+    for (let i = node + 1; i <= n; i += i & -i) this.#set(base + i, this.cells[base + i] + amount);
+  }
+
+  #sum(which, from, to) {
+    const base = this.tree + which * (this.trace.nodes + 1);
+    let sum = 0;
+    for (let i = to; i > 0; i -= i & -i) sum += this.cells[base + i];
+    for (let i = from; i > 0; i -= i & -i) sum -= this.cells[base + i];
+    return sum;
+  }
+
+  #back() {
+    const start = this.starts[--this.index];
+    while (this.written > start) {
+      this.written -= 2;
+      this.cells[this.journal[this.written]] = this.journal[this.written + 1];
+    }
+  }
+
+  #forward() {
+    const {trace, cells} = this;
+    const {events} = trace;
+    const i = this.index;
+    this.starts[i] = this.written;
+    const node = events.node[i], cell = node * FIELDS;
+    const kind = trace.kind(i);
+    if (events.alpha[i] >= 0) this.#set(cell + ALPHA, events.alpha[i]);
+    if (events.beta[i] >= 0) this.#set(cell + BETA, events.beta[i]);
+    if (kind === "enter") {
+      this.#enter(node, cell, i);
+    } else if (kind === "leaf") {
+      this.#count("evaluated");
+      this.#set(cell + VALUE, events.value[i]);
+    } else if (kind === "update" || kind === "keep") {
+      this.#set(cell + VALUE, events.value[i]);
+      this.#set(cell + RETURNED, cells[cell + RETURNED] + 1);
+    } else if (kind === "cut") {
+      this.#count("cuts");
+      this.#set(cell + OWN, i);
+      this.#skip(node, i, BY_CUT);
+    } else if (kind === "table") {
+      this.#set(cell + OWN, i);
+      if (trace.reasons[events.reason[i]]?.key !== "table-move") {
+        this.#count("table_hits");
+        this.#set(cell + WHY, BY_TABLE);
+        this.#set(cell + VALUE, events.value[i]);
+      }
+    } else if (kind === "leave") {
+      this.#set(cell + VALUE, events.value[i]);
+      this.#set(cell + STATUS, DONE);
+      if (cells[cell + WHY] === BY_TABLE) this.#skip(node, i, BY_TABLE);
+    } else if (kind === "iteration") {
+      this.#count("iteration");
+    }
+    this.#set(this.base + COUNTERS.indexOf("current"), node);
+    this.index++;
+  }
+
+  #enter(node, cell, i) {
+    const {cells} = this;
+    this.#count("visited");
+    if (cells[cell + ENTERED] < 0) {
+      this.#count("reached");
+      this.#add(0, node, 1);
+    }
+    if (cells[cell + COVERED] > 0) {
+      // What was skipped in an earlier search is looked at after all.
+      this.#count("pruned", -cells[cell + COVERED]);
+      this.#add(1, node, -cells[cell + COVERED]);
+      this.#set(cell + COVERED, 0);
+    }
+    this.#set(cell + ENTERED, i);
+    this.#set(cell + STATUS, OPEN);
+    this.#set(cell + WHY, 0);
+    this.#set(cell + OWN, -1);
+    this.#set(cell + RETURNED, 0);
+    this.#set(cell + VALUE, -1);
+  }
+
+  /** The children that this visit of `node` has not entered are skipped. */
+  #skip(node, i, why) {
+    const {trace, cells} = this;
+    const since = cells[node * FIELDS + ENTERED];
+    for (const child of trace.children[node]) {
+      const cell = child * FIELDS;
+      if (cells[cell + ENTERED] > since) continue;
+      this.#set(cell + STATUS, SKIPPED);
+      this.#set(cell + WHY, why);
+      this.#set(cell + ABOVE, i);
+      const end = child + trace.size[child];
+      // Counted are nodes that no search has reached and no other cut has counted.
+      const fresh = trace.size[child] - this.#sum(0, child, end) - this.#sum(1, child, end);
+      if (fresh > 0) {
+        this.#count("pruned", fresh);
+        this.#add(1, child, fresh);
+        this.#set(cell + COVERED, cells[cell + COVERED] + fresh);
+      }
+    }
+  }
+
+  /** A number that differs, most likely, when any cell does: for tests of exactness. */
+  digest() {
+    let hash = 2166136261;
+    for (const cell of this.cells) hash = Math.imul(hash ^ cell, 16777619);
+    return hash >>> 0;
+  }
+}

@@ -1,0 +1,222 @@
+"""The explorer's server: the page's own files, and searches on request, for this machine alone.
+
+It listens on 127.0.0.1. A web page from elsewhere that is open in the same browser could still try to reach it: by a
+name that it lets point to 127.0.0.1, which the check of the Host header refuses, or by posting forms, which the checks
+of Origin and content type refuse. Files are looked up in a table that is made at the start, so no path leads out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import mimetypes
+import os
+import socket
+from collections.abc import Callable
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any, Final
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from search.explorer import service
+from search.explorer.service import RequestError
+from search.theory.trees import MAX_BYTES
+
+HOST: Final = "127.0.0.1"
+
+#: A tree's text may be twice as long in JSON, where line ends and quotes are written with a backslash.
+MAX_BODY: Final = 2 * MAX_BYTES + 100_000
+
+#: Seconds that a search of the page's may take before the next one is told to wait no longer.
+PATIENCE: Final = 120.0
+
+_HEADERS: Final = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+    "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+_TYPES: Final = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+
+Answer = Callable[[object], dict[str, Any]]
+
+
+def page_files() -> dict[str, Traversable]:
+    """The page's files by the path under which they are served."""
+    found: dict[str, Traversable] = {}
+
+    def collect(folder: Traversable, prefix: str) -> None:
+        for entry in folder.iterdir():
+            if entry.is_dir():
+                collect(entry, f"{prefix}{entry.name}/")
+            elif entry.name.rpartition(".")[1]:
+                found[prefix + entry.name] = entry
+
+    collect(files("search.explorer") / "page", "/")
+    found["/"] = found["/index.html"]
+    return found
+
+
+def make_app(port: int, opened: dict[str, Any] | None = None) -> ASGIApp:
+    """The application for a server on `port`; `opened` is what the page shows first: {"document"} or {"tree"}."""
+    pages = page_files()
+    # Searches are plain Python and share one interpreter: more than one at a time would not be faster.
+    turn = asyncio.Semaphore(1)
+
+    async def page(request: Request) -> Response:
+        entry = pages.get(request.url.path)
+        if entry is None:
+            return _json({"error": "there is nothing here"}, 404)
+        name = entry.name
+        kind = _TYPES.get(name[name.rfind(".") :]) or mimetypes.guess_type(name)[0] or "text/plain"
+        return Response(entry.read_bytes(), media_type=kind)
+
+    async def first_document(request: Request) -> Response:
+        return _json({"document": None, "tree": None} | (opened or {}))
+
+    async def what_there_is(request: Request) -> Response:
+        return _json(service.catalogue())
+
+    def answering(answer: Answer) -> Callable[[Request], Any]:
+        async def endpoint(request: Request) -> Response:
+            try:
+                body = await _body(request)
+                async with asyncio.timeout(PATIENCE):
+                    await turn.acquire()
+                try:
+                    return await run_in_threadpool(lambda: _json(answer(body)))
+                finally:
+                    turn.release()
+            except RequestError as error:
+                return _json(error.as_json(), 400)
+            except TimeoutError:
+                return _json({"error": "the searches that were asked for before are still running"}, 503)
+            except ClientDisconnect:
+                return _json({"error": "the request was broken off"}, 400)
+
+        return endpoint
+
+    answers: dict[str, Answer] = {
+        "example": service.example,
+        "generate": service.generate,
+        "trace": service.trace,
+        "orders": service.orders,
+        "chess": service.chess,
+    }
+    routes = [Route(f"/api/{name}", answering(answer), methods=["POST"]) for name, answer in answers.items()]
+    routes += [Route("/api/catalogue", what_there_is), Route("/api/document", first_document)]
+    routes += [Route("/{path:path}", page)]
+    return _Guard(Starlette(routes=routes), port)
+
+
+async def _body(request: Request) -> object:
+    """The JSON value of a request, read no further than a request may go."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise RequestError("a request is JSON: its content type is application/json")
+    data = bytearray()
+    async for chunk in request.stream():
+        data += chunk
+        if len(data) > MAX_BODY:
+            raise RequestError(f"a request has at most {MAX_BODY:,} bytes")
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else "it cannot be read"
+        raise RequestError(f"the request is no JSON: {reason}") from None
+
+
+def _json(value: object, status: int = 200) -> Response:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    # Lone surrogates can come in as JSON escapes; they have no UTF-8.
+    return Response(text.encode("utf-8", "replace"), status, media_type="application/json")
+
+
+class _Guard:
+    """Refuses what does not come from the page itself, and puts the headers on every answer."""
+
+    def __init__(self, app: ASGIApp, port: int) -> None:
+        self._app = app
+        self._hosts = {f"{name}:{port}".encode() for name in ("127.0.0.1", "localhost", "[::1]")}
+        if port == 80:
+            self._hosts |= {b"127.0.0.1", b"localhost", b"[::1]"}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [
+                    *message.get("headers", []),
+                    *((name.lower().encode(), value.encode()) for name, value in _HEADERS.items()),
+                ]
+            await send(message)
+
+        refusal = self._refusal(scope)
+        answer = self._app if refusal is None else refusal
+        try:
+            await answer(scope, receive, send_with_headers)
+        except ClientDisconnect:
+            return
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        hosts = [value.lower() for name, value in scope["headers"] if name == b"host"]
+        if len(hosts) != 1 or hosts[0] not in self._hosts:
+            return _json({"error": "this server is for this machine alone: the Host header names another one"}, 421)
+        origins = [value.lower() for name, value in scope["headers"] if name == b"origin"]
+        if any(origin.partition(b"://")[2] not in self._hosts for origin in origins):
+            return _json({"error": "requests come from the page itself only"}, 403)
+        if scope["method"] not in ("GET", "HEAD", "POST"):
+            return _json({"error": f"there is no method {scope['method'][:20]} here"}, 405)
+        return None
+
+
+def listen(port: int) -> socket.socket:
+    """A socket that listens on loopback; port 0 takes any that is free. Raises OSError."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        if os.name == "posix":
+            # A port that was just in use can be had again. Windows means something else by this.
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((HOST, port))
+        listener.listen(64)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def serve(listener: socket.socket, opened: dict[str, Any] | None = None) -> None:
+    """Serves until it is interrupted."""
+    import uvicorn
+
+    app = make_app(listener.getsockname()[1], opened)
+    config = uvicorn.Config(
+        app,
+        log_level="critical",
+        access_log=False,
+        lifespan="off",
+        http="h11",
+        ws="none",
+        server_header=False,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=1,
+    )
+    uvicorn.Server(config).run(sockets=[listener])

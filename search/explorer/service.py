@@ -1,0 +1,304 @@
+"""What the page may ask for, checked and answered: JSON values in, JSON values out. Knows nothing of HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, cast, get_args
+
+from search.explorer.document import Document, build_document
+from search.explorer.examples import EXAMPLES
+from search.theory.algorithms import ALGORITHMS, AlgorithmError, Run, run
+from search.theory.generate import Arrangement, uniform_tree
+from search.theory.lattice_search import UnsoundRuleError
+from search.theory.lattice_text import KINDS, make_lattice
+from search.theory.lattices import Lattice, LatticeError
+from search.theory.orders import ORDERS, Order, ordered_children
+from search.theory.tree_text import FORMATS, Format, read_tree, write_list
+from search.theory.trees import MAX_NODES, Children, Tree, TreeError
+
+#: A tree with more nodes is not searched again and again just to compare orders.
+MOST_NODES_FOR_ORDERS: Final = 6_000
+
+#: Limits of a chess search that is asked for on the page.
+MOST_CHESS_DEPTH: Final = 60
+MOST_CHESS_NODES: Final = 10_000_000
+
+_LONGEST_TITLE: Final = 200
+_MOST_SEED: Final = 10**9
+
+_ORDER_NAMES: Final[dict[str, str]] = {
+    "given": "as given",
+    "best": "best first",
+    "worst": "worst first",
+    "random": "random",
+    "hand": "by hand",
+}
+
+
+class RequestError(ValueError):
+    """A request that cannot be answered; one line says why. `line` and `column` of the tree's text, 0 for nowhere."""
+
+    def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
+        self.line, self.column = line, column
+        super().__init__(message)
+
+    def as_json(self) -> dict[str, Any]:
+        """What the page is told."""
+        return {"error": str(self), "line": self.line, "column": self.column}
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Requests
+# --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A search that is asked for."""
+
+    tree: Tree
+    algorithm: str
+    lattice_choice: dict[str, str] | None
+    lattice: Lattice[Any] | None
+    order: Order
+    seed: int
+    #: Children of some nodes as ordered by hand.
+    hand: dict[int, tuple[int, ...]]
+    title: str
+
+    def children(self) -> Children:
+        """The order of visiting."""
+        children = ordered_children(self.tree, self.order, self.seed)
+        if not self.hand:
+            return children
+        return [self.hand.get(node, tuple(siblings)) for node, siblings in enumerate(children)]
+
+    def order_name(self) -> str:
+        """What this order is called."""
+        if self.hand:
+            return _ORDER_NAMES["hand"]
+        return f"random, seed {self.seed}" if self.order == "random" else _ORDER_NAMES[self.order]
+
+
+def _ask(body: object) -> tuple[_Asked, dict[str, Any]]:
+    """What a request asks for, and the request as it can be asked again."""
+    fields = _fields(body, ("text", "format", "algorithm", "lattice", "order", "title"))
+    text = _text(fields, "text", most=None)
+    form = fields.get("format")
+    if form is not None and form not in FORMATS:
+        raise RequestError(f'"format" is null or one of {", ".join(FORMATS)}')
+    algorithm = _text(fields, "algorithm")
+    choice = _lattice_choice(fields.get("lattice"))
+    order = _fields(fields.get("order", {}), ("kind", "seed", "hand"))
+    kind = order.get("kind", "given")
+    if kind not in ORDERS:
+        raise RequestError(f"an order is one of {', '.join(ORDERS)}")
+    seed = _whole(order, "seed", 0, _MOST_SEED, default=0)
+    title = _text(fields, "title", default="")
+    tree = _translated(lambda: read_tree(text, cast("Format | None", form)))
+    lattice = None if choice is None else _lattice(choice)
+    hand = _hand(order.get("hand", {}), tree)
+    asked = _Asked(tree, algorithm, choice, lattice, cast("Order", kind), seed, hand, title or _describe(tree))
+    by_hand = {str(node): list(children) for node, children in hand.items()}
+    return asked, {
+        "text": text,
+        "format": form,
+        "algorithm": algorithm,
+        "lattice": choice,
+        "order": {"kind": kind, "seed": seed, "hand": by_hand},
+        "title": title,
+    }
+
+
+def _fields(value: object, names: Sequence[str]) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise RequestError(f"expected an object with {', '.join(names)}")
+    for name in value:
+        if name not in names:
+            raise RequestError(f"there is no field '{str(name)[:40]}' here, only {', '.join(names)}")
+    return value
+
+
+def _text(fields: Mapping[str, Any], name: str, default: str | None = None, most: int | None = _LONGEST_TITLE) -> str:
+    value = fields.get(name, default)
+    if not isinstance(value, str):
+        raise RequestError(f'"{name}" is a text')
+    if most is not None and len(value) > most:
+        raise RequestError(f'"{name}" has at most {most} characters')
+    return value
+
+
+def _whole(fields: Mapping[str, Any], name: str, low: int, high: int, default: int | None = None) -> int:
+    value = fields.get(name, default)
+    if type(value) is not int or not low <= value <= high:
+        raise RequestError(f'"{name}" is a whole number from {low:,} to {high:,}')
+    return value
+
+
+def _lattice_choice(value: object) -> dict[str, str] | None:
+    if value is None:
+        return None
+    fields = _fields(value, ("kind", "spec"))
+    return {"kind": _text(fields, "kind"), "spec": _text(fields, "spec", default="", most=10_000)}
+
+
+def _lattice(choice: dict[str, str]) -> Lattice[Any]:
+    try:
+        return make_lattice(choice["kind"], choice["spec"])
+    except LatticeError as error:
+        # The place is one in the lattice's description, not in the tree's text.
+        raise RequestError(f"lattice: {error}") from None
+
+
+def _hand(value: object, tree: Tree) -> dict[int, tuple[int, ...]]:
+    """Children by node, each a permutation of the node's children."""
+    if not isinstance(value, dict):
+        raise RequestError('"hand" is an object: node to children')
+    hand: dict[int, tuple[int, ...]] = {}
+    for key, children in value.items():
+        node = int(key) if isinstance(key, str) and key.isdecimal() and len(key) < 9 else -1
+        if not 0 <= node < len(tree):
+            raise RequestError(f"this tree has no node '{str(key)[:20]}' to order by hand")
+        if not isinstance(children, list) or sorted(children, key=repr) != sorted(tree.children[node], key=repr):
+            raise RequestError(f"the order by hand of node {node} does not name each of its children once")
+        hand[node] = tuple(children)
+    return hand
+
+
+def _translated(work: Callable[[], Any]) -> Any:
+    """What `work` returns; what is wrong with trees, lattices and algorithms becomes a `RequestError`."""
+    try:
+        return work()
+    except (TreeError, LatticeError) as error:
+        raise RequestError(str(error), error.line, error.column) from None
+    except (AlgorithmError, UnsoundRuleError) as error:
+        raise RequestError(str(error)) from None
+
+
+def _describe(tree: Tree) -> str:
+    return f"{len(tree):,} nodes, {len(tree.leaves):,} leaves, {tree.height} plies"
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Answers
+# --------------------------------------------------------------------------------------------------------------
+
+
+def catalogue() -> dict[str, Any]:
+    """What there is to choose from."""
+    return {
+        "algorithms": [
+            {
+                "key": algorithm.key,
+                "name": algorithm.name,
+                "note": algorithm.summary,
+                "lattice": algorithm.in_lattice,
+                "group": "In lattices" if algorithm.in_lattice else "With numbers",
+            }
+            for algorithm in ALGORITHMS.values()
+        ],
+        "lattices": [{"key": kind, "name": kind, "note": note} for kind, (note, _) in KINDS.items()],
+        "examples": [
+            {"key": example.key, "name": example.name, "group": example.group, "note": example.note}
+            for example in EXAMPLES.values()
+        ],
+    }
+
+
+def example(body: object) -> dict[str, Any]:
+    """The tree of an example as text, and what it is to be searched with."""
+    key = _text(_fields(body, ("key",)), "key")
+    if key not in EXAMPLES:
+        raise RequestError(f"there is no example '{key[:40]}'")
+    chosen = EXAMPLES[key]
+    lattice = None if chosen.lattice is None else {"kind": chosen.lattice[0], "spec": chosen.lattice[1]}
+    return {
+        "text": chosen.text(),
+        "format": "list",
+        "title": chosen.name,
+        "algorithm": chosen.algorithm,
+        "lattice": lattice,
+    }
+
+
+def generate(body: object) -> dict[str, Any]:
+    """A uniform tree as text."""
+    fields = _fields(body, ("branching", "depth", "arrangement", "seed"))
+    branching = _whole(fields, "branching", 1, MAX_NODES)
+    depth = _whole(fields, "depth", 0, 2000)
+    seed = _whole(fields, "seed", 0, _MOST_SEED, default=0)
+    arrangement = fields.get("arrangement", "random")
+    if arrangement not in get_args(Arrangement):
+        raise RequestError(f'"arrangement" is one of {", ".join(get_args(Arrangement))}')
+    tree = _translated(lambda: uniform_tree(branching, depth, arrangement, seed))
+    title = f"{branching} children, {depth} plies, {_ORDER_NAMES[arrangement]}, seed {seed}"
+    return {"text": write_list(tree), "title": title}
+
+
+def trace(body: object) -> Document:
+    """The document of the search that is asked for."""
+    asked, again = _ask(body)
+    return build_document(
+        _run(asked),
+        title=asked.title,
+        lattice=asked.lattice_choice,
+        order_name=asked.order_name(),
+        request=again,
+    )
+
+
+def run_of(body: object) -> Run:
+    """The search that is asked for."""
+    return _run(_ask(body)[0])
+
+
+def orders(body: object) -> dict[str, Any]:
+    """What the search costs in every order; no rows for a tree that is too large to try them all."""
+    asked, _ = _ask(body)
+    if len(asked.tree) > MOST_NODES_FOR_ORDERS:
+        return {"rows": []}
+    rows = []
+    for order in ORDERS:
+        plain = replace(asked, order=order, hand={})
+        rows.append(_order_row(plain, order, chosen=order == asked.order and not asked.hand))
+    if asked.hand:
+        rows.append(_order_row(asked, "hand", chosen=True))
+    return {"rows": rows}
+
+
+def _order_row(asked: _Asked, key: str, *, chosen: bool) -> dict[str, Any]:
+    row: dict[str, Any] = {"key": key, "name": asked.order_name(), "chosen": chosen, "evaluated": None, "visited": None}
+    try:
+        counts = run(asked.tree, asked.algorithm, children=asked.children(), lattice=asked.lattice).statistics
+    except (TreeError, AlgorithmError, UnsoundRuleError):
+        # Best and worst are known of numbers only.
+        return row
+    return row | {"evaluated": counts.evaluated, "visited": counts.visited}
+
+
+def _run(asked: _Asked) -> Run:
+    def work() -> Run:
+        return run(asked.tree, asked.algorithm, children=asked.children(), lattice=asked.lattice)
+
+    return cast("Run", _translated(work))
+
+
+def chess(body: object) -> Document:
+    """The recording of a chess search; needs the tracing build, see `search.explorer.build`."""
+    fields = _fields(body, ("position", "after", "depth", "nodes"))
+    position = _text(fields, "position", default="", most=1_000_000)
+    after = fields.get("after")
+    if after is not None and not isinstance(after, str):
+        raise RequestError('"after" is a text like 23w')
+    depth = _whole(fields, "depth", 1, MOST_CHESS_DEPTH)
+    nodes = _whole(fields, "nodes", 1, MOST_CHESS_NODES)
+    # Loads the compiled kernels, which looking at trees does not need.
+    from search.explorer.positions import PositionError
+    from search.explorer.recording import RecordingError, record
+    from search.limits import Limits
+
+    try:
+        return record(position, Limits(depth=depth, nodes=nodes), after=after)
+    except (PositionError, RecordingError) as error:
+        raise RequestError(str(error)) from None

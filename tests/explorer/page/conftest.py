@@ -1,0 +1,208 @@
+"""A running explorer, and a browser to look at its page with."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parents[3]
+
+
+@dataclass
+class Explorer:
+    """`secateur explore` as a process of its own."""
+
+    process: subprocess.Popen[str]
+    url: str
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rstrip("/").rpartition(":")[2])
+
+
+def start_explorer(*arguments: str) -> Explorer:
+    process = subprocess.Popen(
+        [sys.executable, str(PROJECT / "uci_main.py"), "explore", "--no-browser", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(PROJECT)},
+    )
+    assert process.stdout is not None
+    url = process.stdout.readline().strip()
+    if not url:
+        _, errors = process.communicate()
+        pytest.fail(f"the explorer did not start: {errors}")
+    return Explorer(process, url)
+
+
+def stop_explorer(explorer: Explorer) -> None:
+    explorer.process.terminate()
+    explorer.process.communicate(timeout=20)
+
+
+@pytest.fixture(scope="session")
+def explorer() -> Iterator[Explorer]:
+    """One server for all tests that only ask it."""
+    pytest.importorskip("uvicorn", reason="the extra 'explore' is not installed")
+    running = start_explorer()
+    yield running
+    stop_explorer(running)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Headless Chromium, the system's own."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.skip("there is no Chromium on this machine")
+    with playwright.sync_playwright() as library:
+        chromium = library.chromium.launch(
+            executable_path=path,
+            args=[
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-quic",
+                "--no-first-run",
+                "--disable-background-networking",
+            ],
+        )
+        yield chromium
+        chromium.close()
+
+
+class Shown:
+    """The page in the browser: its controls, and what it shows."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.problems: list[str] = []
+        self.requested: list[str] = []
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+        page.on("console", self._hear)
+        page.on("request", lambda request: self.requested.append(request.url))
+
+    def _hear(self, message: Any) -> None:
+        # A refusal by the server is no fault of the page, which says so itself.
+        if message.type == "error" and "Failed to load resource" not in message.text:
+            self.problems.append(message.text)
+
+    def open(self, url: str) -> None:
+        self.page.goto(url)
+        self.ready()
+
+    def ready(self) -> None:
+        self.page.wait_for_selector("body[data-ready]")
+        self.settle()
+
+    def settle(self) -> None:
+        """Waits until no search is under way and everything is drawn."""
+        self.page.wait_for_selector("body:not([aria-busy])")
+        self.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    def choose(self, control: str, value: str) -> None:
+        self.page.select_option(f"#{control}", value)
+        self.settle()
+
+    def click(self, control: str) -> None:
+        self.page.click(f"#{control}")
+        self.settle()
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+        self.settle()
+
+    def enter(self, text: str, form: str = "") -> None:
+        """Types a tree and initialises."""
+        self.page.click("#tab-text")
+        self.page.select_option("#format", form)
+        self.page.fill("#tree-text", text)
+        self.click("initialise")
+        self.page.evaluate("document.activeElement.blur()")
+
+    def seek(self, index: int) -> None:
+        self.page.evaluate("index => secateur.seek(index)", index)
+
+    def text(self, control: str) -> str:
+        return str(self.page.inner_text(f"#{control}"))
+
+    @property
+    def index(self) -> int:
+        return int(self.text("count").split(" of ")[0].replace(",", ""))
+
+    @property
+    def length(self) -> int:
+        return int(self.text("count").split(" of ")[1].split(" ")[0].replace(",", ""))
+
+    @property
+    def message(self) -> str:
+        return self.text("message") if self.page.is_visible("#message") else ""
+
+    def table(self, control: str) -> list[list[str]]:
+        """The cells of a table's body."""
+        rows = self.page.evaluate(
+            "id => [...document.getElementById(id).tBodies[0].rows].map(row => [...row.cells].map(c => c.textContent))",
+            control,
+        )
+        return [[str(cell) for cell in row] for row in rows]
+
+    def counts(self, column: int = 1) -> dict[str, int]:
+        """One column of the statistics, by the names of the document."""
+        names = ("visited", "evaluated", "pruned", "cuts", "table_hits")
+        rows = self.table("statistics")
+        return {name: int(row[column].replace(",", "")) for name, row in zip(names, rows, strict=True)}
+
+    def facts(self) -> dict[str, str]:
+        """What is told of the selected node."""
+        pairs = self.page.evaluate(
+            "[...document.querySelectorAll('#node dt')].map(dt => [dt.textContent, dt.nextSibling.textContent])"
+        )
+        return dict(pairs)
+
+    def select(self, node: int) -> None:
+        """Selects a node by clicking on it, in a view of the whole tree."""
+        x, y = self.place(node)
+        self.page.mouse.click(x, y)
+        self.settle()
+
+    def place(self, node: int, letter: str = "a") -> tuple[float, float]:
+        """Where a node is drawn in the window."""
+        found = self.page.evaluate(
+            """([node, letter]) => {
+                const panel = secateur.state.panels[letter === "a" ? 0 : 1], view = panel.view;
+                const box = view.canvas.getBoundingClientRect(), {x, y} = view.layout;
+                return [box.left + x[node] * view.kx + view.tx, box.top + y[node] * view.ky + view.ty];
+            }""",
+            [node, letter],
+        )
+        return float(found[0]), float(found[1])
+
+    def download(self, kind: str) -> bytes:
+        """What an export gives."""
+        self.page.click("#exports > summary")
+        with self.page.expect_download() as coming:
+            self.page.click(f"[data-export={kind}]")
+        return Path(coming.value.path()).read_bytes()
+
+
+@pytest.fixture
+def shown(browser: Any, explorer: Explorer) -> Iterator[Shown]:
+    """The page as it opens, 1280 by 800; it may neither fail nor ask for anything from elsewhere."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
+    context.set_default_timeout(20_000)
+    page = Shown(context.new_page())
+    page.open(explorer.url)
+    yield page
+    context.close()
+    assert page.problems == []
+    assert all(url.startswith((explorer.url, "blob:", "data:")) for url in page.requested)

@@ -1,0 +1,111 @@
+"""What the page has to show after so many events, worked out in Python from the events alone, slowly and plainly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from search.theory.algorithms import Run
+from search.theory.events import Event, explain
+
+
+@dataclass
+class State:
+    """A search after some of its events."""
+
+    visited: int = 0
+    evaluated: int = 0
+    cuts: int = 0
+    table_hits: int = 0
+    alpha: dict[int, str] = field(default_factory=dict)
+    beta: dict[int, str] = field(default_factory=dict)
+    value: dict[int, str] = field(default_factory=dict)
+    #: Number of the event that began the latest visit.
+    entered: dict[int, int] = field(default_factory=dict)
+    done: set[int] = field(default_factory=set)
+    #: Topmost nodes of skipped branches, with the nodes below that nobody had visited.
+    skipped: dict[int, set[int]] = field(default_factory=dict)
+    cut_nodes: set[int] = field(default_factory=set)
+    current: int = -1
+
+    @property
+    def pruned(self) -> int:
+        return sum(map(len, self.skipped.values()))
+
+    def counts(self) -> dict[str, int]:
+        return {name: getattr(self, name) for name in ("visited", "evaluated", "pruned", "cuts", "table_hits")}
+
+
+def state_after(run: Run, count: int) -> State:
+    """The state after `count` events."""
+    state, show, answered = State(), run.lattice.format, set()
+    for number, event in enumerate(run.events[:count]):
+        node = event.node
+        state.current = node
+        if event.alpha is not None:
+            state.alpha[node], state.beta[node] = show(event.alpha), show(event.beta)
+        if event.kind in ("leaf", "update", "keep", "leave") or (
+            event.kind == "table" and event.reason != "table-move"
+        ):
+            state.value[node] = "" if event.value is None else show(event.value)
+        if event.kind == "enter":
+            state.visited += 1
+            state.entered[node] = number
+            state.done.discard(node)
+            state.value.pop(node, None)
+            state.skipped.pop(node, None)
+            state.cut_nodes.discard(node)
+            answered.discard(node)
+        elif event.kind == "leaf":
+            state.evaluated += 1
+        elif event.kind == "cut":
+            state.cuts += 1
+            skip(run, state, node)
+        elif event.kind == "table" and event.reason != "table-move":
+            state.table_hits += 1
+            answered.add(node)
+        elif event.kind == "leave":
+            state.done.add(node)
+            if node in answered:
+                skip(run, state, node)
+    return state
+
+
+def skip(run: Run, state: State, node: int) -> None:
+    """The children that this visit has not entered, with all that nobody has visited or counted below them."""
+    counted = set().union(*state.skipped.values())
+    for child in run.children[node]:
+        if state.entered.get(child, -1) < state.entered[node]:
+            fresh = {below for below in subtree(run, child) if below not in state.entered and below not in counted}
+            state.skipped[child] = state.skipped.get(child, set()) | fresh
+            state.cut_nodes.add(child)
+            state.done.discard(child)
+
+
+def subtree(run: Run, node: int) -> list[int]:
+    below = [node]
+    for at in below:
+        below.extend(run.tree.children[at])
+    return below
+
+
+def is_skipped(run: Run, state: State, node: int) -> bool:
+    """Whether a node, or the nearest ancestor that the search has come to, is cut off."""
+    while node >= 0:
+        if node in state.cut_nodes:
+            return True
+        if node in state.entered:
+            return False
+        node = run.tree.parent[node]
+    return False
+
+
+def sentence(run: Run, event: Event) -> str:
+    return explain(event, run.tree.name, run.lattice.format)
+
+
+def path_to(run: Run, node: int) -> list[str]:
+    path = []
+    while node >= 0:
+        path.append(run.tree.name(node))
+        node = run.tree.parent[node]
+    return path[::-1]

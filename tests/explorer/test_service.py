@@ -1,0 +1,225 @@
+"""What the page asks for is checked, and answered by the theory room."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search.explorer import service
+from search.explorer.examples import EXAMPLES
+from search.explorer.service import RequestError
+from search.theory.algorithms import ALGORITHMS, run
+from search.theory.orders import ordered_children
+from search.theory.tree_text import read_tree
+
+SEVEN = "[A:[B:[5 6] C:[7 4]] D:[E:[3 2] 8]]"
+
+
+def request(**changes):
+    return {"text": SEVEN, "algorithm": "alpha-beta"} | changes
+
+
+def refusal(call, body):
+    with pytest.raises(RequestError) as caught:
+        call(body)
+    assert "\n" not in str(caught.value)
+    return caught.value
+
+
+def test_a_trace_is_the_run_that_was_asked_for():
+    document = service.trace(request(order={"kind": "worst", "seed": 0}))
+    tree = read_tree(SEVEN)
+    done = run(tree, "alpha-beta", children=ordered_children(tree, "worst"))
+    assert document["statistics"]["evaluated"] == done.statistics.evaluated
+    assert len(document["events"]["kind"]) == len(done.events)
+    assert document["order_name"] == "worst first"
+
+
+def test_a_trace_can_be_asked_for_again():
+    first = service.trace(request(order={"kind": "random", "seed": 3, "hand": {"0": [8, 1]}}, title="seven"))
+    again = service.trace(json.loads(json.dumps(first["request"])))
+    assert again == first
+    assert first["title"] == "seven"
+    assert first["order"][:2] == [0, 8]
+
+
+@pytest.mark.parametrize("key", EXAMPLES)
+def test_every_example_can_be_searched(key):
+    example = service.example({"key": key})
+    algorithm = example["algorithm"] or "alpha-beta"
+    document = service.trace(
+        request(text=example["text"], format=example["format"], algorithm=algorithm, lattice=example["lattice"])
+    )
+    assert document["statistics"]["visited"] > 0
+    if example["lattice"] is None:
+        assert (
+            document["result"]["value"]
+            == service.trace(request(text=example["text"], algorithm="minimax"))["result"]["value"]
+        )
+
+
+def test_the_small_examples_show_what_their_notes_say():
+    def cuts(key, algorithm="alpha-beta"):
+        example = service.example({"key": key})
+        document = service.trace(request(text=example["text"], algorithm=algorithm, lattice=example["lattice"]))
+        codes = document["events"]["reason"]
+        kinds = document["events"]["kind"]
+        cut = document["kinds"].index("cut")
+        return [document["reasons"][code]["key"] for kind, code in zip(kinds, codes, strict=True) if kind == cut]
+
+    assert cuts("seven") == ["beta-shallow", "alpha-shallow"]
+    assert cuts("calculator") == ["alpha-shallow"]
+    assert cuts("alpha") == ["alpha-shallow"]
+    assert cuts("beta") == ["beta-shallow"]
+    assert "alpha-deep" in cuts("deep")
+    strong = service.trace(
+        service.trace(request(**{k: v for k, v in service.example({"key": "strong"}).items() if k not in ("title",)}))[
+            "request"
+        ]
+    )
+    assert strong["statistics"]["visited"] == 5
+
+
+def test_orders_count_what_each_costs():
+    rows = {row["key"]: row for row in service.orders(request(text="[[3 12 8] [2 4 6] [14 5 2]]"))["rows"]}
+    assert rows["best"]["evaluated"] == 5
+    assert rows["worst"]["evaluated"] == 9
+    assert rows["given"]["chosen"]
+    tree = read_tree("[[3 12 8] [2 4 6] [14 5 2]]")
+    assert rows["given"]["evaluated"] == run(tree, "alpha-beta").statistics.evaluated
+
+
+def test_orders_of_a_lattice_are_only_those_it_has():
+    rows = service.orders(
+        request(text="[{a} [{b} {a,b}]]", algorithm="lattice-weak", lattice={"kind": "sets", "spec": "a b"})
+    )
+    evaluated = {row["key"]: row["evaluated"] for row in rows["rows"]}
+    assert evaluated["best"] is None
+    assert evaluated["given"] is not None
+
+
+def test_orders_of_a_large_tree_are_not_tried():
+    text = service.generate({"branching": 2, "depth": 13})["text"]
+    assert service.orders(request(text=text))["rows"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column"),
+    [("", 1, 1), ("[1 2", 1, 5), ("[1\n  2]]", 2, 5), ("[[1 2]\n []]", 2, 2), ("[1 x:]", 1, 6), ("[1 two]", 1, 4)],
+)
+def test_malformed_trees_name_line_and_column(text, line, column):
+    error = refusal(service.trace, request(text=text))
+    assert (error.line, error.column) == (line, column)
+    assert error.as_json()["line"] == line
+
+
+def test_limits_are_refused_clearly():
+    assert "1,000,000 bytes" in str(refusal(service.trace, request(text="[" + "1 " * 500_001 + "]")))
+    assert "2000 plies" in str(refusal(service.trace, request(text="[" * 2002 + "1" + "]" * 2002)))
+    assert "200,000 nodes" in str(refusal(service.trace, request(text="[" + "1 " * 200_001 + "]")))
+    assert "200,000 nodes" in str(refusal(service.generate, {"branching": 1000, "depth": 3}))
+    assert "2,000" in str(refusal(service.generate, {"branching": 1, "depth": 2001}))
+
+
+def test_a_tree_of_the_greatest_depth_is_searched():
+    document = service.trace(request(text=service.generate({"branching": 1, "depth": 2000})["text"]))
+    assert document["statistics"]["visited"] == 2001
+
+
+def test_unsound_rules_are_refused_with_the_triple():
+    error = refusal(
+        service.trace, request(text="[c [b [a b]]]", algorithm="lattice-strong", lattice={"kind": "M3", "spec": ""})
+    )
+    assert "a meet (b join c)" in str(error)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        None,
+        [],
+        "x",
+        {},
+        {"text": 1, "algorithm": "alpha-beta"},
+        request(algorithm="no such"),
+        request(algorithm=None),
+        request(format="xml"),
+        request(format=[]),
+        request(lattice="chain"),
+        request(lattice={"kind": "no such", "spec": ""}),
+        request(lattice={"kind": "sets", "spec": "a b"}),
+        request(order={"kind": "no such"}),
+        request(order={"kind": []}),
+        request(order={"seed": -1}),
+        request(order={"seed": 1.5}),
+        request(order={"seed": True}),
+        request(order={"hand": []}),
+        request(order={"hand": {"0": [1, 1]}}),
+        request(order={"hand": {"99": []}}),
+        request(order={"hand": {"²": []}}),
+        request(order={"hand": {"0": [8, "1"]}}),
+        request(more=1),
+        request(title="x" * 1000),
+    ],
+)
+def test_requests_that_are_none_are_refused(body):
+    refusal(service.trace, body)
+
+
+@pytest.mark.parametrize("body", [None, {"key": 1}, {"key": "no such"}, {"key": []}])
+def test_examples_that_are_none_are_refused(body):
+    refusal(service.example, body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"branching": 0, "depth": 1},
+        {"branching": 2, "depth": "3"},
+        {"branching": 2, "depth": 2, "arrangement": "no"},
+        {"branching": 2, "depth": 2, "arrangement": []},
+    ],
+)
+def test_generating_what_is_no_tree_is_refused(body):
+    refusal(service.generate, body)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "text": st.text('[]12 a:{}",\n', max_size=30) | JSON,
+            "algorithm": st.sampled_from(list(ALGORITHMS)) | JSON,
+            "format": st.sampled_from([None, "list", "indented", "json"]) | JSON,
+            "lattice": JSON,
+            "order": JSON | st.fixed_dictionaries({"kind": st.sampled_from(["given", "best"]), "hand": JSON}),
+        },
+    )
+)
+def test_any_request_is_answered_or_refused(body):
+    for call in (service.trace, service.orders, service.example, service.generate):
+        try:
+            json.dumps(call(body))
+        except RequestError as error:
+            message = str(error)
+        else:
+            message = ""
+        assert "\n" not in message
+
+
+def test_the_catalogue_names_everything():
+    catalogue = service.catalogue()
+    assert [row["key"] for row in catalogue["algorithms"]] == list(ALGORITHMS)
+    assert [row["key"] for row in catalogue["examples"]] == list(EXAMPLES)
+    assert all(row["note"] for rows in catalogue.values() for row in rows)
