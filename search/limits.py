@@ -33,10 +33,10 @@ class Limits:
     """What ends a search: whichever comes first. Without any bound it runs until it is stopped.
 
     `depth` in plies, `nodes` in nodes, `move_time` in milliseconds, `mate` in full moves (ends when such a mate is
-    found, or at a depth at which it would have been), `clock` of the side to move. `infinite` searches answer only when
-    they are stopped. `ponder` is thinking on the opponent's time: the clock and `move_time` begin to count when the
-    move that was expected is played (ponderhit). `search_moves` restricts the root to these moves (UCI notation); None means
-    all.
+    found, or at a depth at which it would have been), `clock` of the side to move. `infinite` searches answer only
+    when they are stopped. `ponder` is thinking on the opponent's time: the clock and `move_time` begin to count when
+    the move that was expected is played (ponderhit). `search_moves` restricts the root to these moves (UCI notation);
+    None means all.
     """
 
     depth: int | None = None

@@ -358,7 +358,8 @@ class Searcher:
             skipped = self._root_count - int(worker["root_count"])
             move = decode(int(frame["tried"][number - 1]), self._game.board.chess960)
             nodes = int(worker["nodes"]) + self._helpers.nodes()
-            self._on_progress(Progress(at[0], move, number + skipped, nodes, *self._circumstances()))
+            number = min(number + skipped, self._root_count)
+            self._on_progress(Progress(at[0], move, number, nodes, *self._circumstances()))
         self._reporter.set(REPORT_EVERY)
 
     def _window_failed(self, failed: Iteration, number: int) -> None:

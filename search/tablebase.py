@@ -103,12 +103,8 @@ class Tables:
 
     def _by_distance(self, board: chess.Board, moves: Sequence[chess.Move]) -> Ranking:
         """By DTZ. Raises KeyError when a table for that is missing."""
-        ranks, scores = {}, {}
-        for move in moves:
-            distance = self._distance_after(board, move)
-            ranks[move] = self._rank(distance, board.halfmove_clock)
-            scores[move] = _score(ranks[move], abs(distance))
-        return Ranking(ranks, scores, len(ranks))
+        count = board.halfmove_clock
+        return _ranking({move: self._rank(self._distance_after(board, move), count) for move in moves})
 
     def _by_result(self, board: chess.Board, moves: Sequence[chess.Move]) -> Ranking:
         """By the result alone, where there are tables for no more. Raises KeyError."""
@@ -121,7 +117,7 @@ class Tables:
             finally:
                 board.pop()
             ranks[move] = _CLASS * (wdl if self.fifty_moves else 2 * ((wdl > 0) - (wdl < 0)))
-        return Ranking(ranks, {move: _score(rank, 0) for move, rank in ranks.items()}, len(ranks))
+        return _ranking(ranks)
 
     def _ending(self, board: chess.Board) -> int | None:
         """The WDL value, for who just moved, of a game that is over by the rules; None when it is not."""
@@ -156,11 +152,15 @@ class Tables:
         return plies - _CLASS if distance < 0 else 0
 
 
-def _score(rank: int, plies: int) -> int:
+def _ranking(ranks: dict[chess.Move, int]) -> Ranking:
+    """Ranks with the scores that go with them: better ranks have better scores."""
+    return Ranking(ranks, {move: _score(rank) for move, rank in ranks.items()}, len(ranks))
+
+
+def _score(rank: int) -> int:
     """The score to show for a move of that rank, centipawns."""
-    if abs(rank) <= _CLASS:
-        return SPOILT * ((rank > 0) - (rank < 0))
-    return TABLE_WIN - plies if rank > 0 else plies - TABLE_WIN
+    sign = (rank > 0) - (rank < 0)
+    return sign * (SPOILT if abs(rank) <= _CLASS else TABLE_WIN - 2 * _CLASS + abs(rank))
 
 
 def open_tables(path: str) -> tuple[Tables | None, int, list[str]]:

@@ -1,8 +1,8 @@
 """Fits the model of results (see `search.outcome`) to self-play games, by maximum likelihood.
 
 The positions are counted by material, score and result, White's view; the model treats both sides alike. What is
-maximised is the likelihood of the counted results, as if positions were independent: neighbours in a game are not, which
-makes no estimate wrong but its errors larger than they look.
+maximised is the likelihood of the counted results, as if positions were independent: neighbours in a game are not,
+which makes no estimate wrong but its errors larger than they look.
 """
 
 from __future__ import annotations
