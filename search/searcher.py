@@ -76,8 +76,8 @@ class Searcher:
         self._hit_at: float | None = None
         self._network: Network | None = None
         self._tables: Tables | None = None
-        # Of the running search: the game, what endgame tables say of its root moves, and how many those are.
-        self._game = Game()
+        # Of the running search: its notation, what endgame tables say of the root's moves, and how many those are.
+        self._chess960 = False
         self._ranking: Ranking | None = None
         self._root_count = 0
         self.set_network(network)
@@ -339,7 +339,7 @@ class Searcher:
         on_progress: Callable[[Progress], None] | None,
     ) -> None:
         """Readies what reports are made from; the reporter is only woken for searches that may last long enough."""
-        self._game, self._root_count = game, root_count
+        self._chess960, self._root_count = game.board.chess960, root_count
         self._on_info, self._on_progress = on_info, on_progress
         self._reported = (0, 0)
         if on_progress is not None and (budget.hard is None or budget.hard > 1000 * REPORT_AFTER):
@@ -356,7 +356,7 @@ class Searcher:
             self._reported = at
             # Moves of better lines are left out of the root's.
             skipped = self._root_count - int(worker["root_count"])
-            move = decode(int(frame["tried"][number - 1]), self._game.board.chess960)
+            move = decode(int(frame["tried"][number - 1]), self._chess960)
             nodes = int(worker["nodes"]) + self._helpers.nodes()
             number = min(number + skipped, self._root_count)
             self._on_progress(Progress(at[0], move, number, nodes, *self._circumstances()))
@@ -380,7 +380,7 @@ class Searcher:
 
     def _info(self, found: Iteration, number: int, nodes: int, circumstances: tuple[float, int, int]) -> Info:
         seconds, full, hits = circumstances
-        pv = tuple(decode(move, self._game.board.chess960) for move in found.line)
+        pv = tuple(decode(move, self._chess960) for move in found.line)
         score, is_known = found.score, False
         if self._ranking is not None and mate_distance(score) is None:
             score, is_known = self._ranking.scores[pv[0]], True

@@ -76,10 +76,10 @@ class SearchTask(Task):
         answer = next(iter(candidates), "0000")
         try:
             answer = self._book_answer() or self._search() or answer
+        finally:
             if limits.infinite or limits.ponder:
                 # The protocol wants silence until `stop` or `ponderhit`, also when there is nothing left to search.
                 self._release.wait()
-        finally:
             self._output.line(f"bestmove {answer}")
 
     def _book_answer(self) -> str | None:

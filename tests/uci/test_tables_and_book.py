@@ -111,7 +111,7 @@ def test_a_game_is_won_by_the_tables(engine: Engine) -> None:
     assert board.is_checkmate()
 
 
-# -- the book ------------------------------------------------------------------------------------------------------------
+# -- the book ----------------------------------------------------------------------------------------------------------
 
 
 def write_book(file: Path, entries: list[tuple[chess.Board, str, int]]) -> Path:
