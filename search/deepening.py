@@ -160,7 +160,7 @@ class Deepening:
         worker = self._worker
         worker["selective_depth"] = 0
         # The first iteration takes microseconds as a rule and owes its caller a move.
-        worker["patience"] = STOP if depth == 1 and number == 1 else 0
+        worker["patience"] = STOP if depth == 1 else 0
         guess = NO_SCORE if last is None else last.score
         while True:
             score = int(search_iteration(worker, self._table, depth, guess))

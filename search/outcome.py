@@ -22,9 +22,10 @@ PIECE_MATERIAL: Final = (0, 1, 3, 3, 5, 9, 0)
 #: Material counts as what lies within these bounds: with less, and with more, there were too few games.
 LEAST_MATERIAL, FULL_MATERIAL = 6, 78
 
-#: Coefficients of 1, m, m^2, with m = material / FULL_MATERIAL, of `a` and `b`. Fitted to ___.
-WIN_SCORE: Final = (150.0, 0.0, 0.0)
-SPREAD: Final = (80.0, 0.0, 0.0)
+#: Coefficients of 1, m, m^2, with m = material / FULL_MATERIAL, of `a` and `b`. Fitted to 2.3 million positions with
+#: scores up to 400 of 32 thousand self-play games at 300 nodes a move by the classical evaluation.
+WIN_SCORE: Final = (205.4, -347.1, 206.9)
+SPREAD: Final = (49.8, 219.2, -64.7)
 
 
 class Outcome(NamedTuple):

@@ -305,7 +305,7 @@ class Searcher:
                 # Not before there is a move to answer with: on a busy machine they might keep this thread from it.
                 self._helpers.start(worker, self._table, root, help_nodes)
             info, *others = self._infos(found, int(worker["nodes"]) + self._helpers.nodes())
-            if self._on_info is not None and (found.complete or found.depth > 1):
+            if self._on_info is not None and (found.complete or found.depth > 1 or others):
                 for one in (info, *others):
                     self._on_info(one)
             if not found.complete or worker["stop"]:

@@ -16,9 +16,10 @@ import numpy.typing as npt
 
 from search.outcome import FULL_MATERIAL, LEAST_MATERIAL, PIECE_MATERIAL
 
-#: Scores are counted in steps of so many centipawns up to a limit; those beyond count as the limit.
+#: Scores are counted in steps of so many centipawns up to a limit. Beyond it the games are won, but for blunders that
+#: the few nodes of self-play allow: left in, they would decide the shape where it matters.
 SCORE_STEP: Final = 10
-SCORE_LIMIT: Final = 2000
+SCORE_LIMIT: Final = 400
 BINS: Final = 2 * SCORE_LIMIT // SCORE_STEP + 1
 
 #: Coefficients of each of the two polynomials.
@@ -49,16 +50,13 @@ def count_results(batches: Iterable[npt.NDArray[np.void]]) -> Counts:
     """Counts of positions, SAMPLE[n] each batch: float64[FULL_MATERIAL + 1][BINS][3], results lost, drawn, won."""
     counts = np.zeros((FULL_MATERIAL + 1, BINS, 3))
     for samples in batches:
+        samples = samples[np.abs(samples["score"].astype(np.int64)) <= SCORE_LIMIT]
         pieces = samples["position"]["pieces"].astype(np.int64)
         material = (_CODE_MATERIAL[pieces & 7] + _CODE_MATERIAL[pieces >> 4 & 7]).sum(axis=1)
         material = np.clip(material, LEAST_MATERIAL, FULL_MATERIAL)
-        score = np.clip(samples["score"].astype(np.int64), -SCORE_LIMIT, SCORE_LIMIT)
-        np.add.at(counts, (material, _bin(score), samples["result"].astype(np.int64)), 1.0)
+        index = (samples["score"].astype(np.int64) + SCORE_LIMIT + SCORE_STEP // 2) // SCORE_STEP
+        np.add.at(counts, (material, index, samples["result"].astype(np.int64)), 1.0)
     return counts
-
-
-def _bin(score: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    return (score + SCORE_LIMIT + SCORE_STEP // 2) // SCORE_STEP
 
 
 def bin_scores() -> npt.NDArray[np.float64]:
@@ -109,7 +107,7 @@ def calibration(counts: Counts, fitted: Fit) -> list[tuple[int, int, float, floa
     """What was expected and what came, by score: (centipawns, positions, expected points, points), White's view."""
     given = chances(np.array([*fitted.win_score, *fitted.spread]))
     rows = []
-    edges = (-600, -300, -200, -100, -50, -20, 20, 50, 100, 200, 300, 600)
+    edges = (-400, -250, -150, -80, -40, -15, 15, 40, 80, 150, 250, 400)
     scores = bin_scores()
     for low, high in zip((-SCORE_LIMIT - 1, *edges), (*edges, SCORE_LIMIT + 1), strict=True):
         part = counts[:, (scores > low) & (scores <= high)]
