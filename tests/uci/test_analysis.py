@@ -58,7 +58,7 @@ def test_search_moves_with_lines_in_any_place(engine: Engine) -> None:
     for go in ("go searchmoves e2e4 a2a3 depth 4", "go depth 4 searchmoves a2a3 e2e4"):
         engine.lines.clear()
         engine.send(go)
-        engine.expect("bestmove e2e4")
+        engine.expect("bestmove")
         last = [info for info in infos(engine) if info["depth"] == "4"]
         assert [info["multipv"] for info in last] == ["1", "2"]
         assert {info["pv"].split()[0] for info in last} == {"e2e4", "a2a3"}
