@@ -86,6 +86,7 @@ def set_root(worker: Any, root: Root, node_limit: int) -> None:
     frames["excluded"] = 0
     frames["continuation"] = NO_CONTINUATION
     frames[0]["tried_count"] = 0
+    frames[0]["evaluation"] = NO_SCORE
 
 
 def set_root_moves(worker: Any, moves: Sequence[int], is_partial: bool) -> None:

@@ -19,7 +19,7 @@ from search.deepening import MAX_DEPTH, NO_NODE_LIMIT, Deepening, Iteration, Roo
 from search.game import Game
 from search.info import Info, Progress, Result
 from search.limits import DEFAULT_HASH, DEFAULT_OVERHEAD, DEFAULT_THREADS, Limits
-from search.score import mate_distance
+from search.score import NO_SCORE, mate_distance
 from search.table import GENERATIONS, allocate_table, hashfull
 from search.tablebase import Ranking, Tables
 from search.threads import Helpers, vote
@@ -246,11 +246,11 @@ class Searcher:
                 self._time = None
             self.arm()
         nodes = int(self._worker["nodes"]) + helped
-        if found is not None and root.lines == 1 and (best := vote([found, *others], tune)) is not found:
+        if root.lines == 1 and (best := vote([found, *others], tune)) is not found:
             info = self._infos(best, nodes)[0]
             if on_info is not None:
                 on_info(info)
-        line = info.pv if info is not None and info.pv else (moves[0],)
+        line = info.pv
         problems += [f"a search thread failed: {type(error).__name__}: {error}" for error in errors]
         return Result(
             best=line[0],
@@ -292,9 +292,7 @@ class Searcher:
         share = nodes // self.threads if has_help else 0
         return nodes - share * (self.threads - 1), share
 
-    def _deepen(
-        self, limits: Limits, root: Root, manager: TimeManager, help_nodes: int
-    ) -> tuple[Iteration | None, Info | None]:
+    def _deepen(self, limits: Limits, root: Root, manager: TimeManager, help_nodes: int) -> tuple[Iteration, Info]:
         """One iteration after the other until a limit says stop; returns the last. Helpers are left searching."""
         worker = self._worker
         deepening = Deepening(worker, self._table, self._window_failed)
@@ -304,8 +302,10 @@ class Searcher:
             if found.depth == 1 and found.complete and help_nodes:
                 # Not before there is a move to answer with: on a busy machine they might keep this thread from it.
                 self._helpers.start(worker, self._table, root, help_nodes)
+            if found.depth == 1 and not found.complete and not found.others:
+                break
             info, *others = self._infos(found, int(worker["nodes"]) + self._helpers.nodes())
-            if self._on_info is not None and (found.complete or found.depth > 1 or others):
+            if self._on_info is not None:
                 for one in (info, *others):
                     self._on_info(one)
             if not found.complete or worker["stop"]:
@@ -317,6 +317,14 @@ class Searcher:
             manager.iteration_done(found.depth, found.score, found.line[0], effort, is_settled)
             if self._is_enough(mate, is_settled, limits) or manager.is_over(1000 * (time.perf_counter() - self._start)):
                 break
+        if found is None or info is None:
+            # There was no time for a first iteration: the best is what it looked at, the score what meets the eye.
+            evaluation = int(worker["frames"][0]["evaluation"])
+            line = (root.moves[0],) if found is None else found.line
+            found = Iteration(1, 0 if evaluation == NO_SCORE else evaluation, line, complete=False)
+            info = self._infos(found, int(worker["nodes"]))[0]
+            if self._on_info is not None:
+                self._on_info(info)
         return found, info
 
     def _is_enough(self, mate: int | None, is_settled: bool, limits: Limits) -> bool:

@@ -11,6 +11,7 @@ import pytest
 from search.limits import Clock, Limits
 from search.score import EXACT, LOWER, MATE, UPPER
 from search.searcher import Game, Info, Progress, Searcher
+from search.worker import STOP_NOW
 
 KIWIPETE = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
 ENDING = "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1"
@@ -198,3 +199,18 @@ def test_windows_that_fail_are_reported_and_change_nothing(monkeypatch: pytest.M
         final = next(info for info in exact if info.depth == bound.depth)
         assert bound.nodes <= final.nodes
         assert bound.pv
+
+
+def test_a_search_without_time_for_anything_still_says_something() -> None:
+    """Stopped at its first node, as on a machine that is busy with other things."""
+    for fen, lines in ((KIWIPETE, 1), (KIWIPETE, 3), ("4k3/8/8/8/8/8/4q3/R3K2R w KQ - 0 1", 1)):
+        searcher = Searcher(1)
+        infos: list[Info] = []
+        game = Game(chess.Board(fen))
+        searcher._worker["stop"] = STOP_NOW
+        result = searcher.search(game, Limits(move_time=1000), infos.append, lines=lines)
+        assert infos == [result.info]
+        assert result.best in game.board.legal_moves
+        assert infos[0].depth == 1
+        assert abs(infos[0].score) < 1000
+        assert infos[0].pv == (result.best,)
