@@ -36,9 +36,10 @@ STOP_GRACE: Final = 0.03
 LEAST_TIME_FOR_HELP: Final = 5.0
 
 
-#: Endgame tables are read at some hundred positions a second or more; with a hard limit below this many milliseconds
-#: there is no time for that.
+#: Reading endgame tables takes up to some milliseconds a move. With a hard limit below this many milliseconds there is
+#: no time for that; otherwise it may take this share of it, and is given up then for the search.
 LEAST_TIME_FOR_TABLES: Final = 50.0
+SHARE_FOR_TABLES: Final = 0.4
 
 #: Seconds after which a search reports what it is at and windows that fail, and how often it looks whether there is
 #: something new. Before that, it would be more than anyone can read.
@@ -265,8 +266,13 @@ class Searcher:
         """What endgame tables say of the moves, and what went wrong; tables that cannot be read are not asked again."""
         if self._tables is None or len(moves) < 2 or (budget.hard is not None and budget.hard < LEAST_TIME_FOR_TABLES):
             return None, []
+        deadline = None if budget.hard is None else self._start + SHARE_FOR_TABLES * budget.hard / 1000
+
+        def should_stop() -> bool:
+            return bool(self._worker["stop"]) or (deadline is not None and time.perf_counter() > deadline)
+
         try:
-            return self._tables.rank(board, moves), []
+            return self._tables.rank(board, moves, should_stop), []
         except ValueError as error:
             self._tables = None
             return None, [str(error)]

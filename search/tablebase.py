@@ -18,7 +18,7 @@ which is why a win is only relied on with a ply to spare.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
@@ -80,10 +80,13 @@ class Tables:
         if close is not None:
             close()
 
-    def rank(self, board: chess.Board, moves: Sequence[chess.Move]) -> Ranking | None:
+    def rank(
+        self, board: chess.Board, moves: Sequence[chess.Move], should_stop: Callable[[], bool] = lambda: False
+    ) -> Ranking | None:
         """Ranks legal `moves` of a position with its history; None when the tables do not have it.
 
-        Raises ValueError, in one line, when a table cannot be read.
+        Takes milliseconds a move; None, too, once `should_stop` says so between two of them. Raises ValueError, in one
+        line, when a table cannot be read.
         """
         if board.occupied.bit_count() > min(self.limit, self.pieces) or board.clean_castling_rights():
             return None
@@ -91,9 +94,9 @@ class Tables:
         work = board.copy()
         work.castling_rights = chess.BB_EMPTY
         try:
-            for probe in (self._by_distance, self._by_result):
+            for value in (self._by_distance, self._by_result):
                 try:
-                    return probe(work, moves)
+                    return _ranking(work, moves, value, should_stop)
                 except KeyError:
                     continue  # the table is missing, or only half of it is there
         except Exception as error:
@@ -101,23 +104,20 @@ class Tables:
             raise ValueError(f"endgame tables not used: {type(error).__name__}: {error}") from None
         return None
 
-    def _by_distance(self, board: chess.Board, moves: Sequence[chess.Move]) -> Ranking:
-        """By DTZ. Raises KeyError when a table for that is missing."""
+    def _by_distance(self, board: chess.Board, move: chess.Move) -> int:
+        """Rank of a move by DTZ. Raises KeyError when a table for that is missing."""
         count = board.halfmove_clock
-        return _ranking({move: self._rank(self._distance_after(board, move), count) for move in moves})
+        return self._rank(self._distance_after(board, move), count)
 
-    def _by_result(self, board: chess.Board, moves: Sequence[chess.Move]) -> Ranking:
-        """By the result alone, where there are tables for no more. Raises KeyError."""
-        ranks = {}
-        for move in moves:
-            board.push(move)
-            try:
-                ending = self._ending(board)
-                wdl = -self._source.probe_wdl(board) if ending is None else ending
-            finally:
-                board.pop()
-            ranks[move] = _CLASS * (wdl if self.fifty_moves else 2 * ((wdl > 0) - (wdl < 0)))
-        return _ranking(ranks)
+    def _by_result(self, board: chess.Board, move: chess.Move) -> int:
+        """Rank of a move by its result alone, where there are tables for no more. Raises KeyError."""
+        board.push(move)
+        try:
+            ending = self._ending(board)
+            wdl = -self._source.probe_wdl(board) if ending is None else ending
+        finally:
+            board.pop()
+        return _CLASS * (wdl if self.fifty_moves else 2 * ((wdl > 0) - (wdl < 0)))
 
     def _ending(self, board: chess.Board) -> int | None:
         """The WDL value, for who just moved, of a game that is over by the rules; None when it is not."""
@@ -152,8 +152,18 @@ class Tables:
         return plies - _CLASS if distance < 0 else 0
 
 
-def _ranking(ranks: dict[chess.Move, int]) -> Ranking:
-    """Ranks with the scores that go with them: better ranks have better scores."""
+def _ranking(
+    board: chess.Board,
+    moves: Sequence[chess.Move],
+    value: Callable[[chess.Board, chess.Move], int],
+    should_stop: Callable[[], bool],
+) -> Ranking | None:
+    """The moves by their `value`, and the scores that go with it: better ranks have better scores. None if stopped."""
+    ranks = {}
+    for move in moves:
+        if should_stop():
+            return None
+        ranks[move] = value(board, move)
     return Ranking(ranks, {move: _score(rank) for move, rank in ranks.items()}, len(ranks))
 
 

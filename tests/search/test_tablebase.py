@@ -1,6 +1,7 @@
 """Endgame tables at the root: real ones for three men, and made-up answers where more men would be needed."""
 
 import random
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -252,6 +253,31 @@ def test_there_is_no_time_for_tables_in_a_scramble(searcher: Searcher) -> None:
     infos: list[Info] = []
     searcher.search(Game(chess.Board("8/8/8/8/1k6/8/6PK/8 w - - 0 1")), Limits(clock=Clock(20)), infos.append)
     assert not any(info.is_known for info in infos)
+
+
+def test_slow_tables_leave_time_for_the_search() -> None:
+    """Each probe takes as long as a tenth of the move's time."""
+
+    class Slow(Scripted):
+        def probe_dtz(self, board: chess.Board) -> int:
+            time.sleep(0.04)
+            return -1
+
+        def probe_wdl(self, board: chess.Board) -> int:
+            time.sleep(0.04)
+            return -2
+
+    game = Game(chess.Board(BOARD.format(0)))
+    assert game.board.legal_moves.count() > 10
+    searcher = Searcher(1)
+    searcher.set_tables(Tables(Slow({}), 7))
+    infos: list[Info] = []
+    result = searcher.search(game, Limits(move_time=400), infos.append)
+    assert result.seconds < 0.6
+    assert not infos[-1].is_known
+    assert infos[-1].depth > 3
+    searcher.search(game, Limits(depth=2), infos.append)
+    assert infos[-1].is_known
 
 
 # -- files that are not what they should be ---------------------------------------------------------------------------
