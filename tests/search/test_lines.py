@@ -1,5 +1,6 @@
 """Several lines (MultiPV), and what leaving moves out at the root must not spoil."""
 
+import random
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -214,3 +215,44 @@ def test_a_search_without_time_for_anything_still_says_something() -> None:
         assert infos[0].depth == 1
         assert abs(infos[0].score) < 1000
         assert infos[0].pv == (result.best,)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_searches_stopped_at_random_moments(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    """Whole sets of legal lines, and not a word after the answer."""
+    monkeypatch.setattr("search.searcher.REPORT_AFTER", 0.001)
+    monkeypatch.setattr("search.searcher.REPORT_EVERY", 0.0005)
+    rng = random.Random(1)
+    searcher = Searcher(4, threads)
+    late: list[Progress] = []
+    most = "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1"  # 218 legal moves
+    for _ in range(30):
+        game = Game(chess.Board(rng.choice([KIWIPETE, ENDING, most])))
+        lines = rng.choice([1, 2, 5, 250])
+        infos: list[Info] = []
+        is_over = threading.Event()
+
+        def listen(progress: Progress, is_over: threading.Event = is_over) -> None:
+            if is_over.is_set():
+                late.append(progress)
+
+        searcher.arm()
+        timer = threading.Timer(rng.random() * 0.08, searcher.stop)
+        timer.start()
+        result = searcher.search(game, Limits(infinite=True), infos.append, lines=lines, on_progress=listen)
+        is_over.set()
+        timer.join()
+        assert result.problems == ()
+        exact = [info for info in infos if info.bound == EXACT]
+        count = min(lines, game.board.legal_moves.count())
+        assert exact[-1].number <= count
+        if len(exact) >= count:
+            assert [info.number for info in exact[-count:]] == list(range(1, count + 1))
+            assert len({info.pv[0] for info in exact[-count:]}) == count
+        for info in infos:
+            board = game.board.copy()
+            for move in info.pv:
+                assert move in board.legal_moves
+                board.push(move)
+    searcher.close()
+    assert late == []
