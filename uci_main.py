@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str, str | None]] = {
     "train": ("eval.training.commands.train", "train a network on self-play games", None),
     "net": ("eval.training.commands.net", "show network files: architecture, origin, checksum", None),
     "explore": ("search.explorer.command", "see alpha-beta prune, on a local page: toy trees and real searches", None),
+    "wdl": ("eval.training.commands.wdl", "fit what scores say of results to self-play games", "lab"),
     "claims": ("bench.commands.claims", "count what pruning, a table and ordering save", None),
     "ledger": ("bench.commands.ledger", "the tests from which every quoted Elo comes", "lab"),
 }

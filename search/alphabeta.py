@@ -556,8 +556,9 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         return ended(worker, STALEMATE, np.int64(DRAW))
 
     # 16. What was found out, for the next time: the result, and how far off the evaluation was where the result is
-    #     not about captures and says more than the evaluation did.
-    if excluded == NO_MOVE:
+    #     not about captures and says more than the evaluation did. A root of which some moves were
+    #     left out says nothing of the position.
+    if excluded == NO_MOVE and (ply > 0 or worker.root_is_partial == 0):
         if best >= beta:
             bound = LOWER
         elif best > original_alpha:

@@ -11,7 +11,7 @@ import numpy as np
 
 from engine.jit import inlined, kernel
 from search.alphabeta import search_window
-from search.score import INFINITE, MATE_BOUND, NO_SCORE
+from search.score import INFINITE, LOWER, MATE_BOUND, NO_SCORE, UPPER
 
 #: From this depth on the first window is this wide on either side of the last score, in centipawns; it grows by the
 #: factor.
@@ -50,10 +50,45 @@ def _order_root_moves(worker):
         _move_up(worker, index, place)
 
 
+@inlined
+def _first_window(worker, depth, last):
+    """The first window of an iteration, around the `last` score if that is of use. Mutates `worker`."""
+    worker.width = ASPIRATION_WINDOW
+    worker.candidate = 0
+    worker.alpha = -INFINITE
+    worker.beta = INFINITE
+    if depth >= ASPIRATION_DEPTH and last != NO_SCORE and abs(last) < MATE_BOUND:
+        worker.alpha = max(last - ASPIRATION_WINDOW, -INFINITE)
+        worker.beta = min(last + ASPIRATION_WINDOW, INFINITE)
+
+
+@inlined
+def _widen(worker, score):
+    """Moves the window after a search that ended outside, with this `score`; says how it failed, LOWER or UPPER.
+
+    Mutates `worker`.
+    """
+    worker.width *= ASPIRATION_GROWTH
+    if score <= worker.alpha:
+        # Pull beta in as well: the true value is below, and a narrow window is quicker. What had beaten an earlier
+        # window has not held.
+        worker.candidate = 0
+        worker.beta = (worker.alpha + worker.beta) // 2
+        worker.alpha = max(score - worker.width, -INFINITE)
+        return np.int64(UPPER)
+    # What beat the window is the move to play unless the wider one finds a better, and is looked at first.
+    worker.candidate = worker.frames[0].pv_length
+    worker.beta = min(score + worker.width, INFINITE)
+    return np.int64(LOWER)
+
+
 @kernel
 def search_iteration(worker, table, depth, last):
     """Searches the root to `depth` plies, widening the window around the `last` score (NO_SCORE: none) until the value
     lies inside it; returns that, int64.
+
+    While `worker.reports` is set it also returns at each window that fails: the value is a bound then, `worker.failed`
+    says which (LOWER, UPPER; 0 when it is none), and the next call with the same arguments goes on with a wider window.
 
     Mutates both. The best line is then in `frames[0].pv`, and `root_moves` with their `root_nodes` are in the order for
     the next iteration, the best move first. If the search was aborted, its value means nothing, and the line is empty
@@ -61,30 +96,21 @@ def search_iteration(worker, table, depth, last):
     """
     frame = worker.frames[0]
     worker.aborted = 0
-    width = np.int64(ASPIRATION_WINDOW)
-    alpha, beta = np.int64(-INFINITE), np.int64(INFINITE)
-    if depth >= ASPIRATION_DEPTH and last != NO_SCORE and abs(last) < MATE_BOUND:
-        alpha, beta = max(last - width, -INFINITE), min(last + width, INFINITE)
-    # Length of the line whose first move has beaten an earlier, lower window. It stays in the frame until another does.
-    candidate = np.int64(0)
+    if worker.failed == 0:
+        _first_window(worker, depth, last)
+    worker.failed = 0
     while True:
         frame.pv_length = 0
-        score = search_window(worker, table, depth, alpha, beta)
+        score = search_window(worker, table, depth, worker.alpha, worker.beta)
         if worker.aborted != 0:
             if frame.pv_length == 0:
-                frame.pv_length = candidate
+                frame.pv_length = worker.candidate
             return score
-        width *= ASPIRATION_GROWTH
-        if score <= alpha:
-            # Pull beta in as well: the true value is below, and a narrow window is quicker. What had beaten an earlier
-            # window has not held.
-            candidate = np.int64(0)
-            beta = (alpha + beta) // 2
-            alpha = max(score - width, -INFINITE)
-            continue
-        _order_root_moves(worker)
-        if score < beta:
+        if score > worker.alpha:
+            _order_root_moves(worker)
+            if score < worker.beta:
+                return score
+        failed = _widen(worker, score)
+        if worker.reports != 0:
+            worker.failed = failed
             return score
-        # What beat the window is the move to play unless the wider one finds a better, and is looked at first.
-        candidate = frame.pv_length
-        beta = min(score + width, INFINITE)

@@ -1,20 +1,21 @@
 """Iterative deepening: one search thread's way through the depths.
 
 Python decides, kernels compute: `search_iteration` is called once a depth, and what it leaves behind in the worker
-record is read off here.
+record is read off here. For several lines (MultiPV) it is called once for each of them, the moves of the better lines
+left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 
 from search.aspiration import search_iteration
 from search.limits import MAX_PLY
-from search.score import NO_SCORE
+from search.score import EXACT, NO_SCORE
 from search.worker import GAME_KEYS, NO_CONTINUATION, STOP
 
 MAX_DEPTH: Final = MAX_PLY - 1
@@ -26,13 +27,23 @@ class Iteration:
     """What one iteration found: depth in plies, score, and the best line as the kernels' moves.
 
     `complete` is False when the search was cut short after another move had beaten the last iteration's best: the
-    line is this iteration's then, the score the last one's.
+    line is this iteration's then, the score the last one's. `others` are the lines beside it that were asked for, best
+    first; where an iteration was cut short between lines, those it did not get to are the last one's. `bound` is LOWER
+    or UPPER for a window that has failed.
     """
 
     depth: int
     score: int
     line: tuple[int, ...]
     complete: bool = True
+    selective_depth: int = 0
+    others: tuple[Iteration, ...] = ()
+    bound: int = EXACT
+
+    @property
+    def lines(self) -> tuple[Iteration, ...]:
+        """All lines, this one first."""
+        return (self, *self.others)
 
 
 @dataclass(frozen=True)
@@ -40,13 +51,22 @@ class Root:
     """What all threads of a search begin with, beside the position.
 
     `keys` are the game's Zobrist keys, the root's last; `moves` the kernels' root moves; `generation` the table's;
-    `deepest` the depth of the last iteration.
+    `deepest` the depth of the last iteration. `lines` is how many lines are wanted. `is_partial`: other moves are
+    legal, too. `ranks` says of each move how good endgame tables know it to be, larger being better: no line begins
+    with a worse move than one that is left.
     """
 
     keys: list[np.uint64]
     moves: list[int]
     generation: int
     deepest: int
+    lines: int = 1
+    is_partial: bool = False
+    ranks: Mapping[int, int] | None = None
+
+    def rank(self, move: int) -> int:
+        """How good endgame tables know a move to be; the same for all when they know nothing."""
+        return 0 if self.ranks is None else self.ranks[move]
 
 
 def set_root(worker: Any, root: Root, node_limit: int) -> None:
@@ -54,24 +74,45 @@ def set_root(worker: Any, root: Root, node_limit: int) -> None:
     keys = root.keys[-GAME_KEYS:]
     worker["keys"][: len(keys)] = keys
     worker["root_index"] = len(keys) - 1
-    worker["root_moves"][: len(root.moves)] = root.moves
-    worker["root_count"] = len(root.moves)
+    set_root_moves(worker, root.moves, root.is_partial)
     worker["generation"] = root.generation
     worker["nodes"] = 0
     worker["node_limit"] = node_limit
+    worker["reports"] = 0
+    worker["failed"] = 0
     frames = worker["frames"]
     frames["killers"] = 0
     frames["move"] = 0
     frames["excluded"] = 0
     frames["continuation"] = NO_CONTINUATION
+    frames[0]["tried_count"] = 0
+    frames[0]["evaluation"] = NO_SCORE
+
+
+def set_root_moves(worker: Any, moves: Sequence[int], is_partial: bool) -> None:
+    """Gives the worker the moves to search at the root, best first, and whether there are others. Mutates `worker`."""
+    worker["root_moves"][: len(moves)] = moves
+    worker["root_count"] = len(moves)
+    worker["root_is_partial"] = int(is_partial)
 
 
 class Deepening:
-    """The iterations of one worker over a table, from a root that `set_root` has set."""
+    """The iterations of one worker over a table, from a root that `set_root` has set.
 
-    def __init__(self, worker: Any, table: Any) -> None:
+    `on_fail(line, number)` is told of windows that failed while the line of that number, from 1, was searched; but only
+    once the worker's `reports` is set.
+    """
+
+    def __init__(self, worker: Any, table: Any, on_fail: Callable[[Iteration, int], None] | None = None) -> None:
         self._worker = worker
         self._table = table
+        self._on_fail = on_fail
+        # Share of the best line's nodes that its move took, when other lines were searched since.
+        self._effort: float | None = None
+
+    def of_root(self, root: Root, first: int = 1) -> Iterator[Iteration]:
+        """The iterations that a root asks for; with one line they begin at depth `first`."""
+        return self.iterations_of_lines(root) if root.lines > 1 else self.iterations(root.deepest, first)
 
     def iterations(self, deepest: int, first: int = 1) -> Iterator[Iteration]:
         """Searches one depth after the other, `first` to `deepest`, and yields what each found.
@@ -79,30 +120,122 @@ class Deepening:
         Ends when the worker is told to stop or reaches its node limit; what was found meanwhile comes last, if it
         changes the move to play.
         """
-        worker = self._worker
         last: Iteration | None = None
         for depth in range(first, deepest + 1):
-            worker["selective_depth"] = 0
-            # The first iteration takes microseconds as a rule and owes its caller a move.
-            worker["patience"] = STOP if depth == 1 else 0
-            score = int(search_iteration(worker, self._table, depth, NO_SCORE if last is None else last.score))
-            line = self._line()
-            if worker["aborted"]:
-                # A move that had already beaten the last iteration's best still counts.
-                if line and (last is None or line[0] != last.line[0]):
-                    yield Iteration(depth, score if last is None else last.score, line, complete=False)
+            found = self._search(depth, last)
+            if found is None:
                 return
-            last = Iteration(depth, score, line)
-            yield last
+            yield found
+            if not found.complete:
+                return
+            last = found
+
+    def iterations_of_lines(self, root: Root) -> Iterator[Iteration]:
+        """The same for `root.lines` lines, or as many as there are moves; each iteration has them sorted.
+
+        An iteration that is cut short is yielded if it found at least its first line.
+        """
+        order = sorted(root.moves, key=root.rank, reverse=True)
+        last: Iteration | None = None
+        for depth in range(1, root.deepest + 1):
+            found = self._search_lines(depth, last, root, order)
+            if found is None:
+                return
+            yield found
+            if not found.complete:
+                return
+            last = found
 
     def best_move_effort(self) -> float:
         """Share of the last iteration's nodes that its best move took, 0 to 1."""
+        return self._share_of_best() if self._effort is None else self._effort
+
+    def _share_of_best(self) -> float:
         nodes = self._worker["root_nodes"][: self._worker["root_count"]]
         total = int(nodes.sum())
         # The kernel leaves the best move first.
         return int(nodes[0]) / total if total else 1.0
 
+    def _search(self, depth: int, last: Iteration | None, number: int = 1) -> Iteration | None:
+        """One line, or None when the search was cut short before that could change the move to play."""
+        worker = self._worker
+        worker["selective_depth"] = 0
+        # The first iteration takes microseconds as a rule and owes its caller a move.
+        worker["patience"] = STOP if depth == 1 else 0
+        guess = NO_SCORE if last is None else last.score
+        while True:
+            score = int(search_iteration(worker, self._table, depth, guess))
+            if not worker["failed"]:
+                break
+            self._tell(Iteration(depth, score, self._line(), bound=int(worker["failed"])), last, number)
+        line = self._line()
+        selective_depth = int(worker["selective_depth"])
+        if not worker["aborted"]:
+            return Iteration(depth, score, line, selective_depth=selective_depth)
+        # A move that had already beaten the last iteration's best still counts.
+        if line and (last is None or line[0] != last.line[0]):
+            return Iteration(depth, score if last is None else last.score, line, False, selective_depth)
+        return None
+
+    def _tell(self, failed: Iteration, last: Iteration | None, number: int) -> None:
+        """Reports a window that failed; one that failed low has no line, so that the last iteration's is in doubt."""
+        line = failed.line or (() if last is None else last.line)
+        if self._on_fail is not None and line:
+            depth = int(self._worker["selective_depth"])
+            self._on_fail(replace(failed, line=line, selective_depth=depth), number)
+
+    def _search_lines(self, depth: int, last: Iteration | None, root: Root, order: list[int]) -> Iteration | None:
+        """One line after the other, each without the moves of those before; mutates `order`, of the root's moves.
+
+        None when the search was cut short before it found anything new.
+        """
+        worker = self._worker
+        earlier = () if last is None else last.lines
+        found: list[Iteration] = []
+        for number in range(1, min(root.lines, len(order)) + 1):
+            taken = {one.line[0] for one in found}
+            left = [move for move in order if move not in taken]
+            best_rank = max(root.rank(move) for move in left)
+            left = [move for move in left if root.rank(move) == best_rank]
+            set_root_moves(worker, left, root.is_partial or len(left) < len(root.moves))
+            one = self._search(depth, earlier[number - 1] if number <= len(earlier) else None, number)
+            if number == 1:
+                self._effort = self._share_of_best()
+            if one is None or not one.complete:
+                # Of a line that is not the first, half the truth does not help.
+                fresh = found if found else [one] if one is not None else []
+                return self._cut_short(fresh, earlier, root)
+            found.append(one)
+            searched = worker["root_moves"][: worker["root_count"]].tolist()
+            order[:] = _in_new_order(order, searched)
+        found = _sorted(found, root)
+        firsts = [one.line[0] for one in found]
+        order[:] = firsts + [move for move in order if move not in firsts]
+        return replace(found[0], others=tuple(found[1:]))
+
+    def _cut_short(self, fresh: list[Iteration], earlier: tuple[Iteration, ...], root: Root) -> Iteration | None:
+        """The lines that an unfinished iteration found, the last one's behind them; None if it found none."""
+        if not fresh:
+            return None
+        best, *others = _sorted(fresh, root)
+        taken = {one.line[0] for one in fresh}
+        rest = [one for one in earlier if one.line[0] not in taken]
+        others = [*others, *_sorted(rest, root)][: max(len(earlier), len(fresh)) - 1]
+        return replace(best, complete=False, others=tuple(others))
+
     def _line(self) -> tuple[int, ...]:
         """The best line that the last call of the kernel left, maybe empty."""
         frame = self._worker["frames"][0]
         return tuple(frame["pv"][: frame["pv_length"]].tolist())
+
+
+def _sorted(lines: list[Iteration], root: Root) -> list[Iteration]:
+    """Lines by what endgame tables know of their moves, then by score; equal ones keep their order."""
+    return sorted(lines, key=lambda one: (root.rank(one.line[0]), one.score), reverse=True)
+
+
+def _in_new_order(order: list[int], searched: list[int]) -> list[int]:
+    """`order` with the moves that were `searched` in their new order, in the places that they had together."""
+    places = iter(searched)
+    among = set(searched)
+    return [next(places) if move in among else move for move in order]

@@ -14,6 +14,11 @@ DEFAULT_THREADS: Final = 1
 DEFAULT_OVERHEAD: Final = 10
 
 
+#: `go mate n` gives up after depth MATE_DEPTHS * n + MATE_DEPTH_BASE.
+MATE_DEPTHS: Final = 3
+MATE_DEPTH_BASE: Final = 7
+
+
 @dataclass(frozen=True)
 class Clock:
     """A side's clock in milliseconds: what is left, what each move adds, and the moves until time is added."""
@@ -28,9 +33,10 @@ class Limits:
     """What ends a search: whichever comes first. Without any bound it runs until it is stopped.
 
     `depth` in plies, `nodes` in nodes, `move_time` in milliseconds, `mate` in full moves (ends when such a mate is
-    found), `clock` of the side to move. `infinite` searches answer only when they are stopped. `ponder` is thinking on
-    the opponent's time: the clock and `move_time` begin to count when the move that was expected is played (ponderhit).
-    `search_moves` restricts the root to these moves (UCI notation); None means all.
+    found, or at a depth at which it would have been), `clock` of the side to move. `infinite` searches answer only
+    when they are stopped. `ponder` is thinking on the opponent's time: the clock and `move_time` begin to count when
+    the move that was expected is played (ponderhit). `search_moves` restricts the root to these moves (UCI notation);
+    None means all.
     """
 
     depth: int | None = None
@@ -41,6 +47,19 @@ class Limits:
     infinite: bool = False
     ponder: bool = False
     search_moves: tuple[str, ...] | None = field(default=None)
+
+    def is_analysis(self) -> bool:
+        """Whether more is wanted than a move to play: it lasts until stopped, looks for a mate or at certain moves."""
+        return self.infinite or self.ponder or self.mate is not None or self.search_moves is not None
+
+    def deepest(self, deepest: int) -> int:
+        """Depth of the last iteration, `deepest` at most."""
+        depth = deepest if self.depth is None else min(max(self.depth, 1), deepest)
+        if self.mate is not None and not self.infinite:
+            # The line of a mate in n is 2n - 1 plies long; moves that look bad are searched to less. Where none was
+            # found this far beyond, none is there as a rule, and whoever asked is waiting.
+            depth = min(depth, MATE_DEPTHS * self.mate + MATE_DEPTH_BASE)
+        return depth
 
     def is_unbounded(self) -> bool:
         """Whether nothing but a stop ends the search."""

@@ -9,8 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import chess
 
@@ -18,14 +17,16 @@ from engine.board.convert import decode, encode, write_board
 from eval.network.format import Network
 from search.deepening import MAX_DEPTH, NO_NODE_LIMIT, Deepening, Iteration, Root, set_root
 from search.game import Game
+from search.info import Info, Progress, Result
 from search.limits import DEFAULT_HASH, DEFAULT_OVERHEAD, DEFAULT_THREADS, Limits
-from search.score import mate_distance
+from search.score import NO_SCORE, mate_distance
 from search.table import GENERATIONS, allocate_table, hashfull
+from search.tablebase import Ranking, Tables
 from search.threads import Helpers, vote
-from search.timing import Alarm, TimeManager, budget_for
+from search.timing import Alarm, Budget, TimeManager, budget_for
 from search.worker import STOP, STOP_NOW, forget, new_worker, set_network, set_tunable
 
-__all__ = ["MAX_DEPTH", "Game", "Info", "Result", "Searcher"]
+__all__ = ["MAX_DEPTH", "Game", "Info", "Progress", "Result", "Searcher"]
 
 #: Seconds that a search which has no move yet may go on after `stop`.
 STOP_GRACE: Final = 0.03
@@ -35,46 +36,15 @@ STOP_GRACE: Final = 0.03
 LEAST_TIME_FOR_HELP: Final = 5.0
 
 
-@dataclass(frozen=True)
-class Info:
-    """What one finished iteration found: the fields of UCI's `info` line.
+#: Reading endgame tables takes up to some milliseconds a move. With a hard limit below this many milliseconds there is
+#: no time for that; otherwise it may take this share of it, and is given up then for the search.
+LEAST_TIME_FOR_TABLES: Final = 50.0
+SHARE_FOR_TABLES: Final = 0.4
 
-    `score` in centipawns from the side to move's view, or mate (see `search.score`); `nodes` of all threads; `seconds`
-    since the start.
-    """
-
-    depth: int
-    selective_depth: int
-    score: int
-    nodes: int
-    seconds: float
-    hashfull: int
-    pv: tuple[chess.Move, ...]
-
-    @property
-    def mate(self) -> int | None:
-        """Full moves to mate, negative when being mated, None without a mate."""
-        return mate_distance(self.score)
-
-    @property
-    def nodes_per_second(self) -> int:
-        """Nodes per second since the start of the search."""
-        return int(self.nodes / max(self.seconds, 1e-6))
-
-
-@dataclass(frozen=True)
-class Result:
-    """The outcome of a search: best move (None only when there is no legal move), expected reply, last info.
-
-    `nodes` are those of all threads, `problems` what went wrong in helping threads, without harm to the result.
-    """
-
-    best: chess.Move | None
-    ponder: chess.Move | None
-    info: Info | None
-    nodes: int
-    seconds: float
-    problems: tuple[str, ...] = ()
+#: Seconds after which a search reports what it is at and windows that fail, and how often it looks whether there is
+#: something new. Before that, it would be more than anyone can read.
+REPORT_AFTER: Final = 3.0
+REPORT_EVERY: Final = 0.1
 
 
 class Searcher:
@@ -95,6 +65,10 @@ class Searcher:
         self._helpers = Helpers()
         self._generation = 0
         self._alarm = Alarm(self._time_is_up)
+        self._reporter = Alarm(self._report)
+        self._on_info: Callable[[Info], None] | None = None
+        self._on_progress: Callable[[Progress], None] | None = None
+        self._reported = (0, 0)
         # The running search's start and time manager, and when `ponder_hit` was called: under this lock, because that
         # may come at any moment, also before the search begins.
         self._lock = threading.Lock()
@@ -102,6 +76,11 @@ class Searcher:
         self._start = 0.0
         self._hit_at: float | None = None
         self._network: Network | None = None
+        self._tables: Tables | None = None
+        # Of the running search: its notation, what endgame tables say of the root's moves, and how many those are.
+        self._chess960 = False
+        self._ranking: Ranking | None = None
+        self._root_count = 0
         self.set_network(network)
         self.resize_threads(threads)
 
@@ -199,6 +178,10 @@ class Searcher:
         self._network = network
         self.new_game()
 
+    def set_tables(self, tables: Tables | None) -> None:
+        """Asks these endgame tables about root positions from now on, or none."""
+        self._tables = tables
+
     def set_tunable(self, name: str, value: int) -> None:
         """Changes a number of the search (see `search.tunables`). Raises KeyError when there is none of that name."""
         set_tunable(self._worker, name, value)
@@ -207,6 +190,7 @@ class Searcher:
         """Ends the threads that wait for the next search. It may still search, alone."""
         self._helpers.resize(0)
         self._alarm.close()
+        self._reporter.close()
 
     # -- searching ---------------------------------------------------------------------------------------------
 
@@ -218,18 +202,22 @@ class Searcher:
         overhead: int = DEFAULT_OVERHEAD,
         ponders: bool = False,
         start: float | None = None,
+        lines: int = 1,
+        on_progress: Callable[[Progress], None] | None = None,
     ) -> Result:
-        """Searches until a limit is reached or `stop` is called; `on_info` gets every finished iteration.
+        """Searches until a limit is reached or `stop` is called.
 
-        `overhead` (ms) is kept back from the clock. `ponders` says that this game is played with thinking on the
-        opponent's time. `start` is when the clock began to run, as of `time.perf_counter`; by default now.
+        `on_info` gets every finished iteration, its `lines` best lines one after the other; from REPORT_AFTER seconds
+        on also windows that failed, and `on_progress`, on another thread, each root move. `overhead` (ms) is kept back
+        from the clock. `ponders` says that this game is played with thinking on the opponent's time. `start` is when
+        the clock began to run, as of `time.perf_counter`; by default now.
         """
         start = time.perf_counter() if start is None else start
         tune = self._worker["tune"].tolist()
         budget = budget_for(limits, overhead, tune, ponders)
         manager = TimeManager(budget, tune, limits.ponder)
-        moves = list(game.board.legal_moves)
-        if not moves:
+        legal = list(game.board.legal_moves)
+        if not legal:
             return Result(None, None, None, 0, time.perf_counter() - start)
         with self._lock:
             self._start, self._time = start, manager
@@ -239,35 +227,64 @@ class Searcher:
                 self._begin_clock(manager, self._hit_at)
             else:
                 self._set_alarm(manager)
-        codes = [encode(game.board, move) for move in _chosen(game.board, moves, limits)]
-        self._generation = (self._generation + 1) % GENERATIONS
-        deepest = MAX_DEPTH if limits.depth is None else min(max(limits.depth, 1), MAX_DEPTH)
-        root = Root(game.keys, codes, self._generation, deepest)
+        moves = _chosen(game.board, legal, limits)
+        self._ranking, problems = self._rank(game.board, moves, budget)
+        if self._ranking is not None and lines == 1:
+            best_rank = max(self._ranking.ranks.values())
+            moves = [move for move in moves if self._ranking.ranks[move] == best_rank]
+        root = self._root(game, moves, len(moves) < len(legal), limits, min(lines, len(moves)))
         has_help = limits.ponder or budget.hard is None or budget.hard >= LEAST_TIME_FOR_HELP
         own_nodes, help_nodes = self._share_nodes(limits, has_help)
         write_board(game.board, self._worker["frames"][0]["position"])
         set_root(self._worker, root, own_nodes)
+        self._begin_reports(game, len(moves), budget, on_info, on_progress)
         try:
-            found, info = self._deepen(game, limits, root, manager, on_info, help_nodes)
+            found, info = self._deepen(limits, root, manager, help_nodes)
         finally:
+            self._reporter.clear()
             others, errors, helped = self._helpers.gather()
             with self._lock:
                 self._time = None
             self.arm()
         nodes = int(self._worker["nodes"]) + helped
-        if found is not None and (best := vote([found, *others], tune)) is not found:
-            info = self._info(best, game, nodes)
+        if root.lines == 1 and (best := vote([found, *others], tune)) is not found:
+            info = self._infos(best, nodes)[0]
             if on_info is not None:
                 on_info(info)
-        line = info.pv if info is not None and info.pv else (_chosen(game.board, moves, limits)[0],)
+        line = info.pv
+        problems += [f"a search thread failed: {type(error).__name__}: {error}" for error in errors]
         return Result(
             best=line[0],
             ponder=line[1] if len(line) > 1 else None,
             info=info,
             nodes=nodes,
             seconds=time.perf_counter() - start,
-            problems=tuple(f"a search thread failed: {type(error).__name__}: {error}" for error in errors),
+            problems=tuple(problems),
         )
+
+    def _rank(self, board: chess.Board, moves: list[chess.Move], budget: Budget) -> tuple[Ranking | None, list[str]]:
+        """What endgame tables say of the moves, and what went wrong; tables that cannot be read are not asked again."""
+        if self._tables is None or len(moves) < 2 or (budget.hard is not None and budget.hard < LEAST_TIME_FOR_TABLES):
+            return None, []
+        deadline = None if budget.hard is None else self._start + SHARE_FOR_TABLES * budget.hard / 1000
+
+        def should_stop() -> bool:
+            return bool(self._worker["stop"]) or (deadline is not None and time.perf_counter() > deadline)
+
+        try:
+            return self._tables.rank(board, moves, should_stop), []
+        except ValueError as error:
+            self._tables = None
+            return None, [str(error)]
+
+    def _root(self, game: Game, moves: list[chess.Move], is_partial: bool, limits: Limits, lines: int) -> Root:
+        """The root of the next search, which begins a new generation of the table."""
+        self._generation = (self._generation + 1) % GENERATIONS
+        codes = [encode(game.board, move) for move in moves]
+        ranks = None
+        if self._ranking is not None:
+            ranks = {code: self._ranking.ranks[move] for code, move in zip(codes, moves, strict=True)}
+        return Root(game.keys, codes, self._generation, limits.deepest(MAX_DEPTH), lines, is_partial, ranks)
 
     def _share_nodes(self, limits: Limits, has_help: bool) -> tuple[int, int]:
         """Node limits of the main thread and of each helper (0: it is not wanted).
@@ -281,56 +298,118 @@ class Searcher:
         share = nodes // self.threads if has_help else 0
         return nodes - share * (self.threads - 1), share
 
-    def _deepen(
-        self,
-        game: Game,
-        limits: Limits,
-        root: Root,
-        manager: TimeManager,
-        on_info: Callable[[Info], None] | None,
-        help_nodes: int,
-    ) -> tuple[Iteration | None, Info | None]:
+    def _deepen(self, limits: Limits, root: Root, manager: TimeManager, help_nodes: int) -> tuple[Iteration, Info]:
         """One iteration after the other until a limit says stop; returns the last. Helpers are left searching."""
         worker = self._worker
-        deepening = Deepening(worker, self._table)
+        deepening = Deepening(worker, self._table, self._window_failed)
         found: Iteration | None = None
         info: Info | None = None
-        for found in deepening.iterations(root.deepest):
+        for found in deepening.of_root(root):
             if found.depth == 1 and found.complete and help_nodes:
                 # Not before there is a move to answer with: on a busy machine they might keep this thread from it.
                 self._helpers.start(worker, self._table, root, help_nodes)
-            info = self._info(found, game, int(worker["nodes"]) + self._helpers.nodes())
-            if on_info is not None and (found.complete or found.depth > 1):
-                on_info(info)
+            if found.depth == 1 and not found.complete and not found.others:
+                break
+            info, *others = self._infos(found, int(worker["nodes"]) + self._helpers.nodes())
+            if self._on_info is not None:
+                for one in (info, *others):
+                    self._on_info(one)
             if not found.complete or worker["stop"]:
                 break
             # An only move needs no thought, nor does a mate that is searched to its end.
-            is_settled = int(worker["root_count"]) == 1 or (
-                info.mate is not None and info.depth > 2 * abs(info.mate) + 2
-            )
+            mate = mate_distance(found.score)
+            is_settled = len(root.moves) == 1 or (mate is not None and found.depth > 2 * abs(mate) + 2)
             effort = deepening.best_move_effort()
             manager.iteration_done(found.depth, found.score, found.line[0], effort, is_settled)
-            if self._is_enough(info, limits) or manager.is_over(1000 * (time.perf_counter() - self._start)):
+            if self._is_enough(mate, is_settled, limits) or manager.is_over(1000 * (time.perf_counter() - self._start)):
                 break
+        if found is None or info is None:
+            # There was no time for a first iteration: the best is what it looked at, the score what meets the eye.
+            evaluation = int(worker["frames"][0]["evaluation"])
+            line = (root.moves[0],) if found is None else found.line
+            found = Iteration(1, 0 if evaluation == NO_SCORE else evaluation, line, complete=False)
+            info = self._infos(found, int(worker["nodes"]))[0]
+            if self._on_info is not None:
+                self._on_info(info)
         return found, info
 
-    def _is_enough(self, info: Info, limits: Limits) -> bool:
+    def _is_enough(self, mate: int | None, is_settled: bool, limits: Limits) -> bool:
         """Whether a limit other than time ends the search between iterations."""
         if limits.infinite:
             return False
-        if limits.mate is not None and info.mate is not None and 0 < info.mate <= limits.mate:
-            return True
+        if limits.mate is not None and mate is not None:
+            # Who is mated for certain will mate nobody.
+            return 0 < mate <= limits.mate or (mate < 0 and is_settled)
         return bool(self._worker["nodes"] >= self._worker["node_limit"])
 
-    def _info(self, found: Iteration, game: Game, nodes: int) -> Info:
+    # -- reports -----------------------------------------------------------------------------------------------
+
+    def _begin_reports(
+        self,
+        game: Game,
+        root_count: int,
+        budget: Budget,
+        on_info: Callable[[Info], None] | None,
+        on_progress: Callable[[Progress], None] | None,
+    ) -> None:
+        """Readies what reports are made from; the reporter is only woken for searches that may last long enough."""
+        self._chess960, self._root_count = game.board.chess960, root_count
+        self._on_info, self._on_progress = on_info, on_progress
+        self._reported = (0, 0)
+        if on_progress is not None and (budget.hard is None or budget.hard > 1000 * REPORT_AFTER):
+            self._reporter.set(REPORT_AFTER - (time.perf_counter() - self._start))
+
+    def _report(self) -> None:
+        """The search has lasted long: says what it is at, if that is new, and asks it for windows that fail."""
+        worker = self._worker
+        worker["reports"] = 1
+        frame = worker["frames"][0]
+        number = int(frame["tried_count"])
+        at = (int(worker["root_depth"]), number)
+        if number and at != self._reported and self._on_progress is not None:
+            self._reported = at
+            # Moves of better lines are left out of the root's.
+            skipped = self._root_count - int(worker["root_count"])
+            move = decode(int(frame["tried"][number - 1]), self._chess960)
+            nodes = int(worker["nodes"]) + self._helpers.nodes()
+            number = min(number + skipped, self._root_count)
+            self._on_progress(Progress(at[0], move, number, nodes, *self._circumstances()))
+        self._reporter.set(REPORT_EVERY)
+
+    def _window_failed(self, failed: Iteration, number: int) -> None:
+        """Reports a bound, unless endgame tables know better."""
+        if self._on_info is not None and self._ranking is None:
+            nodes = int(self._worker["nodes"]) + self._helpers.nodes()
+            self._on_info(self._info(failed, number, nodes, self._circumstances()))
+
+    def _circumstances(self) -> tuple[float, int, int]:
+        """Seconds since the start, permille of the table that is used, probes of endgame tables."""
+        hits = 0 if self._ranking is None else self._ranking.hits
+        return time.perf_counter() - self._start, int(hashfull(self._table, self._generation)), hits
+
+    def _infos(self, found: Iteration, nodes: int) -> list[Info]:
+        """The lines of an iteration, best first."""
+        circumstances = self._circumstances()
+        return [self._info(line, number, nodes, circumstances) for number, line in enumerate(found.lines, start=1)]
+
+    def _info(self, found: Iteration, number: int, nodes: int, circumstances: tuple[float, int, int]) -> Info:
+        seconds, full, hits = circumstances
+        pv = tuple(decode(move, self._chess960) for move in found.line)
+        score, is_known = found.score, False
+        if self._ranking is not None and mate_distance(score) is None:
+            score, is_known = self._ranking.scores[pv[0]], True
         return Info(
             depth=found.depth,
-            selective_depth=int(self._worker["selective_depth"]),
-            score=found.score,
+            selective_depth=found.selective_depth,
+            score=score,
             nodes=nodes,
-            seconds=time.perf_counter() - self._start,
-            hashfull=int(hashfull(self._table, self._generation)),
-            pv=tuple(decode(move, game.board.chess960) for move in found.line),
+            seconds=seconds,
+            hashfull=full,
+            pv=pv,
+            table_hits=hits,
+            number=number,
+            bound=found.bound,
+            is_known=is_known,
         )
 
 
@@ -338,5 +417,5 @@ def _chosen(board: chess.Board, moves: list[chess.Move], limits: Limits) -> list
     """Those of the legal `moves` that the limits leave, in their order; all when none is left."""
     if limits.search_moves is None:
         return moves
-    chosen: list[Any] = [move for move in moves if board.uci(move) in limits.search_moves]
+    chosen = [move for move in moves if board.uci(move) in limits.search_moves]
     return chosen or moves

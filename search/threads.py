@@ -41,8 +41,8 @@ class Helper:
         """Raises MemoryError without memory for the worker, RuntimeError when the system gives no thread."""
         self.worker = new_worker()
         self._first = FIRST_DEPTHS[number % len(FIRST_DEPTHS)]
-        # (table, deepest depth), or None to end the thread. For each task one answer comes back.
-        self._tasks: SimpleQueue[tuple[Any, int] | None] = SimpleQueue()
+        # (table, root), or None to end the thread. For each task one answer comes back.
+        self._tasks: SimpleQueue[tuple[Any, Root] | None] = SimpleQueue()
         self._answers: SimpleQueue[Iteration | Exception | None] = SimpleQueue()
         self.thread = threading.Thread(target=self._live, name=f"search helper {number}", daemon=True)
         self.thread.start()
@@ -55,7 +55,7 @@ class Helper:
         worker["frames"][0]["position"] = main["frames"][0]["position"]
         set_root(worker, root, node_limit)
         worker["stop"] = 0
-        self._tasks.put((table, root.deepest))
+        self._tasks.put((table, root))
 
     def stop(self) -> None:
         """Ends the search at its next node. May be called at any time, from any thread."""
@@ -80,9 +80,9 @@ class Helper:
             del task
             self._answers.put(answer)
 
-    def _search(self, table: Any, deepest: int) -> Iteration | None:
+    def _search(self, table: Any, root: Root) -> Iteration | None:
         found: Iteration | None = None
-        for iteration in Deepening(self.worker, table).iterations(deepest, self._first):
+        for iteration in Deepening(self.worker, table).of_root(root, self._first):
             # Cut short in its first iteration it has no score to vote with.
             if iteration.complete or found is not None:
                 found = iteration

@@ -10,17 +10,20 @@ import time
 from contextlib import suppress
 from typing import BinaryIO
 
+from engine.uci.events import EndOfInput, Event, Line
 from engine.uci.options import OPTIONS, TUNING_OPTIONS
 from engine.uci.output import Output
-from engine.uci.session import EndOfInput, Event, Line, Session
+from engine.uci.session import Session
 
 
-def _read(stream: BinaryIO, session: Session, events: queue.SimpleQueue[Event]) -> None:
+def _read(stream: BinaryIO, session: Session, events: queue.SimpleQueue[Event], output: Output) -> None:
     """Passes every line on; says `quit` and the end of input ahead of the queue, for whoever waits meanwhile."""
     try:
         for raw in stream:
             text = raw.decode("utf-8", "backslashreplace").strip()
-            events.put(Line(text, time.perf_counter()))
+            received = time.perf_counter()
+            output.heard(text)
+            events.put(Line(text, received))
             if text.split()[:1] == ["quit"]:
                 session.quit_seen.set()
                 return
@@ -42,7 +45,7 @@ def run(version: str, tuning: bool = False) -> int:
     sys.stdout = sys.stderr
     events: queue.SimpleQueue[Event] = queue.SimpleQueue()
     session = Session(output, events, version, OPTIONS + TUNING_OPTIONS if tuning else OPTIONS)
-    reader = threading.Thread(target=_read, args=(sys.stdin.buffer, session, events), name="stdin", daemon=True)
+    reader = threading.Thread(target=_read, args=(sys.stdin.buffer, session, events, output), name="stdin", daemon=True)
     reader.start()
     with suppress(KeyboardInterrupt):
         session.run()

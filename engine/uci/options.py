@@ -71,6 +71,12 @@ def cores() -> int:
 #: with four, a tenth of a second with sixteen.
 THREADS_ANYWHERE: Final = 8
 
+#: More legal moves than any position has (218): as many lines as there can be.
+MOST_MOVES: Final = 256
+
+#: What a GUI may show of the engine; setting it changes nothing.
+ABOUT: Final = "Secateur, a UCI chess engine in Python: python-chess outside, Numba inside. Licence: GPL-3.0-or-later"
+
 #: How UCI writes an empty string. As `EvalFile` it stands for the network that comes with the engine.
 EMPTY: Final = "<empty>"
 
@@ -80,9 +86,20 @@ OPTIONS: Final = (
     Option("Clear Hash", "button"),
     Option("Ponder", "check", False),
     Option("Move Overhead", "spin", DEFAULT_OVERHEAD, 0, 5000),
+    Option("MultiPV", "spin", 1, 1, MOST_MOVES),
     Option("UCI_Chess960", "check", False),
+    Option("UCI_AnalyseMode", "check", False),
+    Option("UCI_ShowWDL", "check", False),
     Option("UseNNUE", "check", True),
     Option("EvalFile", "string", EMPTY),
+    Option("SyzygyPath", "string", EMPTY),
+    Option("SyzygyProbeLimit", "spin", 7, 0, 7),
+    Option("Syzygy50MoveRule", "check", True),
+    Option("OwnBook", "check", False),
+    Option("BookFile", "string", EMPTY),
+    Option("Best Book Move", "check", False),
+    Option("Debug Log File", "string", EMPTY),
+    Option("UCI_EngineAbout", "string", ABOUT),
 )
 
 

@@ -1,27 +1,36 @@
-"""The one way to stdout."""
+"""The one way to stdout, and the log of what was said."""
 
 from __future__ import annotations
 
 import os
 import sys
 import threading
-from typing import BinaryIO
+from datetime import datetime
+from pathlib import Path
+from typing import BinaryIO, TextIO
 
 #: Longest quotation of a user's own input in a message.
 QUOTE_LENGTH = 80
 
 
 class Output:
-    """Writes whole lines to stdout, flushed, from any thread; ends the process when nobody reads them any more."""
+    """Writes whole lines to stdout, flushed, from any thread; ends the process when nobody reads them any more.
+
+    What is said and heard can be written to a file, too.
+    """
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self._lock = threading.Lock()
+        # The log's own: who listens must not wait for who speaks, whose reader may be slow.
+        self._log_lock = threading.Lock()
+        self._log: TextIO | None = None
 
     def line(self, text: str) -> None:
         """Writes one line (or several, separated by newlines)."""
         data = text.encode("utf-8", "backslashreplace") + b"\n"
         with self._lock:
+            self._note("<<", text)
             try:
                 self._stream.write(data)
                 self._stream.flush()
@@ -32,6 +41,33 @@ class Output:
     def info(self, message: str) -> None:
         """Writes `info string message`."""
         self.line("info string " + " ".join(message.split()))
+
+    def heard(self, text: str) -> None:
+        """Notes a line that the GUI has sent."""
+        self._note(">>", text)
+
+    def log_to(self, path: str) -> None:
+        """Adds everything from now on to the end of a file, `""` ends that; raises OSError and goes on as before."""
+        log = None
+        if path:
+            # Whole lines at once, so that a crash loses none.
+            log = Path(path).expanduser().open("a", encoding="utf-8", errors="backslashreplace", buffering=1)
+        with self._log_lock:
+            if self._log is not None:
+                self._log.close()
+            self._log = log
+
+    def _note(self, direction: str, text: str) -> None:
+        """Writes to the log; a full disk ends the log, not the game."""
+        if self._log is None:
+            return
+        now = datetime.now().isoformat(sep=" ", timespec="milliseconds")
+        with self._log_lock:
+            try:
+                if self._log is not None:
+                    self._log.writelines(f"{now} {direction} {line}\n" for line in text.split("\n"))
+            except (OSError, ValueError):
+                self._log = None
 
 
 def quoted(text: str) -> str:

@@ -1,13 +1,12 @@
 """The session: what the engine owes for each command.
 
-Threads: one reads stdin (`engine.uci.loop`), one loads the engine, one searches; this object lives on the main
-thread, which takes commands and events from one queue and never waits for a search. Commands that would change what
-a running search works on are kept until it has answered.
+Threads: one reads stdin (`engine.uci.loop`), one loads the engine (`engine.uci.loader`), one searches
+(`engine.uci.tasks`); this object lives on the main thread, which takes commands and events from one queue and never
+waits for a search. Commands that would change what a running search works on are kept until it has answered.
 """
 
 from __future__ import annotations
 
-import gc
 import math
 import os
 import queue
@@ -15,24 +14,21 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from engine.uci.options import OPTIONS, TUNING_OPTIONS, Option, OptionValues
+from engine.uci.equipment import Equipment
+from engine.uci.events import Event, Line, TaskDone
+from engine.uci.loader import Loader
+from engine.uci.options import OPTIONS, Option, OptionValues
 from engine.uci.output import Output, quoted, reader_is_gone
 from engine.uci.parse import GoCommand, parse_go, parse_position, parse_setoption
-from search.limits import DEFAULT_HASH, MAX_PLY, Limits
-
-if TYPE_CHECKING:
-    from engine.uci import backend as backend_module
+from engine.uci.tasks import BenchTask, PerftTask, SearchTask, Task, TaskThread
+from search.limits import MAX_PLY, Limits
 
 AUTHORS: Final = "the Secateur authors"
 
-TUNABLE_NAMES: Final = frozenset(option.name for option in TUNING_OPTIONS)
-
 #: Commands that are obeyed at once, also during a search.
-IMMEDIATE: Final = ("uci", "isready", "stop", "quit", "debug", "register", "ponderhit")
+IMMEDIATE: Final = ("uci", "isready", "stop", "quit", "debug", "register", "ponderhit", "help")
 
 #: Seconds between messages while kernels are compiled.
 HEARTBEAT: Final = 5.0
@@ -44,76 +40,23 @@ READY_PATIENCE: Final = 8.0
 #: Seconds that the end of the session waits for a search to give its last answer.
 FAREWELL: Final = 2.0
 
-
-@dataclass(frozen=True)
-class Line:
-    """One line from stdin, and when it was read (as of `time.perf_counter`): a clock in it runs from then on."""
-
-    text: str
-    received: float
-
-
-@dataclass(frozen=True)
-class EndOfInput:
-    """stdin was closed."""
-
-
-@dataclass(frozen=True)
-class SearchDone:
-    """The search thread has answered."""
-
-
-Event = Line | EndOfInput | SearchDone
-
-
-class Loader:
-    """Loads the engine in a thread of its own, so that quitting is possible at any moment."""
-
-    def __init__(self) -> None:
-        self.done = threading.Event()
-        self.error: BaseException | None = None
-        self.backend: Any = None
-        self.step = ""
-        self.compiled = 0
-        self.seconds = 0.0
-        self._kernels: Any = ()
-        self._kernel: Any = None
-        self._thread: threading.Thread | None = None
-
-    def start(self) -> None:
-        """Begins loading; later calls do nothing."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._load, name="loader", daemon=True)
-            self._thread.start()
-
-    def _load(self) -> None:
-        began = time.monotonic()
-        try:
-            self.step = "importing"
-            from engine.uci import backend
-
-            self._kernels = backend.PLAYING
-            self.compiled = backend.load_kernels(on_step=self._on_step)
-            self.seconds = time.monotonic() - began
-            self.step = "rehearsing"
-            backend.rehearse()
-            # A hundred thousand objects came with the libraries and will stay. Going through them all takes the
-            # garbage collector 50 ms, which it must not do in the middle of a move.
-            gc.freeze()
-            self.backend = backend
-        except BaseException as error:
-            self.error = error
-        finally:
-            self.done.set()
-
-    def _on_step(self, index: int, count: int, name: str) -> None:
-        self.step = f"{name} kernels ({index + 1} of {count})"
-        self._kernel = self._kernels[index][1]
-
-    def is_compiling(self) -> bool:
-        """Whether the kernel being loaded was not in the cache, which takes seconds instead of milliseconds."""
-        statistics = getattr(self._kernel, "stats", None)
-        return statistics is not None and bool(statistics.cache_misses) and not self.done.is_set()
+HELP: Final = """\
+Secateur speaks UCI, which a chess GUI does for you: load this program there as a UCI engine.
+  uci                            name, author and options
+  isready                        answers readyok
+  setoption name N [value V]     sets an option
+  ucinewgame                     forgets the last game
+  position startpos|fen F [moves M ...]
+  go [wtime T] [btime T] [winc T] [binc T] [movestogo N] [movetime T] [depth N] [nodes N] [mate N]
+     [infinite] [ponder] [searchmoves M ...] [perft N]
+  stop, ponderhit, quit
+Beyond the protocol:
+  d                              the board
+  flip                           lets the sides change places
+  eval                           the evaluation, term by term
+  bench [DEPTH]                  searches fixed positions
+  compiler                       what compiled and runs the engine
+  debug on|off                   more about each search"""
 
 
 class Session:
@@ -127,22 +70,15 @@ class Session:
         self._version = version
         self._options = OptionValues(options)
         self._loader = Loader()
-        self._searcher: backend_module.Searcher | None = None
-        self._positions: backend_module.PositionKeeper | None = None
-        #: The network that `EvalFile` names or that comes with the engine, used while `UseNNUE` is true.
-        self._network: Any = None
-        self._searching = False
-        self._is_tool_running = False
-        #: The limits of the running search, or None.
-        self._limits_now: Limits | None = None
+        self._equipment: Equipment | None = None
+        self._debug = False
+        #: The task that has not answered yet, and the thread that does them.
+        self._task: Task | None = None
+        self._tasks = TaskThread(output, lambda: events.put(TaskDone()))
         #: When the command that is being handled was read.
         self._received = 0.0
-        self._release = threading.Event()
-        self._on_stop: Callable[[], None] | None = None
         self._deferred: deque[Line] = deque()
         self._ended = False
-        self._tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        self._search_thread: threading.Thread | None = None
         #: Set by the reader thread when it has seen `quit` or the end of input, before the main thread gets there.
         self.quit_seen = threading.Event()
         self.end_seen = threading.Event()
@@ -156,11 +92,14 @@ class Session:
             "stop": self._stop,
             "ponderhit": self._ponderhit,
             "quit": self._quit,
-            "debug": self._ignore,
-            "register": self._ignore,
+            "debug": self._set_debug,
+            "register": self._register,
             "d": self._d,
+            "flip": self._flip,
             "eval": self._eval,
             "bench": self._bench,
+            "compiler": self._compiler,
+            "help": self._help,
         }
 
     # -- the conversation --------------------------------------------------------------------------------------
@@ -171,8 +110,8 @@ class Session:
             event = self._events.get()
             if isinstance(event, Line):
                 self._take(event)
-            elif isinstance(event, SearchDone):
-                self._search_done()
+            elif isinstance(event, TaskDone):
+                self._task_done()
             else:
                 self._finish()
 
@@ -186,7 +125,7 @@ class Session:
         if handler is None:
             self._output.info(f"unknown command {quoted(text.strip())}")
             return
-        if self._searching and words[0] not in IMMEDIATE:
+        if self._task is not None and words[0] not in IMMEDIATE:
             if words[0] == "go":
                 # Two searches at once are impossible; the first one is owed an answer before the second begins.
                 self._stop([])
@@ -209,9 +148,9 @@ class Session:
     def _finish(self) -> None:
         """The end: stops the search, answers what is still owed, and ends the session."""
         deadline = time.monotonic() + FAREWELL
-        while self._searching or self._deferred:
+        while self._task is not None or self._deferred:
             # A count or a benchmark is finished for whoever asked for it and still reads; a search is stopped.
-            if not self._is_tool_running or reader_is_gone():
+            if self._task is None or not self._task.is_tool or reader_is_gone():
                 if time.monotonic() > deadline:
                     break
                 self._stop([])
@@ -219,16 +158,24 @@ class Session:
                 event = self._events.get(timeout=0.05)
             except queue.Empty:
                 continue
-            if isinstance(event, SearchDone):
-                self._search_done()
+            if isinstance(event, TaskDone):
+                self._task_done()
         self._ended = True
 
-    def _search_done(self) -> None:
+    def _begin(self, task: Task) -> None:
+        """Lets a task run beside the conversation."""
+        self._task = task
+        if self.end_seen.is_set() and not task.is_tool:
+            # Nobody can say stop any more: the answer is owed, but not the thinking.
+            task.stop()
+        self._tasks.begin(task)
+
+    def _task_done(self) -> None:
         """Takes the commands that waited for the end of a search, as if they came now.
 
         One may begin the next search; those behind it wait again, or stop it.
         """
-        self._searching = False
+        self._task = None
         waiting = self._deferred
         self._deferred = deque()
         for line in waiting:
@@ -257,70 +204,26 @@ class Session:
                 )
         return True
 
-    def _loaded(self) -> Any:
-        """The backend, waiting for it. Raises ValueError when it cannot be loaded."""
+    def _loaded(self) -> Equipment:
+        """The engine, waiting for it. Raises ValueError when it cannot be loaded."""
         self._wait_for_loader()
         loader = self._loader
         if loader.error is not None:
             raise ValueError(f"the engine cannot be loaded: {type(loader.error).__name__}: {loader.error}")
-        backend = loader.backend
-        if self._searcher is None:
+        if self._equipment is None:
             if loader.compiled:
                 self._output.info(f"{loader.compiled} kernels compiled in {loader.seconds:.1f} s")
-            problem = backend.cache_problem()
+            problem = loader.backend.cache_problem()
             if problem is not None:
                 self._output.info(problem)
-            self._searcher = self._new_searcher(backend)
-            self._positions = backend.PositionKeeper()
-        return backend
-
-    def _new_searcher(self, backend: Any) -> backend_module.Searcher:
-        """A searcher with the table and threads that the options ask for, or as near to them as memory allows."""
-        mebibytes = self._options.number("Hash")
-        try:
-            searcher: backend_module.Searcher = backend.Searcher(mebibytes)
-        except MemoryError:
-            self._output.info(f"not enough memory for Hash {mebibytes}: {DEFAULT_HASH} is used")
-            searcher = backend.Searcher(DEFAULT_HASH)
-        self._read_network(backend, "")
-        if (file := self._options.text("EvalFile")) != "":
-            self._read_network(backend, file)
-        self._set_network(searcher)
-        self._tune(searcher)
-        self._set_threads(searcher)
-        return searcher
-
-    def _tune(self, searcher: backend_module.Searcher) -> None:
-        """Gives a new searcher the numbers that were set in a tuning build."""
-        for name, value in self._options.tunables().items():
-            searcher.set_tunable(name, value)
-
-    def _read_network(self, backend: Any, file: str) -> None:
-        """Reads the network in `file`, or the one that comes with the engine (""); a bad one is reported, not used."""
-        try:
-            self._network = backend.read_network(Path(file)) if file else backend.shipped_network()
-        except ValueError as error:
-            self._output.info(f"network not used: {error}")
-            return
-        if file:
-            self._output.info(f"network {quoted(file)}: {self._network.describe()}")
-
-    def _set_network(self, searcher: backend_module.Searcher) -> None:
-        searcher.set_network(self._network if self._options.flag("UseNNUE") else None)
-
-    def _set_threads(self, searcher: backend_module.Searcher) -> None:
-        threads = self._options.number("Threads")
-        try:
-            searcher.resize_threads(threads)
-        except (MemoryError, RuntimeError) as error:
-            reason = "memory" if isinstance(error, MemoryError) else "threads to be had"
-            self._output.info(f"not enough {reason} for Threads {threads}: {searcher.threads} used")
+            self._equipment = Equipment(loader.backend, self._options, self._output)
+        return self._equipment
 
     def leave(self) -> None:
         """Ends the process at once, whatever other threads are in the middle of."""
         os._exit(0)
 
-    # -- commands ----------------------------------------------------------------------------------------------
+    # -- the protocol's commands -------------------------------------------------------------------------------
 
     def _uci(self, words: list[str]) -> None:
         lines = [f"id name Secateur {self._version}", f"id author {AUTHORS}"]
@@ -328,7 +231,7 @@ class Session:
         self._output.line("\n".join([*lines, "uciok"]))
 
     def _isready(self, words: list[str]) -> None:
-        if not self._searching:
+        if self._task is None:
             try:
                 if self._wait_for_loader(READY_PATIENCE):
                     self._loaded()
@@ -338,23 +241,22 @@ class Session:
                 self._output.info(str(error))
         self._output.line("readyok")
 
-    def _ignore(self, words: list[str]) -> None:
-        """Commands that need no answer and change nothing here."""
+    def _register(self, words: list[str]) -> None:
+        """Nothing is owed for this engine, and nobody has to say who he is."""
+
+    def _set_debug(self, words: list[str]) -> None:
+        if words not in (["on"], ["off"]):
+            raise ValueError(f"debug takes on or off, not {quoted(' '.join(words))}")
+        self._debug = words == ["on"]
 
     def _stop(self, words: list[str]) -> None:
-        if self._searching and self._searcher is not None:
-            self._release.set()
-            self._searcher.stop()
-            if (stop := self._on_stop) is not None:
-                stop()
+        if self._task is not None:
+            self._task.stop()
 
     def _ponderhit(self, words: list[str]) -> None:
         """The expected move was played: the search that ponders goes on with the clock running. Idle, it is nothing."""
-        limits = self._limits_now
-        if self._searching and self._searcher is not None and limits is not None and limits.ponder:
-            self._searcher.ponder_hit()
-            if not limits.infinite:
-                self._release.set()
+        if self._task is not None:
+            self._task.ponder_hit()
 
     def _quit(self, words: list[str]) -> None:
         self._deferred.clear()
@@ -363,47 +265,69 @@ class Session:
     def _setoption(self, words: list[str]) -> None:
         name, text = parse_setoption(words)
         name = self._options.set(name, text)
-        if self._searcher is None:
-            return  # read when the engine is loaded
-        if name == "Hash":
-            try:
-                self._searcher.resize(self._options.number("Hash"))
-            except MemoryError:
-                self._output.info(f"not enough memory for Hash {self._options.number('Hash')}: the old table is kept")
-        elif name == "Threads":
-            self._set_threads(self._searcher)
-        elif name == "Clear Hash":
-            self._searcher.new_game()
-        elif name in ("UseNNUE", "EvalFile"):
-            if name == "EvalFile":
-                self._read_network(self._loader.backend, self._options.text("EvalFile"))
-            self._set_network(self._searcher)
-        elif name in TUNABLE_NAMES:
-            self._searcher.set_tunable(name, self._options.number(name))
+        if name == "Debug Log File":
+            self._open_log(self._options.text(name))
+        elif self._equipment is not None:  # otherwise read when the engine is loaded
+            self._equipment.apply(name)
+
+    def _open_log(self, file: str) -> None:
+        try:
+            self._output.log_to(file)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            self._output.info(f"Debug Log File not used: {quoted(file)}: {reason}")
 
     def _ucinewgame(self, words: list[str]) -> None:
-        self._loaded()
-        assert self._searcher is not None
-        self._searcher.new_game()
+        self._loaded().searcher.new_game()
 
     def _position(self, words: list[str]) -> None:
         command = parse_position(words)
-        self._loaded()
-        assert self._positions is not None
-        remark = self._positions.set(command, self._options.flag("UCI_Chess960"))
+        remark = self._loaded().positions.set(command, self._options.flag("UCI_Chess960"))
         if remark is not None:
             self._output.info(remark)
 
+    def _go(self, words: list[str]) -> None:
+        command, complaints = parse_go(words)
+        for complaint in complaints:
+            self._output.info(complaint)
+        try:
+            equipment = self._loaded()
+        except ValueError:
+            self._output.line("bestmove 0000")
+            raise
+        if "perft" in command.numbers:
+            self._begin(PerftTask(equipment, self._output, command.numbers["perft"]))
+            return
+        limits = self._limits(command, equipment)
+        self._begin(SearchTask(equipment, self._options, self._output, limits, self._received, self._debug))
+
+    def _limits(self, command: GoCommand, equipment: Equipment) -> Limits:
+        """The limits of a `go`, with search moves that are not legal here reported and left out."""
+        board: Any = equipment.positions.game.board
+        limits = command.limits(board.turn)
+        if limits.search_moves is None:
+            return limits
+        legal = []
+        for text in limits.search_moves:
+            try:
+                legal.append(board.uci(equipment.backend.parse_move(board, text)))
+            except ValueError:
+                self._output.info(f"go searchmoves: {quoted(text)} is not legal here")
+        return Limits(**{**vars(limits), "search_moves": tuple(legal) or None})
+
+    # -- what goes beyond it -----------------------------------------------------------------------------------
+
     def _d(self, words: list[str]) -> None:
-        backend = self._loaded()
-        assert self._positions is not None
-        self._output.line(backend.board_report(self._positions.game))
+        equipment = self._loaded()
+        self._output.line(equipment.backend.board_report(equipment.positions.game))
+
+    def _flip(self, words: list[str]) -> None:
+        self._loaded().positions.flip()
 
     def _eval(self, words: list[str]) -> None:
-        backend = self._loaded()
-        assert self._positions is not None
-        assert self._searcher is not None
-        self._output.line(backend.evaluation_report(self._positions.game.board, self._searcher.network))
+        equipment = self._loaded()
+        board, network = equipment.positions.game.board, equipment.searcher.network
+        self._output.line(equipment.backend.evaluation_report(board, network))
 
     def _bench(self, words: list[str]) -> None:
         depth = None
@@ -411,124 +335,10 @@ class Session:
             if not words[0].isdecimal() or not 1 <= int(words[0]) < MAX_PLY:
                 raise ValueError(f"bench takes a depth of 1 to {MAX_PLY - 1}, not {quoted(words[0])}")
             depth = int(words[0])
-        backend = self._loaded()
-        self._begin(lambda: self._run_bench(backend, depth), is_tool=True)
+        self._begin(BenchTask(self._loaded(), self._output, depth))
 
-    def _go(self, words: list[str]) -> None:
-        command, complaints = parse_go(words)
-        for complaint in complaints:
-            self._output.info(complaint)
-        try:
-            backend = self._loaded()
-        except ValueError:
-            self._output.line("bestmove 0000")
-            raise
-        assert self._positions is not None
-        game = self._positions.game
-        if "perft" in command.numbers:
-            depth = command.numbers["perft"]
-            self._begin(lambda: self._run_perft(backend, game, depth), is_tool=True)
-            return
-        limits = self._limits(command, game)
-        received = self._received
-        self._begin(lambda: self._run_search(backend, game, limits, received))
-        self._limits_now = limits
+    def _compiler(self, words: list[str]) -> None:
+        self._output.line(self._loaded().backend.compiler_report())
 
-    def _limits(self, command: GoCommand, game: Any) -> Limits:
-        """The limits of a `go`, with search moves that are not legal here reported and left out."""
-        limits = command.limits(game.board.turn)
-        if limits.search_moves is None:
-            return limits
-        legal = []
-        for text in limits.search_moves:
-            try:
-                legal.append(game.board.uci(game.board.parse_uci(text)))
-            except ValueError:
-                self._output.info(f"go searchmoves: {quoted(text)} is not legal here")
-        return Limits(**{**vars(limits), "search_moves": tuple(legal) or None})
-
-    # -- the search thread -------------------------------------------------------------------------------------
-
-    def _begin(self, task: Callable[[], None], is_tool: bool = False) -> None:
-        """Hands a task to the search thread; a tool is one that answers with a result, not with a move."""
-        assert self._searcher is not None
-        if self._search_thread is None:
-            self._search_thread = threading.Thread(target=self._work, name="search", daemon=True)
-            self._search_thread.start()
-        self._searching = True
-        self._is_tool_running = is_tool
-        self._limits_now = None
-        self._release.clear()
-        self._searcher.arm()
-        if self.end_seen.is_set() and not is_tool:
-            # Nobody can say stop any more: the answer is owed, but not the thinking.
-            self._stop([])
-        self._tasks.put(task)
-
-    def _work(self) -> None:
-        while True:
-            task = self._tasks.get()
-            try:
-                task()
-            except ValueError as error:
-                self._output.info(str(error))
-            except Exception as error:
-                self._output.info(f"internal error: {type(error).__name__}: {error}")
-            self._events.put(SearchDone())
-
-    def _run_search(self, backend: Any, game: Any, limits: Limits, received: float) -> None:
-        """Searches and answers `bestmove`, whatever happens; the clock has run since `received`."""
-        assert self._searcher is not None
-        board = game.board
-        # Owed even when the search fails.
-        candidates = limits.search_moves or (board.uci(move) for move in board.legal_moves)
-        answer = next(iter(candidates), "0000")
-        try:
-            result = self._searcher.search(
-                game,
-                limits,
-                on_info=lambda info: self._output.line(backend.info_line(info, board)),
-                overhead=self._options.number("Move Overhead"),
-                ponders=self._options.flag("Ponder"),
-                start=received,
-            )
-            for problem in result.problems:
-                self._output.info(problem)
-            if result.best is None:
-                self._output.line(f"info depth 0 score {'mate 0' if board.is_check() else 'cp 0'}")
-            else:
-                answer = result.best.uci() + (f" ponder {result.ponder.uci()}" if result.ponder else "")
-            if limits.infinite or limits.ponder:
-                # The protocol wants silence until `stop` or `ponderhit`, also when there is nothing left to search.
-                self._release.wait()
-        finally:
-            self._output.line(f"bestmove {answer}")
-
-    def _run_perft(self, backend: Any, game: Any, depth: int) -> None:
-        counter = backend.Counter(game.board, depth)
-        self._on_stop = counter.stop
-        counts = None if self._release.is_set() else counter.run()
-        self._on_stop = None
-        if counts is None:
-            self._output.info("perft was stopped")
-            return
-        rows = [f"{game.board.uci(move)}: {count}" for move, count in counts.items()]
-        self._output.line("\n".join([*rows, "", f"Nodes searched: {sum(counts.values())}"]))
-
-    def _run_bench(self, backend: Any, depth: int | None) -> None:
-        arguments = {} if depth is None else {"depth": depth}
-        assert self._searcher is not None
-        searcher = backend.Searcher(network=self._searcher.network)
-        self._tune(searcher)
-        self._on_stop = searcher.stop
-        try:
-            result = backend.run_benchmark(
-                on_position=lambda index, nodes, fen: self._output.line(f"{index + 1:2} {nodes:10} {fen}"),
-                should_stop=self._release.is_set,
-                searcher=searcher,
-                **arguments,
-            )
-        finally:
-            self._on_stop = None
-            searcher.close()
-        self._output.line("bench was stopped" if result is None else result.last_line())
+    def _help(self, words: list[str]) -> None:
+        self._output.line(HELP)

@@ -2,11 +2,12 @@
 
 import random
 from types import SimpleNamespace
-from typing import ClassVar
 
 import chess
 import pytest
 
+from engine.uci.equipment import Equipment
+from engine.uci.options import OptionValues
 from tests.uci.conftest import Engine
 
 GOOD = "position startpos moves d2d4 d7d5"
@@ -63,6 +64,10 @@ def complaint(engine: Engine, *lines: str) -> str:
         ("setoption", "needs 'name'"),
         ("setoption name", "needs 'name'"),
         ("go perft x", "whole number expected"),
+        ("setoption name MultiPV value 0", "MultiPV takes 1 to 256"),
+        ("setoption name SyzygyPath value /no/such/folder", "endgame tables not used: /no/such/folder: No such file"),
+        ("setoption name Debug Log File value /no/such/folder/log", "Debug Log File not used: '/no/such/folder/log'"),
+        ("debug maybe", "debug takes on or off, not 'maybe'"),
         ("bench 0", "bench takes a depth of 1 to 127, not '0'"),
         ("bench deep", "not 'deep'"),
         ("position fen QQQQQQnk/Q5pp/Q6Q/Q6Q/Q6Q/Q6Q/Q6Q/KQQQQQQQ w - - 0 1", "too many white pieces"),
@@ -139,56 +144,55 @@ def test_commands_before_isready(start) -> None:
     engine.finish()
 
 
-def test_too_little_memory_keeps_the_table(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The largest Hash on offer is all of the memory, so it may be had; the message is tested on the session."""
-    import queue
+# -- what the system does not give ------------------------------------------------------------------------------------
 
-    from engine.uci.session import Session
 
-    said: list[str] = []
+class Spy:
+    """Output and backend for an `Equipment` whose searcher is replaced."""
 
-    class Stub:
-        def info(self, message: str) -> None:
-            said.append(message)
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.sizes: list[int] = []
+        self.options = OptionValues()
 
-    class Full:
-        def resize(self, mebibytes: int) -> None:
+    def info(self, message: str) -> None:
+        self.said.append(message)
+
+    def equip(self) -> Equipment:
+        return Equipment(self, self.options, self)  # type: ignore[arg-type]
+
+    def PositionKeeper(self) -> None:
+        return None
+
+    def shipped_network(self) -> None:
+        return None
+
+    def Searcher(self, mebibytes: int) -> object:
+        self.sizes.append(mebibytes)
+        if mebibytes > 1000:
             raise MemoryError
+        return SimpleNamespace(resize_threads=lambda threads: None, set_network=lambda network: None)
 
-    session = Session(Stub(), queue.SimpleQueue(), "test")  # type: ignore[arg-type]
-    session._searcher = Full()  # type: ignore[assignment]
-    session._setoption("name Hash value 1024".split())
-    assert said == ["not enough memory for Hash 1024: the old table is kept"]
+
+def test_too_little_memory_keeps_the_table() -> None:
+    """The largest Hash on offer is all of the memory, so it may be had; the message is tested on the equipment."""
+
+    def resize(mebibytes: int) -> None:
+        raise MemoryError
+
+    spy = Spy()
+    equipment = spy.equip()
+    equipment.searcher = SimpleNamespace(resize=resize)  # type: ignore[assignment]
+    equipment.apply(spy.options.set("Hash", "1024"))
+    assert spy.said == ["not enough memory for Hash 1024: the old table is kept"]
 
 
 def test_a_hash_beyond_memory_before_loading_falls_back() -> None:
-    import queue
-
-    from engine.uci.session import Session
-
-    said: list[str] = []
-
-    class Stub:
-        def info(self, message: str) -> None:
-            said.append(message)
-
-    class Backend:
-        sizes: ClassVar[list[int]] = []
-
-        def Searcher(self, mebibytes: int) -> object:
-            self.sizes.append(mebibytes)
-            if mebibytes > 1000:
-                raise MemoryError
-            return SimpleNamespace(resize_threads=lambda threads: None, set_network=lambda network: None)
-
-        def shipped_network(self) -> None:
-            return None
-
-    session = Session(Stub(), queue.SimpleQueue(), "test")  # type: ignore[arg-type]
-    session._setoption("name Hash value 2000".split())
-    session._new_searcher(Backend())
-    assert Backend.sizes == [2000, 16]
-    assert said == ["not enough memory for Hash 2000: 16 is used"]
+    spy = Spy()
+    spy.options.set("Hash", "2000")
+    spy.equip()
+    assert spy.sizes == [2000, 16]
+    assert spy.said == ["not enough memory for Hash 2000: 16 is used"]
 
 
 @pytest.mark.parametrize(
@@ -199,19 +203,11 @@ def test_a_hash_beyond_memory_before_loading_falls_back() -> None:
     ],
 )
 def test_too_many_threads_for_the_system_are_reported(error: Exception, said: str) -> None:
-    import queue
+    def resize_threads(threads: int) -> None:
+        raise error
 
-    from engine.uci.session import Session
-
-    heard: list[str] = []
-
-    class Full:
-        threads = 3
-
-        def resize_threads(self, threads: int) -> None:
-            raise error
-
-    session = Session(SimpleNamespace(info=heard.append), queue.SimpleQueue(), "test")  # type: ignore[arg-type]
-    session._searcher = Full()  # type: ignore[assignment]
-    session._setoption("name Threads value 8".split())
-    assert heard == [said]
+    spy = Spy()
+    equipment = spy.equip()
+    equipment.searcher = SimpleNamespace(threads=3, resize_threads=resize_threads)  # type: ignore[assignment]
+    equipment.apply(spy.options.set("Threads", "8"))
+    assert spy.said == [said]

@@ -12,7 +12,7 @@ import pytest
 from tests.uci.conftest import ENGINE, Engine
 
 INFO = re.compile(
-    r"info depth \d+ seldepth \d+ multipv 1 score (cp|mate) -?\d+ nodes \d+ nps \d+ hashfull \d+ time \d+"
+    r"info depth \d+ seldepth \d+ multipv 1 score (cp|mate) -?\d+ nodes \d+ nps \d+ hashfull \d+ tbhits \d+ time \d+"
     r" pv( [a-h][1-8][a-h][1-8][qrbn]?)+"
 )
 

@@ -1,0 +1,75 @@
+"""The opening book: Polyglot files, read by python-chess."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import chess
+import chess.polyglot
+
+#: Places at which a file is looked at to see whether its keys are in order, as those of a book are.
+_SAMPLES: Final = 1000
+
+
+@dataclass(frozen=True)
+class BookMove:
+    """A move from the book: its weight, and the sum of the weights of all moves that it was chosen from."""
+
+    move: chess.Move
+    weight: int
+    total: int
+
+
+class Book:
+    """An open book; to be closed."""
+
+    def __init__(self, file: Path) -> None:
+        """Raises ValueError, in one line that names the file, for one that cannot be read or is no book."""
+        try:
+            self._reader = chess.polyglot.open_reader(file)
+        except OSError as error:
+            reason = error.strerror or "its size is no multiple of 16 bytes, so it is no Polyglot book"
+            raise ValueError(f"{file}: {reason}") from None
+        if not len(self._reader):
+            self.close()
+            raise ValueError(f"{file}: is empty")
+        if not self._is_sorted():
+            self.close()
+            raise ValueError(f"{file}: its positions are in no order, so it is no Polyglot book")
+
+    def _is_sorted(self) -> bool:
+        count = len(self._reader)
+        keys = [self._reader[index].key for index in range(0, count, max(1, count // _SAMPLES))]
+        return keys == sorted(keys)
+
+    def __len__(self) -> int:
+        return len(self._reader)
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._reader.close()
+
+    def choose(self, board: chess.Board, best: bool, rng: random.Random) -> BookMove | None:
+        """A legal move of the book for this position with its game, or None.
+
+        With `best` the one of most weight, otherwise each as often as its weight says. Entries without weight are not
+        played, nor moves that repeat a position for the third time: two books could go on like that for ever.
+        """
+        entries = [entry for entry in self._reader.find_all(board) if not _repeats(board, entry.move)]
+        if not entries:
+            return None
+        weights = [entry.weight for entry in entries]
+        index = weights.index(max(weights)) if best else rng.choices(range(len(entries)), weights)[0]
+        return BookMove(entries[index].move, weights[index], sum(weights))
+
+
+def _repeats(board: chess.Board, move: chess.Move) -> bool:
+    """Whether the position after a move has been there twice already."""
+    board.push(move)
+    try:
+        return board.is_repetition(3)
+    finally:
+        board.pop()

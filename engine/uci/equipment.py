@@ -1,0 +1,154 @@
+"""What the options equip the loaded engine with: table, threads, network, endgame tables, opening book."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from engine.uci.options import TUNING_OPTIONS, OptionValues
+from engine.uci.output import Output, quoted
+from search.limits import DEFAULT_HASH, Limits
+
+if TYPE_CHECKING:
+    from engine.uci import backend as backend_module
+
+TUNABLE_NAMES: Final = frozenset(option.name for option in TUNING_OPTIONS)
+
+
+class Equipment:
+    """The searcher and the position, as the options want them; what they ask for in vain is reported and done without.
+
+    Options are applied while nothing searches.
+    """
+
+    def __init__(self, backend: Any, options: OptionValues, output: Output) -> None:
+        self.backend = backend
+        self._options = options
+        self._output = output
+        self.positions: backend_module.PositionKeeper = backend.PositionKeeper()
+        #: The network that `EvalFile` names or that comes with the engine, used while `UseNNUE` is true.
+        self._network: Any = None
+        self._tables: Any = None
+        self._book: backend_module.Book | None = None
+        self._rng = random.Random()
+        self.searcher = self._new_searcher()
+        self._apply_tables()
+        self._apply_book()
+
+    def _new_searcher(self) -> backend_module.Searcher:
+        """A searcher with the table and threads that the options ask for, or as near to them as memory allows."""
+        mebibytes = self._options.number("Hash")
+        try:
+            searcher: backend_module.Searcher = self.backend.Searcher(mebibytes)
+        except MemoryError:
+            self._output.info(f"not enough memory for Hash {mebibytes}: {DEFAULT_HASH} is used")
+            searcher = self.backend.Searcher(DEFAULT_HASH)
+        self._read_network("")
+        if (file := self._options.text("EvalFile")) != "":
+            self._read_network(file)
+        self._set_network(searcher)
+        self.tune(searcher)
+        self._set_threads(searcher)
+        return searcher
+
+    def apply(self, name: str) -> None:
+        """Does what the new value of an option asks for."""
+        if name == "Hash":
+            self._apply_hash()
+        elif name == "Threads":
+            self._set_threads(self.searcher)
+        elif name == "Clear Hash":
+            self.searcher.new_game()
+        elif name in ("UseNNUE", "EvalFile"):
+            if name == "EvalFile":
+                self._read_network(self._options.text("EvalFile"))
+            self._set_network(self.searcher)
+        elif name == "SyzygyPath":
+            self._apply_tables()
+        elif name in ("SyzygyProbeLimit", "Syzygy50MoveRule"):
+            self._set_table_rules()
+        elif name in ("OwnBook", "BookFile"):
+            self._apply_book()
+        elif name in TUNABLE_NAMES:
+            self.searcher.set_tunable(name, self._options.number(name))
+
+    def tune(self, searcher: backend_module.Searcher) -> None:
+        """Gives a new searcher the numbers that were set in a tuning build."""
+        for name, value in self._options.tunables().items():
+            searcher.set_tunable(name, value)
+
+    def _apply_hash(self) -> None:
+        mebibytes = self._options.number("Hash")
+        try:
+            self.searcher.resize(mebibytes)
+        except MemoryError:
+            self._output.info(f"not enough memory for Hash {mebibytes}: the old table is kept")
+
+    def _set_threads(self, searcher: backend_module.Searcher) -> None:
+        threads = self._options.number("Threads")
+        try:
+            searcher.resize_threads(threads)
+        except (MemoryError, RuntimeError) as error:
+            reason = "memory" if isinstance(error, MemoryError) else "threads to be had"
+            self._output.info(f"not enough {reason} for Threads {threads}: {searcher.threads} used")
+
+    # -- files -------------------------------------------------------------------------------------------------
+
+    def _read_network(self, file: str) -> None:
+        """Reads the network in `file`, or the one that comes with the engine (""); a bad one is reported, not used."""
+        try:
+            self._network = self.backend.read_network(Path(file)) if file else self.backend.shipped_network()
+        except ValueError as error:
+            self._output.info(f"network not used: {error}")
+            return
+        if file:
+            self._output.info(f"network {quoted(file)}: {self._network.describe()}")
+
+    def _set_network(self, searcher: backend_module.Searcher) -> None:
+        searcher.set_network(self._network if self._options.flag("UseNNUE") else None)
+
+    def _apply_tables(self) -> None:
+        """Opens the endgame tables that `SyzygyPath` lists; without any, positions are searched as all others are."""
+        if self._tables is not None:
+            self.searcher.set_tables(None)
+            self._tables.close()
+            self._tables = None
+        path = self._options.text("SyzygyPath")
+        if not path:
+            return
+        self._tables, count, problems = self.backend.open_tables(path)
+        for problem in problems:
+            self._output.info(f"endgame tables not used: {problem}")
+        if self._tables is not None:
+            self._output.info(f"endgame tables: {count} files, up to {self._tables.pieces} men")
+            self._set_table_rules()
+
+    def _set_table_rules(self) -> None:
+        if self._tables is not None:
+            self._tables.limit = self._options.number("SyzygyProbeLimit")
+            self._tables.fifty_moves = self._options.flag("Syzygy50MoveRule")
+            self.searcher.set_tables(self._tables)
+
+    def _apply_book(self) -> None:
+        """Opens the book that `BookFile` names, while `OwnBook` wants one."""
+        if self._book is not None:
+            self._book.close()
+            self._book = None
+        file = self._options.text("BookFile")
+        if not file or not self._options.flag("OwnBook"):
+            return
+        try:
+            self._book = self.backend.Book(Path(file).expanduser())
+        except ValueError as error:
+            self._output.info(f"book not used: {error}")
+            return
+        self._output.info(f"book {quoted(file)}: {len(self._book)} moves")
+
+    def book_move(self, game: Any, limits: Limits) -> Any:
+        """The book's move for a game that is played, None outside the book and for whoever analyses."""
+        options = self._options
+        is_analysis = limits.is_analysis() or options.flag("UCI_AnalyseMode") or options.number("MultiPV") > 1
+        if self._book is None or is_analysis:
+            return None
+        return self._book.choose(game.board, options.flag("Best Book Move"), self._rng)

@@ -1,0 +1,58 @@
+"""Loading of the engine, which takes a second from the cache and half a minute where kernels must be compiled."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from typing import Any
+
+
+class Loader:
+    """Loads the engine in a thread of its own, so that quitting is possible at any moment."""
+
+    def __init__(self) -> None:
+        self.done = threading.Event()
+        self.error: BaseException | None = None
+        self.backend: Any = None
+        self.step = ""
+        self.compiled = 0
+        self.seconds = 0.0
+        self._kernels: Any = ()
+        self._kernel: Any = None
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begins loading; later calls do nothing."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._load, name="loader", daemon=True)
+            self._thread.start()
+
+    def _load(self) -> None:
+        began = time.monotonic()
+        try:
+            self.step = "importing"
+            from engine.uci import backend
+
+            self._kernels = backend.PLAYING
+            self.compiled = backend.load_kernels(on_step=self._on_step)
+            self.seconds = time.monotonic() - began
+            self.step = "rehearsing"
+            backend.rehearse()
+            # A hundred thousand objects came with the libraries and will stay. Going through them all takes the
+            # garbage collector 50 ms, which it must not do in the middle of a move.
+            gc.freeze()
+            self.backend = backend
+        except BaseException as error:
+            self.error = error
+        finally:
+            self.done.set()
+
+    def _on_step(self, index: int, count: int, name: str) -> None:
+        self.step = f"{name} kernels ({index + 1} of {count})"
+        self._kernel = self._kernels[index][1]
+
+    def is_compiling(self) -> bool:
+        """Whether the kernel being loaded was not in the cache, which takes seconds instead of milliseconds."""
+        statistics = getattr(self._kernel, "stats", None)
+        return statistics is not None and bool(statistics.cache_misses) and not self.done.is_set()

@@ -1,0 +1,207 @@
+"""What the engine does beside the conversation, one task at a time on a thread of its own: search, perft, bench."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from engine.uci.equipment import Equipment
+from engine.uci.options import OptionValues
+from engine.uci.output import Output
+from search.limits import Limits
+
+
+class Task:
+    """One piece of work that can be stopped from another thread, also before it begins."""
+
+    #: Whether it answers with a result that was asked for, and not with a move.
+    is_tool = True
+
+    def run(self) -> None:
+        """Does the work and answers. A ValueError becomes a message."""
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        """Lets it answer soon."""
+        raise NotImplementedError
+
+    def ponder_hit(self) -> None:
+        """The move that was expected has been played; of no concern to most."""
+
+
+class SearchTask(Task):
+    """A `go`: answers `bestmove`, whatever happens."""
+
+    is_tool = False
+
+    def __init__(
+        self,
+        equipment: Equipment,
+        options: OptionValues,
+        output: Output,
+        limits: Limits,
+        received: float,
+        debug: bool = False,
+    ) -> None:
+        """The clock has run since `received`. With `debug` more is said."""
+        self._equipment = equipment
+        self._options = options
+        self._output = output
+        self._limits = limits
+        self._received = received
+        self._debug = debug
+        self._game = equipment.positions.game
+        self._release = threading.Event()
+        equipment.searcher.arm()
+
+    def stop(self) -> None:
+        """Ends the search with what it has found."""
+        self._release.set()
+        self._equipment.searcher.stop()
+
+    def ponder_hit(self) -> None:
+        """Lets a search that ponders go on with the clock running."""
+        if self._limits.ponder:
+            self._equipment.searcher.ponder_hit()
+            if not self._limits.infinite:
+                self._release.set()
+
+    def run(self) -> None:
+        """Searches, unless the book has a move; waits for `stop` or `ponderhit` where the protocol wants it."""
+        board, limits = self._game.board, self._limits
+        # Owed even when the search fails.
+        candidates = limits.search_moves or (board.uci(move) for move in board.legal_moves)
+        answer = next(iter(candidates), "0000")
+        try:
+            answer = self._book_answer() or self._search() or answer
+        finally:
+            if limits.infinite or limits.ponder:
+                # The protocol wants silence until `stop` or `ponderhit`, also when there is nothing left to search.
+                self._release.wait()
+            self._output.line(f"bestmove {answer}")
+
+    def _book_answer(self) -> str | None:
+        found = self._equipment.book_move(self._game, self._limits)
+        if found is None:
+            return None
+        answer = self._game.board.uci(found.move)
+        self._output.info(f"book move {answer}, weight {found.weight} of {found.total}")
+        return answer
+
+    def _search(self) -> str | None:
+        """Searches and reports; the answer, None when there is no legal move."""
+        options, output, backend, board = self._options, self._output, self._equipment.backend, self._game.board
+        overhead, ponders = options.number("Move Overhead"), options.flag("Ponder")
+        show_wdl = options.flag("UCI_ShowWDL")
+        if self._debug:
+            output.info(backend.plan_report(self._limits, overhead, ponders))
+        result = self._equipment.searcher.search(
+            self._game,
+            self._limits,
+            on_info=lambda info: output.line(backend.info_line(info, board, show_wdl)),
+            overhead=overhead,
+            ponders=ponders,
+            start=self._received,
+            lines=options.number("MultiPV"),
+            on_progress=lambda progress: output.line(backend.progress_line(progress)),
+        )
+        for problem in result.problems:
+            output.info(problem)
+        if self._debug:
+            output.info(f"debug: {result.nodes} nodes in {1000 * result.seconds:.0f} ms")
+        if result.best is None:
+            output.line(f"info depth 0 score {'mate 0' if board.is_check() else 'cp 0'}")
+            return None
+        wanted = self._limits.mate
+        mate = None if result.info is None else result.info.mate
+        if wanted is not None and (mate is None or not 0 < mate <= wanted):
+            output.info(f"no mate in {wanted} was found")
+        return result.best.uci() + (f" ponder {result.ponder.uci()}" if result.ponder else "")
+
+
+class PerftTask(Task):
+    """A `go perft`: counts, one line a move."""
+
+    def __init__(self, equipment: Equipment, output: Output, depth: int) -> None:
+        """Raises ValueError for a depth that is out of range."""
+        self._counter = equipment.backend.Counter(equipment.positions.game.board, depth)
+        self._board = equipment.positions.game.board
+        self._output = output
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Ends the count without a result."""
+        self._stopped = True
+        self._counter.stop()
+
+    def run(self) -> None:
+        """Counts and answers."""
+        counts = None if self._stopped else self._counter.run()
+        if counts is None:
+            self._output.info("perft was stopped")
+            return
+        rows = [f"{self._board.uci(move)}: {count}" for move, count in counts.items()]
+        self._output.line("\n".join([*rows, "", f"Nodes searched: {sum(counts.values())}"]))
+
+
+class BenchTask(Task):
+    """A `bench`: with a searcher of its own, so that what was learnt for the game stays."""
+
+    def __init__(self, equipment: Equipment, output: Output, depth: int | None) -> None:
+        self._backend = equipment.backend
+        self._output = output
+        self._arguments = {} if depth is None else {"depth": depth}
+        self._searcher = self._backend.Searcher(network=equipment.searcher.network)
+        equipment.tune(self._searcher)
+        self._stopped = threading.Event()
+
+    def stop(self) -> None:
+        """Ends it without a result."""
+        self._stopped.set()
+        self._searcher.stop()
+
+    def run(self) -> None:
+        """Searches all positions and answers."""
+        try:
+            result = self._backend.run_benchmark(
+                on_position=lambda index, nodes, fen: self._output.line(f"{index + 1:2} {nodes:10} {fen}"),
+                should_stop=self._stopped.is_set,
+                searcher=self._searcher,
+                **self._arguments,
+            )
+        finally:
+            self._searcher.close()
+        self._output.line("bench was stopped" if result is None else result.last_line())
+
+
+class TaskThread:
+    """Runs tasks; `on_done` is called on its thread when one has answered."""
+
+    def __init__(self, output: Output, on_done: Callable[[], None]) -> None:
+        self._output = output
+        self._on_done = on_done
+        self._tasks: queue.SimpleQueue[Task] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def begin(self, task: Task) -> None:
+        """Hands over a task, when the one before it is done."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="search", daemon=True)
+            self._thread.start()
+        self._tasks.put(task)
+
+    def _work(self) -> None:
+        while True:
+            # No reference is kept: what a task holds must not outlive it until the next one.
+            self._run(self._tasks.get())
+            self._on_done()
+
+    def _run(self, task: Any) -> None:
+        try:
+            task.run()
+        except ValueError as error:
+            self._output.info(str(error))
+        except Exception as error:
+            self._output.info(f"internal error: {type(error).__name__}: {error}")

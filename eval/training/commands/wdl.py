@@ -1,0 +1,53 @@
+"""`secateur wdl`: fits the model of results, which `UCI_ShowWDL` shows, to self-play games."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+_EPILOG = """\
+example:
+  secateur wdl data/first data/second
+
+The two lines of coefficients belong into search/outcome.py.
+"""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="secateur wdl",
+        description="Fits the chances to win, draw and lose by score and material to the games of self-play shards.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("data", nargs="+", metavar="FOLDER|SHARD", help="what `secateur datagen` wrote")
+    parser.add_argument("--partial", action="store_true", help="use the shard that is still being written, too")
+    parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    return parser
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command; returns the exit status."""
+    options = _parser().parse_args(arguments)
+    from eval.training.outcomes import calibration, count_results, fit
+    from eval.training.samples import Filter, samples
+    from eval.training.shards import ShardError
+
+    try:
+        # Captures and checks, too: what is shown is the score of whatever position there is.
+        counts = count_results(samples(options.data, Filter(quiet=False), options.partial))
+        found = fit(counts)
+    except (ShardError, ValueError, OSError) as error:
+        print(f"secateur wdl: {error}", file=sys.stderr)
+        return 1
+    rows = calibration(counts, found)
+    if options.json:
+        print(json.dumps({**vars(found), "calibration": rows}, indent=2))
+        return 0
+    print(f"WIN_SCORE: Final = {found.win_score}\nSPREAD: Final = {found.spread}")
+    print(f"{found.positions} positions, loss {found.loss:.4f} ({found.plain_loss:.4f} without scores)")
+    print("score  positions  expected  came")
+    for score, positions, expected, came in rows:
+        print(f"{score:5d} {positions:10d} {expected:9.3f} {came:5.3f}")
+    return 0

@@ -1,0 +1,122 @@
+"""Fits the model of results (see `search.outcome`) to self-play games, by maximum likelihood.
+
+The positions are counted by material, score and result, White's view; the model treats both sides alike. What is
+maximised is the likelihood of the counted results, as if positions were independent: neighbours in a game are not,
+which makes no estimate wrong but its errors larger than they look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from search.outcome import FULL_MATERIAL, LEAST_MATERIAL, PIECE_MATERIAL
+
+#: Scores are counted in steps of so many centipawns up to a limit. Beyond it the games are won, but for blunders that
+#: the few nodes of self-play allow: left in, they would decide the shape where it matters.
+SCORE_STEP: Final = 10
+SCORE_LIMIT: Final = 400
+BINS: Final = 2 * SCORE_LIMIT // SCORE_STEP + 1
+
+#: Coefficients of each of the two polynomials.
+DEGREE: Final = 3
+
+#: Material of each code of a packed position; 7 is a rook that may castle.
+_CODE_MATERIAL: Final = np.array([*PIECE_MATERIAL, PIECE_MATERIAL[4]], np.int64)
+
+Counts = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Coefficients of the two polynomials in centipawns, lowest power first, and how well they do.
+
+    `loss` is the mean negative logarithm of the chance that was given to what came; `plain_loss` that of a model that
+    gives each result its share of all positions.
+    """
+
+    win_score: tuple[float, ...]
+    spread: tuple[float, ...]
+    positions: int
+    loss: float
+    plain_loss: float
+
+
+def count_results(batches: Iterable[npt.NDArray[np.void]]) -> Counts:
+    """Counts of positions, SAMPLE[n] each batch: float64[FULL_MATERIAL + 1][BINS][3], results lost, drawn, won."""
+    counts = np.zeros((FULL_MATERIAL + 1, BINS, 3))
+    for samples in batches:
+        samples = samples[np.abs(samples["score"].astype(np.int64)) <= SCORE_LIMIT]
+        pieces = samples["position"]["pieces"].astype(np.int64)
+        material = (_CODE_MATERIAL[pieces & 7] + _CODE_MATERIAL[pieces >> 4 & 7]).sum(axis=1)
+        material = np.clip(material, LEAST_MATERIAL, FULL_MATERIAL)
+        index = (samples["score"].astype(np.int64) + SCORE_LIMIT + SCORE_STEP // 2) // SCORE_STEP
+        np.add.at(counts, (material, index, samples["result"].astype(np.int64)), 1.0)
+    return counts
+
+
+def bin_scores() -> npt.NDArray[np.float64]:
+    """The score in the middle of each bin, float64[BINS]."""
+    return np.arange(BINS, dtype=np.float64) * SCORE_STEP - SCORE_LIMIT
+
+
+def chances(parameters: npt.NDArray[np.float64]) -> Counts:
+    """Chances of each result by material and score, in the order of the counts, for both polynomials' coefficients.
+
+    The values of both are kept from becoming nothing or less, where they would mean nothing.
+    """
+    share = np.arange(FULL_MATERIAL + 1) / FULL_MATERIAL
+    powers = share[:, None] ** np.arange(DEGREE)
+    win_score = np.maximum(powers @ parameters[:DEGREE], 1.0)[:, None]
+    spread = np.maximum(powers @ parameters[DEGREE:], 5.0)[:, None]
+    score = bin_scores()[None, :]
+    win = 1.0 / (1.0 + np.exp(np.clip((win_score - score) / spread, -500.0, 500.0)))
+    loss = 1.0 / (1.0 + np.exp(np.clip((win_score + score) / spread, -500.0, 500.0)))
+    return np.stack([loss, 1.0 - win - loss, win], axis=-1)
+
+
+def mean_loss(counts: Counts, given: Counts) -> float:
+    """Mean negative logarithm of the chances `given` to what was counted."""
+    return float(-(counts * np.log(np.maximum(given, 1e-9))).sum() / counts.sum())
+
+
+def fit(counts: Counts) -> Fit:
+    """The model that fits the counts best. Raises ValueError without any."""
+    from scipy.optimize import minimize
+
+    if not counts.sum():
+        raise ValueError("there are no positions to fit to")
+    start = np.array([150.0, 0.0, 0.0, 80.0, 0.0, 0.0])
+    found = minimize(
+        lambda scaled: mean_loss(counts, chances(100.0 * scaled)),
+        start / 100.0,
+        method="Nelder-Mead",
+        options={"maxiter": 20_000, "maxfev": 20_000, "xatol": 1e-4, "fatol": 1e-9, "adaptive": True},
+    )
+    parameters = 100.0 * found.x
+    plain = np.broadcast_to(counts.sum(axis=(0, 1)) / counts.sum(), counts.shape)
+    rounded = tuple(round(float(number), 1) for number in parameters)
+    return Fit(rounded[:DEGREE], rounded[DEGREE:], int(counts.sum()), float(found.fun), mean_loss(counts, plain))
+
+
+def calibration(counts: Counts, fitted: Fit) -> list[tuple[int, int, float, float]]:
+    """What was expected and what came, by score: (centipawns, positions, expected points, points), White's view."""
+    given = chances(np.array([*fitted.win_score, *fitted.spread]))
+    rows = []
+    edges = (-400, -250, -150, -80, -40, -15, 15, 40, 80, 150, 250, 400)
+    scores = bin_scores()
+    for low, high in zip((-SCORE_LIMIT - 1, *edges), (*edges, SCORE_LIMIT + 1), strict=True):
+        part = counts[:, (scores > low) & (scores <= high)]
+        total = part.sum()
+        if not total:
+            continue
+        came = (part[..., 2] + 0.5 * part[..., 1]).sum() / total
+        there = given[:, (scores > low) & (scores <= high)]
+        expected = (part.sum(axis=-1) * (there[..., 2] + 0.5 * there[..., 1])).sum() / total
+        middle = float((part.sum(axis=(0, 2)) * scores[(scores > low) & (scores <= high)]).sum() / total)
+        rows.append((round(middle), int(total), float(expected), float(came)))
+    return rows

@@ -1,0 +1,84 @@
+"""What a search says of itself: while it runs, after each iteration, and in the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import chess
+
+from search.score import EXACT, mate_distance
+
+
+@dataclass(frozen=True)
+class Info:
+    """What one finished iteration found: the fields of UCI's `info` line.
+
+    `score` in centipawns from the side to move's view, or mate (see `search.score`); `nodes` of all threads; `seconds`
+    since the start; `table_hits` probes of endgame tables. Of several lines (MultiPV) this is number `number`, from 1.
+    `bound` is LOWER or UPPER when the score is no more than that. `is_known` says that endgame tables vouch for the
+    score: won (`search.tablebase.TABLE_WIN`), drawn or lost.
+    """
+
+    depth: int
+    selective_depth: int
+    score: int
+    nodes: int
+    seconds: float
+    hashfull: int
+    pv: tuple[chess.Move, ...]
+    table_hits: int = 0
+    number: int = 1
+    bound: int = EXACT
+    is_known: bool = False
+
+    @property
+    def mate(self) -> int | None:
+        """Full moves to mate, negative when being mated, None without a mate."""
+        return mate_distance(self.score)
+
+    @property
+    def nodes_per_second(self) -> int:
+        """Nodes per second since the start of the search."""
+        return nodes_per_second(self.nodes, self.seconds)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a long search is at: the depth of its iteration, the root move it looks at, and which one that is, from 1.
+
+    The other fields are those of `Info`.
+    """
+
+    depth: int
+    move: chess.Move
+    number: int
+    nodes: int
+    seconds: float
+    hashfull: int
+    table_hits: int
+
+    @property
+    def nodes_per_second(self) -> int:
+        """Nodes per second since the start of the search."""
+        return nodes_per_second(self.nodes, self.seconds)
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of a search: best move (None only when there is no legal move), expected reply, last info.
+
+    `nodes` are those of all threads, `problems` what went wrong in helping threads or endgame tables, without harm to
+    the result.
+    """
+
+    best: chess.Move | None
+    ponder: chess.Move | None
+    info: Info | None
+    nodes: int
+    seconds: float
+    problems: tuple[str, ...] = ()
+
+
+def nodes_per_second(nodes: int, seconds: float) -> int:
+    """Nodes per second, whatever small time they took."""
+    return int(nodes / max(seconds, 1e-6))

@@ -1,0 +1,71 @@
+"""What a score means for the result: chances to win, draw and lose, fitted to our own games.
+
+    win(score)  = 1 / (1 + exp((a - score) / b))          loss(score) = win(-score)          draw: what is left
+
+`a` is the score from which on a win is likelier than not, `b` how slowly its chance grows around there, both in
+centipawns and polynomials of the material on the board: the same score wins more of the games with little material
+left. (The form is that of Stockfish's WDL model.) `secateur wdl` fits the polynomials; how well they do is said in
+eval/training/README.md.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple
+
+import chess
+
+from search.score import mate_distance
+
+#: Material of a piece in pawns, kings and what is no piece left out: the sum of both sides' is 78 at the start.
+PIECE_MATERIAL: Final = (0, 1, 3, 3, 5, 9, 0)
+#: Material counts as what lies within these bounds: with less, and with more, there were too few games.
+LEAST_MATERIAL, FULL_MATERIAL = 6, 78
+
+#: Coefficients of 1, m, m^2, with m = material / FULL_MATERIAL, of `a` and `b`. Fitted to 2.3 million positions with
+#: scores up to 400 of 32 thousand self-play games at 300 nodes a move by the classical evaluation.
+WIN_SCORE: Final = (205.4, -347.1, 206.9)
+SPREAD: Final = (49.8, 219.2, -64.7)
+
+
+class Outcome(NamedTuple):
+    """Chances in permille, from the view of the side whose score it was; they add up to 1000."""
+
+    win: int
+    draw: int
+    loss: int
+
+
+CERTAIN_WIN: Final = Outcome(1000, 0, 0)
+CERTAIN_DRAW: Final = Outcome(0, 1000, 0)
+CERTAIN_LOSS: Final = Outcome(0, 0, 1000)
+
+
+def material(board: chess.Board) -> int:
+    """Material of both sides in pawns, within LEAST_MATERIAL and FULL_MATERIAL."""
+    total = sum(PIECE_MATERIAL[piece] * board.pieces_mask(piece, color).bit_count() for piece, color in _PIECES)
+    return min(max(total, LEAST_MATERIAL), FULL_MATERIAL)
+
+
+_PIECES: Final = tuple((piece, color) for piece in range(chess.PAWN, chess.KING) for color in chess.COLORS)
+
+
+def polynomial(coefficients: tuple[float, ...], pawns: int) -> float:
+    """Value of a polynomial of the material, in centipawns."""
+    share = pawns / FULL_MATERIAL
+    return sum(coefficient * share**power for power, coefficient in enumerate(coefficients))
+
+
+def win_chance(score: float, pawns: int) -> float:
+    """Chance to win with a score in centipawns and `pawns` of material on the board, 0 to 1."""
+    exponent = (polynomial(WIN_SCORE, pawns) - score) / polynomial(SPREAD, pawns)
+    return 1 / (1 + math.exp(min(exponent, 500.0)))
+
+
+def outcome(score: int, pawns: int) -> Outcome:
+    """Chances of the side whose `score` it is, in centipawns or a mate (see `search.score`)."""
+    mate = mate_distance(score)
+    if mate is not None:
+        return CERTAIN_WIN if mate > 0 else CERTAIN_LOSS
+    win, loss = (round(1000 * win_chance(signed, pawns)) for signed in (score, -score))
+    return Outcome(win, 1000 - win - loss, loss)

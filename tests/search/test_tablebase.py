@@ -1,0 +1,315 @@
+"""Endgame tables at the root: real ones for three men, and made-up answers where more men would be needed."""
+
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import chess
+import chess.syzygy
+import pytest
+
+from search.limits import Clock, Limits
+from search.searcher import Game, Info, Searcher
+from search.tablebase import SPOILT, TABLE_BOUND, TABLE_WIN, Tables, open_tables
+
+FOLDER = Path(__file__).resolve().parents[1] / "data" / "syzygy"
+
+
+@pytest.fixture(scope="module")
+def tables() -> Tables:
+    found, count, problems = open_tables(str(FOLDER))
+    assert found is not None
+    assert (count, problems, found.pieces) == (10, [], 3)
+    return found
+
+
+@pytest.fixture(scope="module")
+def oracle() -> chess.syzygy.Tablebase:
+    return chess.syzygy.open_tablebase(str(FOLDER))
+
+
+@pytest.fixture
+def searcher(tables: Tables) -> Searcher:
+    made = Searcher(1)
+    made.set_tables(tables)
+    return made
+
+
+class Scripted:
+    """Says of positions by who has just moved where what a test wants: {move: DTZ of who moved}."""
+
+    def __init__(self, distances: dict[str, int], has_dtz: bool = True) -> None:
+        self.distances = distances
+        self.has_dtz = has_dtz
+
+    def probe_dtz(self, board: chess.Board) -> int:
+        if not self.has_dtz:
+            raise KeyError("no such table")
+        return -self.distances[board.peek().uci()]
+
+    def probe_wdl(self, board: chess.Board) -> int:
+        distance = -self.distances[board.peek().uci()]
+        certain = abs(distance) <= 100
+        return (2 if certain else 1) * ((distance > 0) - (distance < 0))
+
+
+#: A rook and a bishop for each side, kings apart: nothing that the rules end, and quiet moves only.
+BOARD = "8/8/3k4/8/1r6/4K3/1R6/8 w - - {} 1"
+
+
+def order(fen: str, distances: dict[str, int], **rules: bool) -> list[str]:
+    """The moves from best to worst."""
+    board = chess.Board(fen)
+    moves = [chess.Move.from_uci(move) for move in distances]
+    ranking = Tables(Scripted(distances), 7, **rules).rank(board, moves)
+    assert ranking is not None
+    return [move.uci() for move in sorted(moves, key=lambda move: ranking.ranks[move], reverse=True)]
+
+
+def scripted_score(count: int, distance: int, **rules: bool) -> int:
+    ranking = Tables(Scripted({"e3e2": distance}), 7, **rules).rank(
+        chess.Board(BOARD.format(count)), [chess.Move.from_uci("e3e2")]
+    )
+    assert ranking is not None
+    return ranking.scores[chess.Move.from_uci("e3e2")]
+
+
+def ranks(count: int, *distances: int, **rules: bool) -> list[int]:
+    moves = [chess.Move.from_uci(text) for text in ("e3e2", "e3d2", "e3f2", "e3f3")][: len(distances)]
+    script = {move.uci(): distance for move, distance in zip(moves, distances, strict=True)}
+    ranking = Tables(Scripted(script), 7, **rules).rank(chess.Board(BOARD.format(count)), moves)
+    assert ranking is not None
+    return [ranking.ranks[move] for move in moves]
+
+
+# -- the rule --------------------------------------------------------------------------------------------------------
+
+
+def test_wins_in_time_come_before_all_else_the_quickest_first() -> None:
+    moves = {"e3e2": 30, "e3d2": 5, "e3f2": 0, "e3f3": -4, "e3d3": 150}
+    assert order(BOARD.format(0), moves) == ["e3d2", "e3e2", "e3d3", "e3f2", "e3f3"]
+
+
+def test_the_count_of_the_fifty_move_rule_decides_what_is_in_time() -> None:
+    # The move adds a ply: 40 here is 41 there.
+    in_time, too_late = ranks(58, 40, 41)
+    assert in_time > 4096 > too_late > 0
+    assert scripted_score(58, 40) > TABLE_BOUND
+    assert scripted_score(58, 41) == SPOILT
+    # Without the rule both win.
+    assert min(ranks(58, 40, 41, fifty_moves=False)) > 4096
+    assert scripted_score(99, 400, fifty_moves=False) > TABLE_BOUND
+
+
+def test_who_loses_lasts_longest_where_the_rule_may_save_him() -> None:
+    long, short, drawn, saved = ranks(20, -60, -10, 0, -90)
+    assert drawn > saved > long > short
+    # Far from that, it is the search that chooses.
+    first, second = ranks(0, -10, -30)
+    assert first == second
+    assert scripted_score(0, -10) == -TABLE_WIN
+    assert scripted_score(20, -60) == -TABLE_WIN + 61
+    assert scripted_score(20, -90) == -SPOILT
+
+
+def test_a_repetition_is_no_win_and_no_loss() -> None:
+    board = chess.Board(BOARD.format(0))
+    for text in ("e3e2", "d6d5", "e2e3", "d5d6") * 2:
+        board.push_uci(text)
+    moves = [chess.Move.from_uci(text) for text in ("e3e2", "e3d2")]
+    ranking = Tables(Scripted({"e3e2": 7, "e3d2": 9}), 7).rank(board, moves)
+    assert ranking is not None
+    assert ranking.ranks[moves[1]] > 0 == ranking.ranks[moves[0]]
+
+
+def test_results_alone_are_used_where_there_are_no_distances() -> None:
+    board = chess.Board(BOARD.format(0))
+    script = {"e3e2": 7, "e3d2": 300, "e3f2": 0, "e3f3": -3}
+    moves = [chess.Move.from_uci(text) for text in script]
+    ranking = Tables(Scripted(script, has_dtz=False), 7).rank(board, moves)
+    assert ranking is not None
+    values = [ranking.ranks[move] for move in moves]
+    assert values == sorted(values, reverse=True)
+    assert len(set(values)) == 4
+    assert [ranking.scores[move] for move in moves] == [TABLE_WIN, SPOILT, 0, -TABLE_WIN]
+
+
+def test_positions_that_are_in_no_table_are_left_to_the_search(tables: Tables) -> None:
+    for fen in (chess.STARTING_FEN, BOARD.format(0), "4k3/8/8/8/8/8/8/4K2R w K - 0 1"):
+        board = chess.Board(fen)
+        assert tables.rank(board, list(board.legal_moves)) is None
+    board = chess.Board("8/8/8/4k3/8/8/4Q3/4K3 w - - 0 1")
+    assert tables.rank(board, list(board.legal_moves)) is not None
+    tables.limit = 2
+    assert tables.rank(board, list(board.legal_moves)) is None
+    tables.limit = 7
+
+
+# -- real tables -------------------------------------------------------------------------------------------------------
+
+
+def random_positions(pieces: str, count: int, seed: int, wanted: Callable[[chess.Board], bool]) -> list[chess.Board]:
+    """Legal positions of White's and Black's `pieces` with either side to move."""
+    rng = random.Random(seed)
+    found: list[chess.Board] = []
+    while len(found) < count:
+        board = chess.Board(None)
+        for symbol, square in zip(pieces, rng.sample(range(64), len(pieces)), strict=True):
+            board.set_piece_at(square, chess.Piece.from_symbol(symbol))
+        board.turn = rng.random() < 0.5
+        if board.is_valid() and not board.is_game_over() and wanted(board):
+            found.append(board)
+    return found
+
+
+@pytest.mark.parametrize("pieces", ["KQk", "KRk", "KPk", "Kkp", "Kkq"])
+def test_the_best_moves_keep_the_result(tables: Tables, oracle: chess.syzygy.Tablebase, pieces: str) -> None:
+    for board in random_positions(pieces, 40, 3, lambda board: True):
+        ranking = tables.rank(board, list(board.legal_moves))
+        assert ranking is not None
+        best = max(ranking.ranks.values())
+        before = oracle.probe_wdl(board)
+        assert (best > 0) - (best < 0) == (before > 0) - (before < 0)
+        for move, rank in ranking.ranks.items():
+            board.push(move)
+            after = 0 if board.is_insufficient_material() else -oracle.probe_wdl(board)
+            board.pop()
+            assert (rank > 0) - (rank < 0) == (after > 0) - (after < 0)
+
+
+def play(white: Searcher, black: Searcher, board: chess.Board) -> chess.Board:
+    """A game of searches of a few nodes, each with all that is known of the game."""
+    game = Game(board)
+    while not game.board.is_game_over(claim_draw=True):
+        result = (white if game.board.turn else black).search(game, Limits(nodes=60))
+        assert result.best is not None
+        game.push(result.best)
+    return game.board
+
+
+@pytest.mark.parametrize("pieces", ["KRk", "KPk"])
+def test_won_endings_are_won_before_the_count_runs_out(
+    searcher: Searcher, oracle: chess.syzygy.Tablebase, pieces: str
+) -> None:
+    """The defender has the same tables. The count begins as high as the win allows."""
+    won = random_positions(pieces, 6, 5, lambda board: board.turn and oracle.probe_wdl(board) == 2)
+    for board in won:
+        board.halfmove_clock = 98 - oracle.probe_dtz(board)
+        assert play(searcher, searcher, board).outcome(claim_draw=True).winner  # type: ignore[union-attr]
+
+
+def test_drawn_endings_are_held(searcher: Searcher, oracle: chess.syzygy.Tablebase) -> None:
+    bare, lost = Searcher(1), 0
+    for board in random_positions("KPk", 12, 11, lambda board: not board.turn and oracle.probe_wdl(board) == 0):
+        assert not play(bare, searcher, board).outcome(claim_draw=True).winner  # type: ignore[union-attr]
+        lost += bool(play(searcher, bare, board).outcome(claim_draw=True).winner)  # type: ignore[union-attr]
+    assert lost > 0, "these endings are held without tables, too: they prove nothing"
+
+
+def test_what_tables_know_is_the_score(searcher: Searcher) -> None:
+    infos: list[Info] = []
+    result = searcher.search(Game(chess.Board("8/8/8/8/8/4k3/4p3/4K3 w - - 0 1")), Limits(depth=3), infos.append)
+    assert result.best is None  # stalemate
+    drawn = Game(chess.Board("8/8/8/8/4k3/8/4p3/4K3 w - - 0 1"))
+    result = searcher.search(drawn, Limits(depth=3), infos.append)
+    assert infos[-1].score == 0
+    assert infos[-1].is_known
+    assert infos[-1].table_hits == drawn.board.legal_moves.count()
+    won = Game(chess.Board("8/8/8/8/1k6/8/6PK/8 w - - 0 1"))
+    searcher.search(won, Limits(depth=3), infos.append)
+    assert TABLE_BOUND < infos[-1].score <= TABLE_WIN
+    assert infos[-1].mate is None
+    mate = Game(chess.Board("7k/8/5K2/8/8/8/8/6Q1 w - - 0 1"))
+    searcher.search(mate, Limits(depth=5), infos.append)
+    assert infos[-1].mate == 1
+
+
+def test_lines_follow_the_tables(searcher: Searcher, oracle: chess.syzygy.Tablebase) -> None:
+    """All moves that win come before all that draw, those before all that lose, whatever a shallow search thinks."""
+    for board in random_positions("KPk", 5, 23, lambda board: oracle.probe_wdl(board) >= 0):
+        infos: list[Info] = []
+        searcher.search(Game(board), Limits(depth=2), infos.append, lines=30)
+        last = [info for info in infos if info.depth == 2]
+        assert len(last) == board.legal_moves.count()
+        scores = [info.score for info in last]
+        assert scores == sorted(scores, reverse=True)
+        for info in last:
+            board.push(info.pv[0])
+            value = 0 if board.is_insufficient_material() else -oracle.probe_wdl(board)
+            board.pop()
+            assert (info.score > 0) - (info.score < 0) == (value > 0) - (value < 0)
+
+
+def test_search_moves_come_first(searcher: Searcher) -> None:
+    """Asked about a move that throws the win away, the engine searches it."""
+    result = searcher.search(
+        Game(chess.Board("8/8/8/8/1k6/8/6PK/8 w - - 0 1")), Limits(depth=2, search_moves=("h2h1",))
+    )
+    assert result.best == chess.Move.from_uci("h2h1")
+
+
+def test_there_is_no_time_for_tables_in_a_scramble(searcher: Searcher) -> None:
+    infos: list[Info] = []
+    searcher.search(Game(chess.Board("8/8/8/8/1k6/8/6PK/8 w - - 0 1")), Limits(clock=Clock(20)), infos.append)
+    assert not any(info.is_known for info in infos)
+
+
+def test_slow_tables_leave_time_for_the_search() -> None:
+    """Each probe takes as long as a tenth of the move's time."""
+
+    class Slow(Scripted):
+        def probe_dtz(self, board: chess.Board) -> int:
+            time.sleep(0.04)
+            return -1
+
+        def probe_wdl(self, board: chess.Board) -> int:
+            time.sleep(0.04)
+            return -2
+
+    game = Game(chess.Board(BOARD.format(0)))
+    assert game.board.legal_moves.count() > 10
+    searcher = Searcher(1)
+    searcher.set_tables(Tables(Slow({}), 7))
+    infos: list[Info] = []
+    result = searcher.search(game, Limits(move_time=400), infos.append)
+    assert result.seconds < 0.6
+    assert not infos[-1].is_known
+    assert infos[-1].depth > 3
+    searcher.search(game, Limits(depth=2), infos.append)
+    assert infos[-1].is_known
+
+
+# -- files that are not what they should be ---------------------------------------------------------------------------
+
+
+def test_bad_folders_are_named_and_good_ones_used(tmp_path: Path) -> None:
+    found, count, problems = open_tables(f"{tmp_path};/no/such/folder:{FOLDER}")
+    assert found is not None
+    assert count == 10
+    assert problems == [
+        f"{tmp_path}: holds no Syzygy tables (*.rtbw, *.rtbz)",
+        "/no/such/folder: No such file or directory",
+    ]
+    assert open_tables("/no/such/folder")[0] is None
+
+
+@pytest.mark.parametrize("damage", ["empty", "text", "short", "half"])
+def test_a_damaged_table_is_reported_once_and_the_game_goes_on(tmp_path: Path, damage: str) -> None:
+    data = (FOLDER / "KPvK.rtbw").read_bytes()
+    broken = {"empty": b"", "text": b"hello", "short": data[:100], "half": data[: len(data) // 2 // 64 * 64 + 16]}[
+        damage
+    ]
+    (tmp_path / "KPvK.rtbw").write_bytes(broken)
+    (tmp_path / "KPvK.rtbz").write_bytes((FOLDER / "KPvK.rtbz").read_bytes()[: -16 if damage == "half" else None])
+    found, _, problems = open_tables(str(tmp_path))
+    assert found is not None
+    assert problems == []
+    searcher = Searcher(1)
+    searcher.set_tables(found)
+    game = Game(chess.Board("8/8/8/8/1k6/8/6PK/8 w - - 0 1"))
+    first = searcher.search(game, Limits(depth=3))
+    assert first.best in game.board.legal_moves
+    assert len(first.problems) == 1
+    assert first.problems[0].startswith("endgame tables not used: ")
+    assert searcher.search(game, Limits(depth=3)).problems == ()
