@@ -6,8 +6,9 @@ Nothing here depends on the machine or on chance: the same leaves are counted ev
 from __future__ import annotations
 
 import math
+import random
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -22,6 +23,9 @@ from search.theory.enhanced import Memory, enhanced
 from search.theory.games import SearchGame
 from search.theory.generate import game_tree, uniform_tree
 from search.theory.horizon import Counted, CountedSearch, DepthLimited, Limited
+from search.theory.lattice_search import LatticeTree, Rule, deep, lattice_value, naive, shallow, strong, weak
+from search.theory.lattice_text import make_lattice
+from search.theory.lattices import Product
 from search.theory.ordering import ByGuess, History, Killers, Ordering
 from search.theory.orders import ordered_children
 from search.theory.plain_chess import PlainChess
@@ -30,6 +34,7 @@ from search.theory.table import Table
 from search.theory.tictactoe import START as EMPTY
 from search.theory.tictactoe import TicTacToe
 from search.theory.trees import Children, Tree, TreeGame
+from search.theory.watch import Watcher
 
 #: Where README has the table.
 BEGIN: Final = "<!-- claims: begin -->"
@@ -121,7 +126,7 @@ def _orders(tree: Tree) -> Iterator[tuple[str, Callable[[], float]]]:
         ),
     )
     yield "alpha-beta, best first", lambda: _leaves_in_order(tree, ordered_children(tree, "best"))
-    yield "least that any search needs", lambda: fewest_leaves(tree)
+    yield "smallest proof, no table", lambda: fewest_leaves(tree)
 
 
 def _leaves_in_order(tree: Tree, children: Children) -> int:
@@ -180,6 +185,57 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g} %" if share < 1 else f"{100 * share:.0f} %"
 
 
+#: Lattices of the second table, the uniform trees that are searched in them, and how many of these.
+LATTICES: Final = ("0..1 x 0..1", "0..2 x 0..2", "0..1 x 0..1 x 0..1")
+_LATTICE_TREE: Final = (3, 6)
+LATTICE_TREES: Final = 40
+
+#: Rules in the order of the table; the fold over the path visits what its closed form, the strong rule, visits.
+_RULES: Final[tuple[Rule, ...]] = (naive, shallow, deep, weak, strong)
+
+
+def lattice_shares(spec: str, trees: int = LATTICE_TREES) -> dict[str, float]:
+    """Nodes that each rule visits in a product of chains, as a mean share of those of uniform random trees."""
+    lattice = make_lattice("product", spec)
+    factors = [(factor.bottom, factor.top) for factor in lattice.factors] if isinstance(lattice, Product) else []
+
+    def leaf(generator: random.Random) -> str:
+        return lattice.format(tuple(generator.randint(low, high) for low, high in factors))
+
+    shares: dict[str, list[float]] = {rule.__name__: [] for rule in _RULES}
+    for seed in range(trees):
+        tree = uniform_tree(*_LATTICE_TREE, seed=seed, leaf=leaf)
+        game = LatticeTree(tree, lattice)
+        for rule in _RULES:
+            visits = _Visits()
+            lattice_value(lattice, game, 0, rule, visits)
+            shares[rule.__name__].append(visits.count / len(tree))
+    return {name: statistics.fmean(found) for name, found in shares.items()}
+
+
+class _Visits(Watcher[int, Any]):
+    """Counts nodes."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def enter(self, position: int, alpha: Any = None, beta: Any = None) -> None:
+        self.count += 1
+
+
+def lattice_markdown(found: Mapping[str, Mapping[str, float]]) -> str:
+    """The second table for README: what `lattice_shares` gives for each lattice."""
+    branching, depth = _LATTICE_TREE
+    lines = [
+        f"| nodes visited in lattices, b = {branching}, d = {depth} | " + " | ".join(found) + " |",
+        "|---|" + "---:|" * len(found),
+    ]
+    for rule in _RULES:
+        cells = [f"{100 * shares[rule.__name__]:.1f} %" for shares in found.values()]
+        lines.append(f"| {rule.__name__} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 @dataclass(frozen=True, slots=True)
 class Curve:
     """Leaves by depth, from depth 1 on, of uniform trees of one branching factor."""
@@ -190,13 +246,13 @@ class Curve:
 
 def curves(branching: int, depth: int) -> list[Curve]:
     """Minimax, alpha-beta in three orders and the formula, for depths 1 to `depth`."""
-    random: list[float] = []
+    shuffled: list[float] = []
     best: list[float] = []
     worst: list[float] = []
     for now in range(1, depth + 1):
         seeds = range(SHUFFLES)
-        shuffled = [uniform_tree(branching, now, "random", seed) for seed in seeds]
-        random.append(statistics.fmean(_leaves_in_order(tree, tree.children) for tree in shuffled))
+        trees = [uniform_tree(branching, now, "random", seed) for seed in seeds]
+        shuffled.append(statistics.fmean(_leaves_in_order(tree, tree.children) for tree in trees))
         for arrangement, found in (("best", best), ("worst", worst)):
             tree = uniform_tree(branching, now, arrangement)  # type: ignore[arg-type]
             found.append(_leaves_in_order(tree, tree.children))
@@ -204,7 +260,7 @@ def curves(branching: int, depth: int) -> list[Curve]:
     return [
         Curve("minimax, b^d", tuple(branching**now for now in depths)),
         Curve("alpha-beta, worst order", tuple(worst)),
-        Curve(f"alpha-beta, random order (mean of {SHUFFLES})", tuple(random)),
+        Curve(f"alpha-beta, random order (mean of {SHUFFLES})", tuple(shuffled)),
         Curve("alpha-beta, best order", tuple(best)),
         Curve("bound of Knuth and Moore", tuple(minimal_leaves(branching, now) for now in depths)),
         Curve("square root of b^d", tuple(branching ** (now / 2) for now in depths)),

@@ -295,7 +295,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         # 6. Razoring: so far below alpha, only captures can help; see whether they do.
         #      when     depth <= RAZOR_DEPTH, alpha is no mate
         #      formula  evaluation + RAZOR_BASE + RAZOR_SLOPE * depth * depth <= alpha
-        #      worth    in  +34.0 +- 30.5  [ledger: picker-and-corrections]
+        #      worth    -5.6 +- 25.0  [ledger: razoring]
         if (
             depth <= tune[RAZOR_DEPTH]
             and alpha < MATE_BOUND
@@ -358,7 +358,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         #    one. (Buro, "ProbCut: an effective selective extension of the alpha-beta algorithm", ICCA Journal 18(2).)
         #      when     depth >= PROBCUT_DEPTH, beta is no mate, the table does not say otherwise
         #      formula  value to depth - PROBCUT_SAVED >= beta + PROBCUT_MARGIN, after quiescence said so
-        #      worth    in  +34.0 +- 30.5  [ledger: picker-and-corrections]
+        #      worth    +13.9 +- 38.3  [ledger: probcut]
         target = beta + tune[PROBCUT_MARGIN]
         probed = max(depth - tune[PROBCUT_SAVED], 0)
         if depth >= tune[PROBCUT_DEPTH] and beta < MATE_BOUND and not (table_depth > probed and table_score < target):
@@ -510,7 +510,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         # 15. Principal variation search: the first move gets the whole window; the others only have to be shown not
         #     to beat it, first to a reduced depth, and are searched again when they do: a ply deeper when they beat
         #     the best value by DEEPER_MARGIN, shallower when by less than SHALLOWER_MARGIN.
-        #      worth    of that ply  in  +34.0 +- 30.5  [ledger: picker-and-corrections]
+        #      worth    of that ply  -11.1 +- 24.9  [ledger: deeper-shallower]
         score = alpha + 1
         if searched > 1:
             reduced = new_depth

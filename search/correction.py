@@ -5,7 +5,7 @@ of the position: its pawns, each side's pieces, and the last two moves. The eval
 a feature is shifted by what was learnt. (The idea, for pawn structures, is from the engine Caissa by Michał Witanowski;
 the other keys came into use in Stockfish.)
 
-  worth  in  +34.0 +- 30.5  [ledger: picker-and-corrections]
+  worth  +45.4 +- 36.0  [ledger: correction-history]
 """
 
 from __future__ import annotations

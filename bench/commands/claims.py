@@ -7,10 +7,25 @@ import json
 import sys
 from pathlib import Path
 
-from bench.claims import BEGIN, END, curves, markdown, measure, subjects, uniform_subject
+from bench.claims import (
+    BEGIN,
+    END,
+    LATTICE_TREES,
+    LATTICES,
+    curves,
+    lattice_markdown,
+    lattice_shares,
+    markdown,
+    measure,
+    subjects,
+    uniform_subject,
+)
 
 #: Branching factor and depth of the picture's trees.
 _CURVES = (4, 8)
+
+#: Trees that are searched in each lattice when it has to be quick.
+_QUICK_TREES = 3
 
 
 def _progress(text: str) -> None:
@@ -41,9 +56,12 @@ def main(arguments: list[str]) -> int:
             parser.error(f"--plot: {error}")
     chosen = [uniform_subject(3, 5)] if options.quick else subjects()
     columns = [measure(subject, _progress) for subject in chosen]
-    table = markdown(columns)
+    trees = _QUICK_TREES if options.quick else LATTICE_TREES
+    lattices = {spec: lattice_shares(spec, trees) for spec in LATTICES}
+    table = f"{markdown(columns)}\n\n{lattice_markdown(lattices)}"
     if options.json:
-        print(json.dumps([{"subject": column.name, "leaves": dict(column.leaves)} for column in columns]))
+        subjects_found = [{"subject": column.name, "leaves": dict(column.leaves)} for column in columns]
+        print(json.dumps({"subjects": subjects_found, "lattices": lattices}))
     else:
         print(table)
     try:

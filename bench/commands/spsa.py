@@ -10,13 +10,14 @@ import time
 from collections import deque
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final
 
 import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
 
 from bench.adjudication import Adjudication
 from bench.cluster import ClusterError
 from bench.description import add_book_arguments, add_rule_arguments, book_from_arguments, rules_from_arguments
+from bench.display import Display, duration, figures_table
 from bench.engines import EngineSpecError, engine_from_pairs
 from bench.plots import check_path, plot_trajectories
 from bench.spsa import GAIN_ITERATIONS, GAIN_MAX, Schedule, SpsaError, default_gain, select
@@ -32,8 +33,6 @@ _RUN_OPTIONS: Final = (
     "only", "without", "iterations", "pairs", "gain", "engine", "tc", "book", "order", "plies", "seed",
     "resign", "draw", "max_moves", "tb", "tb_pieces",
 )  # fmt: skip
-#: Seconds between two lines where there is no terminal.
-LINE_SECONDS: Final = 10.0
 #: The time left is reckoned from the pace of this many iterations.
 PACE: Final = 200
 
@@ -213,43 +212,30 @@ def _entry_point() -> Path:
 # --------------------------------------------------------------------------------------------------------------
 
 
-class Progress:
-    """Shows the values and the pace: a table that renews itself on a terminal, lines elsewhere; all on stderr."""
+class Progress(Display):
+    """Shows the values and the pace: a table that renews itself on a terminal, lines elsewhere."""
+
+    line_seconds: ClassVar[float] = 10.0
 
     def __init__(self, state: State, quiet: bool = False) -> None:
+        super().__init__(quiet)
         self._state = state
-        self._quiet = quiet
-        self._began = time.monotonic()
         self._played = 0
-        self._last_line = 0.0
-        self._finished: deque[float] = deque([self._began], maxlen=PACE)
+        self._finished: deque[float] = deque([self.began], maxlen=PACE)
         self._problems: list[str] = []
-        self._live: Any = None
-
-    def __enter__(self) -> Self:
-        if not self._quiet and sys.stderr.isatty():
-            from rich.console import Console
-            from rich.live import Live
-
-            console = Console(stderr=True)
-            self._live = Live(get_renderable=self._table, console=console, refresh_per_second=2, transient=True)
-            self._live.start()
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._live is not None:
-            self._live.stop()
-        elif not self._quiet and self._played:
-            self._print_line()
+        super().__exit__(kind, error, trace)
+        if self.shows_lines and self._played:
+            self.print_line()
 
     def add(self, step: Step) -> None:
         """Takes a finished iteration."""
         self._played += 1
         self._finished.append(time.monotonic())
-        if self._live is None and not self._quiet and time.monotonic() - self._last_line >= LINE_SECONDS:
-            self._print_line()
+        self.tick()
 
     def problem(self, text: str) -> None:
         """Takes a line about what went wrong; it is shown even when quiet."""
@@ -267,34 +253,28 @@ class Progress:
         if elapsed > 0 and len(self._finished) > 1:
             pace = (len(self._finished) - 1) / elapsed
             figures["pairs an hour"] = f"{3600 * pace * state.run.pairs:.0f}"
-            figures["time left"] = _duration((total - len(state.steps)) / pace)
-        figures["time"] = _duration(time.monotonic() - self._began)
+            figures["time left"] = duration((total - len(state.steps)) / pace)
+        figures["time"] = duration(time.monotonic() - self.began)
         if self._problems:
             figures["problems"] = str(len(self._problems))
         return figures
 
-    def _print_line(self) -> None:
-        self._last_line = time.monotonic()
+    def line(self) -> str:
+        """The figures in one line, with what has changed most."""
         changes = sorted(
             zip(self._state.spsa.change_in_steps(), self._state.run.parameters, strict=True),
             key=lambda pair: -abs(pair[0]),
         )
         most = ", ".join(f"{parameter.name} {change:+.2f}" for change, parameter in changes[:3])
         texts = [f"{label} {text}" for label, text in self.figures().items()]
-        print("; ".join([*texts, f"most changed, in steps: {most}"]), file=sys.stderr, flush=True)
+        return "; ".join([*texts, f"most changed, in steps: {most}"])
 
-    def _table(self) -> Any:
+    def picture(self) -> Any:
+        """The figures and the values as tables."""
         from rich.console import Group
-        from rich.table import Table
 
-        figures = Table(show_header=False, box=None, pad_edge=False)
-        figures.add_column(style="bold")
-        figures.add_column()
-        for label, text in self.figures().items():
-            figures.add_row(label, text)
-        if self._problems:
-            figures.add_row("last problem", self._problems[-1])
-        return Group(figures, _values_table(self._state))
+        last = {"last problem": self._problems[-1]} if self._problems else {}
+        return Group(figures_table(self.figures() | last), _values_table(self._state))
 
 
 def _outcomes(steps: list[Step]) -> tuple[int, int, int]:
@@ -320,12 +300,6 @@ def _values_table(state: State) -> Any:
         numbers = (parameter.default, parameter.low, parameter.high, parameter.step)
         grid.add_row(parameter.name, *map(str, numbers), f"{value:.2f}", str(results[parameter.name]), f"{change:+.2f}")
     return grid
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}"
 
 
 # --------------------------------------------------------------------------------------------------------------

@@ -58,9 +58,9 @@ U7, U8, U9 = np.uint64(7), np.uint64(8), np.uint64(9)
 
 
 @inlined
-def pushed(pawns, color):
-    """A bitboard of `color`'s pawns moved one rank forward."""
-    return pawns << U8 if color == WHITE else pawns >> U8
+def forward(squares, color):
+    """The squares (uint64) one rank ahead of `squares` for `color`."""
+    return squares << U8 if color == WHITE else squares >> U8
 
 
 @inlined
@@ -212,8 +212,8 @@ def count_legal(position):
     captures = enemy & evasions
     west = captured_west(pawns, us) & captures
     east = captured_east(pawns, us) & captures
-    single = pushed(pawns, us) & ~occupied
-    double = pushed(single & double_push_rank(us), us) & ~occupied & evasions
+    single = forward(pawns, us) & ~occupied
+    double = forward(single & double_push_rank(us), us) & ~occupied & evasions
     single &= evasions
     count += popcount(west) + popcount(east) + popcount(single) + popcount(double)
     promotions = (west | east | single) & BACK_RANKS
@@ -228,8 +228,8 @@ def count_legal(position):
         if bit(square) & pieces[PAWN] != U0:
             pawn = bit(square)
             takes = PAWN_ATTACKS[us, square] & enemy & line
-            single = pushed(pawn, us) & ~occupied
-            double = pushed(single & double_push_rank(us), us) & ~occupied & line
+            single = forward(pawn, us) & ~occupied
+            double = forward(single & double_push_rank(us), us) & ~occupied & line
             moves = takes | (single & line) | double
             count += popcount(moves) + 3 * popcount(moves & BACK_RANKS)
         else:
@@ -303,16 +303,16 @@ def _add_pawns(position, moves, count, pawns, noisy, quiet):
     us = position.turn
     empty = ~position.pieces[OCCUPIED]
     enemy = position.colors[us ^ 1]
-    forward = 8 if us == WHITE else -8
-    count = _add_pawn_moves(moves, count, captured_west(pawns, us) & enemy & noisy, forward - 1, CAPTURE)
-    count = _add_pawn_moves(moves, count, captured_east(pawns, us) & enemy & noisy, forward + 1, CAPTURE)
-    single = pushed(pawns, us) & empty
-    double = pushed(single & double_push_rank(us), us) & empty & quiet
+    step = 8 if us == WHITE else -8
+    count = _add_pawn_moves(moves, count, captured_west(pawns, us) & enemy & noisy, step - 1, CAPTURE)
+    count = _add_pawn_moves(moves, count, captured_east(pawns, us) & enemy & noisy, step + 1, CAPTURE)
+    single = forward(pawns, us) & empty
+    double = forward(single & double_push_rank(us), us) & empty & quiet
     single = (single & BACK_RANKS & noisy) | (single & ~BACK_RANKS & quiet)
-    count = _add_pawn_moves(moves, count, single, forward, QUIET)
+    count = _add_pawn_moves(moves, count, single, step, QUIET)
     while double != U0:
         target = lsb(double)
-        moves[count] = encode_move(target - 2 * forward, target, DOUBLE_PUSH)
+        moves[count] = encode_move(target - 2 * step, target, DOUBLE_PUSH)
         count += 1
         double = without_lsb(double)
     return count

@@ -10,8 +10,8 @@ from engine.board.generate import (
     castling_rooks,
     double_push_rank,
     evasion_mask,
+    forward,
     is_legal_en_passant,
-    pushed,
     safe_king_steps,
 )
 from engine.board.moves import (
@@ -45,9 +45,9 @@ def _reaches(position, piece, origin, target, kind):
         return False
     if kind & CAPTURE != 0:
         return (kind == CAPTURE or kind & PROMOTION != 0) and PAWN_ATTACKS[us, origin] & there != U0
-    step = pushed(bit(origin), us) & ~occupied
+    step = forward(bit(origin), us) & ~occupied
     if kind == DOUBLE_PUSH:
-        return pushed(step & double_push_rank(us), us) & there != U0
+        return forward(step & double_push_rank(us), us) & there != U0
     return (kind == QUIET or kind & PROMOTION != 0) and step & there != U0
 
 

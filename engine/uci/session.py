@@ -480,7 +480,9 @@ class Session:
         """Searches and answers `bestmove`, whatever happens; the clock has run since `received`."""
         assert self._searcher is not None
         board = game.board
-        answer = next((board.uci(move) for move in board.legal_moves), "0000")
+        # Owed even when the search fails.
+        candidates = limits.search_moves or (board.uci(move) for move in board.legal_moves)
+        answer = next(iter(candidates), "0000")
         try:
             result = self._searcher.search(
                 game,

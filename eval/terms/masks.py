@@ -10,15 +10,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from engine.board.bits import U8
-from engine.board.position import WHITE
+from engine.board.generate import captured_east, captured_west
 from engine.jit import inlined
 
 Bitboards = npt.NDArray[np.uint64]
-
-NOT_A_FILE = np.uint64(0xFEFE_FEFE_FEFE_FEFE)
-NOT_H_FILE = np.uint64(0x7F7F_7F7F_7F7F_7F7F)
-U7, U9 = np.uint64(7), np.uint64(9)
 
 _SQUARES: Final = np.arange(64)
 _FILE: Final = _SQUARES & 7
@@ -69,17 +64,9 @@ ROOK_FILES = np.uint64(0x8181_8181_8181_8181)
 
 
 @inlined
-def forward(squares, color):
-    """The squares (uint64) one step ahead of `squares` for `color`."""
-    return squares << U8 if color == WHITE else squares >> U8
-
-
-@inlined
 def pawn_attacks(pawns, color):
     """The squares that `color`'s `pawns` (uint64) attack."""
-    if color == WHITE:
-        return ((pawns & NOT_A_FILE) << U7) | ((pawns & NOT_H_FILE) << U9)
-    return ((pawns & NOT_A_FILE) >> U9) | ((pawns & NOT_H_FILE) >> U7)
+    return captured_west(pawns, color) | captured_east(pawns, color)
 
 
 @inlined

@@ -128,14 +128,12 @@ class Labelled(NamedTuple):
 
 
 def _game_numbers(batches: Iterable[Batch]) -> Iterator[tuple[Batch, npt.NDArray[np.int64]]]:
-    """Each batch with the numbers of its positions' games: a new one begins where the ply does not grow."""
-    number, last = 0, -1
+    """Each batch with the numbers of its positions' games: a new one begins where the game's low byte changes."""
+    number, last = -1, -1
     for batch in batches:
-        plies = batch.plies.astype(np.int64)
-        begins = np.diff(plies, prepend=last) <= 0
-        games = number + np.cumsum(begins)
+        games = number + np.cumsum(np.diff(batch.games.astype(np.int64), prepend=last) != 0)
         if len(games):
-            number, last = int(games[-1]), int(plies[-1])
+            number, last = int(games[-1]), int(batch.games[-1])
         yield batch, games
 
 

@@ -41,31 +41,8 @@ def decode_samples(games, plies, first, wanted, line, samples):
                 pack(line[0], sample.position)
                 sample.score = score
                 sample.result = game.result
-                sample.spare = 0
+                sample.game = index & 0xFF
                 sample.ply = ply
-                count += 1
-            apply_move(line[0], line[1], move)
-            copy_record(line[0], line[1])
-    return count
-
-
-@kernel
-def decode_positions(games, plies, first, wanted, line, positions, labels):
-    """As `decode_samples`, into whole POSITION records and `labels`, int16[k, 3]: score, result, ply. Mutates both."""
-    count = np.int64(0)
-    for index in range(games.size):
-        game = games[index]
-        unpack(game.start, line[0])
-        for number in range(np.int64(game.plies)):
-            record = plies[first[index] + number]
-            move = np.int64(record.move)
-            score = np.int64(record.score)
-            ply = np.int64(game.opening) + number
-            if _is_wanted(line[0], move, score, ply, wanted):
-                copy_record(positions[count], line[0])
-                labels[count, 0] = score
-                labels[count, 1] = game.result
-                labels[count, 2] = ply
                 count += 1
             apply_move(line[0], line[1], move)
             copy_record(line[0], line[1])

@@ -60,7 +60,8 @@ SAMPLE: Final = np.dtype(
         ("score", "<i2"),
         # Half points of White in the end: 0, 1 or 2.
         ("result", "u1"),
-        ("spare", "u1"),
+        # The low byte of the number of the game among those decoded together: those of the next game have another.
+        ("game", "u1"),
         # Plies from the start of the game, random ones included.
         ("ply", "<u2"),
     ]

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from engine.board.position import POSITION
 from engine.memory import allocate
-from eval.training.decoding import decode_positions, decode_samples
-from eval.training.records import SAMPLE
+from eval.training.decoding import decode_samples
+from eval.training.records import SAMPLE, unpack_samples
 from eval.training.shards import Shard, ShardError, open_shards
 
 #: Scores from here on are as good as mates.
@@ -48,13 +48,15 @@ class Batch(NamedTuple):
     """Positions with what came of them, from White's point of view.
 
     `positions` POSITION[n], whose keys are not kept up to date; `scores` int16[n] centipawns; `results` float32[n]:
-    0, 0.5 or 1; `plies` uint16[n] plies from the start of the game.
+    0, 0.5 or 1; `plies` uint16[n] plies from the start of the game; `games` uint8[n] another number where the next game
+    begins.
     """
 
     positions: Any
     scores: npt.NDArray[np.int16]
     results: npt.NDArray[np.float32]
     plies: npt.NDArray[np.uint16]
+    games: npt.NDArray[np.uint8]
 
 
 def _parts(shard: Shard, most: int) -> Iterator[tuple[slice, int]]:
@@ -106,17 +108,18 @@ def positions(
 
     Each batch has arrays of its own.
     """
-    line = allocate(POSITION, 2)
+    line, earlier_games = allocate(POSITION, 2), 0
     for shard in open_shards(paths, partial, on_problem):
         for part, size in _parts(shard, batch):
-            records, labels = allocate(POSITION, size), np.zeros((size, 3), np.int16)
-            count = decode_positions(
-                shard.games[part], shard.plies, shard.first[part], wanted.as_array(), line, records, labels
-            )
-            labels = labels[:count]
+            packed = allocate(SAMPLE, size)
+            count = decode_samples(shard.games[part], shard.plies, shard.first[part], wanted.as_array(), line, packed)
+            packed, records = packed[:count], allocate(POSITION, count)
+            unpack_samples(packed, records)
             yield Batch(
-                records[:count],
-                labels[:, 0].copy(),
-                np.multiply(labels[:, 1], 0.5, dtype=np.float32),
-                labels[:, 2].astype(np.uint16),
+                records,
+                packed["score"].astype(np.int16),
+                np.multiply(packed["result"], 0.5, dtype=np.float32),
+                packed["ply"].astype(np.uint16),
+                packed["game"] + np.uint8((earlier_games + part.start) & 0xFF),
             )
+        earlier_games += len(shard.games)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final
 
+from bench.display import Display, duration, figures_table
 from eval.training.trainer import Entry, Moment
 
-#: Seconds between two lines where there is no terminal.
-LINE_SECONDS: Final = 30.0
 #: Superbatches whose figures stay in sight.
 _ROWS: Final = 10
 _WIDTH: Final = 60
@@ -32,86 +29,57 @@ def sparkline(values: Sequence[float], width: int = _WIDTH) -> str:
     return "".join(_LEVELS[min(int((value - low) / (high - low) * len(_LEVELS)), len(_LEVELS) - 1)] for value in shown)
 
 
-class TrainingView:
-    """Shows progress, speed, losses and the time left. Use as a context manager; `log` is what a resumed run has."""
+class TrainingView(Display):
+    """Shows progress, speed, losses and the time left. `log` is what a resumed run has."""
+
+    line_seconds: ClassVar[float] = 30.0
 
     def __init__(self, superbatches: int, steps: int, log: Sequence[Entry] = (), quiet: bool = False) -> None:
-        self._superbatches, self._steps, self._quiet = superbatches, steps, quiet
+        super().__init__(quiet)
+        self._superbatches, self._steps = superbatches, steps
         self._log = list(log)
         self._moment: Moment | None = None
         self._done = 0
-        self._began = self._last_line = time.monotonic()
-        self._live: Any = None
-
-    def __enter__(self) -> Self:
-        if not self._quiet and sys.stderr.isatty():
-            try:
-                from rich.console import Console
-                from rich.live import Live
-            except ImportError:  # the lines do as well
-                return self
-            console = Console(stderr=True)
-            self._live = Live(get_renderable=self._table, console=console, refresh_per_second=2, transient=True)
-            self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._live is not None:
-            self._live.stop()
 
     def step(self, moment: Moment) -> None:
         """Takes a finished step."""
         self._moment = moment
         self._done += 1
-        if self._live is None and not self._quiet and time.monotonic() - self._last_line >= LINE_SECONDS:
-            self._say(f"superbatch {moment.superbatch}: " + "; ".join(" ".join(pair) for pair in self.figures()))
+        self.tick()
 
     def superbatch(self, entry: Entry) -> None:
         """Takes a finished superbatch."""
         self._log.append(entry)
-        if self._live is None and not self._quiet:
-            self._say(f"superbatch {entry.superbatch} of {self._superbatches}: {_losses(entry)}, {self._left()} left")
+        self.say(f"superbatch {entry.superbatch} of {self._superbatches}: {_losses(entry)}, {self._left()} left")
 
-    def _say(self, text: str) -> None:
-        self._last_line = time.monotonic()
-        sys.stderr.write(text + "\n")
-        sys.stderr.flush()
+    def line(self) -> str:
+        """The figures in one line."""
+        return ", ".join(" ".join(pair) for pair in self.figures().items())
 
     def _left(self) -> str:
         total = (self._superbatches - len(self._log)) * self._steps
         if self._moment is not None and self._moment.superbatch > len(self._log):
             total -= self._moment.step
-        return _duration((time.monotonic() - self._began) * total / self._done) if self._done else "?"
+        return duration((time.monotonic() - self.began) * total / self._done) if self._done else "?"
 
-    def figures(self) -> list[tuple[str, str]]:
+    def figures(self) -> dict[str, str]:
         """What there is to show of the moment, as label and text."""
         moment = self._moment
         if moment is None:
-            return [("starting", "(kernels may have to be compiled)")]
-        return [
-            ("superbatch", f"{moment.superbatch} of {self._superbatches}, step {moment.step} of {moment.steps}"),
-            ("training error", f"{moment.training:.6f}"),
-            ("positions/s", f"{moment.positions_per_second:,.0f}"),
-            ("time left", self._left()),
-        ]
+            return {"starting": "(kernels may have to be compiled)"}
+        return {
+            "superbatch": f"{moment.superbatch} of {self._superbatches}, step {moment.step} of {moment.steps}",
+            "training error": f"{moment.training:.6f}",
+            "positions/s": f"{moment.positions_per_second:,.0f}",
+            "time left": self._left(),
+        }
 
-    def _table(self) -> Any:
-        from rich.table import Table
-
-        table = Table(show_header=False, box=None, pad_edge=False)
-        table.add_column(style="bold", no_wrap=True)
-        table.add_column()
-        for label, text in self.figures():
-            table.add_row(label, text)
-        table.add_row("training", sparkline([entry.training for entry in self._log]))
-        table.add_row(
-            "validation", sparkline([entry.validation for entry in self._log if entry.validation is not None])
-        )
-        for entry in self._log[-_ROWS:]:
-            table.add_row(f"superbatch {entry.superbatch}", _losses(entry))
-        return table
+    def picture(self) -> Any:
+        """The figures, the curves of the losses and the last superbatches as a table."""
+        checked = [entry.validation for entry in self._log if entry.validation is not None]
+        curves = {"training": sparkline([entry.training for entry in self._log]), "validation": sparkline(checked)}
+        last = {f"superbatch {entry.superbatch}": _losses(entry) for entry in self._log[-_ROWS:]}
+        return figures_table(self.figures() | curves | last)
 
 
 def _losses(entry: Entry) -> str:
@@ -119,12 +87,6 @@ def _losses(entry: Entry) -> str:
     return (
         f"error {entry.training:.6f}{validation}, rate {entry.rate:.2e}, {entry.positions_per_second:,.0f} positions/s"
     )
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}"
 
 
 def plot_losses(log: Sequence[Entry], path: Path, title: str) -> None:

@@ -234,7 +234,7 @@ class Statistics:
     #: Nodes and leaves of the tree: what minimax visits and values.
     nodes: int
     leaves: int
-    #: Leaves that every search has to see, see `search.theory.counting.fewest_leaves`; None in lattices.
+    #: Leaves that every search without a table has to see, see `search.theory.counting`; None in lattices.
     fewest_leaves: int | None
     #: Branching, depth and Knuth and Moore's bound if the tree is uniform.
     uniform: tuple[int, int, int] | None

@@ -68,7 +68,9 @@ def proofs(tree: Tree, leaf_values: Sequence[int | None], value: int) -> tuple[l
 
 
 def fewest_leaves(tree: Tree) -> int:
-    """The leaves of the smallest proof of the root's value, over all orders: what no search can do without.
+    """The leaves of the smallest proof of the root's value, over all orders.
+
+    No search can do without them, unless a table tells it that subtrees are equal.
 
     Alpha-beta reaches it with the order `best` of `search.theory.orders`. On uniform trees it is `minimal_leaves`,
     whatever the leaves. Raises `TreeError` for leaves that are no whole numbers.

@@ -8,10 +8,23 @@ from pathlib import Path
 import chess
 import pytest
 
-from bench.claims import BEGIN, END, Column, Subject, curves, markdown, measure, uniform_subject
+from bench.claims import (
+    BEGIN,
+    END,
+    Column,
+    Subject,
+    curves,
+    lattice_shares,
+    markdown,
+    measure,
+    subjects,
+    uniform_subject,
+)
 from bench.commands import claims
 from search.theory.connect_four import START, ConnectFour
 from search.theory.plain_chess import PlainChess
+
+README = Path(__file__).parents[2] / "README.md"
 
 UNIFORM = "bound of Knuth and Moore"
 
@@ -29,7 +42,7 @@ def test_the_first_row_is_everything_and_the_orders_come_as_they_should(columns:
     for column in columns:
         found = dict(column.leaves)
         minimax = found["minimax, b^d"]
-        best, least = found["alpha-beta, best first"], found["least that any search needs"]
+        best, least = found["alpha-beta, best first"], found["smallest proof, no table"]
         assert minimax >= found["alpha-beta, worst first"] >= best == least
         assert minimax > found["alpha-beta, shuffled (mean of 5)"] > best
         assert all(leaves >= least for name, leaves in column.leaves if name.startswith("alpha-beta"))
@@ -52,6 +65,18 @@ def test_the_table_has_a_row_a_technique(columns: list[Column]) -> None:
     assert "| 35 (14.4 %) |" in lines[5]
 
 
+def test_readme_has_the_counts_of_today() -> None:
+    """Of the subjects, the first stands for all: counting the others takes minutes."""
+    text = README.read_text(encoding="utf-8")
+    if BEGIN not in text:
+        pytest.skip("README has no such table")
+    table = text.partition(BEGIN)[2].partition(END)[0].strip()
+    first = [line.split(" | ")[:2] for line in table.partition("\n\n")[0].splitlines()]
+    assert [cells for cells in first if "---" not in cells[0]] == [
+        line.rstrip("| ").split(" | ") for line in markdown([measure(subjects()[0])]).splitlines() if "---" not in line
+    ]
+
+
 def test_curves_are_the_formulas_where_they_have_one() -> None:
     minimax, worst, shuffled, best, bound, root = curves(3, 5)
     assert minimax.leaves == worst.leaves == (3, 9, 27, 81, 243)
@@ -60,6 +85,16 @@ def test_curves_are_the_formulas_where_they_have_one() -> None:
         low <= middle <= high for low, middle, high in zip(best.leaves, shuffled.leaves, minimax.leaves, strict=True)
     )
     assert root.leaves[1] == 3
+
+
+def test_lattices_are_as_known() -> None:
+    """Measured before with another program, on other random trees: shallow, weak and strong, for b = 3 and d = 6."""
+    known = {"0..1 x 0..1": (0.189, 0.183, 0.173), "0..2 x 0..2": (0.425, 0.365, 0.334)}
+    for spec, expected in known.items():
+        found = lattice_shares(spec, 30)
+        assert found["naive"] == 1
+        assert found["shallow"] > found["deep"] > found["weak"] > found["strong"]
+        assert (found["shallow"], found["weak"], found["strong"]) == pytest.approx(expected, abs=0.03)
 
 
 def test_the_command_writes_table_and_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,8 +112,10 @@ def test_the_command_prints_json_and_refuses_what_it_cannot_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert claims.main(["--quick", "--json"]) == 0
-    (column,) = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)
+    (column,) = found["subjects"]
     assert column["leaves"]["minimax, b^d"] == 243
+    assert found["lattices"]["0..1 x 0..1"]["naive"] == 1
     readme = tmp_path / "README.md"
     readme.write_text("no markers")
     assert claims.main(["--quick", "--readme", str(readme)]) == 1

@@ -148,9 +148,11 @@ def test_games_are_not_torn_apart() -> None:
 
 def test_loading_numbers_games_and_keeps_labels() -> None:
     boards = played(seed=23, games=1, plies=9)
-    plies = np.array([4, 5, 8, 3, 6, 6, 7, 8, 9], np.uint16)[: len(boards)]
+    # A game may go on at a later ply than the one before it ended, and its number is known by the low byte alone.
+    plies = np.array([4, 5, 8, 9, 16, 6, 7, 8, 9], np.uint16)
+    games = np.array([254, 254, 254, 255, 255, 0, 0, 0, 0], np.uint8)
     results = np.linspace(0.0, 1.0, len(boards), dtype=np.float32)
-    whole = Batch(positions_of(boards), np.arange(len(boards), dtype=np.int16), results, plies)
+    whole = Batch(positions_of(boards), np.arange(len(boards), dtype=np.int16), results, plies, games)
     halves = [Batch(*(part[:5] for part in whole)), Batch(*(part[5:] for part in whole))]
     once, twice = load([whole]), load(halves)
     assert once.games.tolist() == twice.games.tolist() == [0, 0, 0, 1, 1, 2, 2, 2, 2]

@@ -96,6 +96,8 @@ def test_batches_are_bounded_and_lose_nothing(made: Path) -> None:
         parts = list(positions(made, ALL, batch=batch))
         assert max(len(part.positions) for part in parts) <= max(batch, longest)
         assert sum(len(part.positions) for part in parts) == sum(map(len, samples(made, ALL)))
+        numbers = np.concatenate([part.games for part in parts])
+        assert 1 + np.count_nonzero(np.diff(numbers)) == 64  # games
     assert len(list(positions(made, ALL, batch=1))) == 64
 
 

@@ -196,21 +196,19 @@ def test_sparklines() -> None:
 
 
 def test_what_a_run_shows(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eval.training.training_view.LINE_SECONDS", 0.0)
+    monkeypatch.setattr(TrainingView, "line_seconds", 0.0)
     with TrainingView(5, 10, LOG[:2]) as view:
-        assert view.figures() == [("starting", "(kernels may have to be compiled)")]
+        assert view.figures() == {"starting": "(kernels may have to be compiled)"}
         view.step(Moment(3, 4, 10, 0.05, 123456.0))
         view.superbatch(LOG[2])
     first, second = capsys.readouterr().err.splitlines()
-    assert first.startswith(
-        "superbatch 3: superbatch 3 of 5, step 4 of 10; training error 0.050000; positions/s 123,456"
-    )
+    assert first.startswith("superbatch 3 of 5, step 4 of 10, training error 0.050000, positions/s 123,456")
     assert second.startswith(
         "superbatch 3 of 5: error 0.033333, validation 0.040000, rate 3.33e-04, 1,000,000 positions/s"
     )
     rich = pytest.importorskip("rich.console", reason="the extra 'lab' is not installed")
     console = rich.Console(width=120, record=True, file=open(os.devnull, "w"))  # noqa: SIM115, PTH123
-    console.print(view._table())
+    console.print(view.picture())
     console.file.close()
     text = console.export_text()
     assert "█" in text
