@@ -76,7 +76,6 @@ from search.tracing import (
     ended,
     entered,
     evaluated,
-    extended,
     searching,
     shortened,
     skipped,
@@ -218,19 +217,19 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
     tune = worker.tune
     in_check = position.checkers != U0
     excluded = frame.excluded
+    asked = depth
     if in_check and ply > 0 and excluded == NO_MOVE:
         # Check extension: being in check is no quiet place to stop.
         #   when     in check, not at the root, not again for a singular search of the same position
         #   formula  depth + CHECK_EXTENSION
         #   worth    +7.0 +- 36.5  [ledger: check-extension]
         depth += tune[CHECK_EXTENSION]
-        extended(worker, tune[CHECK_EXTENSION])
     if depth <= 0 or ply >= MAX_PLY:
         return quiescence(worker, table, ply, alpha, beta, CHECK_PLIES)
 
     frame.pv_length = 0
     is_pv = beta - alpha > 1
-    entered(worker, ply, depth, alpha, beta, cut)
+    entered(worker, ply, asked, depth, alpha, beta, cut)
     if must_stop(worker):
         return np.int64(0)
 
@@ -284,7 +283,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
             elif table_bound & UPPER != 0:
                 evaluation = table_score
     improving = _is_improving(worker, ply)
-    evaluated(worker, frame.evaluation, evaluation, improving)
+    evaluated(worker, ply, evaluation, improving)
     # Killers are for siblings: those that other children left are forgotten.
     worker.frames[ply + 1].killers[0] = NO_MOVE
     worker.frames[ply + 1].killers[1] = NO_MOVE
@@ -387,7 +386,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
     #      worth    -20.9 +- 38.9  [ledger: internal-reduction]
     if ply > 0 and depth >= tune[IIR_DEPTH] and table_move == NO_MOVE and excluded == NO_MOVE and (is_pv or cut != 0):
         depth -= 1
-        shortened(worker)
+    shortened(worker, depth)
 
     # 11. Singular extension: if all other moves fail low against the table's score less a margin, its move is the only
     #     one, and worth a closer look; if they fail high even against beta, there is more than one refutation.

@@ -35,7 +35,7 @@ from search.tracing import (
     TABLE,
     ended,
     entered_quiescence,
-    evaluated,
+    evaluated_quiescence,
     skipped,
     skipped_rest,
 )
@@ -85,7 +85,7 @@ def quiescence(worker, table, ply, alpha, beta, checks):
             raw = static_evaluation(worker, ply)
         evaluation = corrected(worker, ply, raw)
         best = evaluation
-        evaluated(worker, evaluation, evaluation, 0)
+        evaluated_quiescence(worker, evaluation)
         if best >= beta:
             if data == U0:
                 store(table, position.key, worker.generation, ply, QUIESCENCE_DEPTH, best, LOWER, raw, NO_MOVE)

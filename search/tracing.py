@@ -9,11 +9,11 @@ decides as if nobody watched. When the records are full, the search goes on and 
 
     hook              where
     searching         before a call that is not the plain first search of a move: why it is made, and how deep
-    extended          before the node is entered: plies that it gets more
     entered           a node of the main search begins with its window
     entered_quiescence  the same for quiescence
-    shortened         internal iterative reduction
+    shortened         behind internal iterative reduction: the depth that counts
     evaluated         the static evaluation is known
+    evaluated_quiescence  the same for quiescence
     skipped           a move is left out, and why
     skipped_rest      behind the last move: the quiet moves that the picker did not give out any more
     ended             where a node returns its value: why it ends
@@ -177,38 +177,38 @@ def searching(worker, search, reduction, extension):
 
 
 @inlined
-def extended(worker, plies):
-    """The node that is about to be entered is searched `plies` deeper than its parent asked for."""
+def entered(worker, ply, asked, depth, alpha, beta, cut):
+    """A node of the main search begins, to `depth` where its parent `asked` for less; `cut` is 1 or 0."""
     if TRACING:
-        worker.recording.extension += plies
-
-
-@inlined
-def entered(worker, ply, depth, alpha, beta, cut):
-    """A node of the main search begins; `cut` is 1 where a cutoff is expected, else 0."""
-    if TRACING:
-        _enter(worker, ply, depth, alpha, beta, cut, 0)
+        _enter(worker, ply, asked, depth, alpha, beta, cut, 0)
 
 
 @inlined
 def entered_quiescence(worker, ply, alpha, beta):
     """A node of quiescence begins."""
     if TRACING:
-        _enter(worker, ply, 0, alpha, beta, 0, 1)
+        _enter(worker, ply, 0, 0, alpha, beta, 0, 1)
 
 
 @inlined
-def shortened(worker):
-    """The current node is searched a ply shallower."""
+def shortened(worker, depth):
+    """The current node is searched to `depth`, which may be less than it was entered with."""
     if TRACING:
-        _shorten(worker)
+        _shorten(worker, depth)
 
 
 @inlined
-def evaluated(worker, evaluation, estimate, improving):
-    """The current node's static evaluation, what the table made of it, and whether the side to move is improving."""
+def evaluated(worker, ply, estimate, improving):
+    """The frame at `ply` has its evaluation; the table made `estimate` of it; whether the side to move is improving."""
     if TRACING:
-        _evaluate(worker, evaluation, estimate, improving)
+        _evaluate(worker, worker.frames[ply].evaluation, estimate, improving)
+
+
+@inlined
+def evaluated_quiescence(worker, evaluation):
+    """The same for quiescence, which keeps no evaluation in its frame."""
+    if TRACING:
+        _evaluate(worker, evaluation, evaluation, 0)
 
 
 @inlined
@@ -278,9 +278,9 @@ def _expectation(worker, parent, search, alpha, beta, cut, is_quiescence):
 
 
 @subkernel
-def _enter(worker, ply, depth, alpha, beta, cut, is_quiescence):
+def _enter(worker, ply, asked, depth, alpha, beta, cut, is_quiescence):
     trace = worker.recording
-    search, reduction, extension = trace.search, trace.reduction, trace.extension
+    search, reduction, extension = trace.search, trace.reduction, trace.extension + depth - asked
     # Unless it is announced otherwise, the next node is the first search of a move.
     trace.search = MOVE
     trace.reduction = 0
@@ -328,12 +328,12 @@ def _enter(worker, ply, depth, alpha, beta, cut, is_quiescence):
 
 
 @subkernel
-def _shorten(worker):
+def _shorten(worker, depth):
     trace = worker.recording
     if trace.unrecorded == 0:
         node = trace.nodes[trace.current]
-        node.depth -= 1
-        node.reduction += 1
+        node.reduction += node.depth - depth
+        node.depth = depth
 
 
 @subkernel

@@ -66,7 +66,8 @@ def _play(board: chess.Board, moves: list[str]) -> None:
 class _StrictBuilder(chess.pgn.GameBuilder[chess.pgn.Game]):
     """Builds a game's main line and refuses the first thing in it that is wrong, which python-chess would pass over."""
 
-    def begin_variation(self) -> chess.pgn.SkipType:
+    # python-chess declares this None here, and heeds it all the same.
+    def begin_variation(self) -> chess.pgn.SkipType:  # type: ignore[override]
         return chess.pgn.SKIP
 
     def end_variation(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Final
 
 import chess
@@ -364,7 +365,7 @@ def _iterations(search: _Search, rows: Any, chess960: bool, scores: dict[str, in
     first = nodes_before = 0
     for depth, known, row_end, node_end in found:
         windows = [_window(rows, row) for row in range(first, row_end) if rows["parent"][row] == -1]
-        for window, following in zip(windows, windows[1:], strict=False):
+        for window, following in pairwise(windows):
             window["last_node"] = following["first_node"] - 1
         if windows:
             windows[-1]["last_node"] = row_end - 1

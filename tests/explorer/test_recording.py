@@ -48,11 +48,11 @@ def test_hooks_are_nothing_in_the_playing_build() -> None:
     @jit.subkernel
     def watched(worker: Any, value: Any) -> Any:
         tracing.searching(worker, tracing.MOVE, value, 0)
-        tracing.extended(worker, value)
-        tracing.entered(worker, value, value, value, value, 0)
+        tracing.entered(worker, value, value, value, value, value, 0)
         tracing.entered_quiescence(worker, value, value, value)
-        tracing.shortened(worker)
+        tracing.shortened(worker, value)
         tracing.evaluated(worker, value, value, 0)
+        tracing.evaluated_quiescence(worker, value)
         tracing.skipped(worker, value, value, tracing.DELTA)
         tracing.skipped_rest(worker, value)
         worker.nodes += 1
