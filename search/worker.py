@@ -82,16 +82,6 @@ WORKER: Final = np.dtype(
         ("node_limit", np.int64),
         # Depth of the iteration, plies.
         ("root_depth", np.int64),
-        # The iteration's window (see `search.aspiration`): its bounds, how much its failing side is moved next, and the
-        # length of the line that beat an earlier one.
-        ("alpha", np.int64),
-        ("beta", np.int64),
-        ("width", np.int64),
-        ("candidate", np.int64),
-        # Written by other threads: 1 when the iteration is to return at each window that fails, else 0; and UPPER or
-        # LOWER when it has done so, else 0.
-        ("reports", np.int64),
-        ("failed", np.int64),
         # No null moves before this ply, while a null move's cutoff is verified.
         ("null_from", np.int64),
         # Deepest ply reached, quiescence included.
@@ -99,8 +89,6 @@ WORKER: Final = np.dtype(
         ("generation", np.int64),
         # Moves to search at the root, best first, and the nodes that each took in this iteration.
         ("root_count", np.int64),
-        # 1 when there are other legal moves at the root, else 0.
-        ("root_is_partial", np.int64),
         ("root_moves", np.int64, (MAX_MOVES,)),
         ("root_nodes", np.int64, (MAX_MOVES,)),
         # Zobrist keys of game and line; the root's has index root_index.
@@ -124,6 +112,19 @@ WORKER: Final = np.dtype(
         # What the evaluation writes on.
         ("workspace", WORKSPACE),
         ("frames", FRAME, (MAX_PLY + 2,)),
+        # What only the root needs stands last: what every node needs is close together in front.
+        # 1 when there are other legal moves at the root than `root_moves`, else 0.
+        ("root_is_partial", np.int64),
+        # The iteration's window (see `search.aspiration`): its bounds, how much its failing side is moved next, and the
+        # length of the line that beat an earlier one.
+        ("alpha", np.int64),
+        ("beta", np.int64),
+        ("width", np.int64),
+        ("candidate", np.int64),
+        # Written by other threads: 1 when the iteration is to return at each window that fails, else 0; and UPPER or
+        # LOWER when it has done so, else 0.
+        ("reports", np.int64),
+        ("failed", np.int64),
         # In the tracing build: what the search did (see `search.tracing`).
         *TRACE_FIELDS,
     ],
