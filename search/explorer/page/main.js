@@ -2,23 +2,23 @@
 
 import * as api from "./api.js";
 import {ChessPanel} from "./chess.js";
-import {countChart, iterationChart} from "./charts.js";
+import {countChart} from "./charts.js";
+import {$, fill, number, tableRow} from "./dom.js";
 import {dot, download, indented} from "./exporting.js";
 import {fillLegend, KEYS} from "./legend.js";
 import {Panel} from "./panel.js";
 import {Player} from "./player.js";
 import {judge, verdict} from "./quiz.js";
+import {showBoard, showRecording} from "./recording.js";
 import {pack, unpack} from "./share.js";
+import {showStatistics} from "./statistics.js";
 import {kindOf} from "./trace.js";
-import {Chessboard, BORDER_TYPE} from "./vendor/cm-chessboard/src/Chessboard.js";
 
-const $ = (id) => document.getElementById(id);
-const number = (value) => Number(value).toLocaleString("en");
 const MOST_PATH = 60;
 
 /** What is shown. `panels` are those that step together; `request` is what made the tree, null for imported ones. */
 const state = {panels: [], request: null, second: false, base: {kind: "given", seed: 1}, hand: {}, follow: true, quiz: null, turn: 0, problem: null,
-  board: null, busy: 0, examples: [], algorithms: [], lattices: []};
+  busy: 0, examples: [], algorithms: [], lattices: []};
 
 const handlers = (letter) => ({
   select: (node) => selectNode(panelOf(letter), node),
@@ -147,7 +147,7 @@ function show(documents, made) {
   if (isChess()) {
     openTab("chess");
     if (!made) $("chess-position").value = chessPanel.recording.position;
-    showRecording();
+    showRecording(chessPanel, chooseIteration);
   } else {
     if (!$("panel-chess").hidden) openTab("example");
     if (!made) $("orders").tBodies[0].replaceChildren();
@@ -269,8 +269,8 @@ function refresh() {
   $("explanation").textContent = panel.describe();
   if (state.panels[1]) $("explanation-b").textContent = `B: ${state.panels[1].describe()}`;
   showPath();
-  if (isChess()) showBoard(panel.index > 0 ? panel.current : panel.selected);
-  else showStatistics();
+  if (isChess()) showBoard(chessPanel, panel.index > 0 ? panel.current : panel.selected);
+  else showStatistics(state.panels);
   showNode();
   if (state.follow && panel.index > 0) for (const one of state.panels) one.view.reveal(one.current);
 }
@@ -298,51 +298,6 @@ function pathButton(node, name) {
 // Facts
 // ------------------------------------------------------------------------------------------------------------
 
-function tableRow(cells, tag = "td") {
-  const row = document.createElement("tr");
-  for (const text of cells) {
-    const cell = document.createElement(tag);
-    cell.textContent = text;
-    row.append(cell);
-  }
-  return row;
-}
-
-const ROWS = [["visited", "nodes visited"], ["evaluated", "leaves valued"], ["pruned", "nodes pruned"], ["cuts", "cuts"],
-  ["table_hits", "table hits"]];
-
-function showStatistics() {
-  const {panels} = state;
-  const two = panels.length > 1;
-  const head = [""];
-  panels.forEach((_, i) => head.push(two ? `${"AB"[i]} now` : "now"));
-  panels.forEach((_, i) => head.push(two ? `${"AB"[i]} in all` : "in all"));
-  head.push("minimax");
-  const minimax = (name) => ({visited: "minimax_visited", evaluated: "minimax_evaluated"})[name];
-  const rows = ROWS.map(([name, label]) => {
-    const cells = [label, ...panels.map((panel) => number(panel.replay.counter(name))),
-      ...panels.map((panel) => number(panel.trace.statistics[name])),
-      minimax(name) ? number(panels[0].trace.statistics[minimax(name)]) : "0"];
-    const row = tableRow(cells);
-    for (let i = 1 + panels.length; i < 1 + 2 * panels.length; i++) row.cells[i].classList.add("spoils");
-    row.dataset.name = name;
-    return row;
-  });
-  $("statistics").tHead.replaceChildren(tableRow(head, "th"));
-  $("statistics").tBodies[0].replaceChildren(...rows);
-  const {statistics, document: shown} = panels[0].trace;
-  const parts = [];
-  if (statistics.minimal_leaves >= 0) parts.push(`No search can do with fewer than ${number(statistics.minimal_leaves)} leaves here.`);
-  const {uniform} = statistics;
-  if (uniform) {
-    const {branching: b, depth: d, bound} = uniform;
-    parts.push(`Knuth and Moore: ${b}^${Math.ceil(d / 2)} + ${b}^${Math.floor(d / 2)} − 1 = ${number(bound)} of ${b}^${d} = ${number(statistics.leaves)}.`);
-  }
-  $("bound").textContent = parts.join(" ");
-  $("result").textContent = panels[0].index === panels[0].length
-    ? `Value at the root: ${shown.result.value}${two ? ` (B: ${panels[1].trace.document.result.value})` : ""}` : "";
-}
-
 function showNode() {
   const panel = first();
   if (!panel) return;
@@ -366,7 +321,7 @@ function selectNode(panel, node) {
   if (!panel) return;
   if (state.quiz && !state.quiz.checked && panel === first()) toggleGuess(node);
   for (const one of state.panels) if (one === panel || !isChess()) one.select(Math.min(node, one.view.model.count - 1));
-  if (isChess()) showBoard(node);
+  if (isChess()) showBoard(chessPanel, node);
   showNode();
 }
 
@@ -459,53 +414,6 @@ function setStepping(allowed) {
 // Chess
 // ------------------------------------------------------------------------------------------------------------
 
-function showRecording() {
-  const {recording} = chessPanel;
-  const {statistics = {}} = recording.document;
-  const buttons = recording.iterations.map((iteration, i) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = iteration.depth;
-    button.setAttribute("aria-label", `Iteration of depth ${iteration.depth}`);
-    button.setAttribute("aria-pressed", String(i === chessPanel.number));
-    button.addEventListener("click", () => chooseIteration(i));
-    return button;
-  });
-  $("iterations").replaceChildren(...buttons);
-  const trees = new Map((statistics.trees ?? []).map((row) => [row.depth, row]));
-  const growth = new Map((statistics.iterations ?? []).map((row) => [row.depth, row]));
-  const rows = recording.document.iterations.map((iteration) => ({...growth.get(iteration.depth), ...trees.get(iteration.depth),
-    depth: iteration.depth, nodes: iteration.nodes, score: iteration.score}));
-  const large = (value) => (value > 0 ? Number(value).toLocaleString("en", {notation: value >= 1e4 ? "compact" : "standard", ...(value >= 1e4 ? {maximumSignificantDigits: 3} : {maximumFractionDigits: 0})}) : "–");
-  $("iteration-table").tHead.replaceChildren(tableRow(["", "score", "nodes", "branch.", "minimax", "minimal"], "th"));
-  $("iteration-table").tBodies[0].replaceChildren(...rows.map((row) =>
-    tableRow([row.depth, row.score, number(row.nodes), row.branching ? Number(row.branching.toPrecision(3)) : "–", large(row.minimax), large(row.minimal)])));
-  iterationChart($("iteration-chart"), rows);
-  const reasons = statistics.reasons ?? [];
-  const texts = new Map(recording.reasons.map((reason) => [reason.key, reason.text]));
-  $("pruned-table").tHead.replaceChildren(tableRow(["reason", "ended", "skipped", "saved"], "th"));
-  $("pruned-table").tBodies[0].replaceChildren(...reasons.map((row) => {
-    const line = tableRow([row.key, number(row.ended), number(row.skipped), number(row.saved)]);
-    line.title = texts.get(row.key) ?? "";
-    return line;
-  }));
-  $("pruned-note").textContent = statistics.costs ?? "";
-  const share = statistics.first_move_best;
-  const facts = [
-    ["first move best", share === null || share === undefined ? "–" : `${(100 * share).toFixed(1)} %`],
-    ["effective branching factor", statistics.branching?.toFixed(2) ?? "–"],
-    ["minimax would visit", large(statistics.minimax_estimate)],
-    ["minimal tree", large(statistics.minimal_tree)],
-    ["nodes searched", number(recording.document.iterations.reduce((sum, iteration) => sum + iteration.nodes, 0))],
-    ["visits recorded", number(recording.count)],
-  ];
-  $("statistics").tHead.replaceChildren();
-  $("statistics").tBodies[0].replaceChildren(...facts.map((row) => tableRow(row)));
-  $("bound").textContent = "";
-  $("result").textContent = "";
-  $("chart").replaceChildren();
-}
-
 function chooseIteration(i) {
   player.stop();
   chessPanel.choose(i);
@@ -513,27 +421,6 @@ function chooseIteration(i) {
   [...$("iterations").children].forEach((button, at) => button.setAttribute("aria-pressed", String(at === i)));
   fillCollapseDepth();
   seek(0);
-}
-
-function showBoard(node) {
-  const {placement, last} = chessPanel.board(node);
-  if (!state.board) {
-    state.board = new Chessboard($("board"), {
-      position: placement,
-      assetsUrl: "vendor/cm-chessboard/assets/",
-      style: {borderType: BORDER_TYPE.none, showCoordinates: true, animationDuration: 0},
-    });
-    if ((chessPanel.recording.position.split(" ")[1] ?? "w") === "b") state.board.setOrientation("b");
-  } else {
-    state.board.setPosition(placement, false);
-  }
-  $("board").dataset.placement = placement;
-  $("board-line").textContent = chessPanel.facts(node)[0][1];
-  for (const square of $("board").querySelectorAll("rect.square")) {
-    const name = square.getAttribute("data-square");
-    square.classList.toggle("move-from", Boolean(last) && name === last.slice(0, 2));
-    square.classList.toggle("move-to", Boolean(last) && name === last.slice(2, 4));
-  }
 }
 
 // ------------------------------------------------------------------------------------------------------------
@@ -676,23 +563,6 @@ function showChoices() {
   $("order-seed-label").hidden = $("order").value !== "random";
 }
 
-function option(text, value, group, groups) {
-  const made = new Option(text, value);
-  if (!group) return made;
-  if (!groups.has(group)) {
-    const parent = document.createElement("optgroup");
-    parent.label = group;
-    groups.set(group, parent);
-  }
-  groups.get(group).append(made);
-  return groups.get(group);
-}
-
-function fill(select, rows, before = []) {
-  const groups = new Map();
-  select.replaceChildren(...before, ...new Set(rows.map((row) => option(row.name, row.key, row.group, groups))));
-}
-
 function setSpeed() {
   player.speed = Math.round(10 ** (Number($("speed").value) / 10) * 10) / 10;
   $("speed-value").textContent = `${player.speed >= 100 ? number(Math.round(player.speed)) : player.speed} a second`;
@@ -707,7 +577,7 @@ function setTheme(theme) {
   }
   for (const panel of state.panels) panel.view.draw();
   if (state.panels.length && !isChess()) countChart($("chart"), state.panels);
-  else if (state.panels.length) showRecording();
+  else if (state.panels.length) showRecording(chessPanel, chooseIteration);
 }
 
 function savedTheme() {
