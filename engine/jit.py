@@ -10,6 +10,8 @@ Everything compiled in Secateur is declared with one of these decorators:
     A subkernel that LLVM must inline: for the few-instruction helpers of the hot loops.
 `float_kernel`, `float_inlined`
     The same for arithmetic on floats, whose order may be changed.
+`hook`
+    What the tracing build does at some point of a kernel, and the playing build does not.
 `machine_op`
     One or a few machine instructions with a plain-Python twin for the interpreted mode.
 
@@ -28,6 +30,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import inspect
 import os
 import pickle
 import platform
@@ -335,6 +338,34 @@ def inlined(function: Callable[..., Any]) -> Any:
 def float_inlined(function: Callable[..., Any]) -> Any:
     """As `inlined`, for `float_kernel`s: the licence to reorder holds for a function's own arithmetic only."""
     return _compile_once(_njit(**_OPTIONS, forceinline=True, no_cfunc_wrapper=True, fastmath=_REORDER)(function))
+
+
+def _last(*arguments: Any) -> Any:
+    """Its last argument."""
+    return arguments[-1]
+
+
+def _handing_on(function: Callable[..., Any]) -> Any:
+    """The same for kernels, with the parameters of `function`: no instruction, and no call to look through."""
+
+    def codegen(typing_context: Any, *arguments: Any) -> Any:
+        return arguments[-1](*arguments), lambda context, builder, signature, values: values[-1]
+
+    signature = inspect.signature(function)
+    context = inspect.Parameter("typing_context", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    # Numba sorts arguments by the signature, and would make a tuple of the starred ones.
+    codegen.__signature__ = signature.replace(parameters=[context, *signature.parameters.values()])  # type: ignore[attr-defined]
+    return intrinsic(codegen)
+
+
+def hook(function: Callable[..., Any]) -> Any:
+    """Declares what kernels call in the tracing build. It returns its last argument, or its value is not used.
+
+    In the playing build a call is that argument; what else it was given is computed for nobody, and so dropped.
+    """
+    if TRACING:
+        return subkernel(function)
+    return _last if INTERPRETED else _handing_on(function)
 
 
 def machine_op(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:

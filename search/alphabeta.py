@@ -551,9 +551,8 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         if excluded != NO_MOVE:
             # Only the excluded move was there: nothing else comes near it.
             return ended(worker, ONLY_MOVE, original_alpha)
-        if in_check:
-            return ended(worker, CHECKMATE, np.int64(ply - MATE))
-        return ended(worker, STALEMATE, np.int64(DRAW))
+        reason = CHECKMATE if in_check else STALEMATE
+        return ended(worker, reason, np.int64(ply - MATE) if in_check else np.int64(DRAW))
 
     # 16. What was found out, for the next time: the result, and how far off the evaluation was where the result is
     #     not about captures and says more than the evaluation did. A root of which some moves were

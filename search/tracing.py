@@ -1,8 +1,7 @@
 """The tracing build: the search writes down the tree that it walks through.
 
-The playing build knows nothing of this. Every hook below begins with a test of `TRACING`, a constant of the build (see
-`engine.jit`), and Numba drops the rest of a hook before it types it: in the playing build a worker has no field
-`recording`, and a hook is nothing, or the value that it was given to hand on.
+The playing build knows nothing of this: a worker has no field `recording` in it, and a hook is nothing, or the value
+that it was given to hand on (see `engine.jit.hook`).
 
 In the tracing build the hooks fill preallocated records and change nothing that the search looks at, so that it
 decides as if nobody watched. When the records are full, the search goes on and only counts what it visits.
@@ -31,7 +30,7 @@ import numpy as np
 
 from engine.board.generate import count_legal, generate_quiets
 from engine.board.moves import MAX_MOVES
-from engine.jit import TRACING, inlined, subkernel
+from engine.jit import TRACING, hook, subkernel
 from search.limits import MAX_PLY
 from search.score import NO_SCORE
 
@@ -165,85 +164,99 @@ def start_recording(worker: Any, capacity: int) -> None:
 
 
 # --------------------------------------------------------------------------------------------------------------
-# The hooks
+# The hooks. All mutate `worker.recording`, and nothing else.
 # --------------------------------------------------------------------------------------------------------------
 
 
-@inlined
+@hook
 def searching(worker, search, reduction, extension):
     """The next node is entered for the reason `search`, by `reduction` plies shallower and `extension` deeper."""
-    if TRACING:
-        _announce(worker, search, reduction, extension)
-
-
-@inlined
-def entered(worker, ply, asked, depth, alpha, beta, cut):
-    """A node of the main search begins, to `depth` where its parent `asked` for less; `cut` is 1 or 0."""
-    if TRACING:
-        _enter(worker, ply, asked, depth, alpha, beta, cut, 0)
-
-
-@inlined
-def entered_quiescence(worker, ply, alpha, beta):
-    """A node of quiescence begins."""
-    if TRACING:
-        _enter(worker, ply, 0, 0, alpha, beta, 0, 1)
-
-
-@inlined
-def shortened(worker, depth):
-    """The current node is searched to `depth`, which may be less than it was entered with."""
-    if TRACING:
-        _shorten(worker, depth)
-
-
-@inlined
-def evaluated(worker, ply, estimate, improving):
-    """The frame at `ply` has its evaluation; the table made `estimate` of it; whether the side to move is improving."""
-    if TRACING:
-        _evaluate(worker, worker.frames[ply].evaluation, estimate, improving)
-
-
-@inlined
-def evaluated_quiescence(worker, evaluation):
-    """The same for quiescence, which keeps no evaluation in its frame."""
-    if TRACING:
-        _evaluate(worker, evaluation, evaluation, 0)
-
-
-@inlined
-def skipped(worker, ply, move, reason):
-    """The current node, at `ply`, leaves `move` out."""
-    if TRACING:
-        _skip(worker, ply, move, reason)
-
-
-@inlined
-def skipped_rest(worker, ply):
-    """The current node, at `ply`, has been given its last move: quiet ones that are missing are left out."""
-    if TRACING:
-        _skip_rest(worker, ply)
-
-
-@inlined
-def ended(worker, reason, value):
-    """`value`, with which the current node ends for that reason."""
-    if TRACING:
-        _end(worker, reason, value)
-    return value
-
-
-# --------------------------------------------------------------------------------------------------------------
-# What they do in the tracing build. All mutate `worker.recording`, and nothing else.
-# --------------------------------------------------------------------------------------------------------------
-
-
-@subkernel
-def _announce(worker, search, reduction, extension):
     trace = worker.recording
     trace.search = search
     trace.reduction = reduction
     trace.extension = extension
+
+
+@hook
+def entered(worker, ply, asked, depth, alpha, beta, cut):
+    """A node of the main search begins, to `depth` where its parent `asked` for less; `cut` is 1 or 0."""
+    _enter(worker, ply, asked, depth, alpha, beta, cut, 0)
+
+
+@hook
+def entered_quiescence(worker, ply, alpha, beta):
+    """A node of quiescence begins."""
+    _enter(worker, ply, 0, 0, alpha, beta, 0, 1)
+
+
+@hook
+def shortened(worker, depth):
+    """The current node is searched to `depth`, which may be less than it was entered with."""
+    trace = worker.recording
+    if trace.unrecorded == 0:
+        node = trace.nodes[trace.current]
+        node.reduction += node.depth - depth
+        node.depth = depth
+
+
+@hook
+def evaluated(worker, ply, estimate, improving):
+    """The frame at `ply` has its evaluation; the table made `estimate` of it; whether the side to move is improving."""
+    _evaluate(worker, worker.frames[ply].evaluation, estimate, improving)
+
+
+@hook
+def evaluated_quiescence(worker, evaluation):
+    """The same for quiescence, which keeps no evaluation in its frame."""
+    _evaluate(worker, evaluation, evaluation, 0)
+
+
+@hook
+def skipped(worker, ply, move, reason):
+    """The current node, at `ply`, leaves `move` out."""
+    _skip(worker, ply, move, reason)
+
+
+@hook
+def skipped_rest(worker, ply):
+    """The current node, at `ply`, has been given its last move: quiet ones that are missing are left out."""
+    trace = worker.recording
+    frame = worker.frames[ply]
+    if trace.unrecorded > 0 or frame.skip_quiets == 0:
+        return
+    reason = np.int64(EVASION_LIMIT)
+    if trace.nodes[trace.current].quiescence == 0:
+        reason = trace.levels[ply].rest
+    count = generate_quiets(frame.position, trace.scratch, 0)
+    for index in range(count):
+        move = np.int64(trace.scratch[index])
+        if not _is_seen(worker, ply, move):
+            _skip(worker, ply, move, reason)
+
+
+@hook
+def ended(worker, reason, value):
+    """`value`, with which the current node ends for that reason."""
+    trace = worker.recording
+    if trace.unrecorded > 0:
+        trace.unrecorded -= 1
+        return value
+    node = trace.nodes[trace.current]
+    node.end = reason
+    node.value = value
+    node.visits = trace.visits - node.visits + 1
+    if reason == CUTOFF:
+        node.cutter = node.searched
+    # A search of the same position, for singularity say, goes before the parent's own moves.
+    level = trace.levels[node.ply]
+    level.seen_count = 0
+    trace.current = node.parent
+    return value
+
+
+# --------------------------------------------------------------------------------------------------------------
+# What they share
+# --------------------------------------------------------------------------------------------------------------
 
 
 @subkernel
@@ -328,15 +341,6 @@ def _enter(worker, ply, asked, depth, alpha, beta, cut, is_quiescence):
 
 
 @subkernel
-def _shorten(worker, depth):
-    trace = worker.recording
-    if trace.unrecorded == 0:
-        node = trace.nodes[trace.current]
-        node.reduction += node.depth - depth
-        node.depth = depth
-
-
-@subkernel
 def _evaluate(worker, evaluation, estimate, improving):
     trace = worker.recording
     if trace.unrecorded == 0:
@@ -365,37 +369,3 @@ def _skip(worker, ply, move, reason):
     row.move = move
     row.reason = reason
     trace.skip_count += 1
-
-
-@subkernel
-def _skip_rest(worker, ply):
-    trace = worker.recording
-    frame = worker.frames[ply]
-    if trace.unrecorded > 0 or frame.skip_quiets == 0:
-        return
-    reason = np.int64(EVASION_LIMIT)
-    if trace.nodes[trace.current].quiescence == 0:
-        reason = trace.levels[ply].rest
-    count = generate_quiets(frame.position, trace.scratch, 0)
-    for index in range(count):
-        move = np.int64(trace.scratch[index])
-        if not _is_seen(worker, ply, move):
-            _skip(worker, ply, move, reason)
-
-
-@subkernel
-def _end(worker, reason, value):
-    trace = worker.recording
-    if trace.unrecorded > 0:
-        trace.unrecorded -= 1
-        return
-    node = trace.nodes[trace.current]
-    node.end = reason
-    node.value = value
-    node.visits = trace.visits - node.visits + 1
-    if reason == CUTOFF:
-        node.cutter = node.searched
-    # A search of the same position, for singularity say, goes before the parent's own moves.
-    level = trace.levels[node.ply]
-    level.seen_count = 0
-    trace.current = node.parent
