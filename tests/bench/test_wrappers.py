@@ -262,6 +262,8 @@ def test_really_stops_early_and_leaves_nothing_running(program: str, describe: D
 
 
 def test_really_ends_with_ctrl_c(program: str, describe: Describe) -> None:
+    # A shell that runs the tests in the background has the signal ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     slow = (fake("A", "--think", "0.005"), fake("B", "--think", "0.005"))
     played: list[GameResult] = []
 
@@ -272,7 +274,10 @@ def test_really_ends_with_ctrl_c(program: str, describe: Describe) -> None:
             threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
         return True
 
-    result = play(describe(*slow, rounds=500, runner=program), on_game)
+    try:
+        result = play(describe(*slow, rounds=500, runner=program), on_game)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert result.interrupted
     assert 1 <= len(result.games) < 1000
     assert result.exit_status == 1
