@@ -68,8 +68,7 @@ def test_the_table_has_a_row_a_technique(columns: list[Column]) -> None:
 def test_readme_has_the_counts_of_today() -> None:
     """Of the subjects, the first stands for all: counting the others takes minutes."""
     text = README.read_text(encoding="utf-8")
-    if BEGIN not in text:
-        pytest.skip("README has no such table")
+    assert BEGIN in text
     table = text.partition(BEGIN)[2].partition(END)[0].strip()
     first = [line.split(" | ")[:2] for line in table.partition("\n\n")[0].splitlines()]
     assert [cells for cells in first if "---" not in cells[0]] == [

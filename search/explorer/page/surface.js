@@ -20,11 +20,9 @@ export class CanvasSurface {
     c.stroke();
   }
 
-  polygon(points, fill, stroke, width = 1, dash = []) {
+  /** Fills and strokes the path that has just been drawn. */
+  paint(fill, stroke, width, dash) {
     const c = this.context;
-    c.beginPath();
-    points.forEach(([x, y], i) => (i ? c.lineTo(x, y) : c.moveTo(x, y)));
-    c.closePath();
     if (fill) {
       c.fillStyle = fill;
       c.fill();
@@ -37,20 +35,19 @@ export class CanvasSurface {
     }
   }
 
+  polygon(points, fill, stroke, width = 1, dash = []) {
+    const c = this.context;
+    c.beginPath();
+    points.forEach(([x, y], i) => (i ? c.lineTo(x, y) : c.moveTo(x, y)));
+    c.closePath();
+    this.paint(fill, stroke, width, dash);
+  }
+
   circle(x, y, radius, fill, stroke, width = 1, dash = []) {
     const c = this.context;
     c.beginPath();
     c.arc(x, y, radius, 0, 2 * Math.PI);
-    if (fill) {
-      c.fillStyle = fill;
-      c.fill();
-    }
-    if (stroke) {
-      c.strokeStyle = stroke;
-      c.lineWidth = width;
-      c.setLineDash(dash);
-      c.stroke();
-    }
+    this.paint(fill, stroke, width, dash);
   }
 
   /** Centred text; with `halo`, a colour, it stays readable where it crosses lines. */
