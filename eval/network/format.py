@@ -235,11 +235,22 @@ def write_network(path: Path, network: Network) -> None:
     part.replace(path)
 
 
+def network_digest(data: bytes) -> str:
+    """What a network file of these bytes is called in records of what was made with it: its SHA-256, "" for none."""
+    return hashlib.sha256(data).hexdigest() if data else ""
+
+
 def read_network(path: Path) -> Network:
     """Reads a network file. Raises NetworkError, whose one line names the file, also where it cannot be read."""
+    return read_network_file(path)[1]
+
+
+def read_network_file(path: Path) -> tuple[bytes, Network]:
+    """The bytes of a network file and what they hold. Raises NetworkError as `read_network`."""
     try:
         with path.open("rb") as file:
-            return decode_network(file.read(_LONGEST_FILE + 1))
+            data = file.read(_LONGEST_FILE + 1)
+        return data, decode_network(data)
     except OSError as error:
         raise NetworkError(f"{path}: {error.strerror or error}") from None
     except NetworkError as error:

@@ -8,6 +8,7 @@ after a `kill -9` the same command goes on where the last whole block ended.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
@@ -24,6 +25,7 @@ import numpy.typing as npt
 from bench.cluster import map_unordered
 from engine.jit import PROJECT_ROOT, kernel_sources
 from engine.memory import allocate
+from eval.network.format import decode_network, network_digest
 from eval.training.records import GAME, PLY, VARIANTS
 from eval.training.selfplay import RULES, play_game
 from eval.training.shards import (
@@ -41,10 +43,13 @@ from eval.training.shards import (
     shard_path,
 )
 from search.table import allocate_table
-from search.worker import forget, new_worker
+from search.worker import forget, new_worker, set_network
 
 GAMES_PER_BLOCK: Final = 16
 BLOCKS_PER_SHARD: Final = 256
+
+#: What `Settings.network` may be.
+_DIGEST: Final = re.compile("(?:[0-9a-f]{64})?")
 
 #: What of this package decides how games go.
 _SOURCES: Final = ("records.py", "selfplay.py")
@@ -54,7 +59,8 @@ _SOURCES: Final = ("records.py", "selfplay.py")
 class Settings:
     """What games are played by. Scores in centipawns; see the fields of RULES.
 
-    Raises ValueError, in one line, for values that make no games.
+    `network` is the SHA-256 of the network file that evaluates (`network_digest`), empty for the classical
+    evaluation. Raises ValueError, in one line, for values that make no games.
     """
 
     seed: int = 1
@@ -71,6 +77,7 @@ class Settings:
     draw_plies: int = 12
     draw_from: int = 60
     max_plies: int = 400
+    network: str = ""
 
     def __post_init__(self) -> None:
         bounds = {
@@ -94,6 +101,8 @@ class Settings:
                 raise ValueError(f"{name.replace('_', ' ')} is {low} to {high}, not {value}")
         if self.variant not in VARIANTS:
             raise ValueError(f"variant is one of {', '.join(VARIANTS)}, not {self.variant}")
+        if not _DIGEST.fullmatch(self.network):
+            raise ValueError(f"network is empty or 64 hexadecimal digits, not {self.network}")
 
     def as_rules(self) -> Any:
         """A RULES record."""
@@ -126,10 +135,17 @@ def back_ranks() -> npt.NDArray[np.uint8]:
 class Player:
     """Plays games by their numbers."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, network: bytes = b"") -> None:
+        """Evaluates with the network file of these bytes, classically when there are none.
+
+        Raises ValueError when that is not what `settings` name, NetworkError when it cannot be used.
+        """
+        _check_network(settings, network)
         self._seed = settings.seed
         self._rules = settings.as_rules()
         self._worker = new_worker()
+        if network:
+            set_network(self._worker, decode_network(network).record())
         self._table = allocate_table(settings.hash_mebibytes)
         self._ranks = back_ranks()
         self._game = allocate(GAME, 1)
@@ -155,20 +171,27 @@ def _random(seed: int, index: int) -> npt.NDArray[np.uint64]:
 _player = cache(Player)  # a process plays by one set of settings
 
 
+def _check_network(settings: Settings, network: bytes) -> None:
+    """Raises ValueError unless `network` holds the bytes of the file that `settings` name."""
+    if settings.network != network_digest(network):
+        raise ValueError(f"the settings name the network '{settings.network}', not '{network_digest(network)}'")
+
+
 @dataclass(frozen=True)
 class Task:
-    """A block to play, with the digest of the sources that shall play it."""
+    """A block to play, with the digest of the sources that shall play it and the bytes of the network's file."""
 
     settings: Settings
     block: int
     sources: str
+    network: bytes = b""
 
 
 def play_block(task: Task) -> bytes:
     """The bytes of a block. Raises RuntimeError where other sources are installed."""
     if source_digest() != task.sources:
         raise RuntimeError("a worker has another version of Secateur")
-    player = _player(task.settings)
+    player = _player(task.settings, task.network)
     start = task.block * GAMES_PER_BLOCK
     games, plies = zip(*map(player.play, range(start, start + GAMES_PER_BLOCK)), strict=True)
     return encode_block(task.block, np.concatenate(games), np.concatenate(plies))
@@ -206,13 +229,16 @@ def generate(
     workers: int = 1,
     cluster: str | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
+    network: bytes = b"",
 ) -> Progress:
     """Plays until the folder holds the first `games` games (rounded up to blocks) or at least `positions` positions.
 
     Shards that are there are kept; those that are missing or short are played to their end, lowest numbers first.
-    `on_progress` is called at the start and after each block. Raises ShardError, ClusterError, OSError, and
-    RuntimeError when a block could not be played.
+    `on_progress` is called at the start and after each block. `network` is the file that `settings` name. Raises
+    ShardError, ClusterError, OSError, ValueError for another network, and RuntimeError when a block could not be
+    played.
     """
+    _check_network(settings, network)
     folder.mkdir(parents=True, exist_ok=True)
     with only_writer(folder, "making games"):
         head = described(settings)
@@ -222,7 +248,7 @@ def generate(
         end = None if games is None else -(-games // GAMES_PER_BLOCK)
         is_enough = positions is not None and progress.positions >= positions
         have = {number: shard.blocks for number, shard in there.items()}
-        tasks = (Task(settings, block, head["sources"]) for block in _missing_blocks(have, end))
+        tasks = (Task(settings, block, head["sources"], network) for block in _missing_blocks(have, end))
         writer: ShardWriter | None = None
         try:
             with closing(_play_in_order(iter(()) if is_enough else tasks, workers, cluster)) as blocks:

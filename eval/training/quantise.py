@@ -1,4 +1,4 @@
-"""From a trained float network to the integers of a network file, and what that costs in centipawns."""
+"""From a trained float network to the integers of a network file, what that costs in centipawns, and back."""
 
 from __future__ import annotations
 
@@ -55,6 +55,15 @@ def quantised(layers: Layers, provenance: dict[str, Any]) -> Network:
         scale=scale,
         provenance=provenance,
     )
+
+
+def restore(network: Network, layers: Layers) -> None:
+    """Writes a network file's weights into `layers` (mutated), which must be of its size: what `quantised` rounded."""
+    layers.features[:] = network.features / QA
+    layers.bias[:] = network.bias / QA
+    stretch = SCALE / network.scale
+    layers.output[:] = network.output.reshape(layers.output.shape) / (stretch * QB)
+    layers.output_bias[:] = network.output_bias / (stretch * QA * QB)
 
 
 @kernel

@@ -9,6 +9,7 @@ A run lives in a folder: its pool (see `eval.training.pool`) and
     run.json        recipe and data
     checkpoint.npz  parameters, moments and log after the last finished superbatch; replaced as a whole
     log.jsonl       a line for each superbatch
+    start.snet      the network that the run began with, if it did not begin with random weights
 
 The same recipe and data give the same network, to the last bit, on one machine; what a killed run lost is trained again
 to the same end. The number of threads belongs to the recipe, because it decides the order of sums.
@@ -30,7 +31,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from eval.network.format import SCALE
+from eval.network.format import SCALE, Network, read_network
 from eval.network.layout import BLOCK, BUCKETS, MAX_HIDDEN
 from eval.training.gradients import (
     CHUNK,
@@ -46,9 +47,10 @@ from eval.training.gradients import (
 )
 from eval.training.optimizer import adamw_step, make_step, reduce_gradients
 from eval.training.pool import Pool, batches, write_whole
+from eval.training.quantise import restore
 from eval.training.samples import Filter
 
-RUN, CHECKPOINT, LOG = "run.json", "checkpoint.npz", "log.jsonl"
+RUN, CHECKPOINT, LOG, START = "run.json", "checkpoint.npz", "log.jsonl", "start.snet"
 
 #: Standard deviation of the first feature weights: with some 22 pieces, accumulators begin between 0 and 1.
 _FEATURE_SPREAD: Final = 0.1
@@ -67,7 +69,8 @@ class Recipe:
     `superbatch_size` positions make a superbatch, 0 standing for one pass over the data. `scale` is the sigmoid's in
     centipawns, 0 standing for what fits scores to results best. `rate` falls to `last_rate` after `warm_up` steps (or a
     tenth of all, where these are less). Weights decay by `decay` times the rate a step. Gradients of a norm beyond
-    `clip` are scaled down.
+    `clip` are scaled down. `start` is the SHA-256 of the network file whose weights the run began with, empty for
+    random ones.
     """
 
     hidden: int = 128
@@ -84,6 +87,7 @@ class Recipe:
     clip: float = 1.0
     seed: int = 1
     threads: int = 1
+    start: str = ""
 
     def __post_init__(self) -> None:
         if self.hidden % BLOCK or not BLOCK <= self.hidden <= MAX_HIDDEN:
@@ -169,6 +173,19 @@ def first_state(recipe: Recipe) -> State:
     bound = 1.0 / math.sqrt(2 * recipe.hidden)
     # All buckets begin alike: what they have in common is learnt by each from its own positions only.
     layers.output[:] = rng.uniform(-bound, bound, layers.output.shape[1])
+    return state
+
+
+def state_from(network: Network, recipe: Recipe) -> State:
+    """The weights of a network file, to be trained on. Raises TrainingError when the recipe is for another size."""
+    if (network.hidden, network.buckets) != (recipe.hidden, recipe.buckets):
+        raise TrainingError(
+            f"the network to start from has hidden {network.hidden} and buckets {network.buckets}, "
+            f"not {recipe.hidden} and {recipe.buckets}"
+        )
+    size = parameter_count(recipe.hidden, recipe.buckets)
+    state = State(new_vector(size), new_vector(size), new_vector(size))
+    restore(network, layers_of(state.parameters, recipe.hidden, recipe.buckets))
     return state
 
 
@@ -300,10 +317,13 @@ def save_state(folder: Path, state: State) -> None:
 
 
 def load_state(folder: Path, recipe: Recipe) -> State:
-    """The state after the last finished superbatch; before the first, a new network. Raises TrainingError."""
+    """The state after the last finished superbatch; before the first, what the run begins with.
+
+    Raises TrainingError, and NetworkError for a damaged start.
+    """
     path = folder / CHECKPOINT
     if not path.exists():
-        return first_state(recipe)
+        return state_from(read_network(folder / START), recipe) if recipe.start else first_state(recipe)
     size = parameter_count(recipe.hidden, recipe.buckets)
     vectors: dict[str, Floats] = {}
     try:

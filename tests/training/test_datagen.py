@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -9,9 +10,12 @@ from pathlib import Path
 import pytest
 
 import uci_main
+from eval.network.format import write_network
 from eval.training.commands import datagen
 from eval.training.generation import Progress
 from eval.training.progress import ProgressView
+from eval.training.shards import read_shard
+from tests.eval.networks import random_network
 
 QUICK = ["--nodes", "150", "--workers", "1"]
 
@@ -125,6 +129,29 @@ def test_failures_are_told_in_one_line(
     Path("file").touch()
     assert datagen.main(arguments.split()) == 1
     assert capsys.readouterr().err == line + "\n"
+
+
+def test_games_of_a_network(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A network decides what is played, and the shards say which one."""
+    file = tmp_path / "random.snet"
+    write_network(file, random_network(seed=5))
+    folder = tmp_path / "games"
+    arguments = ["--games", "16", *QUICK]
+    assert datagen.main([str(folder), *arguments, "--network", str(file)]) == 0
+    shard = read_shard(folder / "shard-000000.games")
+    assert shard.settings["network"] == hashlib.sha256(file.read_bytes()).hexdigest()
+    classical = read_shard(made / "shard-000000.games")
+    assert classical.settings["network"] == ""
+    assert shard.plies[:100].tobytes() != classical.plies[:100].tobytes()
+    capsys.readouterr()
+    assert datagen.main(["verify", str(folder)]) == 0
+    # The folder is that network's from now on.
+    assert datagen.main([str(folder), *arguments]) == 1
+    assert "was made with network " in capsys.readouterr().err
+    damaged = tmp_path / "damaged.snet"
+    damaged.write_bytes(file.read_bytes()[:-1])
+    assert datagen.main([str(folder), *arguments, "--network", str(damaged)]) == 1
+    assert capsys.readouterr().err.startswith(f"secateur datagen: {damaged}: the file is cut short: ")
 
 
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -103,6 +103,13 @@ def test_other_sources_need_another_folder(copied: Callable[[], Path], monkeypat
         generate(copied().parent, QUICK, games=80)
 
 
+def test_a_network_that_is_not_the_settings_is_refused(tmp_path: Path) -> None:
+    named = Settings(network="0" * 64)
+    with pytest.raises(ValueError, match=r"the settings name the network '0{64}', not ''"):
+        generate(tmp_path / "games", named, games=16)
+    assert not (tmp_path / "games").exists()
+
+
 def test_a_worker_with_other_sources_plays_nothing() -> None:
     assert len(source_digest()) == 12
     with pytest.raises(RuntimeError, match="another version"):

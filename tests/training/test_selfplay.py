@@ -267,6 +267,7 @@ def test_interpreted_games_are_the_compiled_ones(run_python: Callable[..., str])
         ({"soft_nodes": 0}, "soft nodes is 1 to 1099511627776, not 0"),
         ({"hard_nodes": 100}, "hard nodes is 5000 to 1099511627776, not 100"),
         ({"opening_least": 9, "opening_most": 8}, "opening most is 9 to 100, not 8"),
+        ({"network": "first.snet"}, "network is empty or 64 hexadecimal digits, not first.snet"),
         ({"variant": "shogi"}, "variant is one of standard, chess960, dfrc, not shogi"),
     ],
 )

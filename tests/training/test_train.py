@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -150,6 +151,50 @@ def test_wrong_options(
     assert train.main([str(made), "--output", str(tmp_path / "net.snet"), *more]) == 2
     assert capsys.readouterr().err == f"secateur train: {words}\n"
     assert not list(tmp_path.iterdir())
+
+
+def test_a_network_is_trained_on(made: Path, trained: Path, tmp_path: Path) -> None:
+    """It begins where the other one ended, and the recipe says which that was."""
+    output = tmp_path / "on.snet"
+    more = ["--start", str(trained), "--superbatches", "1", "--seed", "7", "--rate", "1e-9", "--quiet"]
+    assert train.main([str(made), "--output", str(output), *TINY, *more]) == 0
+    before, after = read_network(trained), read_network(output)
+    assert after.provenance["recipe"]["start"] == hashlib.sha256(trained.read_bytes()).hexdigest()
+    assert (after.hidden, after.buckets) == (before.hidden, before.buckets)
+    # So slow a rate changes nothing but the last digit here and there.
+    assert np.abs(after.features - before.features).max() <= 1
+    samples = open_pool(output.with_suffix(".training")).validation
+    assert np.abs(integer_scores(after, samples) - integer_scores(before, samples)).max() <= 10
+    faster = [*more[:-3], "--rate", "1e-3", "--quiet", "--overwrite"]
+    assert train.main([str(made), "--output", str(output), *TINY, *faster]) == 0
+    assert read_network(output).provenance["training_error"] < before.provenance["training_error"]
+
+
+def test_a_run_that_never_finished_a_superbatch_begins_with_its_network_again(
+    made: Path, trained: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "on.snet"
+    assert train.main([str(made), "--output", str(output), *TINY, "--start", str(trained), "--quiet"]) == 0
+    first = output.read_bytes()
+    folder = output.with_suffix(".training")
+    (folder / "checkpoint.npz").unlink()
+    assert train.main(["--output", str(output), "--resume", "--quiet"]) == 0
+    assert output.read_bytes() == first
+
+
+def test_networks_that_cannot_be_trained_on_are_refused(
+    made: Path, trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    damaged = tmp_path / "damaged.snet"
+    damaged.write_bytes(trained.read_bytes()[:-1])
+    for start, more, status, words in (
+        (trained, ["--hidden", "64"], 1, "the network to start from has hidden 32 and buckets 8, not 64 and 8"),
+        (tmp_path / "none.snet", [], 2, f"{tmp_path / 'none.snet'}: No such file or directory"),
+        (damaged, [], 2, f"{damaged}: the file is cut short: "),
+    ):
+        output = ["--output", str(tmp_path / "on.snet"), "--quiet", "--threads", "1"]
+        assert train.main([str(made), *output, "--start", str(start), *more]) == status
+        assert capsys.readouterr().err.startswith(f"secateur train: {words}")
 
 
 def test_missing_things(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

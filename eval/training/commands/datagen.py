@@ -15,6 +15,7 @@ examples:
   secateur datagen data/first --positions 10000000
   secateur datagen data/wild --games 100000 --variant dfrc --seed 2 --workers 8
   secateur datagen data/first --positions 20000000 --cluster tcp://HOST:PORT
+  secateur datagen data/second --positions 10000000 --network first.snet
   secateur datagen stats data/first --plot first.png
   secateur datagen verify data/first data/wild
 
@@ -35,6 +36,7 @@ def main(arguments: list[str]) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     from bench.cluster import ClusterError
+    from eval.network.format import NetworkError, network_digest, read_network_file
     from eval.training.generation import Settings, generate
     from eval.training.progress import ProgressView
     from eval.training.shards import ShardError
@@ -46,6 +48,9 @@ def main(arguments: list[str]) -> int:
         if value is not None and value < 1:
             parser.error(f"--{name} is at least 1, not {value}")
     try:
+        network = b""
+        if options.network is not None:
+            network, _ = read_network_file(options.network)
         settings = Settings(
             seed=options.seed,
             soft_nodes=options.nodes,
@@ -61,14 +66,25 @@ def main(arguments: list[str]) -> int:
             draw_plies=options.draw[1],
             draw_from=options.draw[2],
             max_plies=options.max_plies,
+            network=network_digest(network),
         )
+    except NetworkError as error:
+        print(f"secateur datagen: {error}", file=sys.stderr)
+        return 1
     except ValueError as error:
         parser.error(str(error))
     folder = Path(options.folder)
     try:
         with ProgressView(options.games, options.positions) as view:
             progress = generate(
-                folder, settings, options.games, options.positions, options.workers, options.cluster, view.update
+                folder,
+                settings,
+                options.games,
+                options.positions,
+                options.workers,
+                options.cluster,
+                view.update,
+                network,
             )
     except (ShardError, ClusterError, OSError, RuntimeError) as error:
         print(f"secateur datagen: {error}", file=sys.stderr)
@@ -96,6 +112,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--nodes", type=int, default=5000, help="no iteration begins after so many (default 5000)")
     parser.add_argument("--hard-nodes", type=int, metavar="N", help="no search goes beyond (default 8 times --nodes)")
     parser.add_argument("--hash", type=int, default=1, metavar="MIB", help="table of each game (default 1)")
+    parser.add_argument(
+        "--network", type=Path, metavar="FILE.snet", help="evaluate with this network (default: classically)"
+    )
     parser.add_argument(
         "--variant",
         choices=("standard", "chess960", "dfrc"),

@@ -21,13 +21,22 @@ examples:
   secateur train data/first --hidden 32 --superbatches 20 --output first.snet --plot first.png
   secateur train data/first data/second --superbatch-size 100000000 --result-share 0.5 --seed 2 --output net.snet
   secateur train --output net.snet --resume        goes on where the run was ended, by whatever
+  secateur train data/third --start net.snet --rate 0.0003 --output next.snet
 
 The errors tell whether a run went well, not whether its network is better: only games decide that. The recipe and how
 to make the data are in eval/training/README.md.
 """
 
 #: Files of a run; what else may be in its folder is left alone.
-_RUN_FILES: Final = ("run.json", "checkpoint.npz", "log.jsonl", "pool.json", "training.samples", "validation.samples")
+_RUN_FILES: Final = (
+    "run.json",
+    "start.snet",
+    "checkpoint.npz",
+    "log.jsonl",
+    "pool.json",
+    "training.samples",
+    "validation.samples",
+)
 #: The most threads that are taken without being asked for.
 _MOST_THREADS: Final = 16
 
@@ -63,6 +72,9 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     shape = parser.add_argument_group("the network")
+    shape.add_argument(
+        "--start", type=Path, metavar="FILE.snet", help="train this network on (default: one of random weights)"
+    )
     shape.add_argument("--hidden", type=int, metavar="N", help="width of an accumulator (default 128)")
     shape.add_argument("--buckets", type=int, metavar="1|8", help="outputs, by the number of pieces (default 8)")
 
@@ -131,6 +143,7 @@ def _given(options: argparse.Namespace, names: list[str]) -> dict[str, Any]:
 
 def _run(options: argparse.Namespace, folder: Path) -> Run:
     """The run to train. Raises ValueError, ShardError among them."""
+    from eval.network.format import network_digest, read_network_file
     from eval.training.samples import Filter
     from eval.training.shards import find_shards
     from eval.training.trainer import RUN, Recipe, Run, load_run
@@ -140,6 +153,9 @@ def _run(options: argparse.Namespace, folder: Path) -> Run:
     if "quiet_only" in wanted:
         wanted["quiet"] = wanted.pop("quiet_only")
     whole = _given(options, ["partial", "validation"])
+    if options.start is not None:
+        data, network = read_network_file(options.start)
+        recipe = {"hidden": network.hidden, "buckets": network.buckets} | recipe | {"start": network_digest(data)}
     if options.resume:
         run = load_run(folder)
         there: dict[str, Any] = {**asdict(run), **asdict(run.recipe), **asdict(run.wanted)}
@@ -159,15 +175,19 @@ def _run(options: argparse.Namespace, folder: Path) -> Run:
 
 
 def _train(options: argparse.Namespace, folder: Path, run: Run) -> int:
-    from eval.training.pool import FACTS, build_pool, open_pool
-    from eval.training.trainer import Trainer, load_state, save_run, train
+    from eval.training.pool import FACTS, build_pool, open_pool, write_whole
+    from eval.training.trainer import START, Trainer, load_state, save_run, train
     from eval.training.training_view import TrainingView, plot_losses
 
     problems: list[str] = []
+    start = None if options.start is None else options.start.read_bytes()
     if not options.resume:
         for name in _RUN_FILES:
             (folder / name).unlink(missing_ok=True)
         shutil.rmtree(folder / "buckets", ignore_errors=True)
+        if start is not None:
+            # Kept with the run, which must be able to begin again from it.
+            write_whole(folder / START, start)
     save_run(folder, run)
     if not (folder / FACTS).exists():
         say = _Loading(options.quiet, problems)
