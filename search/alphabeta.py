@@ -30,7 +30,17 @@ from eval.network.accumulator import forget_accumulators
 from search.correction import corrected, learn_correction
 from search.history import add_capture_history, add_quiet_history, bonus_for, quiet_history
 from search.limits import MAX_PLY
-from search.node import answers_window, is_draw, must_stop, play, play_null_move, static_evaluation, update_pv
+from search.node import (
+    answers_window,
+    expect,
+    expect_null_move,
+    is_draw,
+    must_stop,
+    play,
+    play_null_move,
+    static_evaluation,
+    update_pv,
+)
 from search.picker import ALL_QUIETS, NO_QUIETS, is_noisy, next_move, start, start_root, usable_table_move
 from search.quiescence import CHECK_PLIES, quiescence
 from search.score import DRAW, EXACT, INFINITE, LOWER, MATE, MATE_BOUND, NO_SCORE, UPPER
@@ -266,12 +276,15 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
             and tune[TABLE_CUTS] != 0
         ):
             return ended(worker, TABLE, table_score)
+        expect(worker, table, ply, table_move)
 
     # 5. Static evaluation, with what has been learnt about its errors; the table's score is the better estimate
     #    where its bound allows it.
     evaluation = np.int64(NO_SCORE)
     frame.evaluation = evaluation
     if not in_check:
+        if not is_pv and depth >= tune[NULL_DEPTH]:
+            expect_null_move(worker, table, ply)
         if raw == NO_SCORE:
             raw = static_evaluation(worker, ply)
         evaluation = corrected(worker, ply, raw)
@@ -334,7 +347,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
                 + depth // tune[NULL_DIVISOR]
                 + min((evaluation - beta) // tune[NULL_EVAL_DIVISOR], tune[NULL_EVAL_MAX])
             )
-            play_null_move(worker, table, ply)
+            play_null_move(worker, ply)
             searching(worker, NULL, saved - 1, 0)
             score = -alpha_beta(worker, table, ply + 1, depth - saved, -beta, 1 - beta, 1 - cut)
             if worker.aborted != 0:
@@ -366,9 +379,10 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
                 move = next_move(worker, ply)
                 if move == NO_MOVE:
                     break
+                expect(worker, table, ply, move)
                 if not exchange_at_least(position, move, target - frame.evaluation):
                     continue
-                play(worker, table, ply, move)
+                play(worker, ply, move)
                 searching(worker, PROBE, 0, 0)
                 score = -quiescence(worker, table, ply + 1, -target, 1 - target, 0)
                 if worker.aborted == 0 and score >= target:
@@ -442,6 +456,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         if move == excluded:
             skipped(worker, ply, move, EXCLUDED)
             continue
+        expect(worker, table, ply, move)
         quiet = not is_noisy(move)
         history = quiet_history(worker, ply, move) if quiet else np.int64(0)
         reduction = worker.reductions[min(depth, 63), min(searched + 1, 63)]
@@ -499,7 +514,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         frame.tried_count += 1
         searched += 1
         nodes_before = worker.nodes
-        play(worker, table, ply, move)
+        play(worker, ply, move)
         if worker.frames[ply + 1].position.checkers != U0:
             reduction -= tune[LMR_CHECK]
         new_depth = depth - 1

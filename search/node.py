@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.board.draws import has_insufficient_material, is_fifty_move_draw, is_repetition
-from engine.board.make import key_after, make_move, make_null_move
+from engine.board.make import key_after, key_after_null_move, make_move, make_null_move
 from engine.board.moves import NO_MOVE
 from engine.jit import inlined, subkernel
 from eval.classical import evaluate
@@ -47,19 +47,36 @@ def _enter(worker, ply, move, continuation):
 
 
 @inlined
-def play(worker, table, ply, move):
-    """Makes a move from the frame at `ply` into the next one and counts the node. Mutates `worker`."""
+def expect(worker, table, ply, move):
+    """The move is likely to be played from the frame at `ply`: starts loading what the table has on it.
+
+    The memory takes about as long as an evaluation, so this is worth calling as soon as the move is known. Any int64
+    will do: what is no move of the position loads something else.
+    """
+    prefetch(table, key_after(worker.frames[ply].position, move))
+
+
+@inlined
+def play(worker, ply, move):
+    """Makes a move from the frame at `ply` into the next one and counts the node. Mutates `worker`.
+
+    `expect` should have been told of it.
+    """
     position = worker.frames[ply].position
-    prefetch(table, key_after(position, move))
     make_move(position, worker.frames[ply + 1].position, move)
     _enter(worker, ply, move, continuation_of(position, move))
 
 
 @inlined
-def play_null_move(worker, table, ply):
+def expect_null_move(worker, table, ply):
+    """`expect` for passing."""
+    prefetch(table, key_after_null_move(worker.frames[ply].position))
+
+
+@inlined
+def play_null_move(worker, ply):
     """Passes: the next frame gets the same position with the other side to move. Mutates `worker`."""
     make_null_move(worker.frames[ply].position, worker.frames[ply + 1].position)
-    prefetch(table, worker.frames[ply + 1].position.key)
     _enter(worker, ply, NO_MOVE, NO_CONTINUATION)
 
 

@@ -10,7 +10,7 @@ from engine.board.moves import NO_MOVE, is_promotion
 from engine.jit import subkernel
 from search.correction import corrected
 from search.limits import MAX_PLY
-from search.node import answers_window, is_draw, must_stop, play, static_evaluation, update_pv
+from search.node import answers_window, expect, is_draw, must_stop, play, static_evaluation, update_pv
 from search.picker import ALL_QUIETS, CHECKS_ONLY, NO_QUIETS, is_noisy, next_move, start, usable_table_move
 from search.score import DRAW, INFINITE, LOWER, MATE, MATE_BOUND, NO_SCORE, UPPER
 from search.table import (
@@ -76,6 +76,7 @@ def quiescence(worker, table, ply, alpha, beta, checks):
             return ended(worker, TABLE, score)
         table_move = entry_move(data)
         raw = entry_evaluation(data)
+        expect(worker, table, ply, table_move)
 
     best = np.int64(-INFINITE)
     evaluation = np.int64(NO_SCORE)
@@ -100,6 +101,7 @@ def quiescence(worker, table, ply, alpha, beta, checks):
         move = next_move(worker, ply)
         if move == NO_MOVE:
             break
+        expect(worker, table, ply, move)
         if not in_check:
             # Delta pruning: not even the victim for free lifts the score to alpha.
             #   when     no promotion, alpha is no mate
@@ -121,7 +123,7 @@ def quiescence(worker, table, ply, alpha, beta, checks):
                 skipped(worker, ply, move, EVASION_LIMIT)
                 continue
         searched += 1
-        play(worker, table, ply, move)
+        play(worker, ply, move)
         score = -quiescence(worker, table, ply + 1, -beta, -alpha, checks - 1)
         if worker.aborted != 0:
             return np.int64(0)

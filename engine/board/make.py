@@ -194,6 +194,15 @@ def make_move(position, child, move):
     _update_keys(position, child, move)
 
 
+@inlined
+def key_after_null_move(position):
+    """The key that passing leads to, uint64."""
+    key = position.key ^ TURN_KEY
+    if position.ep_square != NO_SQUARE:
+        key ^= EN_PASSANT_KEYS[position.ep_square & 7]
+    return key
+
+
 @subkernel
 def make_null_move(position, child):
     """Writes into `child` the position with the other side to move. The side to move must not be in check.
@@ -201,11 +210,8 @@ def make_null_move(position, child):
     `halfmoves` starts anew, because no repetition can reach back over a move that was never played.
     """
     copy_record(child, position)
-    key = position.key ^ TURN_KEY
-    if position.ep_square != NO_SQUARE:
-        key ^= EN_PASSANT_KEYS[position.ep_square & 7]
-        child.ep_square = NO_SQUARE
-    child.key = key
+    child.key = key_after_null_move(position)
+    child.ep_square = NO_SQUARE
     child.turn = position.turn ^ 1
     child.halfmoves = 0
     update_checks(child)
