@@ -26,6 +26,11 @@ $(VENV)/.warm: $(VENV)/.play $(KERNELS) uci_main.py
 	@$(BIN)/python uci_main.py warmup </dev/null >&2
 	@touch $@
 
+# OpenBench names a network to build in this way. One that was passed over would be tested against itself.
+ifeq ($(origin EVALFILE),command line)
+$(error EVALFILE= is not supported: the UCI option EvalFile loads a network)
+endif
+
 # An executable that was asked for by name must outlive this folder: OpenBench builds in a temporary one.
 $(EXE): $(VENV)/.warm
 	@$(BIN)/python -m engine.launcher $(if $(filter command line,$(origin EXE)),--standing) "$@" </dev/null >&2

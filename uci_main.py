@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str, str | None]] = {
     "tourney": ("bench.commands.tourney", "play a gauntlet or a round robin, and rate the engines", "lab"),
     "epd": ("bench.commands.epd", "test suites for any UCI engine: best moves, graded moves, mates", "lab"),
     "book": ("bench.commands.book", "generate balanced or unbalanced openings with an engine", "lab"),
+    "genfens": ("bench.commands.genfens", "random openings for OpenBench's data generation", None),
     "rate": ("bench.commands.rate", "rate the players of PGN files", "lab"),
     "spsa": ("bench.commands.spsa", "tune the numbers of the search by games", "lab"),
     "datagen": ("eval.training.commands.datagen", "make training data by self-play, and look at it", None),
@@ -80,7 +81,8 @@ def main(arguments: list[str] | None = None) -> int:
         from engine.uci.loop import run
 
         return run(version(), tuning=bool(arguments))
-    name, *rest = arguments
+    # OpenBench's client hands over a command and its words as one argument.
+    name, *rest = [*arguments[0].split(), *arguments[1:]] or [""]
     if name in ("-h", "--help", "help"):
         print(_usage())
         return OK

@@ -154,10 +154,10 @@ def _epd_opening(entry: _Entry) -> Opening:
     return Opening(board.fen(), (), identity if isinstance(identity, str) else f"line {entry.line}")
 
 
-def parse_position(line: str) -> tuple[chess.Board, dict[str, object]]:
+def parse_position(line: str, chess960: bool = False) -> tuple[chess.Board, dict[str, object]]:
     """The position and the EPD operations of a FEN or EPD line; raises `ValueError` if it cannot be played from."""
     fields = line.split()
-    board = chess.Board()
+    board = chess.Board(chess960=chess960)
     operations: dict[str, object] = {}
     if len(fields) < 4:
         raise ValueError("a position needs at least four fields")
@@ -246,3 +246,33 @@ def _pgn_opening(entry: _Entry, plies: int | None) -> Opening:
     if opening is None:
         raise ValueError("no game here")
     return opening
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Random openings
+# --------------------------------------------------------------------------------------------------------------
+
+
+def parse_plies(text: str) -> tuple[int, int]:
+    """Reads `8` or `8-10`: the least and the most random plies. Raises `BookError` for anything else."""
+    first, _, last = text.partition("-")
+    try:
+        plies = int(first), int(last or first)
+    except ValueError:
+        plies = 0, -1
+    if not 0 <= plies[0] <= plies[1] <= 100:
+        raise BookError(f"--plies {text}: expected a number up to 100, or two with a dash between them")
+    return plies
+
+
+def play_random_moves(board: chess.Board, plies: tuple[int, int], generator: random.Random) -> bool:
+    """Plays random legal moves, from `plies[0]` to `plies[1]` of them. Mutates `board` and `generator`.
+
+    False where the game ends on the way or the side to move is in check in the end: no opening to play a game from.
+    """
+    for _ in range(generator.randint(*plies)):
+        moves = list(board.legal_moves)
+        if not moves:
+            return False
+        board.push(generator.choice(moves))
+    return not board.is_check() and any(board.legal_moves)

@@ -31,10 +31,14 @@ _IGNORED = ("__pycache__", "*.pyc")
 
 
 def launcher_text(python: str, windows: bool = False, entry_point: Path = ENTRY_POINT) -> str:
-    """A script that replaces itself by the engine, so that killing the one kills the other."""
+    """A script that replaces itself by the engine, so that killing the one kills the other.
+
+    Its own name stays in the command line, as an option that Python keeps and nobody reads: by that name process lists
+    show the engine, and OpenBench's client finds those that it has to end.
+    """
     if windows:
         return f'@"{python}" "{entry_point}" %*\r\n'
-    return f'#!/bin/sh\nexec {shlex.quote(python)} {shlex.quote(str(entry_point))} "$@"\n'
+    return f'#!/bin/sh\nexec {shlex.quote(python)} -X "launcher=$0" {shlex.quote(str(entry_point))} "$@"\n'
 
 
 def write_launcher(path: Path, standing: bool = False) -> None:

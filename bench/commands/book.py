@@ -17,6 +17,7 @@ import rich  # noqa: F401 - used later; a missing one is to be told before any w
 
 from bench.cluster import ClusterError, map_unordered
 from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs
+from bench.openings import BookError, parse_plies, play_random_moves
 from bench.suites import Problem, Task, solve
 
 #: Name: the score window in centipawns from white's point of view.
@@ -61,11 +62,11 @@ def main(arguments: list[str]) -> int:
         low, high = WINDOWS[options.kind] if options.window is None else options.window
         if low > high or options.count < 1 or options.concurrency < 1:
             raise EngineSpecError("the window's first score is the lower one; --count and --concurrency are at least 1")
-        plies = _range(options.plies)
+        plies = parse_plies(options.plies)
         path = Path(options.file)
         if path.exists() and not options.overwrite:
             raise EngineSpecError(f"{path} is there already; --overwrite replaces it")
-    except EngineSpecError as error:
+    except (BookError, EngineSpecError) as error:
         print(f"secateur book: {error}", file=sys.stderr)
         return 2
     candidates = (Candidate(options.seed, index, plies, engine) for index in itertools.count())
@@ -125,17 +126,6 @@ def _engine(options: argparse.Namespace) -> EngineSpec:
     return engine
 
 
-def _range(text: str) -> tuple[int, int]:
-    first, _, last = text.partition("-")
-    try:
-        plies = int(first), int(last or first)
-    except ValueError:
-        plies = 0, -1
-    if not 0 <= plies[0] <= plies[1] <= 100:
-        raise EngineSpecError(f"--plies {text}: expected a number, or two with a dash between them")
-    return plies
-
-
 # --------------------------------------------------------------------------------------------------------------
 # Candidates
 # --------------------------------------------------------------------------------------------------------------
@@ -145,12 +135,7 @@ def random_position(seed: int, index: int, plies: tuple[int, int]) -> chess.Boar
     """The start position after random moves; None where the game ends on the way or the side to move is in check."""
     generator = random.Random(f"{seed}/{index}")
     board = chess.Board()
-    for _ in range(generator.randint(*plies)):
-        moves = list(board.legal_moves)
-        if not moves:
-            return None
-        board.push(generator.choice(moves))
-    return None if board.is_check() or not any(board.legal_moves) else board
+    return board if play_random_moves(board, plies, generator) else None
 
 
 def judge(candidate: Candidate) -> Judged:

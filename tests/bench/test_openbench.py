@@ -87,6 +87,15 @@ def test_benches_agree_within_the_minute(engine: Path) -> None:
     assert answers[0][0] > 10000
 
 
+def test_makes_the_openings_that_data_generation_asks_for(engine: Path) -> None:
+    command = [f"./{engine.name}", "genfens 3 seed 7 book None ", "quit"]
+    done = subprocess.run(command, cwd=engine.parent, capture_output=True, text=True, timeout=LIMIT_SECONDS)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 3
+    assert all(line.startswith("info string genfens ") for line in lines)
+
+
 def test_plays_with_the_options_that_the_client_sets(engine: Path) -> None:
     script = "uci\nsetoption name Hash value 32\nsetoption name Threads value 2\nisready\ngo nodes 2000\n"
     process = subprocess.Popen(

@@ -21,13 +21,19 @@ ENGINE = [sys.executable, str(PROJECT / "uci_main.py")]
 
 
 class Engine:
-    """Secateur under test: send lines, expect answers, look at everything it said."""
+    """Secateur under test: send lines, expect answers, look at everything it said. Or another program (`command`)."""
 
-    def __init__(self, cwd: Path | None = None, arguments: tuple[str, ...] = (), **environment: str) -> None:
+    def __init__(
+        self,
+        cwd: Path | None = None,
+        arguments: tuple[str, ...] = (),
+        command: tuple[str, ...] = (*ENGINE,),
+        **environment: str,
+    ) -> None:
         self.lines: list[str] = []
         self._queue: queue.Queue[str | None] = queue.Queue()
         self.process = subprocess.Popen(
-            [*ENGINE, *arguments],
+            [*command, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -102,8 +108,13 @@ def start() -> Iterator[Callable[..., Engine]]:
     """Starts engines that are ended after the test, whatever happens in it."""
     engines: list[Engine] = []
 
-    def launch(cwd: Path | None = None, arguments: tuple[str, ...] = (), **environment: str) -> Engine:
-        engines.append(Engine(cwd, arguments, **environment))
+    def launch(
+        cwd: Path | None = None,
+        arguments: tuple[str, ...] = (),
+        command: tuple[str, ...] = (*ENGINE,),
+        **environment: str,
+    ) -> Engine:
+        engines.append(Engine(cwd, arguments, command, **environment))
         return engines[-1]
 
     yield launch

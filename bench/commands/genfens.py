@@ -1,0 +1,157 @@
+"""`secateur genfens`: random openings for OpenBench's data generation, in the form that its client reads.
+
+The client runs copies of `ENGINE "genfens N seed S book <None|FILE> EXTRA" quit`, collects their lines that begin with
+`info string genfens` and gives the workload up when 15 seconds pass without one. EXTRA are the workload's own genfens
+arguments: here, the options.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import chess
+
+from bench.openings import BookError, load_openings, parse_plies, parse_position, play_random_moves
+from eval.network.format import shipped_network
+from search.limits import Limits
+from search.searcher import Game, Searcher
+from search.warmup import load_kernels
+
+#: What the client looks for.
+PREFIX: Final = "info string genfens"
+
+#: Random plies from the start position, as self-play has them, and on top of a line that a book ends with.
+START_PLIES: Final = "8-9"
+BOOK_PLIES: Final = "1-4"
+
+#: The client lets Chess960 be played where the book's name has one of these, and so must we.
+CHESS960_NAMES: Final = ("FRC", "960", "FISCHER")
+
+#: Transposition table in MiB: each opening is searched from scratch, and briefly.
+HASH: Final = 1
+
+#: So many candidates in a row that will not do, and no more are tried.
+PATIENCE: Final = 1000
+
+#: Draws the position that random moves are played from; ValueError when that is a broken line of a book.
+Draw = Callable[[random.Random], chess.Board]
+
+
+def main(arguments: list[str]) -> int:
+    """Prints openings; returns the exit status."""
+    if arguments[-1:] == ["quit"]:  # which the client adds for engines that would go on listening
+        arguments = arguments[:-1]
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    for name, value in (("N", options.count), ("--score", options.score), ("--nodes", options.nodes)):
+        if value < 1:
+            parser.error(f"{name} is at least 1, not {value}")
+    from_start = options.book.lower() == "none"
+    try:
+        plies = parse_plies(options.plies or (START_PLIES if from_start else BOOK_PLIES))
+    except BookError as error:
+        parser.error(str(error))
+    try:
+        draw: Draw = _start_position if from_start else _from_book(Path(options.book))
+        load_kernels()
+        for fen in openings(options.count, options.seed, draw, plies, options.score, options.nodes):
+            print(f"{PREFIX} {fen}", flush=True)
+    except BookError as error:
+        print(f"secateur genfens: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="secateur genfens",
+        usage="secateur genfens N seed S book None|FILE [--plies N|N-M] [--score CP] [--nodes N]",
+        description="Prints random openings for OpenBench's data generation: different ones, none of them in check, "
+        "none of them decided. The same arguments print the same openings.",
+    )
+    parser.add_argument("count", type=int, metavar="N", help="how many")
+    parser.add_argument("seed_word", choices=("seed",), metavar="seed")
+    parser.add_argument("seed", type=int, metavar="S", help="what the random moves depend on")
+    parser.add_argument("book_word", choices=("book",), metavar="book")
+    parser.add_argument("book", metavar="None|FILE", help="where they start: the start position, an EPD or a PGN book")
+    parser.add_argument(
+        "--plies", metavar="N|N-M", help=f"random plies (default {START_PLIES}, after a book {BOOK_PLIES})"
+    )
+    parser.add_argument("--score", type=int, default=1000, metavar="CP", help="most centipawns (default 1000)")
+    parser.add_argument("--nodes", type=int, default=5000, metavar="N", help="nodes an opening (default 5000)")
+    return parser
+
+
+def openings(count: int, seed: int, draw: Draw, plies: tuple[int, int], score: int, nodes: int) -> Iterator[str]:
+    """FENs of `count` openings, all different; the same arguments make the same ones.
+
+    Each is a drawn position after `plies` random moves that a search of `nodes` nodes finds within `score` centipawns.
+    Raises BookError when PATIENCE candidates in a row are not.
+    """
+    generator = random.Random(seed)
+    searcher = Searcher(HASH, network=shipped_network())
+    seen: set[str] = set()
+    failures, problem = 0, ""
+    while len(seen) < count:
+        if failures == PATIENCE:
+            raise BookError(f"{PATIENCE} candidates in a row will not do, after {len(seen)} openings{problem}")
+        failures += 1
+        try:
+            board = draw(generator)
+        except ValueError as error:
+            problem = f"; of the book: {error}"
+            continue
+        if not play_random_moves(board, plies, generator) or board.epd() in seen:
+            continue
+        searcher.new_game()
+        info = searcher.search(Game(board), Limits(nodes=nodes)).info
+        if info is None or abs(info.score) > score:
+            continue
+        failures = 0
+        seen.add(board.epd())
+        yield board.fen()
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Where openings start
+# --------------------------------------------------------------------------------------------------------------
+
+
+def _start_position(generator: random.Random) -> chess.Board:
+    return chess.Board()
+
+
+def _from_book(path: Path) -> Draw:
+    """Draws from a book. Raises BookError when it cannot be read."""
+    if path.suffix.lower() == ".pgn":
+        games = load_openings(path)
+        return lambda generator: generator.choice(games).board()
+    try:
+        size = path.stat().st_size
+        path.open("rb").close()
+    except OSError as error:
+        raise BookError(f"{path}: cannot be read: {error.strerror}") from None
+    if size == 0:
+        raise BookError(f"{path}: is empty")
+    chess960 = any(name in path.name.upper() for name in CHESS960_NAMES)
+    return lambda generator: parse_position(_line_at_random(path, size, generator), chess960)[0]
+
+
+def _line_at_random(path: Path, size: int, generator: random.Random) -> str:
+    """The line after the one that a random byte lies in: a book of a hundred megabytes costs no more than a small one.
+
+    The first line follows the last. Lines after long ones come a little more often, which does not matter here.
+    """
+    with path.open("rb") as file:
+        file.seek(generator.randrange(size))
+        file.readline()
+        line = file.readline()
+        if not line:
+            file.seek(0)
+            line = file.readline()
+    return line.decode("utf-8", "replace").strip()

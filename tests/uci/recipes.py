@@ -1,0 +1,84 @@
+"""The document of recipes, taken apart: its table of clients and the blocks of its sections."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PROJECT = Path(__file__).resolve().parents[2]
+DOCUMENT = PROJECT / "engine" / "uci" / "RECIPES.md"
+TEXT = DOCUMENT.read_text(encoding="utf-8")
+
+BEGIN, END = "<!-- clients: begin -->", "<!-- clients: end -->"
+
+#: Where a reader of the document is told that the project lies.
+HOME = "/home/you/secateur"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table of clients."""
+
+    client: str
+    anchor: str
+    version: str
+    patience: str
+    state: str
+    tried: str
+
+
+def rows() -> list[Row]:
+    """The table of clients."""
+    lines = TEXT.split(BEGIN)[1].split(END)[0].strip().splitlines()
+    assert lines[0] == "| client | version | patience | state | what was tried |"
+    found = []
+    for line in lines[2:]:
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        link = re.fullmatch(r"\[(.+)\]\(#(.+)\)", cells[0])
+        assert link is not None, line
+        found.append(Row(link[1], link[2], *cells[1:]))
+    return found
+
+
+def sections() -> dict[str, str]:
+    """The text below each second-level heading, by the heading's anchor."""
+    parts = re.split(r"^## (.+)$", TEXT, flags=re.MULTILINE)[1:]
+    return {anchor(heading): text for heading, text in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def anchor(heading: str) -> str:
+    """What links to a heading: lower case, no punctuation, a hyphen for each blank."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def block(section: str, language: str) -> str:
+    """The one block of that language in a section."""
+    found = re.findall(rf"^```{language}\n(.*?)^```$", sections()[section], flags=re.MULTILINE | re.DOTALL)
+    assert len(found) == 1, f"{section}: {len(found)} blocks of {language}"
+    return str(found[0])
+
+
+def json_block(section: str) -> Any:
+    """The JSON of a section."""
+    return json.loads(block(section, "json"))
+
+
+def lichess_bot_options() -> dict[str, str | int | bool]:
+    """The `uci_options` of lichess-bot's section. Of YAML, only what is used there is understood."""
+    _, _, below = block("lichess-bot", "yaml").partition("  uci_options:\n")
+    options: dict[str, str | int | bool] = {}
+    for line in below.splitlines():
+        name, _, text = line.strip().partition(": ")
+        options[name] = (
+            text == "true" if text in ("true", "false") else int(text) if text.isdigit() else text.strip('"')
+        )
+    return options
+
+
+def polyglot_options() -> dict[str, str]:
+    """The options that polyglot's file passes on to the engine."""
+    _, _, below = block("xboard", "ini").partition("[Engine]\n")
+    return dict(line.split(" = ", 1) for line in below.splitlines())
