@@ -59,7 +59,7 @@ CONFIGURABLE: Final = (
 #: Within one process nothing lies between the engine and the clock.
 _DEFAULTS: Final = {"Move Overhead": "0"}
 
-#: Seconds of loading after which it must be said what takes so long.
+#: Seconds of loading after which it is said what takes so long.
 _SILENCE: Final = 2.0
 
 #: A value of an option as `chess.engine` takes it, or a path.
@@ -391,9 +391,9 @@ class Engine:
 
 
 def _load() -> Any:
-    """The engine's kernels and what they are used with, loaded or compiled; says so when that takes long."""
+    """The engine's kernels and what they are used with, loaded or compiled; says why when that takes long."""
     patience = threading.Timer(
-        _SILENCE, LOGGER.warning, ("the kernels are being compiled, which takes half a minute once for each version",)
+        _SILENCE, LOGGER.warning, ("loading takes long: a new version compiles its kernels once, for half a minute",)
     )
     patience.daemon = True
     patience.start()

@@ -18,12 +18,12 @@ import chess
 import pytest
 
 from engine.jit import CACHE_VARIABLE
+from eval.build import VARIABLE, _choice_of_text
 from search.benchmark import run_benchmark
 from tests.client.test_readme import evaluation_example
 from tests.conftest import PROJECT
 from tests.uci.conftest import start  # noqa: F401  # a fixture
 
-VARIABLE = "SECATEUR_EVALUATION"
 VALUES = {chess.PAWN: 100, chess.KNIGHT: 320, chess.BISHOP: 330, chess.ROOK: 500, chess.QUEEN: 900, chess.KING: 0}
 
 
@@ -56,6 +56,21 @@ def secateur(*arguments: str, cwd: Path = PROJECT, **environment: str) -> subpro
 
 
 # -- it evaluates --
+
+
+@pytest.mark.parametrize(
+    ("text", "file", "function"),
+    [
+        ("centre.py", "centre.py", "evaluate"),
+        ("centre.py:mine", "centre.py", "mine"),
+        ("C:\\chess\\centre.py", "C:\\chess\\centre.py", "evaluate"),
+        ("C:\\chess\\centre.py:mine", "C:\\chess\\centre.py", "mine"),
+        ("a:b/centre.py", "a:b/centre.py", "evaluate"),
+    ],
+)
+def test_how_it_is_named(text: str, file: str, function: str) -> None:
+    choice = _choice_of_text(text)
+    assert (choice.file, choice.function_name) == (Path(file).absolute(), function)
 
 
 def plain_score(board: chess.Board) -> int:
