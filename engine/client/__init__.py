@@ -3,7 +3,9 @@
     engine     `Engine`: play, analyse, analysis, configure
     analysis   `Analysis`: a search that is under way
     runner     the thread on which an engine searches
-    convert    python-chess's boards and limits to the engine's, and what it finds back
+    commands   python-chess's boards and limits as the engine takes them
+    infos      what the engine finds, as python-chess has it
 
-The kernels of the search are imported when the first `Engine` is made, because its evaluation may be chosen then.
+All but the last come before the kernels are imported, which are not before the first `Engine` is made: its evaluation
+may be chosen then.
 """

@@ -8,13 +8,28 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Final
 
-from chess.engine import INFO_ALL, AnalysisComplete, BestMove, InfoDict
+from chess.engine import INFO_ALL, INFO_PV, INFO_SCORE, AnalysisComplete, BestMove, InfoDict
 from chess.engine import Info as Selector
-
-from engine.client.convert import selected
 
 #: Seconds that a thread waits without a look at signals: on Windows nothing else lets Ctrl-C through.
 PATIENCE: Final = 0.1
+
+
+#: Entries of an InfoDict that are there only when a selector asks for them.
+_SELECTED: Final = {
+    "score": INFO_SCORE,
+    "lowerbound": INFO_SCORE,
+    "upperbound": INFO_SCORE,
+    "wdl": INFO_SCORE,
+    "pv": INFO_PV,
+}
+
+
+def selected(info: InfoDict, selector: Selector) -> InfoDict:
+    """The entries that a selector of `chess.engine` asks for."""
+    if not selector:
+        return {}
+    return {name: value for name, value in info.items() if selector & _SELECTED.get(name, selector)}  # type: ignore[return-value]
 
 
 class Analysis:

@@ -12,23 +12,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, overload
+from typing import TYPE_CHECKING, Any, Final, overload
 
 import chess
 import chess.engine
 from chess.engine import INFO_ALL, INFO_NONE, BestMove, EngineError, EngineTerminatedError, InfoDict, Limit, PlayResult
 from chess.engine import Info as Selector
 
-from engine.client.analysis import PATIENCE, Analysis
-from engine.client.convert import (
-    game_over_dict,
-    info_dict,
-    limits_of,
-    position_command,
-    progress_dict,
-    search_moves_of,
-    selected,
-)
+from engine.client.analysis import PATIENCE, Analysis, selected
+from engine.client.commands import limits_of, position_command, search_moves_of
 from engine.client.runner import Runner
 from engine.uci.equipment import Equipment
 from engine.uci.options import OPTIONS, Option, OptionValues
@@ -36,8 +28,10 @@ from engine.uci.parse import PositionCommand
 from engine.uci.session import AUTHORS
 from engine.version import full_name
 from eval.build import choose_evaluation, with_evaluation
-from search.game import Game
 from search.limits import Limits
+
+if TYPE_CHECKING:
+    from search.game import Game
 
 LOGGER: Final = logging.getLogger("secateur")
 
@@ -328,6 +322,8 @@ class Engine:
         owner: object = None,
     ) -> Analysis:
         """Begins a search; `owner` is kept in being until its end."""
+        from engine.client.infos import game_over_dict, info_dict, progress_dict
+
         searcher, board, overhead = self._searcher, game.board, self._values.number("Move Overhead")
         analysis = Analysis(self._runner.stop, selector, owner)
 

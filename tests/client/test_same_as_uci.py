@@ -12,7 +12,7 @@ import pytest
 from chess.engine import Limit, SimpleEngine, UciProtocol
 
 from engine import Engine
-from engine.client.convert import limits_of
+from engine.client.commands import limits_of
 from engine.uci.parse import parse_go
 from tests.conftest import PROJECT
 

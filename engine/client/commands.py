@@ -1,4 +1,4 @@
-"""Between python-chess and the engine: boards, limits and moves on the way in, scores and lines on the way out.
+"""What python-chess users have, as the engine takes it: boards with their moves, limits, root moves.
 
 A board becomes the `position` and a limit the `go` that `chess.engine` would send, so that the same is searched within
 this process as in one of its own.
@@ -12,15 +12,10 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import chess
-from chess.engine import INFO_PV, INFO_SCORE, Cp, InfoDict, Limit, Mate, PovScore, PovWdl, Wdl
-from chess.engine import Info as Selector
+from chess.engine import Limit
 
-from engine.uci.infos import chances
 from engine.uci.parse import GoCommand, PositionCommand
-from engine.uci.positions import parse_move
-from search.info import Info, Progress
 from search.limits import Limits
-from search.score import EXACT, LOWER
 
 #: Fields of a `chess.engine.Limit` in seconds: their names in `go`, where they are milliseconds, and the least of each.
 #: A clock that has run out does not end a game by itself.
@@ -41,20 +36,6 @@ _COUNTS: Final = (
 #: Longer times than thirty years and larger numbers are cut: they mean no more, and would be too large elsewhere.
 _MOST_SECONDS: Final = 1e9
 _MOST: Final = 1 << 53
-
-#: Entries of an InfoDict that are there only when a selector asks for them.
-_SELECTED: Final = {
-    "score": INFO_SCORE,
-    "lowerbound": INFO_SCORE,
-    "upperbound": INFO_SCORE,
-    "wdl": INFO_SCORE,
-    "pv": INFO_PV,
-}
-
-
-# --------------------------------------------------------------------------------------------------------------
-# In
-# --------------------------------------------------------------------------------------------------------------
 
 
 def position_command(board: chess.Board) -> PositionCommand:
@@ -113,6 +94,9 @@ def search_moves_of(board: chess.Board, root_moves: Iterable[chess.Move] | None)
     """Root moves in UCI notation, castling as the board has it. Raises ValueError for an illegal one, or for none."""
     if root_moves is None:
         return None
+    # Brings the kernels, which come after the evaluation is chosen.
+    from engine.uci.positions import parse_move
+
     found = []
     for move in root_moves:
         try:
@@ -122,64 +106,3 @@ def search_moves_of(board: chess.Board, root_moves: Iterable[chess.Move] | None)
     if not found:
         raise ValueError("root_moves is empty; None stands for all moves")
     return tuple(found)
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Out
-# --------------------------------------------------------------------------------------------------------------
-
-
-def info_dict(info: Info, board: chess.Board) -> InfoDict:
-    """What an iteration found, or a window that has failed, in the position of `board`."""
-    mate = info.mate
-    found: InfoDict = {
-        "depth": info.depth,
-        "seldepth": max(info.depth, info.selective_depth),
-        "multipv": info.number,
-        "score": PovScore(Cp(info.score) if mate is None else Mate(mate), board.turn),
-        "wdl": PovWdl(Wdl(*chances(info, board)), board.turn),
-        "nodes": info.nodes,
-        "nps": info.nodes_per_second,
-        "hashfull": info.hashfull,
-        "tbhits": info.table_hits,
-        "time": info.seconds,
-        "pv": list(info.pv),
-    }
-    if info.bound != EXACT:
-        # As chess.engine does, although its InfoDict declares neither.
-        found["lowerbound" if info.bound == LOWER else "upperbound"] = True  # type: ignore[typeddict-unknown-key]
-    return found
-
-
-def progress_dict(progress: Progress) -> InfoDict:
-    """The root move that a long search is at."""
-    return {
-        "depth": progress.depth,
-        "currmove": progress.move,
-        "currmovenumber": progress.number,
-        "nodes": progress.nodes,
-        "nps": progress.nodes_per_second,
-        "hashfull": progress.hashfull,
-        "tbhits": progress.table_hits,
-        "time": progress.seconds,
-    }
-
-
-def game_over_dict(board: chess.Board) -> InfoDict:
-    """What there is to say of a position without legal moves: mated, or stalemate."""
-    score, wdl = (Mate(0), Wdl(0, 0, 1000)) if board.is_check() else (Cp(0), Wdl(0, 1000, 0))
-    return {
-        "depth": 0,
-        "multipv": 1,
-        "score": PovScore(score, board.turn),
-        "wdl": PovWdl(wdl, board.turn),
-        "nodes": 0,
-        "pv": [],
-    }
-
-
-def selected(info: InfoDict, selector: Selector) -> InfoDict:
-    """The entries that a selector of `chess.engine` asks for."""
-    if not selector:
-        return {}
-    return {name: value for name, value in info.items() if selector & _SELECTED.get(name, selector)}  # type: ignore[return-value]
