@@ -6,6 +6,7 @@ import _thread
 import asyncio
 import gc
 import os
+import random
 import signal
 import threading
 import time
@@ -283,6 +284,36 @@ def test_a_command_ends_an_analysis(engine: Engine) -> None:
             break
     engine.configure({"Clear Hash": None})
     assert not second.would_block()
+
+
+def test_commands_of_many_threads_at_random(engine: Engine) -> None:
+    def live(seed: int) -> None:
+        rng = random.Random(seed)
+        for _ in range(25):
+            board = chess.Board()
+            for _ in range(rng.randrange(12)):
+                board.push(rng.choice(list(board.legal_moves)))
+            command = rng.randrange(5)
+            moves = []
+            if command == 0:
+                moves.append(engine.play(board, Limit(time=0.01), ponder=True).move)
+            elif command == 1:
+                moves += [line["pv"][0] for line in engine.analyse(board, Limit(depth=4), multipv=3)]
+            elif command == 2:
+                with engine.analysis(board) as analysis:
+                    analysis.next()
+                moves.append(analysis.wait().move)
+            elif command == 3:
+                engine.configure({"Threads": rng.randrange(1, 3)})
+            else:
+                with pytest.raises(ValueError, match="no white king"):
+                    engine.play(chess.Board(None), Limit(depth=1))
+            assert all(move in board.legal_moves for move in moves)
+
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(live, seed) for seed in range(4)]:
+            done.result(60)
+    engine.configure({"Threads": 1})
 
 
 def test_a_stop_from_another_thread(engine: Engine) -> None:
