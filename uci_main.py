@@ -43,6 +43,9 @@ COMMANDS: dict[str, tuple[str, str, str | None]] = {
 #: Starts a tuning build: what `spsa` plays with, not a player's engine.
 TUNING_FLAG = "--tuning"
 
+#: In front of all else: names a custom evaluation, for this process and those that it starts.
+EVALUATION_FLAG = "--evaluation"
+
 #: Exit statuses of every subcommand.
 OK, FAILED, USAGE = 0, 1, 2
 
@@ -53,41 +56,52 @@ def _usage() -> str:
         "usage: secateur                  the UCI loop on stdin and stdout\n"
         "       secateur --tuning         the same, with every number of the search as an option\n"
         "       secateur COMMAND [...]    one of the commands below; each has --help\n"
+        "       secateur --evaluation FILE.py[:FUNCTION] [...]\n"
+        "                                 any of these with an evaluation of your own\n"
         "       secateur --version\n\n"
         f"commands:\n{rows}"
     )
 
 
-def version() -> str:
-    """The version, from the one place that states it."""
-    from importlib.metadata import PackageNotFoundError
-    from importlib.metadata import version as installed_version
+def _choose_evaluation(arguments: list[str]) -> list[str]:
+    """Makes what `--evaluation` in front of the arguments names this process's choice, or what the environment names.
 
-    project = Path(_HERE, "pyproject.toml")
-    if project.is_file():
-        for line in project.read_text(encoding="utf-8").splitlines():
-            if line.startswith("version = "):
-                return line.split('"')[1]
-    try:
-        return installed_version("secateur")
-    except PackageNotFoundError:
-        return "unknown"
+    Returns the other arguments. Raises EvaluationError.
+    """
+    from eval.build import VARIABLE, EvaluationError, choose_evaluation
+
+    text = os.environ.get(VARIABLE)
+    if arguments and arguments[0].split("=")[0] == EVALUATION_FLAG:
+        flag, *rest = [*arguments[0].split("=", 1), *arguments[1:]]
+        if not rest or not rest[0]:
+            raise EvaluationError(f"{flag} needs FILE.py or FILE.py:FUNCTION")
+        text, *arguments = rest
+    if text:
+        choose_evaluation(text)
+    return arguments
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the UCI loop or a subcommand; returns the exit status (0 done, 1 failed, 2 wrong usage)."""
-    arguments = sys.argv[1:] if arguments is None else arguments
+    from engine.version import full_name, version
+    from eval.build import EvaluationError, with_evaluation
+
+    try:
+        arguments = _choose_evaluation(sys.argv[1:] if arguments is None else arguments)
+    except EvaluationError as error:
+        print(f"secateur: {error}", file=sys.stderr)
+        return USAGE
     if arguments in ([], [TUNING_FLAG]):
         from engine.uci.loop import run
 
-        return run(version(), tuning=bool(arguments))
+        return run(with_evaluation(version()), tuning=bool(arguments))
     # OpenBench's client hands over a command and its words as one argument.
     name, *rest = [*arguments[0].split(), *arguments[1:]] or [""]
     if name in ("-h", "--help", "help"):
         print(_usage())
         return OK
     if name in ("-V", "--version"):
-        print(f"Secateur {version()}")
+        print(with_evaluation(full_name()))
         return OK
     if name not in COMMANDS:
         print(f"secateur: there is no command '{name}'\n\n{_usage()}", file=sys.stderr)
@@ -101,10 +115,16 @@ def main(arguments: list[str] | None = None) -> int:
         remedy = f"run 'make lab', or '{Path(sys.executable).name} -m pip install .[{extra}]' in the project's folder"
         print(f"secateur {name}: needs the package '{error.name}': {remedy}", file=sys.stderr)
         return FAILED
+    except EvaluationError as error:
+        print(f"secateur {name}: {error}", file=sys.stderr)
+        return FAILED
     try:
         status = module.main(rest)
         sys.stdout.flush()
         return int(status)
+    except EvaluationError as error:
+        print(f"secateur {name}: {error}", file=sys.stderr)
+        return FAILED
     except KeyboardInterrupt:
         print(f"secateur {name}: interrupted", file=sys.stderr)
         return FAILED

@@ -24,6 +24,9 @@ the machine code changes the folder. It is also independent of where the project
 
 There are two builds of the kernels: the one that plays, and with `SECATEUR_TRACING=1` one whose search writes down its
 tree for the explorer. A process has the one that was chosen when this module was first imported.
+
+Machine code that depends on more than the project's own sources, such as somebody else's evaluation, is kept apart from
+the rest (`keep_apart`).
 """
 
 from __future__ import annotations
@@ -103,6 +106,10 @@ VECTOR_BITS: Final = _vector_bits()
 # --------------------------------------------------------------------------------------------------------------
 
 
+#: What the kernels that are declared now depend on besides the project's sources (see `keep_apart`).
+_companion = ""
+
+
 def kernel_sources() -> list[Path]:
     """The source files whose text can change machine code, sorted."""
     return sorted(path for folder in KERNEL_FOLDERS for path in (PROJECT_ROOT / folder).glob("*.py"))
@@ -128,6 +135,7 @@ def build_hash() -> str:
         digest.update(str(part).encode() + b"\0")
     for path in kernel_sources():
         digest.update(path.relative_to(PROJECT_ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    digest.update(_companion.encode())
     return digest.hexdigest()[:20]
 
 
@@ -185,8 +193,19 @@ def _sweep(root: Path, current: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
 
 
-#: Where the compiled kernels of this build are kept; None when no place could be written to.
-CACHE_FOLDER: Final[Path | None] = None if INTERPRETED else _open_cache()
+#: Where the kernels that are declared now are kept; None when no place could be written to.
+CACHE_FOLDER: Path | None = None if INTERPRETED else _open_cache()
+
+
+def keep_apart(fingerprint: str) -> None:
+    """Keeps the kernels that are declared from now on in a cache folder of their own, which `fingerprint` names too.
+
+    For machine code that depends on more than the project's sources; what that is has to be all in the fingerprint.
+    """
+    global CACHE_FOLDER, _companion
+    _companion = fingerprint
+    if not INTERPRETED:
+        CACHE_FOLDER = _open_cache()
 
 
 @functools.cache

@@ -10,8 +10,10 @@ import numpy.typing as npt
 
 from engine.board.convert import from_board
 from eval.classical import ENDGAME, FULL_PHASE, MIDDLEGAME, PHASE, PRICES, SCALE, SUMMARY, evaluation_terms
+from eval.custom import CHOICE, custom_score
 from eval.network.evaluator import NetworkEvaluator
 from eval.network.format import Network
+from eval.network.inference import EVALUATION_LIMIT
 from eval.terms.endgames import FULL_SCALE
 from eval.weights import COUNT, DANGER, GROUPS, ROWS, WEIGHTS
 from eval.workspace import new_workspace
@@ -65,8 +67,12 @@ def breakdown(board: chess.Board) -> Breakdown:
 def evaluation_report(board: chess.Board, network: Network | None = None) -> str:
     """A table of every term for both sides in pawns, middlegame and endgame, and the total from White's view.
 
-    With a `network`, whose evaluation then counts, its value comes last.
+    With a `network`, whose evaluation then counts, its value comes last. Of a custom evaluation there is the total, and
+    whether it treats both sides alike here.
     """
+    note = " (in check: the search looks further)" if board.is_check() else ""
+    if CHOICE is not None:
+        return _custom_report(board, f"Evaluation by {CHOICE.name}", note)
     found = breakdown(board)
     lines = [
         "Term         |     White     |     Black     |     Total",
@@ -79,13 +85,28 @@ def evaluation_report(board: chess.Board, network: Network | None = None) -> str
     middlegame, endgame = (f"{value / 100:6.2f}" for value in found.totals)
     lines.append(f"{'Sum':<13}|{'':15}|{'':15}|{middlegame} {endgame}")
     lines.append(f"Phase {found.phase} of {FULL_PHASE}; endgame counts {found.scale} of {FULL_SCALE}")
-    note = " (in check: the search looks further)" if board.is_check() else ""
     if network is None:
         lines.append(_total("Evaluation", found.score, board) + note)
     else:
         lines.append(_total("Classical evaluation", found.score, board))
         lines.append(f"Network {network.describe()}")
         lines.append(_total("Evaluation", NetworkEvaluator(network).score(board), board) + note)
+    return "\n".join(lines)
+
+
+def _custom_report(board: chess.Board, title: str, note: str) -> str:
+    """What the custom evaluation says of the board, and of the same with the sides exchanged if that differs."""
+    score, mirrored = (
+        min(max(int(custom_score(from_board(side))), -EVALUATION_LIMIT), EVALUATION_LIMIT)
+        for side in (board, board.mirror())
+    )
+    lines = [title, _total("Evaluation", score, board) + note]
+    if mirrored != score:
+        # Most often it was written from White's view.
+        lines.append(
+            f"It is not symmetrical: the side to move has {score} centipawns here, and {mirrored} with the sides "
+            "exchanged. Is it seen from the side to move?"
+        )
     return "\n".join(lines)
 
 

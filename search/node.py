@@ -7,6 +7,7 @@ from engine.board.make import key_after, key_after_null_move, make_move, make_nu
 from engine.board.moves import NO_MOVE
 from engine.jit import inlined, subkernel
 from eval.classical import evaluate
+from eval.custom import CUSTOM, custom_evaluation
 from eval.network.accumulator import forget_accumulators
 from eval.network.inference import evaluate_with_network
 from search.history import continuation_of
@@ -89,6 +90,17 @@ def static_evaluation(worker, ply):
     if worker.network.hidden != 0:
         return evaluate_with_network(worker.network, worker.accumulators, worker.frames, ply)
     return evaluate(worker.frames[ply].position, worker.workspace)
+
+
+@subkernel
+def _custom_evaluation(worker, ply):
+    """The same where a custom evaluation was chosen, beside which a network has no say."""
+    return custom_evaluation(worker.frames[ply].position)
+
+
+# A constant of the build: neither of the two has to ask which one plays.
+if CUSTOM is not None:
+    static_evaluation = _custom_evaluation
 
 
 @inlined

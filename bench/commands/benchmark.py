@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 
+from eval.custom import CHOICE
 from search.benchmark import DEFAULT_DEPTH, POSITIONS, run_benchmark
 from search.limits import DEFAULT_HASH
 from search.searcher import MAX_DEPTH
@@ -27,6 +28,8 @@ def main(arguments: list[str]) -> int:
         parser.error(f"depth is 1 to {MAX_DEPTH}, not {options.depth}")
     if options.hash < 1:
         parser.error(f"--hash is at least 1, not {options.hash}")
+    if CHOICE is not None:
+        print(f"evaluation: {CHOICE.name}", file=sys.stderr, flush=True)
     load_kernels()
 
     def report(index: int, nodes: int, fen: str) -> None:

@@ -17,7 +17,7 @@ def main(arguments: list[str]) -> int:
     parser.parse_args(arguments)
     start = time.perf_counter()
     print("secateur: loading the compiler", file=sys.stderr, flush=True)
-    from engine.jit import CACHE_FOLDER, cache_problem
+    from engine import jit
     from search.warmup import EVERYTHING, load_kernels
 
     def step(index: int, count: int, name: str) -> None:
@@ -26,10 +26,10 @@ def main(arguments: list[str]) -> int:
 
     compiled = load_kernels(EVERYTHING, on_step=step)
     seconds = time.perf_counter() - start
-    problem = cache_problem()
+    problem = jit.cache_problem()
     if problem is not None:
         print(f"secateur: {problem}", file=sys.stderr)
         return 1
     word = f"{compiled} compiled" if compiled else "all cached"
-    print(f"secateur: {word} in {seconds:.1f} s, kept in {CACHE_FOLDER}", file=sys.stderr)
+    print(f"secateur: {word} in {seconds:.1f} s, kept in {jit.CACHE_FOLDER}", file=sys.stderr)
     return 0

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from engine.uci.options import TUNING_OPTIONS, OptionValues
-from engine.uci.output import Output, quoted
+from engine.uci.output import quoted
+from eval.build import chosen_evaluation
 from search.limits import DEFAULT_HASH, Limits
 
 if TYPE_CHECKING:
@@ -16,13 +17,23 @@ if TYPE_CHECKING:
 TUNABLE_NAMES: Final = frozenset(option.name for option in TUNING_OPTIONS)
 
 
+class Listener(Protocol):
+    """Who is told what equipping has led to: `engine.uci.output.Output`, or something else with these methods."""
+
+    def info(self, message: str) -> None:
+        """Takes a remark on what was done."""
+
+    def problem(self, message: str) -> None:
+        """Takes what could not be done, and is done without."""
+
+
 class Equipment:
     """The searcher and the position, as the options want them; what they ask for in vain is reported and done without.
 
     Options are applied while nothing searches.
     """
 
-    def __init__(self, backend: Any, options: OptionValues, output: Output) -> None:
+    def __init__(self, backend: Any, options: OptionValues, output: Listener) -> None:
         self.backend = backend
         self._options = options
         self._output = output
@@ -42,7 +53,7 @@ class Equipment:
         try:
             searcher: backend_module.Searcher = self.backend.Searcher(mebibytes)
         except MemoryError:
-            self._output.info(f"not enough memory for Hash {mebibytes}: {DEFAULT_HASH} is used")
+            self._output.problem(f"not enough memory for Hash {mebibytes}: {DEFAULT_HASH} is used")
             searcher = self.backend.Searcher(DEFAULT_HASH)
         self._read_network("")
         if (file := self._options.text("EvalFile")) != "":
@@ -78,12 +89,20 @@ class Equipment:
         for name, value in self._options.tunables().items():
             searcher.set_tunable(name, value)
 
+    def close(self) -> None:
+        """Ends the searcher's threads and closes the files, while nothing searches."""
+        self.searcher.close()
+        for file in (self._tables, self._book):
+            if file is not None:
+                file.close()
+        self._tables = self._book = None
+
     def _apply_hash(self) -> None:
         mebibytes = self._options.number("Hash")
         try:
             self.searcher.resize(mebibytes)
         except MemoryError:
-            self._output.info(f"not enough memory for Hash {mebibytes}: the old table is kept")
+            self._output.problem(f"not enough memory for Hash {mebibytes}: the old table is kept")
 
     def _set_threads(self, searcher: backend_module.Searcher) -> None:
         threads = self._options.number("Threads")
@@ -91,16 +110,20 @@ class Equipment:
             searcher.resize_threads(threads)
         except (MemoryError, RuntimeError) as error:
             reason = "memory" if isinstance(error, MemoryError) else "threads to be had"
-            self._output.info(f"not enough {reason} for Threads {threads}: {searcher.threads} used")
+            self._output.problem(f"not enough {reason} for Threads {threads}: {searcher.threads} used")
 
     # -- files -------------------------------------------------------------------------------------------------
 
     def _read_network(self, file: str) -> None:
         """Reads the network in `file`, or the one that comes with the engine (""); a bad one is reported, not used."""
+        custom = chosen_evaluation()
+        if file and custom is not None:
+            self._output.problem(f"network {quoted(file)} not used: {custom.name} evaluates")
+            return
         try:
             self._network = self.backend.read_network(Path(file)) if file else self.backend.shipped_network()
         except ValueError as error:
-            self._output.info(f"network not used: {error}")
+            self._output.problem(f"network not used: {error}")
             return
         if file:
             self._output.info(f"network {quoted(file)}: {self._network.describe()}")
@@ -119,7 +142,7 @@ class Equipment:
             return
         self._tables, count, problems = self.backend.open_tables(path)
         for problem in problems:
-            self._output.info(f"endgame tables not used: {problem}")
+            self._output.problem(f"endgame tables not used: {problem}")
         if self._tables is not None:
             self._output.info(f"endgame tables: {count} files, up to {self._tables.pieces} men")
             self._set_table_rules()
@@ -141,7 +164,7 @@ class Equipment:
         try:
             self._book = self.backend.Book(Path(file).expanduser())
         except ValueError as error:
-            self._output.info(f"book not used: {error}")
+            self._output.problem(f"book not used: {error}")
             return
         self._output.info(f"book {quoted(file)}: {len(self._book)} moves")
 

@@ -125,6 +125,11 @@ class OptionValues:
         self._values[option.name] = option.parse(text)
         return option.name
 
+    def written(self, name: str) -> str | None:
+        """The value as `set` takes it; None for a button."""
+        value = self._values[name]
+        return str(value).lower() if isinstance(value, bool) else None if value is None else str(value)
+
     def number(self, name: str) -> int:
         """Value of a spin option."""
         value = self._values[name]

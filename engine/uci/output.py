@@ -42,6 +42,10 @@ class Output:
         """Writes `info string message`."""
         self.line("info string " + " ".join(message.split()))
 
+    def problem(self, message: str) -> None:
+        """Writes of something that cannot be done and is done without, which in UCI is a message like any other."""
+        self.info(message)
+
     def heard(self, text: str) -> None:
         """Notes a line that the GUI has sent."""
         self._note(">>", text)

@@ -16,6 +16,7 @@ import numpy as np
 
 from engine.board.convert import decode, encode, write_board
 from engine.jit import TRACING, TRACING_VARIABLE
+from eval.custom import CHOICE
 from eval.network.format import shipped_network
 from search import tracing
 from search.deepening import MAX_DEPTH, NO_NODE_LIMIT, Deepening, Iteration, Root, set_root
@@ -264,7 +265,7 @@ def _document(
         "version": chess_document.VERSION,
         "kind": chess_document.KIND,
         "engine": engine,
-        "evaluation": "classical" if classical or not int(search.worker["network"]["hidden"]) else "network",
+        "evaluation": _evaluation(search, classical),
         "fen": root.fen(),
         "before": [root_move.uci() for root_move in board.move_stack],
         "position": board.fen(),
@@ -290,6 +291,13 @@ def _document(
     document["result"] = _result(search, visits, board, scores)
     document["statistics"] = statistics(document)
     return document
+
+
+def _evaluation(search: _Search, classical: bool) -> str:
+    """What evaluated: a custom evaluation by its name, the classical one, or a network."""
+    if CHOICE is not None:
+        return CHOICE.name
+    return "classical" if classical or not int(search.worker["network"]["hidden"]) else "network"
 
 
 def _result(search: _Search, visits: int, board: chess.Board, scores: dict[str, int]) -> dict[str, Any]:

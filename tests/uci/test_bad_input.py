@@ -158,6 +158,8 @@ class Spy:
     def info(self, message: str) -> None:
         self.said.append(message)
 
+    problem = info
+
     def equip(self) -> Equipment:
         return Equipment(self, self.options, self)  # type: ignore[arg-type]
 

@@ -1,0 +1,108 @@
+"""What python-chess users have, as the engine takes it: boards with their moves, limits, root moves.
+
+A board becomes the `position` and a limit the `go` that `chess.engine` would send, so that the same is searched within
+this process as in one of its own.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable
+from typing import Any, Final
+
+import chess
+from chess.engine import Limit
+
+from engine.uci.parse import GoCommand, PositionCommand
+from search.limits import Limits
+
+#: Fields of a `chess.engine.Limit` in seconds: their names in `go`, where they are milliseconds, and the least of each.
+#: A clock that has run out does not end a game by itself.
+_SECONDS: Final = (
+    ("time", "movetime", 0),
+    ("white_clock", "wtime", -math.inf),
+    ("black_clock", "btime", -math.inf),
+    ("white_inc", "winc", 0),
+    ("black_inc", "binc", 0),
+)
+#: The same for those that are whole numbers.
+_COUNTS: Final = (
+    ("depth", "depth", 1),
+    ("nodes", "nodes", 1),
+    ("mate", "mate", 1),
+    ("remaining_moves", "movestogo", 0),
+)
+#: Longer times than thirty years and larger numbers are cut: they mean no more, and would be too large elsewhere.
+_MOST_SECONDS: Final = 1e9
+_MOST: Final = 1 << 53
+
+
+def position_command(board: chess.Board) -> PositionCommand:
+    """The `position` of a board with the moves that led to it. Raises TypeError or ValueError for what is no chess."""
+    if not isinstance(board, chess.Board):
+        raise TypeError(f"a chess.Board is wanted, not {board!r}")
+    if board.uci_variant != "chess":
+        raise ValueError(f"Secateur plays chess and Chess960, not {board.uci_variant}")
+    # A null move is no part of a game: as in chess.engine, what came before is left out then.
+    is_game = all(board.move_stack)
+    root = board.root() if is_game else board
+    moves = tuple(move.uci() for move in board.move_stack) if is_game else ()
+    return PositionCommand(root.fen(shredder=board.chess960, en_passant="fen"), moves)
+
+
+def limits_of(
+    limit: Limit | None, turn: chess.Color, search_moves: tuple[str, ...] | None = None, ponder: bool = False
+) -> Limits:
+    """What ends a search of the side to move (`turn`); a limit of None is one that lasts until it is stopped.
+
+    `search_moves` are in UCI notation. Raises TypeError or ValueError that names a field which makes no sense.
+    """
+    if limit is None:
+        return GoCommand({}, frozenset({"infinite"}), search_moves).limits(turn)
+    if not isinstance(limit, Limit):
+        raise TypeError(f"a chess.engine.Limit is wanted, not {limit!r}")
+    given: dict[str, int] = {}
+    for name, word, least in _SECONDS:
+        seconds = _number(limit, name, least)
+        if seconds is not None:
+            given[word] = round(1000 * min(seconds, _MOST_SECONDS))
+    for name, word, least in _COUNTS:
+        count = _number(limit, name, least)
+        if count is not None:
+            if count != int(count):
+                raise ValueError(f"Limit.{name} is a whole number, not {count!r}")
+            given[word] = min(int(count), _MOST)
+    return GoCommand(given, frozenset({"ponder"} if ponder else ()), search_moves).limits(turn)
+
+
+def _number(limit: Limit, name: str, least: float) -> Any:
+    """A field of a limit: None, or a finite number that is at least `least`."""
+    value = getattr(limit, name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"Limit.{name} is a number, not {value!r}")
+    if not math.isfinite(value):
+        raise ValueError(f"Limit.{name} is finite, not {value!r}")
+    if value < least:
+        raise ValueError(f"Limit.{name} is at least {least}, not {value!r}")
+    return value
+
+
+def search_moves_of(board: chess.Board, root_moves: Iterable[chess.Move] | None) -> tuple[str, ...] | None:
+    """Root moves in UCI notation, castling as the board has it. Raises ValueError for an illegal one, or for none."""
+    if root_moves is None:
+        return None
+    # Brings the kernels, which come after the evaluation is chosen.
+    from engine.uci.positions import parse_move
+
+    found = []
+    for move in root_moves:
+        try:
+            found.append(board.uci(parse_move(board, move.uci())))
+        except ValueError:
+            raise ValueError(f"root move {move.uci()} is not legal in {board.fen()}") from None
+    if not found:
+        raise ValueError("root_moves is empty; None stands for all moves")
+    return tuple(found)

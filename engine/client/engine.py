@@ -1,0 +1,470 @@
+"""`Engine`: what `chess.engine.SimpleEngine` is to an engine in a process of its own, for Secateur in this one."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, overload
+
+import chess
+import chess.engine
+from chess.engine import INFO_ALL, INFO_NONE, BestMove, EngineError, EngineTerminatedError, InfoDict, Limit, PlayResult
+from chess.engine import Info as Selector
+
+from engine.client.analysis import PATIENCE, Analysis, selected
+from engine.client.commands import limits_of, position_command, search_moves_of
+from engine.client.runner import Runner
+from engine.uci.equipment import Equipment
+from engine.uci.options import OPTIONS, Option, OptionValues
+from engine.uci.parse import PositionCommand
+from engine.uci.session import AUTHORS
+from engine.version import full_name
+from eval.build import choose_evaluation, with_evaluation
+from search.limits import Limits
+
+if TYPE_CHECKING:
+    from search.game import Game
+
+LOGGER: Final = logging.getLogger("secateur")
+
+#: The UCI options that can be configured. Others are set by the arguments of each search, or are of the protocol alone.
+CONFIGURABLE: Final = (
+    "Hash",
+    "Threads",
+    "Clear Hash",
+    "Move Overhead",
+    "UseNNUE",
+    "EvalFile",
+    "SyzygyPath",
+    "SyzygyProbeLimit",
+    "Syzygy50MoveRule",
+    "OwnBook",
+    "BookFile",
+    "Best Book Move",
+)
+#: Within one process nothing lies between the engine and the clock.
+_DEFAULTS: Final = {"Move Overhead": "0"}
+
+#: Seconds of loading after which it is said what takes so long.
+_SILENCE: Final = 2.0
+
+#: A value of an option as `chess.engine` takes it, or a path.
+Value = str | int | bool | os.PathLike[str] | None
+
+
+class _Listener:
+    """Keeps what equipping the engine could not do, until it becomes an error."""
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+
+    def info(self, message: str) -> None:
+        LOGGER.info(message)
+
+    def problem(self, message: str) -> None:
+        self.problems.append(message)
+
+
+class Engine:
+    """Secateur in this process, used like a `chess.engine.SimpleEngine`.
+
+        from chess.engine import Limit
+        from engine import Engine
+
+        with Engine({"Hash": 64, "Threads": 2}) as engine:
+            result = engine.play(board, Limit(time=0.1))
+
+    Its methods may be called from any thread. It searches one position at a time: `play` and `analyse` wait for each
+    other; an `analysis` that is under way ends when another command comes. Ctrl-C ends a search, and the engine can be
+    used on. An engine that is not closed ends with the program.
+
+    The first one in a process takes a second to load the kernels; after an installation they are compiled, which takes
+    half a minute, once (`secateur warmup` does it, too).
+    """
+
+    def __init__(
+        self,
+        options: Mapping[str, Value] | None = None,
+        *,
+        evaluation: str | os.PathLike[str] | Callable[..., Any] | None = None,
+    ) -> None:
+        """Sets `options` (see `configure`), and evaluates with a function of your own if there is one.
+
+        `evaluation` is that function (see `eval.api`), or the file that it stands in, `FILE.py[:FUNCTION]`. It is
+        compiled into the search of this process, for all its engines, and has to be named with the first of them. None
+        is what the process has: Secateur's own, or what the environment variable SECATEUR_EVALUATION names.
+
+        Raises EngineError for options that cannot be had, `eval.build.EvaluationError` for a function that cannot be
+        an evaluation, RuntimeError when this process evaluates with something else already.
+        """
+        if evaluation is not None:
+            choose_evaluation(evaluation)
+        self._values = OptionValues()
+        for name, text in {**_DEFAULTS, **_checked(options or {})}.items():
+            self._values.set(name, text)
+        self._listener = _Listener()
+        self._equipment = Equipment(_load(), self._values, self._listener)
+        self._searcher = self._equipment.searcher
+        self._runner = Runner(self._searcher, self._equipment.close)
+        # Ends the threads when nobody holds the engine any more, and at the end of the program.
+        self._close = weakref.finalize(self, self._runner.close)
+        # Held by whoever gives a command until its answer is there. What follows belongs to its holder.
+        self._turn = threading.Lock()
+        self._game: object = None
+        # The position that is thought about on the opponent's time, and that search.
+        self._pondered: tuple[PositionCommand, Analysis] | None = None
+        if self._listener.problems:
+            self.close()
+            raise EngineError("; ".join(self._listener.problems))
+
+    def __repr__(self) -> str:
+        state = "" if self._close.alive else ", closed"
+        return f"<{type(self).__name__} ({self.id['name']}{state})>"
+
+    # -- what it is --------------------------------------------------------------------------------------------
+
+    @property
+    def id(self) -> dict[str, str]:
+        """Its name, with the version and the evaluation if that is not Secateur's own, and its authors."""
+        return {"name": with_evaluation(full_name()), "author": AUTHORS}
+
+    @property
+    def options(self) -> dict[str, chess.engine.Option]:
+        """The options that `configure` takes."""
+        return {option.name: _described(option) for option in OPTIONS if option.name in CONFIGURABLE}
+
+    def configure(self, options: Mapping[str, Value]) -> None:
+        """Sets options by their UCI names, in any case; None presses a button.
+
+        Raises EngineError for one that there is not and for a value out of range, before any is set; and for what
+        cannot be had, such as a file: that option keeps its value, those behind it, too.
+        """
+        texts = _checked(options)
+        with self._command():
+            self._interrupt()
+            for name, text in texts.items():
+                before = self._values.written(name)
+                self._apply(name, text)
+                problems = self._listener.problems.copy()
+                if problems:
+                    self._apply(name, before)
+                    raise EngineError("; ".join(problems))
+
+    def _apply(self, name: str, text: str | None) -> None:
+        self._listener.problems.clear()
+        self._values.set(name, text)
+        self._equipment.apply(name)
+
+    # -- searching ---------------------------------------------------------------------------------------------
+
+    def play(
+        self,
+        board: chess.Board,
+        limit: Limit,
+        *,
+        game: object = None,
+        info: Selector = INFO_NONE,
+        ponder: bool = False,
+        root_moves: Iterable[chess.Move] | None = None,
+    ) -> PlayResult:
+        """Finds a move to play. The board's moves are the game so far, so that repetitions count.
+
+        A `game` that does not equal that of the last search begins a new one. With `ponder`, thinking goes on in the
+        background after the answer, about the reply that is expected; when the next board has it, that thought
+        counts, on the clock that this limit leaves. The move is None where there is no legal one.
+
+        Raises ValueError for a board that cannot be played from, for a limit that sets no bound or makes no sense, and
+        for root moves that are not legal.
+        """
+        began = time.perf_counter()
+        with self._command():
+            analysis = None if root_moves is not None else self._resumed(board, limit, game)
+            if analysis is None:
+                position = self._set_up(board, game)
+                limits = _bounded(limit, position, root_moves)
+                found = self._equipment.book_move(position, limits)
+                if found is not None:
+                    text = f"book move {position.board.uci(found.move)}, weight {found.weight} of {found.total}"
+                    return PlayResult(found.move, None, selected({"string": text}, info))
+                analysis = self._begin(position, limits, ponders=ponder)
+            best = self._answer(analysis)
+            if ponder and best.move and best.ponder:
+                self._ponder(board, _clock_after(limit, board.turn, began), best.move, best.ponder)
+        return PlayResult(best.move, best.ponder, selected(analysis.info, info))
+
+    @overload
+    def analyse(
+        self,
+        board: chess.Board,
+        limit: Limit,
+        *,
+        game: object = None,
+        info: Selector = INFO_ALL,
+        root_moves: Iterable[chess.Move] | None = None,
+    ) -> InfoDict: ...
+
+    @overload
+    def analyse(
+        self,
+        board: chess.Board,
+        limit: Limit,
+        *,
+        multipv: int,
+        game: object = None,
+        info: Selector = INFO_ALL,
+        root_moves: Iterable[chess.Move] | None = None,
+    ) -> list[InfoDict]: ...
+
+    def analyse(
+        self,
+        board: chess.Board,
+        limit: Limit,
+        *,
+        multipv: int | None = None,
+        game: object = None,
+        info: Selector = INFO_ALL,
+        root_moves: Iterable[chess.Move] | None = None,
+    ) -> InfoDict | list[InfoDict]:
+        """Searches and returns what was found: the best line, or with `multipv` a list of the so many best ones.
+
+        Scores are PovScores in centipawns or moves to mate, times seconds. Raises what `play` raises.
+        """
+        with self._command():
+            position = self._set_up(board, game)
+            analysis = self._begin(position, _bounded(limit, position, root_moves), info, _line_count(multipv))
+            self._answer(analysis)
+        lines = analysis.multipv
+        return lines[0] if multipv is None else lines
+
+    def analysis(
+        self,
+        board: chess.Board,
+        limit: Limit | None = None,
+        *,
+        multipv: int | None = None,
+        game: object = None,
+        info: Selector = INFO_ALL,
+        root_moves: Iterable[chess.Move] | None = None,
+    ) -> Analysis:
+        """Begins a search and returns at once. Without a limit it lasts until it is stopped, or another command comes.
+
+        Raises what `play` raises, but needs no bound.
+        """
+        with self._command():
+            position = self._set_up(board, game)
+            limits = limits_of(limit, board.turn, search_moves_of(position.board, root_moves))
+            return self._begin(position, limits, info, _line_count(multipv), owner=self)
+
+    # -- the end -----------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Stops what is searched and ends the engine's threads; later calls do nothing."""
+        self._close()
+
+    def quit(self) -> None:
+        """The same as `close`."""
+        self.close()
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- for the holder of the turn ----------------------------------------------------------------------------
+
+    @contextmanager
+    def _command(self) -> Iterator[None]:
+        """The turn of one command, after those that were given before. Raises EngineTerminatedError when closed."""
+        while not self._turn.acquire(timeout=PATIENCE):
+            pass
+        try:
+            if not self._close.alive:
+                raise EngineTerminatedError("the engine was closed")
+            yield
+        finally:
+            self._turn.release()
+
+    def _interrupt(self) -> None:
+        """Ends an analysis, or thinking on the opponent's time."""
+        self._pondered = None
+        self._runner.end()
+
+    def _set_up(self, board: chess.Board, game: object) -> Game:
+        """The board's game, as the engine has it, with nothing searching. Raises ValueError for an illegal one."""
+        command = position_command(board)
+        self._interrupt()
+        remark = self._equipment.positions.set(command, board.chess960)
+        if remark is not None:
+            LOGGER.info(remark)
+        if game != self._game:
+            self._searcher.new_game()
+            self._game = game
+        return self._equipment.positions.game
+
+    def _begin(
+        self,
+        game: Game,
+        limits: Limits,
+        selector: Selector = INFO_ALL,
+        lines: int = 1,
+        ponders: bool = False,
+        owner: object = None,
+    ) -> Analysis:
+        """Begins a search; `owner` is kept in being until its end."""
+        from engine.client.infos import game_over_dict, info_dict, progress_dict
+
+        searcher, board, overhead = self._searcher, game.board, self._values.number("Move Overhead")
+        analysis = Analysis(self._runner.stop, selector, owner)
+
+        def search() -> BestMove:
+            result = searcher.search(
+                game,
+                limits,
+                on_info=lambda found: analysis.post(info_dict(found, board)),
+                overhead=overhead,
+                ponders=ponders,
+                lines=lines,
+                on_progress=lambda progress: analysis.post(progress_dict(progress)),
+            )
+            for problem in result.problems:
+                analysis.post({"string": problem})
+            if result.best is None:
+                analysis.post(game_over_dict(board))
+            return BestMove(result.best, result.ponder)
+
+        self._runner.begin(analysis, search)
+        return analysis
+
+    def _answer(self, analysis: Analysis) -> BestMove:
+        """Waits for a search, which ends when the waiting is interrupted."""
+        try:
+            return analysis.wait()
+        except BaseException:
+            self._runner.end()
+            raise
+
+    def _ponder(self, board: chess.Board, limit: Limit, move: chess.Move, reply: chess.Move) -> None:
+        """Begins to think about the position after a move and the reply that is expected."""
+        expected = board.copy()
+        expected.push(move)
+        expected.push(reply)
+        if not any(expected.legal_moves):
+            return
+        command = position_command(expected)
+        self._equipment.positions.set(command, board.chess960)
+        limits = limits_of(limit, expected.turn, ponder=True)
+        self._pondered = command, self._begin(self._equipment.positions.game, limits, ponders=True)
+
+    def _resumed(self, board: chess.Board, limit: Limit, game: object) -> Analysis | None:
+        """The search that was begun on the opponent's time, on our time now, if this is the position it is about.
+
+        Raises what `limits_of` raises: the limit counts for the next one.
+        """
+        if self._pondered is None or game != self._game:
+            return None
+        expected, analysis = self._pondered
+        if position_command(board) != expected or limits_of(limit, board.turn).is_unbounded():
+            return None
+        self._pondered = None
+        self._searcher.ponder_hit()
+        return analysis
+
+
+# --------------------------------------------------------------------------------------------------------------
+# What needs no engine
+# --------------------------------------------------------------------------------------------------------------
+
+
+def _load() -> Any:
+    """The engine's kernels and what they are used with, loaded or compiled; says why when that takes long."""
+    patience = threading.Timer(
+        _SILENCE, LOGGER.warning, ("loading takes long: a new version compiles its kernels once, for half a minute",)
+    )
+    patience.daemon = True
+    patience.start()
+    try:
+        from engine.uci import backend
+
+        backend.load_kernels()
+    finally:
+        patience.cancel()
+    return backend
+
+
+def _checked(options: Mapping[str, Value]) -> dict[str, str | None]:
+    """Options by their declared names, as the protocol would have them. Raises EngineError for what cannot be set."""
+    values = OptionValues()
+    texts: dict[str, str | None] = {}
+    for name, value in options.items():
+        text = _written(value)
+        try:
+            declared = values.set(name, text)
+        except ValueError as error:
+            raise EngineError(str(error)) from None
+        if declared not in CONFIGURABLE:
+            raise EngineError(f"{declared} cannot be configured here; what can is {', '.join(CONFIGURABLE)}")
+        texts[declared] = text
+    return texts
+
+
+def _written(value: Value) -> str | None:
+    """An option's value in the protocol's words."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(Path(value)) if isinstance(value, os.PathLike) else str(value)
+
+
+def _described(option: Option) -> chess.engine.Option:
+    is_spin = option.kind == "spin"
+    default = _DEFAULTS.get(option.name, option.default)
+    return chess.engine.Option(
+        option.name,
+        option.kind,
+        int(default or 0) if is_spin else default,
+        option.low if is_spin else None,
+        option.high if is_spin else None,
+        [],
+    )
+
+
+def _bounded(limit: Limit, game: Game, root_moves: Iterable[chess.Move] | None) -> Limits:
+    """The limits of a search that is waited for. Raises ValueError when they set no bound."""
+    limits = limits_of(limit, game.board.turn, search_moves_of(game.board, root_moves))
+    if limits.is_unbounded():
+        raise ValueError(f"{limit!r} sets no bound: it takes a time, clock, depth, number of nodes or mate")
+    return limits
+
+
+def _line_count(multipv: int | None) -> int:
+    if multipv is not None and multipv < 1:
+        raise ValueError(f"multipv is at least 1, not {multipv}")
+    return 1 if multipv is None else multipv
+
+
+def _clock_after(limit: Limit, turn: chess.Color, began: float) -> Limit:
+    """The limit that is left for the next move of the side to move (`turn`), which began to think about this one then.
+
+    The reply is taken to cost no time, as `chess.engine` does.
+    """
+    used = time.perf_counter() - began
+    clocks = {chess.WHITE: limit.white_clock, chess.BLACK: limit.black_clock}
+    gains = {chess.WHITE: limit.white_inc or 0, chess.BLACK: limit.black_inc or 0}
+    left = {
+        color: None if clock is None else clock + gains[color] - (used if color == turn else 0)
+        for color, clock in clocks.items()
+    }
+    moves = limit.remaining_moves and max(limit.remaining_moves - 1, 0)
+    return replace(limit, white_clock=left[chess.WHITE], black_clock=left[chess.BLACK], remaining_moves=moves)

@@ -1,0 +1,62 @@
+"""What the engine finds, as python-chess has it: scores from a point of view, lines of moves, times in seconds.
+
+Imported once the kernels are: the other modules of this room come before the evaluation is chosen.
+"""
+
+from __future__ import annotations
+
+import chess
+from chess.engine import Cp, InfoDict, Mate, PovScore, PovWdl, Wdl
+
+from engine.uci.infos import chances
+from search.info import Info, Progress
+from search.score import EXACT, LOWER
+
+
+def info_dict(info: Info, board: chess.Board) -> InfoDict:
+    """What an iteration found, or a window that has failed, in the position of `board`."""
+    mate = info.mate
+    found: InfoDict = {
+        "depth": info.depth,
+        "seldepth": max(info.depth, info.selective_depth),
+        "multipv": info.number,
+        "score": PovScore(Cp(info.score) if mate is None else Mate(mate), board.turn),
+        "wdl": PovWdl(Wdl(*chances(info, board)), board.turn),
+        "nodes": info.nodes,
+        "nps": info.nodes_per_second,
+        "hashfull": info.hashfull,
+        "tbhits": info.table_hits,
+        "time": info.seconds,
+        "pv": list(info.pv),
+    }
+    if info.bound != EXACT:
+        # As chess.engine does, although its InfoDict declares neither.
+        found["lowerbound" if info.bound == LOWER else "upperbound"] = True  # type: ignore[typeddict-unknown-key]
+    return found
+
+
+def progress_dict(progress: Progress) -> InfoDict:
+    """The root move that a long search is at."""
+    return {
+        "depth": progress.depth,
+        "currmove": progress.move,
+        "currmovenumber": progress.number,
+        "nodes": progress.nodes,
+        "nps": progress.nodes_per_second,
+        "hashfull": progress.hashfull,
+        "tbhits": progress.table_hits,
+        "time": progress.seconds,
+    }
+
+
+def game_over_dict(board: chess.Board) -> InfoDict:
+    """What there is to say of a position without legal moves: mated, or stalemate."""
+    score, wdl = (Mate(0), Wdl(0, 0, 1000)) if board.is_check() else (Cp(0), Wdl(0, 1000, 0))
+    return {
+        "depth": 0,
+        "multipv": 1,
+        "score": PovScore(score, board.turn),
+        "wdl": PovWdl(wdl, board.turn),
+        "nodes": 0,
+        "pv": [],
+    }

@@ -1,0 +1,105 @@
+"""A name for everything that a function's machine code is made of.
+
+Numba freezes into it, besides the function's own instructions, those of the functions that it calls and the values that
+global names, closures and attributes of modules had at that moment. An edit to any of them needs new machine code; an
+edit to anything else in the same files does not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+
+def fingerprint(function: Any) -> str:
+    """A hexadecimal digest of a function, plain or compiled, and of all that it refers to.
+
+    It does not depend on the function's own name, file or module, nor on comments and line numbers. Numbers, arrays,
+    functions and collections of them count by their contents, other objects by what they print as: mostly that is an
+    address, another one in every process, so that nothing is found again that may be stale.
+    """
+    digest = _Digest()
+    digest.add(function)
+    return digest.hexdigest()
+
+
+class _Digest:
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+        #: Functions that are in it already, and their number.
+        self._functions: dict[FunctionType, int] = {}
+
+    def hexdigest(self) -> str:
+        return self._hash.hexdigest()
+
+    def add(self, value: Any) -> None:
+        """Adds a value of any kind."""
+        function = getattr(value, "py_func", value)
+        if isinstance(function, FunctionType):
+            # How it is compiled counts, too.
+            self.add(getattr(value, "targetoptions", None))
+            self._add_function(function)
+        elif isinstance(value, np.ndarray) and not value.dtype.hasobject:
+            self._text("array", value.dtype.descr, value.shape)
+            self._hash.update(value.tobytes())
+        elif isinstance(value, tuple | list):
+            self._text(type(value).__qualname__, len(value))
+            for item in value:
+                self.add(item)
+        elif isinstance(value, dict):
+            self._text("dict")
+            self.add(sorted(value.items(), key=repr))
+        elif isinstance(value, set | frozenset):
+            self._text("set")
+            self.add(sorted(value, key=repr))
+        elif isinstance(value, CodeType):
+            self._add_code(value)
+        else:
+            self._text(type(value).__qualname__, repr(value))
+
+    def _text(self, *parts: object) -> None:
+        for part in parts:
+            self._hash.update(str(part).encode("utf-8", "backslashreplace") + b"\0")
+
+    def _add_function(self, function: FunctionType) -> None:
+        if function in self._functions:
+            self._text("function", self._functions[function])
+            return
+        # The machine code of a function that is called refers to its module, the first one's is its caller's affair.
+        self._text(function.__module__ if self._functions else "")
+        self._functions[function] = len(self._functions)
+        self.add(function.__code__)
+        self.add((function.__defaults__, function.__kwdefaults__))
+        self.add([cell.cell_contents for cell in function.__closure__ or ()])
+        names = sorted(set(_names(function.__code__)))
+        self._add_names(names, function.__globals__)
+
+    def _add_code(self, code: CodeType) -> None:
+        self._text("code", code.co_code.hex(), code.co_names, code.co_argcount, code.co_freevars)
+        self.add(code.co_consts)
+
+    def _add_names(self, names: list[str], namespace: dict[str, Any]) -> None:
+        """Adds what `names` stand for in a namespace; those of modules' attributes, too."""
+        for name in names:
+            if name not in namespace:
+                continue
+            value = namespace[name]
+            self._text(name)
+            if isinstance(value, ModuleType):
+                self._text(value.__name__)
+                attributes = [other for other in names if other != name]
+                self._add_names(attributes, vars(value))
+            else:
+                self.add(value)
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """The names of globals and attributes that a function's code uses, that of functions inside it included."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)

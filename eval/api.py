@@ -1,0 +1,120 @@
+"""What a custom evaluation is written with: one import for its decorator, its constants and what it asks of a position.
+
+A custom evaluation is a function of one argument, the position, a record of `engine.board.position.POSITION`:
+
+    returns    whole centipawns, seen from the side to move: positive when that side stands better
+    bounds     what is larger than 30,000 in size is cut off there, below the scores of mates
+    must not   change the position, raise, or depend on anything that changes
+
+    from eval.api import material, subkernel
+
+    @subkernel
+    def evaluate(position):
+        return material(position, position.turn) - material(position, 1 - position.turn)
+
+Numba compiles it, with all functions that it calls (declare those with `subkernel`, too): arithmetic, comparisons,
+loops, tuples and NumPy arrays of numbers as constants, and what is below; no other Python objects. Colours, pieces and
+squares are python-chess's: BLACK 0 and WHITE 1, PAWN 1 to KING 6, a1 = 0 to h8 = 63. A set of squares is a bitboard,
+uint64; `&`, `|`, `^` and `~` combine two of them. Everything else is int64, and the two kinds are not to be mixed in
+arithmetic (Numba makes floats of that): `popcount` and `lsb` lead from bitboards to numbers, `bit` leads back.
+
+    position.turn             the side to move
+    position.pieces[piece]    bitboard of a piece of both colours; index 0: all pieces
+    position.colors[color]    bitboard of a colour's pieces
+    position.squares[square]  the piece there, of either colour; 0: none
+    position.checkers         pieces that give check to the side to move
+    position.pinned           the side to move's pieces that are pinned to its king
+    position.castling         rooks that may still castle
+    position.ep_square        where an en passant capture is possible, or -1
+    position.halfmoves        plies since the last capture or pawn move
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from engine.board.attacks import attackers_to, attacks_from, is_attacked
+from engine.board.bits import bit, lsb, popcount, without_lsb
+from engine.board.position import (
+    BISHOP,
+    BLACK,
+    EMPTY,
+    KING,
+    KNIGHT,
+    OCCUPIED,
+    PAWN,
+    QUEEN,
+    ROOK,
+    WHITE,
+    has_pieces,
+    king_square,
+    piece_at,
+)
+from engine.board.tables import KING_ATTACKS, KNIGHT_ATTACKS, PAWN_ATTACKS
+from engine.jit import inlined, subkernel
+from eval.terms.masks import CENTER, FILES, RANKS, distance, pawn_attacks, relative_rank, relative_square
+
+__all__ = [
+    "BISHOP",
+    "BLACK",
+    "CENTER",
+    "EMPTY",
+    "FILES",
+    "KING",
+    "KING_ATTACKS",
+    "KNIGHT",
+    "KNIGHT_ATTACKS",
+    "OCCUPIED",
+    "PAWN",
+    "PAWN_ATTACKS",
+    "PIECE_VALUES",
+    "QUEEN",
+    "RANKS",
+    "ROOK",
+    "WHITE",
+    "attackers_to",
+    "attacks_from",
+    "bit",
+    "count",
+    "distance",
+    "has_pieces",
+    "inlined",
+    "is_attacked",
+    "king_square",
+    "lsb",
+    "material",
+    "pawn_attacks",
+    "piece_at",
+    "pieces",
+    "popcount",
+    "relative_rank",
+    "relative_square",
+    "subkernel",
+    "without_lsb",
+]
+
+#: [piece] usual values in centipawns, by Tomasz Michniewski's Simplified Evaluation Function; kings count nothing.
+PIECE_VALUES: Final = np.array([0, 100, 320, 330, 500, 900, 0], np.int64)
+
+
+@inlined
+def pieces(position: Any, color: Any, piece: Any) -> Any:
+    """Bitboard of a colour's pieces of one type."""
+    return position.pieces[piece] & position.colors[color]
+
+
+@inlined
+def count(position: Any, color: Any, piece: Any) -> Any:
+    """How many pieces of one type a colour has, int64."""
+    return popcount(pieces(position, color, piece))
+
+
+@inlined
+def material(position: Any, color: Any) -> Any:
+    """What a colour's pieces are worth by PIECE_VALUES, int64 centipawns."""
+    total = 0
+    for piece in range(PAWN, KING):
+        total += PIECE_VALUES[piece] * count(position, color, piece)
+    return total

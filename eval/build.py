@@ -1,0 +1,133 @@
+"""Chooses a custom evaluation for this process: a Python function that is compiled into the search.
+
+A process has one evaluation, which is Secateur's own unless another one was chosen before the kernels of the search are
+imported. Imports nothing heavy, because it has to come before them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+#: Environment variable that names the evaluation, as `--evaluation` does; processes that are started inherit it.
+VARIABLE: Final = "SECATEUR_EVALUATION"
+
+#: The function that is meant where only a file is named.
+DEFAULT_FUNCTION: Final = "evaluate"
+
+#: The module that loads what was chosen; once it is imported, the choice is made.
+_LOADER: Final = "eval.custom"
+
+
+class EvaluationError(ValueError):
+    """A custom evaluation that cannot be used; the message is one line that names file and line."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A custom evaluation: a function in a file, or (`function`) the function itself, which may be in none."""
+
+    file: Path
+    function_name: str
+    function: Callable[..., Any] | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called wherever Secateur says who it is: `centre.py:evaluate`, or its own name without a file."""
+        is_in_file = self.function is None or self.file.is_file()
+        return f"{self.file.name}:{self.function_name}" if is_in_file else self.function_name
+
+
+_choice: Choice | None = None
+
+
+def choose_evaluation(evaluation: str | os.PathLike[str] | Callable[..., Any]) -> None:
+    """Makes this process evaluate with a function, given itself or as `FILE.py[:FUNCTION]` (by default `evaluate`).
+
+    One in a file is also inherited by the processes that this one starts. Raises EvaluationError for a file that cannot
+    be read or parsed or has no such function, RuntimeError when this process evaluates with something else already.
+    """
+    global _choice
+    choice = _choice_of_function(evaluation) if callable(evaluation) else _choice_of_text(os.fspath(evaluation))
+    if _is_loaded():
+        loaded = chosen_evaluation()
+        if loaded != choice:
+            used = "Secateur's own evaluation" if loaded is None else loaded.name
+            raise RuntimeError(
+                f"this process evaluates with {used} already and cannot change to {choice.name}: start another one"
+            )
+        return
+    if choice.function is None:
+        _check_source(choice)
+        os.environ[VARIABLE] = f"{choice.file}:{choice.function_name}"
+    _choice = choice
+
+
+def chosen_evaluation() -> Choice | None:
+    """What this process evaluates with, as chosen here or in the environment; None is Secateur's own evaluation."""
+    if _is_loaded():
+        loaded: Choice | None = sys.modules[_LOADER].CHOICE
+        return loaded
+    if _choice is not None:
+        return _choice
+    text = os.environ.get(VARIABLE)
+    return _choice_of_text(text) if text else None
+
+
+def _is_loaded() -> bool:
+    """Whether the choice is made for good."""
+    return hasattr(sys.modules.get(_LOADER), "CHOICE")
+
+
+def with_evaluation(name: str) -> str:
+    """The engine's name or version, followed by the custom evaluation's name in brackets if there is one."""
+    choice = chosen_evaluation()
+    return name if choice is None else f"{name} ({choice.name})"
+
+
+def _choice_of_text(text: str) -> Choice:
+    file, colon, function = text.rpartition(":")
+    # A drive letter has a colon, too.
+    if not colon or not function.isidentifier() or not file:
+        file, function = text, DEFAULT_FUNCTION
+    return Choice(Path(file).expanduser().absolute(), function)
+
+
+def _choice_of_function(function: Callable[..., Any]) -> Choice:
+    # What decorators have made of it holds the Python function.
+    plain = getattr(function, "py_func", function)
+    code = getattr(plain, "__code__", None)
+    if code is None:
+        raise EvaluationError(f"a custom evaluation is a Python function or the name of a file, not {function!r}")
+    return Choice(Path(code.co_filename), plain.__name__, plain)
+
+
+def _check_source(choice: Choice) -> None:
+    """Raises EvaluationError when the file cannot be read or parsed, or cannot define the function."""
+    import ast
+
+    file = choice.file
+    try:
+        tree = ast.parse(file.read_bytes(), str(file))
+    except OSError as error:
+        raise EvaluationError(f"{file}: {error.strerror or error}") from None
+    except SyntaxError as error:
+        raise EvaluationError(f"{file}:{error.lineno}: {error.msg}") from None
+    except ValueError as error:  # null bytes
+        raise EvaluationError(f"{file}: {error}") from None
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            names.add(node.name)
+        elif isinstance(node, ast.alias):
+            names.add(node.asname or node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+    if choice.function_name not in names and "*" not in names:
+        defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+        known = f"; it defines {', '.join(defined)}" if defined else ""
+        raise EvaluationError(f"{file}: there is no function '{choice.function_name}'{known}")

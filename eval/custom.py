@@ -1,0 +1,173 @@
+"""The custom evaluation, compiled: what `eval.build` chose, in the place of Secateur's own evaluation.
+
+Imported by the search's kernels before they are declared, so that all machine code that holds the function is kept
+apart from the usual one (`engine.jit.keep_apart`). What is wrong with the function is said here, when it is loaded, and
+not by a search. `eval.api` says how one is written.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+import traceback
+from types import FunctionType, ModuleType
+from typing import Any, Final
+
+import numpy as np
+
+from engine.board.position import POSITION
+from engine.fingerprint import fingerprint
+from engine.jit import INTERPRETED, keep_apart, kernel, subkernel
+from eval.build import Choice, EvaluationError, chosen_evaluation
+from eval.network.inference import EVALUATION_LIMIT
+
+#: Under this name the file of a custom evaluation is imported.
+MODULE: Final = "custom_evaluation"
+
+#: What this process evaluates with; None is Secateur's own evaluation.
+CHOICE: Final = chosen_evaluation()
+
+_POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def _imported(choice: Choice) -> Any:
+    """What the file of a choice calls by the function's name; files beside it are in reach of its imports."""
+    file = str(choice.file)
+    folder = str(choice.file.parent)
+    if folder not in sys.path:
+        sys.path.append(folder)
+    module = ModuleType(MODULE)
+    module.__file__ = file
+    # Numba looks up by name where functions come from.
+    sys.modules[MODULE] = module
+    try:
+        # Not by an importer, whose cached bytecode goes by the second in which a file was changed.
+        exec(compile(choice.file.read_bytes(), file, "exec"), vars(module))
+    except (Exception, SystemExit) as error:
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+        place = f"{file}:{lines[-1]}" if lines else file
+        raise EvaluationError(f"{place}: {type(error).__name__}: {error}") from error
+    if not hasattr(module, choice.function_name):
+        raise EvaluationError(f"{file}: there is no function '{choice.function_name}'")
+    return getattr(module, choice.function_name)
+
+
+def _function(choice: Choice) -> FunctionType:
+    """The chosen function as plain Python. Raises EvaluationError unless it has one argument."""
+    found = choice.function if choice.function is not None else _imported(choice)
+    # However it was decorated, it is compiled with the options of all kernels.
+    function = getattr(found, "py_func", found)
+    if not isinstance(function, FunctionType):
+        raise EvaluationError(f"{choice.file}: {choice.function_name} is no function, but {found!r}")
+    parameters = inspect.signature(function).parameters.values()
+    if [parameter.kind in _POSITIONAL for parameter in parameters] != [True]:
+        listed = ", ".join(map(str, parameters))
+        raise EvaluationError(f"{_place(choice, function)}({listed}) has to take one argument, the position")
+    return function
+
+
+def _place(choice: Choice, function: FunctionType) -> str:
+    return f"{choice.file}:{function.__code__.co_firstlineno}: {choice.function_name}"
+
+
+def _compiled(choice: Choice) -> Any:
+    """The chosen function as a kernel's. Raises EvaluationError."""
+    function = _function(choice)
+    keep_apart(fingerprint(function))
+    # Compiled under one name, wherever it comes from: a script and the command line share its machine code.
+    twin = FunctionType(function.__code__, function.__globals__, "custom", function.__defaults__, function.__closure__)
+    twin.__module__ = __name__
+    twin.__qualname__ = "custom"
+    return subkernel(twin)
+
+
+#: The chosen function: (position) -> integer; None when there is none.
+CUSTOM: Final[Any] = None if CHOICE is None else _compiled(CHOICE)
+
+
+def _score(position: Any) -> Any:
+    return CUSTOM(position)
+
+
+def _evaluation(position: Any) -> Any:
+    return min(max(np.int64(CUSTOM(position)), -EVALUATION_LIMIT), EVALUATION_LIMIT)
+
+
+#: What the function says of a position, as it says it: an entry point. None when there is none.
+custom_score: Final[Any] = None if CUSTOM is None else kernel(_score)
+#: The same for kernels: int64 centipawns, at most EVALUATION_LIMIT in size.
+custom_evaluation: Final[Any] = None if CUSTOM is None else subkernel(_evaluation)
+
+
+# --------------------------------------------------------------------------------------------------------------
+# What may be wrong with it
+# --------------------------------------------------------------------------------------------------------------
+
+#: What to do about a function that returns this kind of value, by Numba's class of types.
+_ADVICE: Final = {
+    "Float": "divide with //, and do not mix bitboards with numbers",
+    "Integer": "a bitboard is no number: popcount counts its squares",
+    "Optional": "not all of its ways end with a return",
+    "NoneType": "it lacks a return",
+}
+
+#: Lines of the compiler's messages that do not say what is wrong, and the longest that is quoted.
+_IDLE: Final = re.compile(r"Failed in nopython mode|During: |File \"|def |@|<source elided>|\^|- Resolution failure")
+_QUOTE: Final = 240
+
+
+def _check(choice: Choice) -> None:
+    """Compiles the function, or loads what was compiled. Raises EvaluationError if it cannot be an evaluation."""
+    import numba
+
+    record = numba.from_dtype(POSITION)
+    try:
+        custom_score.compile((record,))
+    except Exception as error:
+        raise EvaluationError(_explanation(choice, _reason(record) or error, record)) from error
+    (signature,) = custom_score.nopython_signatures
+    returned = signature.return_type
+    if not getattr(returned, "signed", False):
+        advice = _ADVICE.get(type(returned).__name__)
+        place = _place(choice, CUSTOM.py_func)
+        raise EvaluationError(
+            f"{place} has to return whole centipawns (int64), not {returned}" + (f": {advice}" if advice else "")
+        )
+
+
+def _reason(record: Any) -> Exception | None:
+    """What the compiler says of the function alone, without the one that calls it."""
+    try:
+        CUSTOM.compile((record,))
+    except Exception as error:
+        return error
+    return None
+
+
+def _explanation(choice: Choice, error: Exception, record: Any) -> str:
+    """One line of what the compiler says at length: where, and what it stumbled over."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).replace(str(record), "position").replace(repr(record), "position")
+    reasons = [line for line in map(str.strip, text.splitlines()) if line and not _IDLE.match(line)]
+    if isinstance(error, KeyError):
+        reason = f"a record has no field {error}"
+    elif "NRT required" in text:
+        reason = "it makes a list, an array or another object, which a kernel must not"
+    else:
+        # What ends with a colon is continued.
+        reason = " ".join(reasons[: 2 if reasons and reasons[0].endswith(":") else 1]) or type(error).__name__
+    return f"{choice.file}:{_line(choice, error, text)}: {choice.function_name} cannot be compiled: {reason[:_QUOTE]}"
+
+
+def _line(choice: Choice, error: Exception, text: str) -> int:
+    """The line of the choice's file that the compiler complains about, the function's first if it does not say."""
+    place = getattr(error, "loc", None)
+    named = [(place.filename, place.line)] if place is not None else []
+    named += re.findall(r'File "([^"]*)", line (\d+)', text)
+    # The compiler's paths may be relative.
+    lines = [int(line) for file, line in named if re.split(r"[/\\]", str(file))[-1] == choice.file.name]
+    return lines[0] if lines else CUSTOM.py_func.__code__.co_firstlineno
+
+
+if CHOICE is not None and not INTERPRETED:
+    _check(CHOICE)

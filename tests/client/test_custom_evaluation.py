@@ -1,0 +1,346 @@
+"""An evaluation of one's own: compiled into the search, kept apart, refused with a reason when it is none.
+
+The evaluation is the README's, so that all of these tests need the search compiled with it once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import chess
+import pytest
+
+from engine.jit import CACHE_VARIABLE
+from eval.build import VARIABLE, _choice_of_text
+from search.benchmark import run_benchmark
+from tests.client.test_readme import evaluation_example
+from tests.conftest import PROJECT
+from tests.uci.conftest import start  # noqa: F401  # a fixture
+
+VALUES = {chess.PAWN: 100, chess.KNIGHT: 320, chess.BISHOP: 330, chess.ROOK: 500, chess.QUEEN: 900, chess.KING: 0}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The search with the README's evaluation is in the cache."""
+    file = tmp_path_factory.mktemp("centre") / "centre.py"
+    file.write_text(evaluation_example(), encoding="utf-8")
+    assert secateur("--evaluation", str(file), "bench", "1").returncode == 0
+
+
+@pytest.fixture
+def centre(tmp_path: Path) -> Path:
+    """The README's evaluation, as a file."""
+    file = tmp_path / "centre.py"
+    file.write_text(evaluation_example(), encoding="utf-8")
+    return file
+
+
+def secateur(*arguments: str, cwd: Path = PROJECT, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(PROJECT / "uci_main.py"), *arguments],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+# -- it evaluates --
+
+
+@pytest.mark.parametrize(
+    ("text", "file", "function"),
+    [
+        ("centre.py", "centre.py", "evaluate"),
+        ("centre.py:mine", "centre.py", "mine"),
+        ("C:\\chess\\centre.py", "C:\\chess\\centre.py", "evaluate"),
+        ("C:\\chess\\centre.py:mine", "C:\\chess\\centre.py", "mine"),
+        ("a:b/centre.py", "a:b/centre.py", "evaluate"),
+    ],
+)
+def test_how_it_is_named(text: str, file: str, function: str) -> None:
+    choice = _choice_of_text(text)
+    assert (choice.file, choice.function_name) == (Path(file).absolute(), function)
+
+
+def plain_score(board: chess.Board) -> int:
+    """The README's evaluation in python-chess's words."""
+    score = 0
+    for square, piece in board.piece_map().items():
+        value = VALUES[piece.piece_type] + 20 * bool(chess.BB_CENTER & chess.BB_SQUARES[square])
+        score += value if piece.color == board.turn else -value
+    return score
+
+
+SCORES = """
+import json, sys
+import chess
+from engine import Engine
+from eval.build import EvaluationError
+from chess.engine import Limit
+
+file, fens = sys.argv[1], json.loads(sys.argv[2])
+engine = Engine(evaluation=file)
+assert Engine(evaluation=file + ":evaluate").id == engine.id  # the same
+from engine.board.convert import from_board
+from eval.custom import custom_score
+from search.aspiration import search_iteration
+
+def refusal(evaluation):
+    try:
+        Engine(evaluation=evaluation)
+    except RuntimeError as error:
+        return str(error)
+
+lines = [engine.analyse(chess.Board(fen), Limit(depth=4), game=fen) for fen in fens[:4]]
+print(json.dumps({
+    "id": engine.id["name"],
+    "scores": [int(custom_score(from_board(chess.Board(fen)))) for fen in fens],
+    "mirrored": [int(custom_score(from_board(chess.Board(fen).mirror()))) for fen in fens],
+    "quiet": [str(engine.analyse(chess.Board(fen), Limit(depth=1))["score"]) for fen in fens],
+    "hits": sum(search_iteration.stats.cache_hits.values()),
+    "refusals": [refusal(lambda position: 1), refusal(__file__ if "__file__" in globals() else "other.py")],
+}))
+"""
+
+
+def test_the_search_evaluates_with_it(run_python: Callable[..., str], centre: Path) -> None:
+    rng = random.Random(5)
+    fens = ["8/8/4k3/8/8/3P4/4K3/8 w - - 0 1", chess.STARTING_FEN]
+    board = chess.Board()
+    for _ in range(60):
+        board.push(rng.choice(list(board.legal_moves)))
+        if board.is_game_over():
+            break
+        fens.append(board.fen())
+    found = json.loads(run_python(SCORES, str(centre), json.dumps(fens)))
+    assert found["id"].endswith(" (centre.py:evaluate)")
+    expected = [plain_score(chess.Board(fen)) for fen in fens]
+    assert found["scores"] == expected
+    assert found["mirrored"] == expected
+    assert len(set(expected)) > 20
+    assert found["hits"] == 1, "a script and the command line share the compiled search"
+    for refusal in found["refusals"]:
+        assert refusal.startswith("this process evaluates with centre.py:evaluate already and cannot change to")
+
+
+NO_FILE = """
+with Engine(evaluation=evaluate) as engine:
+    from search.aspiration import search_iteration
+    print(engine.id["name"].split(" ", 2)[2])
+    print(engine.analyse(chess.Board(), Limit(depth=1))["score"].relative)
+    print(sum(search_iteration.stats.cache_hits.values()))
+"""
+
+
+def test_a_function_needs_no_file(run_python: Callable[..., str]) -> None:
+    """As in a notebook: its name has none, and what was compiled before is found."""
+    definition = evaluation_example().split("\nif __name__")[0]
+    assert run_python(definition + NO_FILE).splitlines() == ["(evaluate)", "+20", "1"]
+
+
+def test_it_plays_another_game_than_secateur(centre: Path) -> None:
+    done = secateur("--evaluation", "centre.py", "bench", "5", "--json", cwd=centre.parent)
+    assert done.stderr.splitlines()[0] == "evaluation: centre.py:evaluate"
+    usual = run_benchmark(5)
+    assert usual is not None
+    assert json.loads(done.stdout)["nodes"] != usual.nodes
+    by_environment = secateur("bench", "5", "--json", **{VARIABLE: f"{centre}:evaluate"})
+    assert json.loads(by_environment.stdout)["nodes"] == json.loads(done.stdout)["nodes"]
+
+
+def test_uci_says_what_evaluates(start: Callable[..., Any], centre: Path, tmp_path: Path) -> None:  # noqa: F811
+    engine = start(arguments=(f"--evaluation={centre}",))
+    engine.send("uci")
+    assert engine.expect("id name").endswith(" (centre.py:evaluate)")
+    engine.send("position startpos moves e2e4", "eval")
+    engine.expect("Evaluation by centre.py:evaluate")
+    engine.expect("Evaluation +0.20 pawns from White's view")
+    engine.send(f"setoption name EvalFile value {tmp_path / 'x.snet'}", "isready")
+    engine.expect("readyok")
+    assert any("not used: centre.py:evaluate evaluates" in line for line in engine.lines)
+    engine.send("go depth 5")
+    assert chess.Move.from_uci(engine.expect("bestmove").split()[1])
+    engine.send("quit")
+    engine.finish()
+    assert secateur(f"--evaluation={centre}", "--version").stdout.endswith(" (centre.py:evaluate)\n")
+
+
+# -- it is none --
+
+BAD = """
+import os
+import numpy as np
+from eval.api import *
+
+@subkernel
+def helper(position):
+    return position.nothing
+
+def evaluate(position):
+    return 10**6 if position.turn == WHITE else -(10**6)
+
+def none_at_all(position):
+    pass
+
+def sometimes(position):
+    if position.turn == WHITE:
+        return 5
+
+def floats(position):
+    return material(position, position.turn) / 2
+
+def bitboard(position):
+    return position.pieces[PAWN]
+
+def two(position, workspace):
+    return 1
+
+def field(position):
+    return helper(position) + 1
+
+def unknown(position):
+    number = 1
+    return missing + number
+
+def strings(position):
+    return "x" + 1
+
+def objects(position):
+    found = [1]
+    found.append(2)
+    return len(found)
+
+constant = 5
+"""
+#: Function: (line and message)
+REFUSED = {
+    "none_at_all": "13: none_at_all has to return whole centipawns (int64), not none: it lacks a return",
+    "sometimes": "16: sometimes has to return whole centipawns (int64), not OptionalType(int64): not all of its ways",
+    "floats": "20: floats has to return whole centipawns (int64), not float64: divide with //",
+    "bitboard": "23: bitboard has to return whole centipawns (int64), not uint64: a bitboard is no number",
+    "two": "26: two(position, workspace) has to take one argument, the position",
+    "field": "29: field cannot be compiled: a record has no field 'nothing'",
+    "unknown": "34: unknown cannot be compiled: NameError: name 'missing' is not defined",
+    "strings": "37: strings cannot be compiled: No implementation of function",
+    "objects": "39: objects cannot be compiled: it makes a list",
+    "constant": " constant is no function, but 5",
+    "absent": " there is no function 'absent'",
+}
+#: File: (its text, what is wrong with it)
+FILES = {
+    "syntax.py": ("def evaluate(position:\n    return 1\n", "1: '(' was never closed"),
+    "missing.py": ("def other(position):\n    return 1\n", " there is no function 'evaluate'; it defines other"),
+    "import.py": ("\nimport no_such_module\ndef evaluate(position): return 1\n", "2: ModuleNotFoundError: No module"),
+    "leaves.py": ("import sys\nsys.exit(3)\ndef evaluate(position): return 1\n", "2: SystemExit: 3"),
+}
+
+REFUSE = """
+import json, sys
+from engine.board.convert import from_board
+from eval.build import EvaluationError, choose_evaluation
+import chess
+
+said = {}
+for text in json.loads(sys.argv[1]):
+    try:
+        choose_evaluation(text)
+        import eval.custom
+        said[text] = [int(eval.custom.custom_evaluation(from_board(chess.Board(fen)))) for fen in (
+            chess.STARTING_FEN, chess.STARTING_FEN.replace(" w ", " b "))]
+    except EvaluationError as error:
+        said[text] = str(error)
+print(json.dumps(said))
+"""
+
+
+def test_what_is_no_evaluation_is_refused_with_file_and_line(run_python: Callable[..., str], tmp_path: Path) -> None:
+    bad = tmp_path / "bad.py"
+    bad.write_text(BAD, encoding="utf-8")
+    for name, (text, _) in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    asked = [*(f"{bad}:{name}" for name in REFUSED), *(str(tmp_path / name) for name in FILES)]
+    # After all that was refused, a good one can still be had; what it says is cut off below mate scores.
+    said = json.loads(run_python(REFUSE, json.dumps([*asked, str(bad)]), **{CACHE_VARIABLE: str(tmp_path / "kernels")}))
+    for name, message in REFUSED.items():
+        assert said[f"{bad}:{name}"].startswith(f"{bad}:{message}")
+    for name, (_, message) in FILES.items():
+        assert said[str(tmp_path / name)].startswith(f"{tmp_path / name}:{message}")
+    assert all("\n" not in message for message in said.values() if isinstance(message, str))
+    assert said[str(bad)] == [30_000, -30_000]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "message"),
+    [
+        (("--evaluation",), "", "--evaluation needs FILE.py or FILE.py:FUNCTION"),
+        (("--evaluation=", "bench"), "", "--evaluation needs FILE.py"),
+        (("--evaluation", "nowhere.py", "bench"), "", "nowhere.py: No such file or directory"),
+        (("bench", "1"), "nowhere.py:f", "nowhere.py: No such file or directory"),
+        ((), "nowhere.py", "nowhere.py: No such file or directory"),
+    ],
+)
+def test_the_command_line_refuses_at_once(arguments: tuple[str, ...], environment: str, message: str) -> None:
+    done = secateur(*arguments, **{VARIABLE: environment})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("secateur: ")
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_what_cannot_be_compiled_ends_a_command(tmp_path: Path) -> None:
+    file = tmp_path / "half.py"
+    file.write_text("def evaluate(position):\n    return position.halfmoves / 2\n", encoding="utf-8")
+    for command in (("bench", "1"), ("warmup",)):
+        done = secateur("--evaluation", str(file), *command)
+        assert done.returncode == 1
+        assert done.stderr.splitlines()[-1].startswith(f"secateur {command[0]}: {file}:1: evaluate has to return whole")
+
+
+# -- its machine code is kept apart --
+
+KEPT = """
+import json, sys
+from engine import jit
+usual = jit.CACHE_FOLDER
+from engine.board.convert import from_board
+import chess
+from eval.custom import custom_score
+print(json.dumps({
+    "score": int(custom_score(from_board(chess.Board()))),
+    "hits": sum(custom_score.stats.cache_hits.values()),
+    "folder": jit.CACHE_FOLDER.name,
+    "usual": usual.name,
+}))
+"""
+
+
+def test_each_evaluation_has_a_cache_folder_of_its_own(run_python: Callable[..., str], tmp_path: Path) -> None:
+    file, helper = tmp_path / "mine.py", tmp_path / "weights_of_mine.py"
+    file.write_text("from weights_of_mine import total\ndef evaluate(position):\n    return total(position)\n")
+
+    def run(weight: int, remark: str = "") -> dict[str, Any]:
+        helper.write_text(
+            f"from eval.api import subkernel\nWEIGHT = {weight}\n@subkernel\n"
+            f"def total(position):{remark}\n    return WEIGHT + position.turn\n"
+        )
+        environment = {VARIABLE: str(file), CACHE_VARIABLE: str(tmp_path / "kernels"), "PYTHONDONTWRITEBYTECODE": "1"}
+        found: dict[str, Any] = json.loads(run_python(KEPT, **environment))
+        return found
+
+    first, again, other = run(10), run(10, "  # a remark"), run(20)
+    assert (first["score"], first["hits"]) == (11, 0)
+    assert (again["score"], again["hits"], again["folder"]) == (11, 1, first["folder"])
+    assert (other["score"], other["hits"]) == (21, 0)
+    assert first["usual"] == other["usual"]
+    assert len({first["folder"], other["folder"], first["usual"]}) == 3

@@ -1,0 +1,524 @@
+"""`Engine`: what it takes and refuses, options, turns, interruptions and the end."""
+
+from __future__ import annotations
+
+import _thread
+import asyncio
+import gc
+import os
+import random
+import signal
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import chess
+import chess.engine
+import chess.variant
+import pytest
+from chess.engine import Cp, EngineError, EngineTerminatedError, Limit, Mate, PovScore
+
+from engine import Engine
+from tests.conftest import PROJECT
+from tests.uci.test_tables_and_book import write_book
+
+TABLES = PROJECT / "tests" / "data" / "syzygy"
+STALEMATE = "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"
+MATED = "R5k1/5ppp/8/8/8/8/8/6K1 b - - 0 1"
+#: A second is enough for what takes milliseconds, also on a busy machine.
+SOON = 5.0
+
+
+# -- positions and limits --
+
+
+@pytest.mark.parametrize(("fen", "score"), [(STALEMATE, Cp(0)), (MATED, Mate(0))])
+def test_a_game_that_is_over_has_no_move_but_a_score(engine: Engine, fen: str, score: chess.engine.Score) -> None:
+    board = chess.Board(fen)
+    played = engine.play(board, Limit(time=1), info=chess.engine.INFO_ALL, ponder=True)
+    assert played.move is played.ponder is None
+    assert played.info["score"] == PovScore(score, chess.BLACK)
+    (line,) = engine.analyse(board, Limit(depth=5), multipv=3)
+    assert (line["depth"], line["pv"], line["nodes"]) == (0, [], 0)
+    assert sum(line["wdl"]) == 1000
+    with engine.analysis(board) as analysis:
+        assert analysis.wait().move is None
+        assert analysis.info["score"].relative == score
+
+
+def test_drawn_positions_with_moves_get_one(engine: Engine) -> None:
+    bare = chess.Board("8/8/4k3/8/8/3NK3/8/8 w - - 120 100")
+    assert bare.is_game_over()
+    played = engine.play(bare, Limit(depth=4), info=chess.engine.INFO_SCORE)
+    assert played.move in bare.legal_moves
+    assert played.info["score"] == PovScore(Cp(0), chess.WHITE)
+
+
+def test_a_null_move_in_the_history_cuts_it_off(engine: Engine) -> None:
+    board = chess.Board()
+    for move in ("e2e4", "0000", "d2d4"):
+        board.push_uci(move)
+    assert engine.play(board, Limit(depth=3)).move in board.legal_moves
+
+
+def test_a_copy_without_moves_has_no_repetitions(engine: Engine) -> None:
+    """The way back to a position that was there twice is a draw only for who knows the game."""
+    board = chess.Board("7k/8/8/8/8/8/r7/6K1 b - - 0 1")
+    for move in "a2b2 g1f1 b2a2 f1g1 a2b2 g1f1".split():
+        board.push_uci(move)
+    back = [chess.Move.from_uci("b2a2")]
+    known = engine.analyse(board, Limit(depth=4), root_moves=back)
+    engine.configure({"Clear Hash": None})
+    unknown = engine.analyse(board.copy(stack=False), Limit(depth=4), root_moves=back)
+    assert known["score"].relative == Cp(0)
+    assert unknown["score"].relative > Cp(300)
+
+
+@pytest.mark.parametrize(
+    ("board", "error", "message"),
+    [
+        (chess.Board("8/8/8/8/8/8/8/8 w - - 0 1"), ValueError, "no white king"),
+        (chess.Board("4k3/4R3/8/8/8/8/8/4K3 w - - 0 1"), ValueError, "opposite check"),
+        (chess.variant.AtomicBoard(), ValueError, "not atomic"),
+        ("startpos", TypeError, "a chess.Board is wanted, not 'startpos'"),
+    ],
+)
+def test_boards_that_cannot_be_played_from(engine: Engine, board: Any, error: type[Exception], message: str) -> None:
+    for command in (engine.play, engine.analyse, engine.analysis):
+        with pytest.raises(error, match=message):
+            command(board, Limit(depth=1))  # type: ignore[operator]
+    assert engine.play(chess.Board(), Limit(depth=1)).move
+
+
+def test_an_illegal_move_in_the_history_is_named(engine: Engine) -> None:
+    board = chess.Board()
+    board.push(chess.Move.from_uci("e1e8"))
+    with pytest.raises(ValueError, match="illegal move 'e1e8'"):
+        engine.play(board, Limit(depth=1))
+
+
+@pytest.mark.parametrize(
+    ("limit", "error", "message"),
+    [
+        (Limit(), ValueError, r"Limit\(\) sets no bound"),
+        (Limit(white_inc=1), ValueError, "sets no bound"),
+        (None, ValueError, "None sets no bound"),
+        (0.1, TypeError, "a chess.engine.Limit is wanted, not 0.1"),
+        (Limit(time=-1), ValueError, "Limit.time is at least 0, not -1"),
+        (Limit(time=float("nan")), ValueError, "Limit.time is finite, not nan"),
+        (Limit(white_clock=float("inf")), ValueError, "Limit.white_clock is finite"),
+        (Limit(time="1"), TypeError, "Limit.time is a number, not '1'"),  # type: ignore[arg-type]
+        (Limit(depth=0), ValueError, "Limit.depth is at least 1, not 0"),
+        (Limit(nodes=1.5), ValueError, "Limit.nodes is a whole number, not 1.5"),  # type: ignore[arg-type]
+        (Limit(mate=True), TypeError, "Limit.mate is a number, not True"),
+        (Limit(depth=1, remaining_moves=-1), ValueError, "Limit.remaining_moves is at least 0"),
+        (Limit(depth=1, black_inc=-1), ValueError, "Limit.black_inc is at least 0"),
+    ],
+)
+def test_limits_that_make_no_sense(engine: Engine, limit: Any, error: type[Exception], message: str) -> None:
+    for command in (engine.play, engine.analyse):
+        with pytest.raises(error, match=message):
+            command(chess.Board(), limit)  # type: ignore[operator]
+
+
+def test_times_beyond_all_bounds_are_long(engine: Engine) -> None:
+    with engine.analysis(chess.Board(), Limit(time=1e300, nodes=10**30)) as analysis:
+        assert analysis.get()["depth"] == 1
+    assert analysis.wait().move
+
+
+@pytest.mark.parametrize("moves", [["e2e5"], ["e2e4", "e7e5"], []])
+def test_root_moves_that_are_none(engine: Engine, moves: list[str]) -> None:
+    with pytest.raises(ValueError, match=r"root move e\de5 is not legal|root_moves is empty"):
+        engine.play(chess.Board(), Limit(depth=1), root_moves=map(chess.Move.from_uci, moves))
+
+
+@pytest.mark.parametrize("text", ["e1g1", "e1h1"])
+def test_castling_as_a_root_move_in_either_notation(engine: Engine, text: str) -> None:
+    board = chess.Board("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1")
+    assert engine.play(board, Limit(depth=2), root_moves=[chess.Move.from_uci(text)]).move == chess.Move.from_uci(
+        "e1g1"
+    )
+
+
+def test_the_number_of_lines_is_at_least_one(engine: Engine) -> None:
+    with pytest.raises(ValueError, match="multipv is at least 1, not 0"):
+        engine.analyse(chess.Board(), Limit(depth=1), multipv=0)
+    assert isinstance(engine.analyse(chess.Board(), Limit(depth=1), multipv=1), list)
+
+
+@pytest.mark.parametrize(
+    ("selector", "names"),
+    [
+        (chess.engine.INFO_NONE, set()),
+        (chess.engine.INFO_BASIC, {"depth", "nodes", "time"}),
+        (chess.engine.INFO_SCORE, {"depth", "nodes", "time", "score", "wdl"}),
+        (chess.engine.INFO_PV, {"depth", "nodes", "time", "pv"}),
+        (chess.engine.INFO_ALL, {"depth", "nodes", "time", "score", "wdl", "pv"}),
+    ],
+)
+def test_infos_hold_what_was_asked_for(engine: Engine, selector: chess.engine.Info, names: set[str]) -> None:
+    wanted = {"depth", "nodes", "time", "score", "wdl", "pv"}
+    board = chess.Board()
+    assert wanted & engine.play(board, Limit(depth=2), info=selector).info.keys() == names
+    assert wanted & engine.analyse(board, Limit(depth=2), info=selector).keys() == names
+
+
+# -- options --
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"Hush": 16}, "there is no option 'Hush'"),
+        ({"Hash": 0}, "option Hash takes 1 to"),
+        ({"Hash": "much"}, "option Hash takes a whole number, not 'much'"),
+        ({"Hash": None}, "option Hash needs a value"),
+        ({"UseNNUE": 1}, "option UseNNUE takes true or false, not '1'"),
+        ({"MultiPV": 2}, "MultiPV cannot be configured here; what can is Hash, Threads"),
+        ({"Debug Log File": "x"}, "Debug Log File cannot be configured here"),
+    ],
+)
+def test_options_that_are_refused(engine: Engine, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(EngineError, match=message):
+        engine.configure({"Threads": 2, **options})
+    assert engine._searcher.threads == 1, "one that is wrong, and none is set"
+    with pytest.raises(EngineError, match=message):
+        Engine(options)
+
+
+def test_options_are_applied(engine: Engine) -> None:
+    engine.configure({"hash": 8, "Threads": "2"})
+    try:
+        assert engine._searcher._table.nbytes == 8 << 20
+        assert 0 < engine.analyse(chess.Board(), Limit(nodes=20_000))["nodes"] <= 20_000
+        assert engine._searcher.threads == 2
+    finally:
+        engine.configure({"Hash": 4, "Threads": 1})
+    assert engine._searcher.threads == 1
+
+
+def test_what_cannot_be_had_is_an_error_and_changes_nothing(engine: Engine, tmp_path: Path) -> None:
+    engine.configure({"SyzygyPath": TABLES})
+    for options, message in (
+        ({"EvalFile": tmp_path / "none.snet"}, "network not used: .*none.snet"),
+        ({"SyzygyPath": str(tmp_path / "none")}, "endgame tables not used: .*none"),
+        ({"BookFile": tmp_path / "none.bin", "OwnBook": True}, "book not used: .*none.bin"),
+    ):
+        with pytest.raises(EngineError, match=message):
+            engine.configure(options)
+        with pytest.raises(EngineError, match=message):
+            Engine(options)
+    engine.configure({"BookFile": ""})
+    found = engine.analyse(chess.Board("8/8/8/8/1k6/8/6PK/8 w - - 0 1"), Limit(depth=4))
+    assert found["tbhits"] > 0, "the old tables are there"
+    assert tuple(found["wdl"]) == (1000, 0, 0)
+    engine.configure({"SyzygyPath": ""})
+
+
+def test_the_book_is_played_and_says_so(engine: Engine, tmp_path: Path) -> None:
+    board = chess.Board()
+    book = write_book(tmp_path / "book.bin", [(board, "a2a3", 1)])
+    engine.configure({"OwnBook": True, "BookFile": book})
+    try:
+        played = engine.play(board, Limit(depth=3), info=chess.engine.INFO_ALL)
+        assert (played.move, played.info) == (chess.Move.from_uci("a2a3"), {"string": "book move a2a3, weight 1 of 1"})
+        assert engine.analyse(board, Limit(depth=3))["depth"] == 3
+    finally:
+        engine.configure({"OwnBook": False, "BookFile": ""})
+
+
+def test_options_are_described_as_chess_engine_does(engine: Engine) -> None:
+    options = engine.options
+    assert options["Hash"].parse(32) == 32
+    assert options["Hash"].default == 16
+    assert options["Move Overhead"].default == 0
+    assert options["UseNNUE"].default is True
+    assert options["Clear Hash"].type == "button"
+    with pytest.raises(EngineError):
+        options["Threads"].parse(0)
+
+
+def test_it_says_who_it_is(engine: Engine) -> None:
+    assert engine.id["name"].startswith("Secateur ")
+    assert engine.id["author"]
+    assert repr(engine) == f"<Engine ({engine.id['name']})>"
+
+
+def test_another_game_forgets_the_last_one(engine: Engine) -> None:
+    def nodes(game: object) -> int:
+        return engine.analyse(chess.Board(), Limit(depth=6), game=game)["nodes"]
+
+    fresh = nodes("first")
+    assert nodes("first") != fresh
+    assert nodes("second") == fresh
+
+
+# -- turns and interruptions --
+
+
+def test_threads_wait_for_each_other(engine: Engine) -> None:
+    boards = [chess.Board() for _ in range(6)]
+    for number, board in enumerate(boards):
+        board.push(list(board.legal_moves)[number])
+    with ThreadPoolExecutor(len(boards)) as pool:
+        results = list(pool.map(lambda board: engine.analyse(board, Limit(depth=7)), boards))
+    for board, result in zip(boards, results, strict=True):
+        assert result["depth"] == 7, "nobody was cut short"
+        assert result["pv"][0] in board.legal_moves
+
+
+def test_a_command_ends_an_analysis(engine: Engine) -> None:
+    analysis = engine.analysis(chess.Board())
+    analysis.get()
+    assert engine.play(chess.Board(), Limit(depth=2)).move
+    assert analysis.wait().move
+    second = engine.analysis(chess.Board())
+    analysis.stop()  # the old one has nothing to stop any more
+    for info in second:
+        if info.get("depth", 0) >= 6:
+            break
+    engine.configure({"Clear Hash": None})
+    assert not second.would_block()
+
+
+def test_commands_of_many_threads_at_random(engine: Engine) -> None:
+    def live(seed: int) -> None:
+        rng = random.Random(seed)
+        for _ in range(25):
+            board = chess.Board()
+            for _ in range(rng.randrange(12)):
+                board.push(rng.choice(list(board.legal_moves)))
+            command = rng.randrange(5)
+            moves = []
+            if command == 0:
+                moves.append(engine.play(board, Limit(time=0.01), ponder=True).move)
+            elif command == 1:
+                moves += [line["pv"][0] for line in engine.analyse(board, Limit(depth=4), multipv=3)]
+            elif command == 2:
+                with engine.analysis(board) as analysis:
+                    analysis.next()
+                moves.append(analysis.wait().move)
+            elif command == 3:
+                engine.configure({"Threads": rng.randrange(1, 3)})
+            else:
+                with pytest.raises(ValueError, match="no white king"):
+                    engine.play(chess.Board(None), Limit(depth=1))
+            assert all(move in board.legal_moves for move in moves)
+
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(live, seed) for seed in range(4)]:
+            done.result(60)
+    engine.configure({"Threads": 1})
+
+
+def test_a_stop_from_another_thread(engine: Engine) -> None:
+    analysis = engine.analysis(chess.Board())
+    threading.Timer(0.2, analysis.stop).start()
+    start = time.perf_counter()
+    depths = [info["depth"] for info in analysis]
+    assert time.perf_counter() - start < SOON
+    assert depths == sorted(depths)
+    assert analysis.wait().move == analysis.info["pv"][0]
+
+
+def test_a_search_may_be_looked_at_while_it_runs(engine: Engine) -> None:
+    with engine.analysis(chess.Board(), multipv=2) as analysis:
+        while analysis.info.get("depth", 0) < 4 or len(analysis.multipv) < 2:
+            time.sleep(0.001)
+        assert "running" in repr(analysis)
+        assert not analysis.empty()
+        assert not analysis.would_block()
+        analysis.info.clear()  # a copy
+        assert analysis.info
+    analysis.wait()
+    while analysis.next() is not None:
+        pass
+    assert analysis.empty()
+    assert not analysis.would_block()
+    with pytest.raises(chess.engine.AnalysisComplete):
+        analysis.get()
+    assert "finished" in repr(analysis)
+
+
+def test_time_limits_are_kept(engine: Engine) -> None:
+    start = time.perf_counter()
+    engine.play(chess.Board(), Limit(time=0.3))
+    assert 0.28 < time.perf_counter() - start < SOON
+
+
+def test_ctrl_c_ends_a_search_and_no_more(engine: Engine) -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
+    try:
+        for limit in (Limit(time=60), Limit(depth=90)):
+            timer = threading.Timer(0.2, _thread.interrupt_main)
+            timer.start()
+            start = time.perf_counter()
+            with pytest.raises(KeyboardInterrupt):
+                engine.play(chess.Board(), limit)
+            assert time.perf_counter() - start < SOON
+            assert engine.play(chess.Board(), Limit(depth=2)).move
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_it_works_within_an_event_loop(engine: Engine) -> None:
+    async def think() -> chess.Move | None:
+        return engine.play(chess.Board(), Limit(depth=2)).move
+
+    assert asyncio.run(think())
+
+
+def test_an_error_of_the_search_reaches_who_waits(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: Any, **keywords: Any) -> None:
+        raise MemoryError("no more")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(engine._searcher, "search", fail)
+        with pytest.raises(MemoryError, match="no more"):
+            engine.play(chess.Board(), Limit(depth=2))
+        with pytest.raises(MemoryError), engine.analysis(chess.Board()) as analysis:
+            list(analysis)
+    assert engine.play(chess.Board(), Limit(depth=2)).move
+
+
+# -- pondering --
+
+
+def reply(engine: Engine, board: chess.Board, limit: Limit) -> chess.Move:
+    """Plays and begins to ponder; the board has the move then, and the reply expected is returned."""
+    played = engine.play(board, limit, ponder=True)
+    assert played.move
+    assert played.ponder
+    board.push(played.move)
+    return played.ponder
+
+
+def test_the_expected_reply_finds_a_thought_that_has_begun(engine: Engine) -> None:
+    board, limit = chess.Board(), Limit(depth=9)
+    expected = reply(engine, board, limit)
+    board.push(expected)
+    assert engine._pondered is not None
+    pondered = engine._pondered[1]
+    pondered.wait()
+    start = time.perf_counter()
+    again = engine.play(board, limit, info=chess.engine.INFO_ALL)
+    assert again.info == pondered.info, "it is the answer"
+    assert again.move == pondered.wait().move
+    assert time.perf_counter() - start < SOON
+    assert engine._pondered is None
+
+
+def test_pondering_on_the_clock_ends_when_the_reply_comes(engine: Engine) -> None:
+    board, limit = chess.Board(), Limit(white_clock=2, black_clock=2)
+    board.push(reply(engine, board, limit))
+    assert engine._pondered is not None
+    pondered = engine._pondered[1]
+    time.sleep(0.3)
+    assert not pondered._is_over, "it thinks until the reply comes"
+    start = time.perf_counter()
+    assert engine.play(board, limit).move in board.legal_moves
+    assert time.perf_counter() - start < 2
+    assert pondered._is_over
+
+
+@pytest.mark.parametrize("what", ["another reply", "another game", "root moves", "an option"])
+def test_another_reply_begins_anew(engine: Engine, what: str) -> None:
+    board, limit = chess.Board(), Limit(white_clock=5, black_clock=5)
+    expected = reply(engine, board, limit)
+    assert engine._pondered is not None
+    pondered = engine._pondered[1]
+    keywords: dict[str, Any] = {}
+    if what == "another reply":
+        board.push(next(move for move in board.legal_moves if move != expected))
+    else:
+        board.push(expected)
+        if what == "another game":
+            keywords["game"] = object()
+        elif what == "root moves":
+            keywords["root_moves"] = board.legal_moves
+        else:
+            engine.configure({"Clear Hash": None})
+    played = engine.play(board, Limit(depth=3), info=chess.engine.INFO_ALL, **keywords)
+    assert pondered._is_over
+    assert played.info["depth"] == 3
+    assert played.move in board.legal_moves
+
+
+# -- the end --
+
+
+def test_a_closed_engine_says_so() -> None:
+    engine = Engine({"Hash": 1})
+    analysis = engine.analysis(chess.Board())
+    engine.close()
+    assert analysis.wait().move
+    engine.quit()
+    assert "closed" in repr(engine)
+    for command in (
+        lambda: engine.play(chess.Board(), Limit(depth=1)),
+        lambda: engine.analysis(chess.Board()),
+        lambda: engine.configure({"Hash": 1}),
+    ):
+        with pytest.raises(EngineTerminatedError, match="closed"):
+            command()
+
+
+def test_closing_ends_a_search_of_another_thread() -> None:
+    engine = Engine({"Hash": 1})
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(engine.play, chess.Board(), Limit(time=60))
+        time.sleep(0.2)
+        engine.close()
+        assert future.result(SOON).move
+
+
+def test_an_engine_that_nobody_holds_ends_its_threads() -> None:
+    engine = Engine({"Hash": 1, "Threads": 2})
+    board = chess.Board()
+    engine.play(board, Limit(time=30, depth=3), ponder=True)
+    thread, gone = engine._runner._thread, weakref.ref(engine)
+    del engine
+    gc.collect()
+    assert gone() is None
+    thread.join(SOON)
+    assert not thread.is_alive()
+
+
+def test_a_program_ends_though_its_engine_thinks(run_python: Callable[..., str]) -> None:
+    script = """
+import chess
+from engine import Engine
+engine = Engine()
+analysis = engine.analysis(chess.Board())
+print(analysis.get()["depth"])
+"""
+    start = time.perf_counter()
+    assert run_python(script) == "1\n"
+    assert time.perf_counter() - start < 60
+
+
+def test_nothing_heavy_is_imported_before_it_is_asked_for(run_python: Callable[..., str]) -> None:
+    script = """
+import sys, engine
+def heavy(): return [name for name in ("chess", "numpy", "numba") if name in sys.modules]
+print(heavy())
+from engine import Engine  # whose evaluation comes before the kernels
+print(heavy())
+"""
+    assert run_python(script).splitlines() == ["[]", "['chess']"]
+    with pytest.raises(AttributeError, match="no attribute 'Motor'"):
+        __import__("engine").Motor  # noqa: B018
+
+
+def test_a_process_that_evaluates_already_cannot_change(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("def evaluate(position):\n    return 1\n", encoding="utf-8")
+    for evaluation, name in ((file, "mine.py:evaluate"), (lambda position: 1, "test_engine.py:<lambda>")):
+        with pytest.raises(RuntimeError, match=f"with Secateur's own evaluation already and cannot change to {name}"):
+            Engine(evaluation=evaluation)
+    assert "SECATEUR_EVALUATION" not in os.environ
