@@ -57,27 +57,12 @@ def _usage() -> str:
     )
 
 
-def version() -> str:
-    """The version, from the one place that states it."""
-    from importlib.metadata import PackageNotFoundError
-    from importlib.metadata import version as installed_version
-
-    project = Path(_HERE, "pyproject.toml")
-    if project.is_file():
-        for line in project.read_text(encoding="utf-8").splitlines():
-            if line.startswith("version = "):
-                return line.split('"')[1]
-    try:
-        return installed_version("secateur")
-    except PackageNotFoundError:
-        return "unknown"
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Runs the UCI loop or a subcommand; returns the exit status (0 done, 1 failed, 2 wrong usage)."""
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments in ([], [TUNING_FLAG]):
         from engine.uci.loop import run
+        from engine.version import version
 
         return run(version(), tuning=bool(arguments))
     name, *rest = arguments
@@ -85,7 +70,9 @@ def main(arguments: list[str] | None = None) -> int:
         print(_usage())
         return OK
     if name in ("-V", "--version"):
-        print(f"Secateur {version()}")
+        from engine.version import full_name
+
+        print(full_name())
         return OK
     if name not in COMMANDS:
         print(f"secateur: there is no command '{name}'\n\n{_usage()}", file=sys.stderr)

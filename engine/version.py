@@ -1,0 +1,29 @@
+"""The version of the whole, for everything that says who it is. Imports nothing heavy: `uci` is answered with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+_PROJECT: Final = Path(__file__).resolve().parent.parent
+
+
+def version() -> str:
+    """The version, from the one place that states it: `pyproject.toml`, or what was made of it when installed."""
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as installed_version
+
+    project = _PROJECT / "pyproject.toml"
+    if project.is_file():
+        for line in project.read_text(encoding="utf-8").splitlines():
+            if line.startswith("version = "):
+                return line.split('"')[1]
+    try:
+        return installed_version("secateur")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def full_name() -> str:
+    """The engine's name with its version, as in `id name`."""
+    return f"Secateur {version()}"
