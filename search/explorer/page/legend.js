@@ -28,7 +28,7 @@ const CHESS_SIGNS = [
   [triangle(false, "max"), "ALL: no move is expected to beat alpha"],
   [SQUARE, "quiescence: only captures, and ways out of check"],
   ['<text x="20" y="18" text-anchor="middle" font-size="11" fill="var(--chosen)">✂12</text>', "so many moves were skipped here"],
-  ['<text x="20" y="18" text-anchor="middle" font-size="11" fill="currentColor">+0.1 … +0.3</text>', "below a node: alpha … beta, in pawns"],
+  ['<text x="20" y="18" text-anchor="middle" font-size="9" fill="currentColor">0.1…0.3</text>', "below a node: alpha … beta, in pawns"],
 ];
 const COMMON_SIGNS = [
   [triangle(true, "paper", "var(--faint)"), "hollow: not reached yet"],

@@ -168,6 +168,8 @@ def malformed(generator, port):
     noise = generator.randbytes(generator.randrange(1, 300))
     post = b"POST /api/trace HTTP/1.1\r\n" + host + b"Content-Type: application/json\r\n"
     body = json.dumps(TREE).encode()
+    stop, cost = (post.replace(b"trace", name) for name in (b"stop", b"cost"))
+    wrong = json.dumps({"fen": noise.hex(), "moves": [noise.hex()], "depth": 3, "job": noise.hex()}).encode()
     kinds = (
         lambda: noise,
         lambda: b"GET " + noise + b" HTTP/1.1\r\n" + host + b"\r\n",
@@ -184,6 +186,11 @@ def malformed(generator, port):
         lambda: b"GET /" + b"a" * 70000 + b" HTTP/1.1\r\n" + host + b"\r\n",
         lambda: b"GET / HTTP/1.1\r\n" + host + b"X: y\r\n" * 5000 + b"\r\n",
         lambda: b"GET / HTTP/1.1\r\n" + host + b"Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+        lambda: b"GET /api/progress?job=" + noise + b" HTTP/1.1\r\n" + host + b"\r\n",
+        lambda: post.replace(b"trace", b"trace?job=" + noise.hex().encode()) + b"Content-Length: 2\r\n\r\n{}",
+        lambda: stop + f"Content-Length: {len(noise)}\r\n\r\n".encode() + noise,
+        lambda: stop + f"Content-Length: {len(wrong)}\r\n\r\n".encode() + wrong,
+        lambda: cost + f"Content-Length: {len(wrong)}\r\n\r\n".encode() + wrong,
         lambda: b"",
     )
     return generator.choice(kinds)()
