@@ -124,6 +124,8 @@ def _record(options: argparse.Namespace) -> int:
     out = Path(options.record)
     if not out.parent.is_dir():
         raise FileError(f"{out}: there is no folder {out.parent}")
+    if out.is_dir():
+        raise FileError(f"{out}: is a folder")
     depth, nodes = options.depth, options.nodes
     if depth is None and nodes is None:
         depth = _DEFAULT_DEPTH
@@ -148,7 +150,7 @@ def _record(options: argparse.Namespace) -> int:
             if options.costs:
                 from search.explorer.costs import Watch, costs_of_search
 
-                document["costs"] = costs_of_search(document, Watch(on_step=progress.step)).as_json()
+                document["costs"] = costs_of_search(document, Watch(on_step=progress.show)).as_json()
     except RecordingError as error:
         raise FileError(str(error)) from None
     try:
@@ -190,13 +192,10 @@ class _Progress:
 
     def iteration(self, depth: int, nodes: int) -> None:
         """After an iteration."""
-        self._show(f"depth {depth}, {nodes:,} nodes")
+        self.show(f"depth {depth}, {nodes:,} nodes")
 
-    def step(self, number: int, count: int, reason: str) -> None:
-        """Before a search that counts what a technique saves."""
-        self._show(f"search {number} of {count}: " + (f"without {reason}" if reason else "as it is"))
-
-    def _show(self, text: str) -> None:
+    def show(self, text: str) -> None:
+        """Shows this instead of what it showed before."""
         if self._shows:
             print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 

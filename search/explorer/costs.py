@@ -49,12 +49,12 @@ class Costs:
 class Watch:
     """Who follows the counting, and may end it.
 
-    `on_step(number, count, reason)` is called before each search, with "" for the one that has everything; what it
-    raises ends the counting. `on_start` is that of `record`; `check` is called behind each search and raises if that
-    was stopped, for its count is none then.
+    `on_step(text)` is called before each search, and says in words which it is; what it raises ends the counting.
+    `on_start` is that of `record`; `check` is called behind each search and raises if that was stopped, since its count
+    is none then.
     """
 
-    on_step: Callable[[int, int, str], None] = lambda number, count, reason: None
+    on_step: Callable[[str], None] = lambda text: None
     on_start: Callable[[Callable[[], None]], None] | None = None
     check: Callable[[], None] = lambda: None
 
@@ -78,7 +78,8 @@ def costs_at(
         raise RecordingError(f"{unknown[0]!r} cannot be switched off; what can is {', '.join(SWITCHES)}")
     found: list[Cost] = []
     for number, reason in enumerate(["", *asked], start=1):
-        watch.on_step(number, len(asked) + 1, reason)
+        what = f"without {reason}" if reason else "as it is"
+        watch.on_step(f"search {number} of {len(asked) + 1}, {what}")
         now = [*off, reason] if reason else off
         again = record(game, Limits(depth=depth), 1, classical=classical, without=now, on_start=watch.on_start)
         watch.check()

@@ -51,6 +51,11 @@ class Job:
         """Says how far the work is."""
         self.progress = progress
 
+    def go_on(self, progress: str) -> None:
+        """Says how far the work is, if it should go on; otherwise raises `StoppedError`."""
+        self.check()
+        self.tell(progress)
+
 
 #: What nobody looks at, and nobody stops.
 UNWATCHED: Final = Job()

@@ -295,8 +295,7 @@ def _run(asked: _Asked, job: Job) -> Run:
 
 
 def _run_untranslated(asked: _Asked, job: Job) -> Run:
-    job.check()
-    job.tell(f"searching {len(asked.tree):,} nodes, {asked.order_name()}")
+    job.go_on(f"searching {len(asked.tree):,} nodes, {asked.order_name()}")
     children = asked.children()
     return run(asked.tree, asked.algorithm, children=children, lattice=asked.lattice, check=job.check)
 
@@ -352,12 +351,8 @@ def cost(body: object, job: Job = UNWATCHED) -> dict[str, Any]:
     from search.explorer.costs import Watch, costs_at
     from search.explorer.positions import replay
 
-    def progress(number: int, count: int, reason: str) -> None:
-        job.check()
-        job.tell(f"search {number} of {count}, " + (f"without {reason}" if reason else "as it is"))
-
     def work() -> dict[str, Any]:
-        watch = Watch(on_step=progress, on_start=job.when_stopped, check=job.check)
+        watch = Watch(on_step=job.go_on, on_start=job.when_stopped, check=job.check)
         game = replay(fen, moves, chess960=chess960)
         return costs_at(game, depth, reasons, classical=classical, without=without, watch=watch).as_json()
 
@@ -380,12 +375,7 @@ def _flag(fields: Mapping[str, Any], name: str) -> bool:
 
 def _load_kernels(job: Job) -> None:
     """Waits for the compiled kernels, which looking at trees does not need; a stopped job does not wait to the end."""
-
-    def progress(text: str) -> None:
-        job.check()
-        job.tell(text)
-
-    KERNELS.wait(progress, every=0.5)
+    KERNELS.wait(job.go_on, every=0.5)
     job.check()
 
 

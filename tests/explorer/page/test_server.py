@@ -310,6 +310,7 @@ def test_a_search_is_recorded_printed_and_opened(tmp_path: Path):
     [
         (["--record", "x.json", "--position", "no FEN"], "neither a FEN nor a PGN"),
         (["--record", "/no such folder/x.json", "--depth", "1"], "there is no folder /no such folder"),
+        (["--record", "/"], "/: is a folder"),
         (["--record", "x.json", "--pgn", "absent.pgn"], "absent.pgn: No such file"),
         (["--record", "x.json", "--depth", "0"], "the limit of depth is at least 1, not 0"),
         (["--record", "x.json", "--nodes", "-5"], "the limit of nodes is at least 1, not -5"),
