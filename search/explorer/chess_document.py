@@ -4,7 +4,7 @@ A document is one JSON object, in columns so that 100,000 visits stay small. Imp
 read where there is no compiler.
 
     format, version, kind   "secateur trace", 1, "chess"
-    engine, evaluation      what searched, and what valued its positions
+    engine, evaluation      what searched, with its version, and what valued its positions
     fen, before, position   the game's start, its moves (UCI), and the position that was searched (FEN)
     chess960                whether castling is written as king takes rook
     limits, without         {"depth", "nodes", "milliseconds"} with null for none; techniques that were switched off
@@ -20,6 +20,7 @@ read where there is no compiler.
     searches, stages, types [{"key", "text"}] that the columns "search", "stage" and "type" index
     statistics              see `search.explorer.measures`
     truncated, left_out     whether visits or skipped moves found no room, and how many: {"visits", "pruned"}
+    costs                   null, or what the search takes without single techniques, see `search.explorer.costs`
 
 All scores in columns are centipawns from the view of the side to move at that node. A position that is searched again,
 with another depth or window, is another visit below the same parent; "search" says why.
@@ -67,6 +68,24 @@ REASONS: Final = (
     ("delta", "delta pruning: not even the victim for free lifts the score to alpha"),
     ("exchange-quiescence", "quiescence: the exchange loses material"),
     ("excluded", "left out on purpose, to see whether the others come near it"),
+)
+
+#: Reasons that can be searched without: each is a technique that can be switched off.
+SWITCHES: Final = (
+    "table",
+    "razoring",
+    "reverse-futility",
+    "null-move",
+    "probcut",
+    "multi-cut",
+    "late-move",
+    "futility",
+    "history",
+    "exchange-quiet",
+    "exchange-noisy",
+    "delta",
+    "exchange-quiescence",
+    "evasions",
 )
 
 #: Why a position is searched, in the order of the codes of `search.tracing`.
@@ -263,6 +282,7 @@ def check(document: Any) -> Document:
     _check_nodes(document)
     _check_pruned(document)
     _check_iterations(document)
+    _check_costs(document.get("costs"))
     return document
 
 
@@ -342,6 +362,20 @@ def _check_iterations(document: Document) -> None:
             _check_integer(iteration.get(name), f'{where}, "{name}"', -1, count)
         if not isinstance(iteration.get("score"), str) or not isinstance(iteration.get("line"), list):
             raise DocumentError(f'{where}: expected "score" and "line"')
+
+
+def _check_costs(costs: Any) -> None:
+    if costs is None:
+        return
+    if not isinstance(costs, dict) or not isinstance(costs.get("without"), list):
+        raise DocumentError('"costs": expected null or an object with a list "without", found ' + _json(costs))
+    for number, row in enumerate([costs, *costs["without"]]):
+        where = f'"costs", "without", number {number}' if number else '"costs"'
+        if not isinstance(row, dict) or (number and row.get("reason") not in SWITCHES):
+            raise DocumentError(f'{where}: expected an object with a "reason" that can be switched off')
+        _check_integer(row.get("nodes"), f'{where}, "nodes"', 1, 1 << 62)
+        _check_integer(row.get("value"), f'{where}, "value"', -(1 << 31), 1 << 31)
+    _check_integer(costs.get("depth"), '"costs", "depth"', 1, 1 << 15)
 
 
 def _check_integer(value: Any, where: str, low: int, high: int) -> None:

@@ -8,9 +8,10 @@ import sys
 import threading
 import webbrowser
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from search.explorer.build import choose_tracing
+from search.explorer.loading import KERNELS
 from search.theory.trees import MAX_BYTES, shortened
 
 _FORMAT: Final = "secateur trace"
@@ -37,6 +38,9 @@ def main(arguments: list[str]) -> int:
         parser.error(f"--port is 0 to 65535, not {options.port}")
     if options.file is not None and options.record is not None:
         parser.error("--record makes a new recording: it takes no FILE to open")
+    for name in ("position", "pgn", "after", "depth", "nodes", "costs"):
+        if options.record is None and getattr(options, name) != parser.get_default(name):
+            parser.error(f"--{name} says what to record: it goes with --record")
     # Searches of chess are recorded, and nothing has imported the kernels yet.
     choose_tracing()
     try:
@@ -70,6 +74,9 @@ def _parser() -> argparse.ArgumentParser:
     recording.add_argument("--after", metavar="MOVE", help="the position after this move of the PGN, such as 23w")
     recording.add_argument("--depth", type=int, metavar="N", help=f"plies (default {_DEFAULT_DEPTH} without --nodes)")
     recording.add_argument("--nodes", type=int, metavar="N", help="nodes")
+    recording.add_argument(
+        "--costs", action="store_true", help="search again without each technique, and record what it takes"
+    )
     return parser
 
 
@@ -111,45 +118,86 @@ def _serve(opened: dict[str, Any] | None, port: int, *, open_browser: bool) -> i
 
 
 def _record(options: argparse.Namespace) -> int:
-    """Searches, saves, and prints what came of it."""
+    """Searches, saves, and prints what came of it. What can be refused is refused before anything is compiled."""
+    from search.explorer.positions import PositionError, read_board
+
+    out = Path(options.record)
+    if not out.parent.is_dir():
+        raise FileError(f"{out}: there is no folder {out.parent}")
+    if out.is_dir():
+        raise FileError(f"{out}: is a folder")
+    depth, nodes = options.depth, options.nodes
+    if depth is None and nodes is None:
+        depth = _DEFAULT_DEPTH
+    for name, value in (("depth", depth), ("nodes", nodes)):
+        if value is not None and value < 1:
+            raise FileError(f"the limit of {name} is at least 1, not {value}")
+    try:
+        board = read_board(_position(options), options.after)
+    except PositionError as error:
+        raise FileError(str(error)) from None
+    KERNELS.wait(lambda text: print(f"secateur explore: {text}", file=sys.stderr, flush=True))
+
     from search.explorer.chess_document import save
-    from search.explorer.positions import PositionError
     from search.explorer.recording import RecordingError, record
     from search.explorer.report import print_text
+    from search.game import Game
     from search.limits import Limits
 
-    position = options.position
-    if options.pgn is not None:
-        if position:
-            raise FileError("--position and --pgn both say what to search")
-        try:
-            position = Path(options.pgn).read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            raise FileError(f"{options.pgn}: {getattr(error, 'strerror', None) or 'not UTF-8'}") from None
-    depth = _DEFAULT_DEPTH if options.depth is None and options.nodes is None else options.depth
-    show = sys.stderr.isatty()
-
-    def progress(reached: int, nodes: int) -> None:
-        if show:
-            print(f"\rdepth {reached}, {nodes:,} nodes", end="", file=sys.stderr, flush=True)
-
     try:
-        document = record(position, Limits(depth, options.nodes), after=options.after, on_iteration=progress)
-    except (PositionError, RecordingError) as error:
+        with _Progress() as progress:
+            document = record(Game(board), Limits(depth, nodes), on_iteration=progress.iteration)
+            if options.costs:
+                from search.explorer.costs import Watch, costs_of_search
+
+                document["costs"] = costs_of_search(document, Watch(on_step=progress.show)).as_json()
+    except RecordingError as error:
         raise FileError(str(error)) from None
-    finally:
-        if show:
-            print("\r\033[K", end="", file=sys.stderr)
     try:
-        save(document, Path(options.record))
+        save(document, out)
     except OSError as error:
-        raise FileError(f"{options.record}: {error.strerror}") from None
+        raise FileError(f"{out}: {error.strerror}") from None
     if options.text:
         print_text(document, sys.stdout)
     else:
         result = document["result"]
-        print(f"{options.record}: depth {result['depth']}, {result['score']}, {result['visits']:,} visits")
+        print(f"{out}: depth {result['depth']}, {result['score']}, {result['visits']:,} visits")
     return 0
+
+
+def _position(options: argparse.Namespace) -> str:
+    """The text of the position or the game to search."""
+    if options.pgn is None:
+        return str(options.position)
+    if options.position:
+        raise FileError("--position and --pgn both say what to search")
+    try:
+        return Path(options.pgn).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"{options.pgn}: {getattr(error, 'strerror', None) or 'not UTF-8'}") from None
+
+
+class _Progress:
+    """One line on a terminal that renews itself, and is gone in the end; nothing elsewhere."""
+
+    def __init__(self) -> None:
+        self._shows = sys.stderr.isatty()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._shows:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+    def iteration(self, depth: int, nodes: int) -> None:
+        """After an iteration."""
+        self.show(f"depth {depth}, {nodes:,} nodes")
+
+    def show(self, text: str) -> None:
+        """Shows this instead of what it showed before."""
+        if self._shows:
+            print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
 def _print_text(opened: dict[str, Any], path: Path) -> int:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Sequence
 from typing import Any, Final
 
 import chess
 import chess.pgn
 
-from search.game import Game
+from search.game import FATAL_STATUS, Game, status_text
 
 _FEN: Final = re.compile(r"\s*[pnbrqkPNBRQK1-8]+(/[pnbrqkPNBRQK1-8]+){7}(\s|$)")
 _MOVE_NUMBER: Final = re.compile(r"(\d{1,5})(w|b|\.\.\.|\.)?")
@@ -20,7 +21,12 @@ class PositionError(ValueError):
 
 
 def read_game(text: str, after: str | None = None) -> Game:
-    """The game and position of a text; the start position for an empty one or "startpos".
+    """The game and position of a text, see `read_board`. Raises PositionError."""
+    return Game(read_board(text, after))
+
+
+def read_board(text: str, after: str | None = None) -> chess.Board:
+    """The board of a text, with its moves; the start position for an empty one or "startpos". Needs no kernels.
 
     A FEN, standard or Chess960, may be followed by `moves` and moves in UCI notation. Of a PGN's first game it is the
     position behind the main line's last move, or behind the one that `after` names: "23w" or "23" is White's 23rd
@@ -35,10 +41,32 @@ def read_game(text: str, after: str | None = None) -> Game:
         _play(board, moves.split())
     else:
         board = _pgn_board(text, after)
+    return _playable(board)
+
+
+def replay(fen: str, moves: Sequence[str], *, chess960: bool) -> Game:
+    """The game behind `moves` (UCI notation, "0000" for passing) from `fen`, as a recording has them.
+
+    Raises PositionError.
+    """
     try:
-        return Game(board)
+        board = chess.Board(fen, chess960=chess960)
     except ValueError as error:
-        raise PositionError(str(error)) from None
+        raise PositionError(f"bad FEN {_quoted(fen)}: {error}") from None
+    for number, text in enumerate(moves, start=1):
+        try:
+            board.push_uci(text)
+        except ValueError:
+            raise PositionError(f"illegal move {_quoted(text)} (number {number})") from None
+    return Game(_playable(board))
+
+
+def _playable(board: chess.Board) -> chess.Board:
+    """The board, if the engine can play from where its game began."""
+    fatal = board.root().status() & FATAL_STATUS
+    if fatal:
+        raise PositionError(f"illegal position: {status_text(fatal)}")
+    return board
 
 
 def _board(fen: str) -> chess.Board:

@@ -16,6 +16,7 @@ import numpy as np
 
 from engine.board.convert import decode, encode, write_board
 from engine.jit import TRACING, TRACING_VARIABLE
+from engine.version import full_name
 from eval.custom import CHOICE
 from eval.network.format import shipped_network
 from search import tracing
@@ -23,7 +24,7 @@ from search.deepening import MAX_DEPTH, NO_NODE_LIMIT, Deepening, Iteration, Roo
 from search.explorer import chess_document
 from search.explorer.chess_document import Document, score_text
 from search.explorer.measures import counted_nodes, statistics
-from search.explorer.positions import PositionError, read_game
+from search.explorer.positions import PositionError, read_game, replay
 from search.game import Game
 from search.limits import DEFAULT_HASH, Limits
 from search.picker import LOSERS, NOISY, NOISY_START, QUIET_START, QUIETS, ROOT, SECOND_KILLER
@@ -90,19 +91,6 @@ class RecordingError(ValueError):
     """A search that cannot be recorded; the message says why in one line."""
 
 
-@dataclass(frozen=True)
-class Cost:
-    """What switching a technique off costs at one position: nodes and value (centipawns) with it, and without it."""
-
-    reason: str
-    position: str
-    depth: int
-    nodes: int
-    value: int
-    nodes_without: int
-    value_without: int
-
-
 @dataclass
 class _Search:
     """A search that is over: the iterations and, for each, the rows and nodes at its end."""
@@ -121,8 +109,8 @@ def record(
     classical: bool = False,
     without: Iterable[str] = (),
     hash_mebibytes: int = DEFAULT_HASH,
-    engine: str = "Secateur",
     on_iteration: Callable[[int, int], None] | None = None,
+    on_start: Callable[[Callable[[], None]], None] | None = None,
 ) -> Document:
     """Searches a position within `limits`, on one thread from an empty table, and returns the document of it.
 
@@ -130,7 +118,8 @@ def record(
     move_time (milliseconds) count, and one of them must be given; without move_time the document is the same every
     time. It holds `capacity` visits; what the search does beyond is counted only. Positions are valued by the network
     that comes with the engine unless `classical`. `without` are keys of TECHNIQUES that are switched off.
-    `on_iteration(depth, nodes)` is called after each.
+    `on_iteration(depth, nodes)` is called after each. `on_start(stop)` is called before the first: calling `stop`, from
+    any thread, ends the search, and the document holds what was searched by then.
 
     Raises RecordingError, PositionError, MemoryError, and RuntimeError in the playing build.
     """
@@ -143,32 +132,12 @@ def record(
     if unknown:
         raise RecordingError(f"there is no technique {unknown[0]!r} to switch off; those are {', '.join(TECHNIQUES)}")
     game = read_game(position, after) if isinstance(position, str) else position
-    search = _run(game, limits, capacity, classical, off, hash_mebibytes, on_iteration)
-    return _document(game, limits, search, off, classical, engine)
-
-
-def cost_without(document: Document, node: int, reason: str) -> Cost:
-    """Searches the position of a row twice to that row's depth, with a technique and without, and counts.
-
-    Exact where the statistics estimate, but a search of its own: from an empty table, and with an open window.
-    Raises RecordingError.
-    """
-    if reason not in TECHNIQUES:
-        raise RecordingError(f"{reason!r} cannot be switched off; what can is {', '.join(TECHNIQUES)}")
-    game, depth = game_at(document, node), document["nodes"]["depth"][node]
-    if document["nodes"]["quiescence"][node] or depth < 1:
-        raise RecordingError(f"node {node} is quiescence: it has no depth to search again")
-    classical = document["evaluation"] == "classical"
-    found = []
-    for without in ((), (reason,)):
-        again = record(game, Limits(depth=depth), 1, classical=classical, without=without)
-        found.append(again["result"])
-    used, spared = found
-    return Cost(reason, game.board.fen(), depth, used["nodes"], used["value"], spared["nodes"], spared["value"])
+    search = _run(game, limits, capacity, classical, off, hash_mebibytes, on_iteration, on_start)
+    return _document(game, limits, search, off, classical)
 
 
 def game_at(document: Document, node: int) -> Game:
-    """The game up to the position of a row. Raises RecordingError when there is no such row."""
+    """The game up to the position of a row. Raises RecordingError without such a row, PositionError for bad moves."""
     nodes, texts = document["nodes"], document["moves"]
     if not 0 <= node < len(nodes["parent"]):
         raise RecordingError(f"there is no node {node}: the recording has {len(nodes['parent'])}")
@@ -177,10 +146,7 @@ def game_at(document: Document, node: int) -> Game:
         if nodes["move"][node] >= 0:
             path.append(texts[nodes["move"][node]])
         node = nodes["parent"][node]
-    board = chess.Board(document["fen"], chess960=document["chess960"])
-    for text in [*document["before"], *reversed(path)]:
-        board.push_uci(text)
-    return Game(board)
+    return replay(document["fen"], [*document["before"], *reversed(path)], chess960=document["chess960"])
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -196,6 +162,7 @@ def _run(
     without: list[str],
     hash_mebibytes: int,
     on_iteration: Callable[[int, int], None] | None,
+    on_start: Callable[[Callable[[], None]], None] | None,
 ) -> _Search:
     """The engine's iterative deepening, one thread, with a look at the recording between iterations."""
     if limits.depth is None and limits.nodes is None and limits.move_time is None:
@@ -227,6 +194,8 @@ def _run(
     alarm = Alarm(stop)
     if limits.move_time is not None:
         alarm.set(limits.move_time / 1000)
+    if on_start is not None:
+        on_start(stop)
     try:
         for iteration in Deepening(worker, allocate_table(hash_mebibytes)).iterations(deepest):
             search.iterations.append(iteration)
@@ -245,9 +214,7 @@ def _run(
 # --------------------------------------------------------------------------------------------------------------
 
 
-def _document(
-    game: Game, limits: Limits, search: _Search, without: list[str], classical: bool, engine: str
-) -> Document:
+def _document(game: Game, limits: Limits, search: _Search, without: list[str], classical: bool) -> Document:
     trace = search.worker["recording"]
     rows = trace["nodes"][: int(trace["node_count"])].copy()
     skips = trace["skipped"][: int(trace["skip_count"])].copy()
@@ -264,7 +231,7 @@ def _document(
         "format": chess_document.FORMAT,
         "version": chess_document.VERSION,
         "kind": chess_document.KIND,
-        "engine": engine,
+        "engine": full_name(),
         "evaluation": _evaluation(search, classical),
         "fen": root.fen(),
         "before": [root_move.uci() for root_move in board.move_stack],
@@ -286,6 +253,7 @@ def _document(
         "types": chess_document.table(chess_document.TYPES),
         "truncated": visits > len(rows) or skipped > len(skips),
         "left_out": {"visits": visits - len(rows), "pruned": skipped - len(skips)},
+        "costs": None,
     }
     document["iterations"] = _iterations(search, rows, board.chess960, scores)
     document["result"] = _result(search, visits, board, scores)
@@ -411,10 +379,8 @@ __all__ = [
     "DEFAULT_CAPACITY",
     "MOST_VISITS",
     "TECHNIQUES",
-    "Cost",
     "PositionError",
     "RecordingError",
-    "cost_without",
     "counted_nodes",
     "game_at",
     "read_game",

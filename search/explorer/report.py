@@ -149,10 +149,21 @@ def _tree(document: Document, plies: int, lines: int) -> Iterator[str]:
 
 
 def _summary(document: Document) -> Iterator[str]:
+    """What each reason ended and left out, and what that saved: estimated, and counted where that was asked for."""
     texts = {row["key"]: row["text"] for row in document["reasons"]}
-    yield f"{'reason':<20} {'nodes ended':>11} {'moves left out':>14} {'saved (estimate)':>16}  meaning"
+    costs = document.get("costs")
+    counted = (
+        {row["reason"]: (row["nodes"], row["nodes"] / costs["nodes"]) for row in costs["without"]} if costs else {}
+    )
+    head = f"{'nodes without it':>20}  " if costs else ""
+    yield f"{'reason':<20} {'nodes ended':>11} {'moves left out':>14} {'saved (estimate)':>16}  {head}meaning"
     for row in document["statistics"]["reasons"]:
-        yield f"{row['key']:<20} {row['ended']:>11,} {row['skipped']:>14,} {row['saved']:>16,}  {texts[row['key']]}"
+        key = row["key"]
+        count = "{:,} (x{:.2f})".format(*counted[key]) if key in counted else ""
+        cell = f"{count:>20}  " if costs else ""
+        yield f"{key:<20} {row['ended']:>11,} {row['skipped']:>14,} {row['saved']:>16,}  {cell}{texts[key]}"
+    if costs:
+        yield f"nodes without it: of the same search to depth {costs['depth']}, which takes {costs['nodes']:,} as it is"
 
 
 def _measures(document: Document) -> Iterator[str]:

@@ -11,8 +11,10 @@ import asyncio
 import json
 import mimetypes
 import os
+import re
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any, Final
@@ -25,6 +27,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from search.explorer import service
+from search.explorer.jobs import Job, StoppedError
 from search.explorer.service import RequestError
 from search.theory.trees import MAX_BYTES
 
@@ -35,6 +38,11 @@ MAX_BODY: Final = 2 * MAX_BYTES + 100_000
 
 #: Seconds that a search of the page's may take before the next one is told to wait no longer.
 PATIENCE: Final = 120.0
+
+#: Seconds between two looks at whether a search that waits for its turn is still wanted.
+_LOOK: Final = 0.2
+
+_JOB_NAME: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
 
 _HEADERS: Final = {
     "Cache-Control": "no-store",
@@ -52,7 +60,7 @@ _TYPES: Final = {
     ".svg": "image/svg+xml",
 }
 
-Answer = Callable[[object], dict[str, Any]]
+Answer = Callable[[object, Job], dict[str, Any]]
 
 
 def page_files() -> dict[str, Traversable]:
@@ -76,6 +84,7 @@ def make_app(port: int, opened: dict[str, Any] | None = None) -> ASGIApp:
     pages = page_files()
     # Searches are plain Python and share one interpreter: more than one at a time would not be faster.
     turn = asyncio.Semaphore(1)
+    jobs = _Jobs()
 
     async def page(request: Request) -> Response:
         entry = pages.get(request.url.path)
@@ -93,22 +102,46 @@ def make_app(port: int, opened: dict[str, Any] | None = None) -> ASGIApp:
 
     def answering(answer: Answer) -> Callable[[Request], Any]:
         async def endpoint(request: Request) -> Response:
+            job = Job()
+            gone: asyncio.Task[None] | None = None
             try:
-                body = await _body(request)
-                async with asyncio.timeout(PATIENCE):
-                    await turn.acquire()
-                try:
-                    return await run_in_threadpool(lambda: _json(answer(body)))
-                finally:
-                    turn.release()
+                with jobs.entered(request.query_params.get("job", ""), job):
+                    body = await _body(request)
+                    gone = asyncio.create_task(_stop_when_gone(request, job))
+                    await _take_turn(turn, job)
+                    try:
+                        return await run_in_threadpool(lambda: _json(answer(body, job)))
+                    finally:
+                        turn.release()
             except RequestError as error:
                 return _json(error.as_json(), 400)
+            except StoppedError:
+                return _json({"error": "stopped", "stopped": True}, 409)
             except TimeoutError:
                 return _json({"error": "the searches that were asked for before are still running"}, 503)
             except ClientDisconnect:
                 return _json({"error": "the request was broken off"}, 400)
+            finally:
+                # Also when the server ends: nobody would read the answer.
+                job.stop()
+                if gone is not None:
+                    gone.cancel()
 
         return endpoint
+
+    async def progress(request: Request) -> Response:
+        job = jobs.find(request.query_params.get("job", ""))
+        return _json({"progress": "" if job is None else job.progress, "running": job is not None})
+
+    async def stop(request: Request) -> Response:
+        try:
+            body = await _body(request)
+        except RequestError as error:
+            return _json(error.as_json(), 400)
+        job = jobs.find(body.get("job", "") if isinstance(body, dict) else "")
+        if job is not None:
+            job.stop()
+        return _json({"running": job is not None})
 
     answers: dict[str, Answer] = {
         "example": service.example,
@@ -116,11 +149,64 @@ def make_app(port: int, opened: dict[str, Any] | None = None) -> ASGIApp:
         "trace": service.trace,
         "orders": service.orders,
         "chess": service.chess,
+        "cost": service.cost,
     }
     routes = [Route(f"/api/{name}", answering(answer), methods=["POST"]) for name, answer in answers.items()]
+    routes += [Route("/api/progress", progress), Route("/api/stop", stop, methods=["POST"])]
     routes += [Route("/api/catalogue", what_there_is), Route("/api/document", first_document)]
     routes += [Route("/{path:path}", page)]
     return _Guard(Starlette(routes=routes), port)
+
+
+class _Jobs:
+    """The searches that are under way or wait for their turn, by the names that the page gave them."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[str, Job] = {}
+
+    def find(self, name: object) -> Job | None:
+        """The job of this name, if it is not over."""
+        return self._jobs.get(name) if isinstance(name, str) else None
+
+    @contextmanager
+    def entered(self, name: str, job: Job) -> Iterator[None]:
+        """The job can be found by its name meanwhile; without a name it cannot. Raises RequestError."""
+        if not name:
+            yield
+            return
+        if not _JOB_NAME.fullmatch(name):
+            raise RequestError("a job's name has 1 to 64 letters, digits and hyphens")
+        if name in self._jobs:
+            raise RequestError(f"there is a job '{name}' already")
+        self._jobs[name] = job
+        try:
+            yield
+        finally:
+            del self._jobs[name]
+
+
+async def _stop_when_gone(request: Request, job: Job) -> None:
+    """Stops the job when the page that asked for it is closed, or asks for something else instead."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    job.stop()
+
+
+async def _take_turn(turn: asyncio.Semaphore, job: Job) -> None:
+    """Waits for `turn`. Raises TimeoutError after PATIENCE seconds, and StoppedError."""
+    clock = asyncio.get_running_loop().time
+    deadline = clock() + PATIENCE
+    job.tell("waiting for the search before this one")
+    while True:
+        job.check()
+        try:
+            async with asyncio.timeout(_LOOK):
+                await turn.acquire()
+                break
+        except TimeoutError:
+            if clock() > deadline:
+                raise
+    job.tell("")
 
 
 async def _body(request: Request) -> object:

@@ -1,4 +1,7 @@
-"""What the page may ask for, checked and answered: JSON values in, JSON values out. Knows nothing of HTTP."""
+"""What the page may ask for, checked and answered: JSON values in, JSON values out. Knows nothing of HTTP.
+
+An answer that may take a while is given a job: it tells it how far it is, and raises `StoppedError` once it is stopped.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast, get_args
 
+from engine.version import version
+from search.explorer.chess_document import SWITCHES
 from search.explorer.document import Document, build_document
 from search.explorer.examples import EXAMPLES
+from search.explorer.jobs import UNWATCHED, Job
+from search.explorer.loading import KERNELS
 from search.theory.algorithms import ALGORITHMS, AlgorithmError, Run, run
 from search.theory.generate import Arrangement, uniform_tree
 from search.theory.lattice_search import UnsoundRuleError
@@ -15,7 +22,7 @@ from search.theory.lattice_text import KINDS, make_lattice
 from search.theory.lattices import Lattice, LatticeError
 from search.theory.orders import ORDERS, Order, ordered_children
 from search.theory.tree_text import FORMATS, Format, read_tree, write_list
-from search.theory.trees import MAX_NODES, Children, Tree, TreeError
+from search.theory.trees import MAX_BYTES, MAX_NODES, Children, Tree, TreeError
 
 #: A tree with more nodes is not searched again and again just to compare orders.
 MOST_NODES_FOR_ORDERS: Final = 6_000
@@ -25,6 +32,8 @@ MOST_CHESS_DEPTH: Final = 60
 MOST_CHESS_NODES: Final = 10_000_000
 
 _LONGEST_TITLE: Final = 200
+#: Moves of a game, or names of techniques.
+_MOST_TEXTS: Final = 2_000
 _MOST_SEED: Final = 10**9
 
 _ORDER_NAMES: Final[dict[str, str]] = {
@@ -188,6 +197,8 @@ def _describe(tree: Tree) -> str:
 def catalogue() -> dict[str, Any]:
     """What there is to choose from."""
     return {
+        "version": version(),
+        "techniques": list(SWITCHES),
         "algorithms": [
             {
                 "key": algorithm.key,
@@ -206,7 +217,7 @@ def catalogue() -> dict[str, Any]:
     }
 
 
-def example(body: object) -> dict[str, Any]:
+def example(body: object, job: Job = UNWATCHED) -> dict[str, Any]:
     """The tree of an example as text, and what it is to be searched with."""
     key = _text(_fields(body, ("key",)), "key")
     if key not in EXAMPLES:
@@ -215,14 +226,13 @@ def example(body: object) -> dict[str, Any]:
     lattice = None if chosen.lattice is None else {"kind": chosen.lattice[0], "spec": chosen.lattice[1]}
     return {
         "text": chosen.text(),
-        "format": "list",
         "title": chosen.name,
         "algorithm": chosen.algorithm,
         "lattice": lattice,
     }
 
 
-def generate(body: object) -> dict[str, Any]:
+def generate(body: object, job: Job = UNWATCHED) -> dict[str, Any]:
     """A uniform tree as text."""
     fields = _fields(body, ("branching", "depth", "arrangement", "seed"))
     branching = _whole(fields, "branching", 1, MAX_NODES)
@@ -236,11 +246,13 @@ def generate(body: object) -> dict[str, Any]:
     return {"text": write_list(tree), "title": title}
 
 
-def trace(body: object) -> Document:
+def trace(body: object, job: Job = UNWATCHED) -> Document:
     """The document of the search that is asked for."""
     asked, again = _ask(body)
+    done = _run(asked, job)
+    job.check()
     return build_document(
-        _run(asked),
+        done,
         title=asked.title,
         lattice=asked.lattice_choice,
         order_name=asked.order_name(),
@@ -250,55 +262,129 @@ def trace(body: object) -> Document:
 
 def run_of(body: object) -> Run:
     """The search that is asked for."""
-    return _run(_ask(body)[0])
+    return _run(_ask(body)[0], UNWATCHED)
 
 
-def orders(body: object) -> dict[str, Any]:
+def orders(body: object, job: Job = UNWATCHED) -> dict[str, Any]:
     """What the search costs in every order; no rows for a tree that is too large to try them all."""
     asked, _ = _ask(body)
+    job.check()
     if len(asked.tree) > MOST_NODES_FOR_ORDERS:
         return {"rows": []}
     rows = []
     for order in ORDERS:
         plain = replace(asked, order=order, hand={})
-        rows.append(_order_row(plain, order, chosen=order == asked.order and not asked.hand))
+        rows.append(_order_row(plain, order, job, chosen=order == asked.order and not asked.hand))
     if asked.hand:
-        rows.append(_order_row(asked, "hand", chosen=True))
+        rows.append(_order_row(asked, "hand", job, chosen=True))
     return {"rows": rows}
 
 
-def _order_row(asked: _Asked, key: str, *, chosen: bool) -> dict[str, Any]:
+def _order_row(asked: _Asked, key: str, job: Job, *, chosen: bool) -> dict[str, Any]:
     row: dict[str, Any] = {"key": key, "name": asked.order_name(), "chosen": chosen, "evaluated": None, "visited": None}
     try:
-        counts = run(asked.tree, asked.algorithm, children=asked.children(), lattice=asked.lattice).statistics
+        counts = _run_untranslated(asked, job).statistics
     except (TreeError, AlgorithmError, UnsoundRuleError):
         # Best and worst are known of numbers only.
         return row
     return row | {"evaluated": counts.evaluated, "visited": counts.visited}
 
 
-def _run(asked: _Asked) -> Run:
-    def work() -> Run:
-        return run(asked.tree, asked.algorithm, children=asked.children(), lattice=asked.lattice)
-
-    return cast("Run", _translated(work))
+def _run(asked: _Asked, job: Job) -> Run:
+    return cast("Run", _translated(lambda: _run_untranslated(asked, job)))
 
 
-def chess(body: object) -> Document:
-    """The recording of a chess search; needs the tracing build, see `search.explorer.build`."""
+def _run_untranslated(asked: _Asked, job: Job) -> Run:
+    job.go_on(f"searching {len(asked.tree):,} nodes, {asked.order_name()}")
+    children = asked.children()
+    return run(asked.tree, asked.algorithm, children=children, lattice=asked.lattice, check=job.check)
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Chess
+# --------------------------------------------------------------------------------------------------------------
+
+
+def chess(body: object, job: Job = UNWATCHED) -> Document:
+    """The recording of a chess search; needs the tracing build, see `search.explorer.build`.
+
+    When the job is stopped during the search, the recording holds what was searched by then.
+    """
     fields = _fields(body, ("position", "after", "depth", "nodes"))
-    position = _text(fields, "position", default="", most=1_000_000)
+    position = _text(fields, "position", default="", most=MAX_BYTES)
     after = fields.get("after")
     if after is not None and not isinstance(after, str):
         raise RequestError('"after" is a text like 23w')
     depth = _whole(fields, "depth", 1, MOST_CHESS_DEPTH)
     nodes = _whole(fields, "nodes", 1, MOST_CHESS_NODES)
-    # Loads the compiled kernels, which looking at trees does not need.
-    from search.explorer.positions import PositionError
-    from search.explorer.recording import RecordingError, record
+    from search.explorer.positions import read_board
+
+    # Before the kernels are loaded, because that may take half a minute.
+    board = _translated_chess(lambda: read_board(position, after))
+    _load_kernels(job)
+    from search.explorer.recording import record
+    from search.game import Game
     from search.limits import Limits
 
+    def progress(reached: int, count: int) -> None:
+        job.tell(f"depth {reached} is done, {count:,} nodes")
+
+    def work() -> Document:
+        job.tell("searching")
+        limits = Limits(depth=depth, nodes=nodes)
+        return record(Game(board), limits, on_iteration=progress, on_start=job.when_stopped)
+
+    return cast("Document", _translated_chess(work))
+
+
+def cost(body: object, job: Job = UNWATCHED) -> dict[str, Any]:
+    """What the search of a position takes as it is and without single techniques; see `search.explorer.costs`."""
+    fields = _fields(body, ("fen", "moves", "chess960", "depth", "classical", "without", "reasons"))
+    fen = _text(fields, "fen")
+    depth = _whole(fields, "depth", 1, MOST_CHESS_DEPTH)
+    moves, without, reasons = (_texts(fields, name) for name in ("moves", "without", "reasons"))
+    chess960, classical = (_flag(fields, name) for name in ("chess960", "classical"))
+    for reason in (*reasons, *without):
+        if reason not in SWITCHES:
+            raise RequestError(f"{reason[:40]!r} cannot be switched off; what can is {', '.join(SWITCHES)}")
+    _load_kernels(job)
+    from search.explorer.costs import Watch, costs_at
+    from search.explorer.positions import replay
+
+    def work() -> dict[str, Any]:
+        watch = Watch(on_step=job.go_on, on_start=job.when_stopped, check=job.check)
+        game = replay(fen, moves, chess960=chess960)
+        return costs_at(game, depth, reasons, classical=classical, without=without, watch=watch).as_json()
+
+    return cast("dict[str, Any]", _translated_chess(work))
+
+
+def _texts(fields: Mapping[str, Any], name: str) -> list[str]:
+    value = fields.get(name, [])
+    if not isinstance(value, list) or len(value) > _MOST_TEXTS or not all(isinstance(text, str) for text in value):
+        raise RequestError(f'"{name}" is a list of at most {_MOST_TEXTS:,} texts')
+    return value
+
+
+def _flag(fields: Mapping[str, Any], name: str) -> bool:
+    value = fields.get(name, False)
+    if not isinstance(value, bool):
+        raise RequestError(f'"{name}" is true or false')
+    return value
+
+
+def _load_kernels(job: Job) -> None:
+    """Waits for the compiled kernels, which looking at trees does not need; a stopped job does not wait to the end."""
+    KERNELS.wait(job.go_on, every=0.5)
+    job.check()
+
+
+def _translated_chess(work: Callable[[], Any]) -> Any:
+    """What `work` returns; what is wrong with positions and limits becomes a `RequestError`."""
+    from search.explorer.positions import PositionError
+    from search.explorer.recording import RecordingError
+
     try:
-        return record(position, Limits(depth=depth, nodes=nodes), after=after)
+        return work()
     except (PositionError, RecordingError) as error:
         raise RequestError(str(error)) from None

@@ -270,20 +270,24 @@ def run(
     lattice: Lattice[Any] | None = None,
     settings: Settings = Settings(),
     force: bool = False,
+    check: Callable[[], None] | None = None,
 ) -> Run:
     """Runs the algorithm `key` on `tree` and writes down its events; at any depth that a tree may have.
 
     `children` is the order of visiting, see `search.theory.orders`, the tree's own if None. Without `lattice`, leaves
     are whole numbers. Raises `AlgorithmError` for an unknown key or a lattice that the algorithm cannot work in;
     `TreeError` for a leaf that is no value, or a run of more than MAX_EVENTS events; and `UnsoundRuleError`, unless
-    `force` is set, for a rule that may give a wrong value in this lattice.
+    `force` is set, for a rule that may give a wrong value in this lattice. `check` is called every few events, and what
+    it raises ends the run.
     """
     algorithm = ALGORITHMS.get(key)
     if algorithm is None:
         raise AlgorithmError(f"there is no algorithm '{shortened(key)}': choose from {', '.join(ALGORITHMS)}")
     values = Chain() if lattice is None else lattice
     order = tree.children if children is None else children
-    recorder = Recorder(tree, order, algorithm.view, in_lattice=algorithm.in_lattice, most_events=MAX_EVENTS)
+    recorder = Recorder(
+        tree, order, algorithm.view, in_lattice=algorithm.in_lattice, most_events=MAX_EVENTS, check=check
+    )
     value: Any
     if algorithm.rule is not None:
         rule, game = algorithm.rule, LatticeTree(tree, values, order)

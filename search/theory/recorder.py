@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from search.theory.events import Event
 from search.theory.trees import Children, Tree, TreeError
@@ -11,6 +12,9 @@ from search.theory.watch import Watcher
 
 #: Whose view an algorithm tells its values from: of the side to move, of the side to move at the root, or of MAX.
 View = Literal["mover", "root", "max"]
+
+#: Events between two calls of `check`: some rules take milliseconds for one event.
+_LOOKS: Final = 32
 
 
 @dataclass(slots=True)
@@ -40,11 +44,19 @@ class Recorder(Watcher[int, Any]):
     """Collects the events of one search of `tree`, whose positions are the tree's nodes.
 
     `children` is the order in which the search meets them; `in_lattice` tells that values are no numbers. A search that
-    makes more than `most_events` is ended by `TreeError`.
+    makes more than `most_events` is ended by `TreeError`. `check` is called every few events, and what it raises ends
+    the search, too.
     """
 
     def __init__(
-        self, tree: Tree, children: Children, view: View, *, in_lattice: bool = False, most_events: int = 1 << 62
+        self,
+        tree: Tree,
+        children: Children,
+        view: View,
+        *,
+        in_lattice: bool = False,
+        most_events: int = 1 << 62,
+        check: Callable[[], None] | None = None,
     ) -> None:
         self.events: list[Event] = []
         self.table_hits = 0
@@ -53,6 +65,7 @@ class Recorder(Watcher[int, Any]):
         self._view = view
         self._in_lattice = in_lattice
         self._most_events = most_events
+        self._check = check
         self._path: list[_Visit] = []
         self._best = [-1] * len(tree)
         self._returned: list[Any] = [None] * len(tree)
@@ -140,6 +153,8 @@ class Recorder(Watcher[int, Any]):
 
     def _emit(self, kind: str, node: int, value: Any = None, reason: str = "", other: int = -1) -> None:
         visit = self._path[-1]
+        if self._check is not None and not len(self.events) % _LOOKS:
+            self._check()
         if len(self.events) >= self._most_events:
             raise TreeError(f"this search takes more than {self._most_events:,} steps: choose a smaller tree")
         self.events.append(Event(kind, node, visit.alpha, visit.beta, value, reason, other))

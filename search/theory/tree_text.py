@@ -31,6 +31,10 @@ _JSON_FORMAT: Final = "secateur tree"
 
 _OPENING: Final = {"(": ")", "{": "}"}
 
+#: A string in double quotes, and any number of spaces.
+_STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_SPACES: Final = re.compile(r"\s*")
+
 _UNCLOSED: Final = "a bracket or a quote in this word is not closed on its line"
 
 
@@ -49,13 +53,32 @@ def read_tree(text: str, form: Format | None = None) -> Tree:
 
 
 def guess_format(text: str) -> Format:
-    """The format in which a text must have been meant."""
-    if re.match(r"\s*[\[{]", text) and re.search(r'\{\s*"', text):
+    """The format in which a text must have been meant, so that its mistakes are told in that format's terms.
+
+    Braces are objects in JSON, sets in the other formats. An object begins with a name in quotes and a colon; an empty
+    one is no node, so `{}` is the empty set. A text that begins with a brace and a quote is JSON also where the colon
+    is missing, unless a comma or the closing brace stands in its place. A nested list begins with `[`, or with a mover
+    or a label in front of that; or it is a mover and a leaf on one line.
+    """
+    bare = _STRING.sub('""', text)
+    if re.match(r'\s*\{\s*"(?!"\s*[,}])', bare) or re.match(r'\s*[\[{].*\{\s*""\s*:', bare, re.DOTALL):
         return "json"
-    label = r'(?:"(?:[^"\\\n]|\\.)*"|[^\s\[\]"]+):\s*'
-    is_list = re.match(rf"\s*(?:(?:MAX|MIN)\s*)?(?:{label})?\[", text)
-    is_leaf_with_mover = re.fullmatch(r"\s*(?:MAX|MIN)[ \t]+[^\s=]+\s*", text)
-    return "list" if is_list or is_leaf_with_mover else "indented"
+    word, index = _next_word(text, 0)
+    mover_end = index + len(word) if word in _MOVERS else 0
+    word, index = _next_word(text, mover_end)
+    if word.endswith(":") and len(word) > 1:
+        word, index = _next_word(text, index + len(word))
+    is_only_leaf = mover_end and word and "=" not in word and not text[index + len(word) :].strip()
+    is_on_one_line = "\n" not in text[mover_end:index]
+    return "list" if text[index : index + 1] == "[" or (is_only_leaf and is_on_one_line) else "indented"
+
+
+def _next_word(text: str, index: int) -> tuple[str, int]:
+    """The first word behind the spaces at `index`, "" where none begins, and where that is."""
+    space = _SPACES.match(text, index)
+    assert space is not None
+    start = space.end()
+    return text[start : max(_word_end(text, start), start)], start
 
 
 def write_list(tree: Tree) -> str:
@@ -149,7 +172,7 @@ def _word_end(text: str, start: int) -> int:
     closing: list[str] = []
     index = start
     if text[start : start + 1] == '"':
-        quoted = re.compile(r'"(?:[^"\\\n]|\\.)*"').match(text, start)
+        quoted = _STRING.match(text, start)
         if quoted is None:
             return -1
         index = quoted.end()

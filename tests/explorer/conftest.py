@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from search.explorer.chess_document import load, parse
+from tests.explorer.recorded_tree import Tree
 
 #: What is searched: name, position, depth. All techniques occur in one of them.
 SEARCHED = (
@@ -26,10 +27,12 @@ SEARCHED = (
 SCRIPT = """
 import json, sys
 from pathlib import Path
+from threading import Timer
 
 from search.benchmark import run_benchmark
 from search.explorer.chess_document import save
-from search.explorer.recording import cost_without, record
+from search.explorer.costs import costs_of_node, costs_of_search
+from search.explorer.recording import record
 from search.limits import Limits
 from search.searcher import Searcher
 from search.tracing import start_recording
@@ -51,13 +54,26 @@ documents["chess960"] = record("bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1B
 for name, document in documents.items():
     save(document, folder / (name + ".json.gz"))
 
-cost = cost_without(documents["tactics"], documents["tactics"]["iterations"][-1]["first_node"], "late-move")
+costs = costs_of_search(documents["tactics"]).as_json()
+nodes, last = documents["tactics"]["nodes"], documents["tactics"]["iterations"][-1]
+ends = [reason["key"] for reason in documents["tactics"]["reasons"]]
+row = next(
+    row
+    for row in range(last["first_node"], last["last_node"])
+    if ends[nodes["end"][row]] == "reverse-futility" and nodes["depth"][row] >= 2
+)
+at_row = costs_of_node(documents["tactics"], row, ["reverse-futility"]).as_json()
+
+stopped = record("startpos", Limits(depth=60), 20_000, on_start=lambda stop: Timer(0.3, stop).start())
+save(stopped, folder / "stopped.json.gz")
+
 searcher = Searcher(16)
 start_recording(searcher._worker, 100_000)
-nodes = []
-run_benchmark(9, on_position=lambda index, count, fen: nodes.append(count), searcher=searcher)
+counts = []
+run_benchmark(9, on_position=lambda index, count, fen: counts.append(count), searcher=searcher)
 rows = int(searcher._worker["recording"]["node_count"])
-json.dump({"bench": nodes, "rows": rows, "cost": [cost.nodes, cost.nodes_without]}, (folder / "facts.json").open("w"))
+facts = {"bench": counts, "rows": rows, "costs": costs, "row": row, "at_row": at_row}
+json.dump(facts, (folder / "facts.json").open("w"))
 """
 
 
@@ -76,3 +92,9 @@ def recorded(run_python: Callable[..., str], tmp_path_factory: pytest.TempPathFa
     run_python(SCRIPT, str(folder), json.dumps(SEARCHED), SECATEUR_TRACING="1")
     documents = {path.name.removesuffix(".json.gz"): load(path) for path in folder.glob("*.json.gz")}
     return Recorded(documents, parse((folder / "facts.json").read_bytes()))
+
+
+@pytest.fixture(params=[*(name for name, _, _ in SEARCHED), "classical", "nodes", "no null move", "chess960"])
+def tree(request: pytest.FixtureRequest, recorded: Recorded) -> Tree:
+    """One recording after the other."""
+    return Tree.of(recorded.documents[request.param])

@@ -132,6 +132,13 @@ DAMAGES: list[tuple[Callable[[Any], None], str]] = [
     (put({"visits": -1}, "left_out"), '"left_out", "visits": expected 0 to '),
     (put([3], "iterations"), '"iterations", number 1: expected an object, found a number'),
     (put(5000, "iterations", 0, "last_node"), '"iterations", number 1, "last_node": expected -1 to 999, found 5000'),
+    (put([], "costs"), '"costs": expected null or an object with a list "without", found []'),
+    (put({"without": [], "nodes": 0, "value": 1, "depth": 1}, "costs"), '"costs", "nodes": expected 1 to '),
+    (
+        put({"without": [{"reason": "cutoff"}], "nodes": 1, "value": 1, "depth": 1}, "costs"),
+        '"costs", "without", number 1: expected an object with a "reason" that can be switched off',
+    ),
+    (put({"without": [], "nodes": 1, "value": 1}, "costs"), '"costs", "depth": expected a whole number, found null'),
     (put(None, "iterations", 0, "score"), '"iterations", number 1: expected "score" and "line"'),
 ]
 

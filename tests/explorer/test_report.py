@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from engine.version import full_name
 from search.explorer.report import print_text, text_lines
 from tests.explorer.conftest import Recorded
 
@@ -26,7 +27,7 @@ def tree_of(lines: list[str]) -> list[str]:
 def test_what_was_searched_and_found_comes_first(recorded: Recorded) -> None:
     document = recorded.documents["tactics"]
     lines = printed(document)
-    assert lines[0].startswith("Secateur, ")
+    assert lines[0].startswith(f"{full_name()}, ")
     assert lines[0].endswith("evaluation, depth 7")
     assert document["position"] in lines[1]
     result = document["result"]
@@ -76,3 +77,17 @@ def test_the_summary_counts_every_reason(recorded: Recorded) -> None:
         assert re.search(pattern, text, re.MULTILINE), row
     assert re.search(r"^first move best +\d+\.\d% of [\d,]+ nodes .*\(main search\)$", text, re.MULTILINE)
     assert "minimal tree" in text
+
+
+def test_what_was_counted_stands_beside_what_was_estimated(recorded: Recorded) -> None:
+    costs = recorded.facts["costs"]
+    plain, counted = (
+        printed(recorded.documents["tactics"] | {"costs": costs} if with_costs else recorded.documents["tactics"])
+        for with_costs in (False, True)
+    )
+    assert not any("without it" in line for line in plain)
+    assert counted[-1] == plain[-1]
+    for row in costs["without"]:
+        pattern = rf"^{row['reason']} .* {row['nodes']:,} \(x{row['nodes'] / costs['nodes']:.2f}\)  \S"
+        assert any(re.match(pattern, line) for line in counted), row
+    assert any(line.endswith(f"to depth 7, which takes {costs['nodes']:,} as it is") for line in counted)

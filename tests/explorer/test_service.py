@@ -8,8 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.version import version
 from search.explorer import service
+from search.explorer.chess_document import SWITCHES
 from search.explorer.examples import EXAMPLES
+from search.explorer.jobs import Job, StoppedError
 from search.explorer.service import RequestError
 from search.theory.algorithms import ALGORITHMS, run
 from search.theory.orders import ordered_children
@@ -50,9 +53,7 @@ def test_a_trace_can_be_asked_for_again():
 def test_every_example_can_be_searched(key):
     example = service.example({"key": key})
     algorithm = example["algorithm"] or "alpha-beta"
-    document = service.trace(
-        request(text=example["text"], format=example["format"], algorithm=algorithm, lattice=example["lattice"])
-    )
+    document = service.trace(request(text=example["text"], algorithm=algorithm, lattice=example["lattice"]))
     assert document["statistics"]["visited"] > 0
     if example["lattice"] is None:
         assert (
@@ -188,6 +189,65 @@ def test_generating_what_is_no_tree_is_refused(body):
     refusal(service.generate, body)
 
 
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"fen": 1}, '"fen" is a text'),
+        ({"moves": "e2e4"}, '"moves" is a list'),
+        ({"moves": [1]}, '"moves" is a list'),
+        ({"moves": ["e2e4"] * 2001}, "at most 2,000 texts"),
+        ({"depth": 0}, '"depth" is a whole number from 1 to 60'),
+        ({"chess960": 1}, '"chess960" is true or false'),
+        ({"reasons": ["cutoff"]}, "'cutoff' cannot be switched off"),
+        ({"without": ["cutoff"]}, "'cutoff' cannot be switched off"),
+        ({"more": 1}, "no field 'more'"),
+    ],
+)
+def test_counting_what_cannot_be_counted_is_refused(change, complaint):
+    body = {"fen": "8/8/8/8/8/8/8/8 w - - 0 1", "moves": [], "depth": 3, "reasons": ["null-move"]} | change
+    assert complaint in str(refusal(service.cost, body))
+
+
+def test_bad_positions_are_refused_before_anything_is_compiled(monkeypatch):
+    monkeypatch.setattr(service, "_load_kernels", lambda job: pytest.fail("the kernels were loaded"))
+    for position, complaint in (("no FEN", "neither a FEN nor a PGN"), ("8/8/8/8/8/8/8/8 w - - 0 1", "no white king")):
+        assert complaint in str(refusal(service.chess, {"position": position, "depth": 1, "nodes": 1}))
+
+
+@pytest.mark.parametrize("call", [service.trace, service.orders])
+def test_a_search_that_is_stopped_ends_where_it_is(call):
+    job = Job()
+    told = []
+    check = job.check
+
+    def stop_after_a_while() -> None:
+        told.append(job.progress)
+        if len(told) == 20:
+            job.stop()
+        check()
+
+    job.check = stop_after_a_while
+    text = service.generate({"branching": 3, "depth": 7})["text"]
+    with pytest.raises(StoppedError):
+        call(request(text=text, algorithm="minimax"), job)
+    assert len(told) == 20
+    assert told[-1] == "searching 3,280 nodes, as given"
+
+
+def test_a_job_that_is_stopped_says_so_once_to_each_who_asked():
+    job, heard = Job(), []
+    job.when_stopped(lambda: heard.append("before"))
+    job.check()
+    assert not job.is_stopped
+    job.stop()
+    job.stop()
+    job.when_stopped(lambda: heard.append("after"))
+    assert heard == ["before", "after"]
+    assert job.is_stopped
+    with pytest.raises(StoppedError):
+        job.check()
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
@@ -222,4 +282,6 @@ def test_the_catalogue_names_everything():
     catalogue = service.catalogue()
     assert [row["key"] for row in catalogue["algorithms"]] == list(ALGORITHMS)
     assert [row["key"] for row in catalogue["examples"]] == list(EXAMPLES)
-    assert all(row["note"] for rows in catalogue.values() for row in rows)
+    assert all(row["note"] for name in ("algorithms", "lattices", "examples") for row in catalogue[name])
+    assert catalogue["techniques"] == list(SWITCHES)
+    assert catalogue["version"] == version()

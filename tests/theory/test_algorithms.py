@@ -119,3 +119,26 @@ def test_the_order_of_children_is_that_of_the_events() -> None:
     made = run(tree, "minimax", children=[[3, 1, 2], [], [], []])
     assert [event.node for event in made.events if event.kind == "enter"] == [0, 3, 1, 2]
     assert made.line == [0, 3]
+
+
+@pytest.mark.parametrize("key", ALGORITHMS)
+@pytest.mark.parametrize(
+    "tree",
+    [read_tree("[" * 900 + "1" + "]" * 900), read_tree("[" + "[[1 2] [3 4]] " * 200 + "]")],
+    ids=["deep", "wide"],
+)
+def test_a_run_asks_now_and_then_whether_it_is_still_wanted(key: str, tree: Tree) -> None:
+    class EnoughError(Exception):
+        pass
+
+    asked = 0
+
+    def check() -> None:
+        nonlocal asked
+        asked += 1
+        if asked == 5:
+            raise EnoughError
+
+    with pytest.raises(EnoughError):
+        run(tree, key, check=check)
+    assert asked == 5

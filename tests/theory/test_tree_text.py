@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from typing import Any
 
 import pytest
@@ -236,19 +237,65 @@ def plain(item: Item) -> Any:
     return item.value
 
 
-def test_formats_are_guessed() -> None:
-    assert [
-        guess_format(text)
-        for text in ("[1]", "MIN x:[1]", "MAX\n 1", "5", '{"tree": 1}', '[{"value": 1}]', '"a b":[1]')
-    ] == [
-        "list",
-        "list",
-        "indented",
-        "indented",
-        "json",
-        "json",
-        "list",
-    ]
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("[1]", "list"),
+        ("MIN x:[1]", "list"),
+        ("MIN\n[1 2]", "list"),
+        ("MIN 5", "list"),
+        ("MIN x: {a, b}", "list"),
+        ("MAX\n 1", "indented"),
+        ("MAX d=4", "indented"),
+        ("MAX\n  x: 5", "indented"),
+        ("5", "indented"),
+        ("{a, b}", "indented"),
+        ("{}", "indented"),
+        ('"a b":[1]', "list"),
+        # Braces are sets here, with or without quotes near them, empty or not.
+        ("[{} {a}]", "list"),
+        ('[{} "x": {a}]', "list"),
+        ('["{": 5 {}: 6]', "list"),
+        ('["{\\"a\\": 1" 2]', "list"),
+        ('[{"a", "b"} {"a"}]', "list"),
+        ("{a, b}: [{a} {b}]", "list"),
+        ('{"a", "b"}: MAX\n  {"a"}\n  {}', "indented"),
+        # And objects here, even where they are damaged.
+        ('{"tree": 1}', "json"),
+        ('{ "tree" 1}', "json"),
+        ('{"tree: [1]}', "json"),
+        ('[{"value": 1}]', "json"),
+        ('[[1, 2], [{}, {"value" : 1}]]', "json"),
+    ],
+)
+def test_formats_are_guessed(text: str, form: str) -> None:
+    assert guess_format(text) == form
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "message"),
+    [
+        ('[{} {"a", "b"} [{c}', 1, 20, "2 '[' are still open"),
+        ("[{} {}\n [{} 1]", 2, 8, "1 '[' are still open"),
+        ('["{": {}\n {a]', 2, 2, "is not closed on its line"),
+        ('[{"value" : 1} {}]', 1, 16, "a ',' or a ']' should stand here"),
+        ('[{}, {"value": 1}]', 1, 2, 'a node has either "value" or "children"'),
+    ],
+)
+def test_mistakes_beside_braces_are_told_in_the_terms_of_the_format_that_was_meant(
+    text: str, line: int, column: int, message: str
+) -> None:
+    with pytest.raises(TreeError, match=re.escape(message)) as caught:
+        read_tree(text)
+    assert (caught.value.line, caught.value.column) == (line, column)
+
+
+@given(st.lists(st.frozensets(st.sampled_from("abc")), min_size=1, max_size=6), st.integers(0, 3))
+def test_a_list_of_sets_is_never_taken_for_json(sets: list[frozenset[str]], depth: int) -> None:
+    leaves = ["{" + ",".join(sorted(names)) + "}" for names in sets]
+    text = "[" * depth + "[" + " ".join(leaves) + "]" + "]" * depth
+    assert read_tree(text) == read_tree(text, "list")
+    assert [leaf for leaf in read_tree(text).leaf if leaf is not None] == leaves
 
 
 def test_columns_that_make_no_tree_are_refused() -> None:

@@ -1,7 +1,6 @@
 // The recording of a chess search: one iteration's tree at a time, in the order in which its nodes were entered.
 
 import {DocumentError, kindOf} from "./trace.js";
-import {TreeView} from "./view.js";
 import {placementAfter} from "./board.js";
 
 /** Ways for a node to end that spared it searching all its moves. */
@@ -42,6 +41,7 @@ class Recording {
     this.scores = document.scores ?? {infinite: 32000, mate: 31000, mate_bound: 30000};
     this.position = document.position ?? document.fen;
     demand(typeof this.position === "string", `"position" is missing`);
+    demand(!document.costs || Array.isArray(document.costs.without), `"costs" has no list "without"`);
     const pruned = document.pruned ?? {node: [], move: [], reason: []};
     this.prunedOf = new Map();
     pruned.node.forEach((node, i) => {
@@ -134,11 +134,11 @@ class IterationModel {
 }
 
 export class ChessPanel {
-  constructor(canvas, caption, handlers, view) {
+  /** Shows recordings on the canvas of a tree. */
+  constructor(canvas, caption, view) {
     this.canvas = canvas;
     this.caption = caption;
-    this.handlers = handlers;
-    this.view = view ?? new TreeView(canvas, handlers);
+    this.view = view;
     this.selected = 0;
   }
 
@@ -157,8 +157,10 @@ export class ChessPanel {
     this.selected = this.model.offset;
     this.onPath = new Set();
     this.line = this.#principal();
+    const remarks = [...(this.iteration.complete === false ? ["stopped before it was complete"] : []),
+      ...(recording.document.truncated ? ["the recording is full: not all nodes are held"] : [])];
     this.caption.textContent = `${recording.document.engine ?? "Recording"}: depth ${this.iteration.depth}, ${this.iteration.score}` +
-      (recording.document.truncated ? " (recording is full: not all nodes are held)" : "");
+      (remarks.length ? ` (${remarks.join("; ")})` : "");
     this.view.show(this.model, (node) => this.look(node));
     if (this.model.count > SHOWN_AT_ONCE) this.#collapse();
     this.view.fit();
@@ -261,7 +263,10 @@ export class ChessPanel {
   }
 
   describe() {
-    if (this.index === 0) return `Depth ${this.iteration.depth}: ${this.length} visits are recorded. Nothing is shown yet.`;
+    if (this.index === 0) {
+      return `The search to depth ${this.iteration.depth}, of which ${this.length.toLocaleString("en")} visits are recorded, before it begins. ` +
+        "Step (n) visits the positions as Secateur did; the scissors (c) run to the next one that was cut short.";
+    }
     return this.sentence(this.current);
   }
 

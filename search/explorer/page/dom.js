@@ -2,6 +2,8 @@
 
 export const $ = (id) => document.getElementById(id);
 export const number = (value) => Number(value).toLocaleString("en");
+/** A count, and how many times another one it is. */
+export const times = (count, usual) => `${number(count)} (×${(count / Math.max(usual, 1)).toFixed(2)})`;
 
 /** A row of a table, of texts. */
 export function tableRow(cells, tag = "td") {

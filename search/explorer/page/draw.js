@@ -63,13 +63,14 @@ function drawNode(surface, colours, look, x, y, scale) {
     surface.line(x - size, y - size, x + size, y + size, colours.guess, 3);
     surface.line(x - size, y + size, x + size, y - size, colours.guess, 3);
   }
+  if (look.current && look.label && scale < WINDOW_SCALE) surface.text(x, y - r - 16, look.label, 12, colours.ink, true, colours.paper);
   if (scale < TEXT_SCALE) return;
   // Below a triangle that points up there is less room than below one that points down.
   const below = y + r * (look.shape === "up" ? 0.8 : isBox ? 0.85 : 1.1) + (look.chosen ? 11 : look.current ? 8 : 3);
   const middle = look.shape === "up" ? y + r * 0.18 : look.shape === "down" ? y - r * 0.18 : y;
   const inside = look.value && (isBox || look.value.length <= 3);
   if (inside) {
-    surface.text(x, middle, look.value, size, look.reached && !look.skipped ? colours["on-node"] : colours.ink, true);
+    surface.text(x, middle, look.value, size, !look.reached || look.skipped ? colours.ink : look.tint === "best" ? colours.paper : colours["on-node"], true);
   } else if (look.value) {
     surface.text(x, below + size * 0.6, look.value, size * 0.95, colours.ink, true, colours.paper);
   }

@@ -1,6 +1,7 @@
 // One tree with its search: the document, its replay and the drawing.
 
 import {DONE, OPEN, Replay, SKIPPED, STATUS_NAMES, Trace} from "./trace.js";
+import {number} from "./dom.js";
 import {TreeView} from "./view.js";
 import {describe} from "./words.js";
 
@@ -66,8 +67,16 @@ export class Panel {
   nextCut() { return this.trace.nextCut(this.index); }
 
   describe() {
-    if (this.index === 0) return `Nothing is visited yet. ${this.trace.nodes} nodes, ${this.trace.statistics.leaves} leaves.`;
+    if (this.index === 0) return this.#beginning();
     return describe(this.trace, this.index - 1);
+  }
+
+  #beginning() {
+    const {nodes, statistics: {leaves}, document} = this.trace;
+    const size = `${number(nodes)} ${nodes === 1 ? "node" : "nodes"}, ${number(leaves)} ${leaves === 1 ? "leaf" : "leaves"}`;
+    const sides = document.lattice ? "MAX takes the join of its children's values, MIN the meet."
+      : "MAX wants the largest value, MIN the smallest.";
+    return `${size}, none visited yet. ${sides} Step (n) visits the first node; the scissors (c) run to the first cut.`;
   }
 
   /** Selects a node and shows it. */

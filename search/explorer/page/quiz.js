@@ -1,5 +1,8 @@
 // The quiz: guess before the search which branches will be cut off.
 
+import {$} from "./dom.js";
+import {first, isChess, isGuessing, state} from "./state.js";
+import {jump, setStepping, toTheEnd} from "./stepping.js";
 import {SKIPPED} from "./trace.js";
 
 /** The branches that a search has cut off: their topmost nodes. */
@@ -25,4 +28,46 @@ export function verdict({found, branches, wrong, inside}) {
   if (inside) parts.push(`${inside} ${inside === 1 ? "mark lies" : "marks lie"} inside a cut branch: mark its top.`);
   if (branches && found === branches && !wrong && !inside) parts.push("All right!");
   return parts.join(" ");
+}
+
+export function startQuiz() {
+  if (isChess() || !first()) return;
+  jump(0);
+  state.quiz = {checked: false};
+  first().guesses = new Set();
+  document.body.classList.add("is-quizzing");
+  $("quiz-check").disabled = false;
+  $("quiz-start").textContent = "Start again";
+  $("quiz-score").textContent = "Mark the branches that will be cut.";
+  setStepping(false);
+  first().view.draw();
+}
+
+/** Marks a node, or takes the mark away; nothing outside of the quiz. */
+export function toggleGuess(node) {
+  if (!isGuessing() || node <= 0) return;
+  const {guesses} = first();
+  if (!guesses.delete(node)) guesses.add(node);
+  $("quiz-score").textContent = `${guesses.size} marked.`;
+  first().view.draw();
+}
+
+export function checkQuiz() {
+  if (!isGuessing()) return;
+  state.quiz.checked = true;
+  document.body.classList.remove("is-quizzing");
+  setStepping(true);
+  toTheEnd();
+  $("quiz-check").disabled = true;
+  $("quiz-score").textContent = verdict(judge(first().trace, first().replay, first().guesses));
+}
+
+export function stopQuiz() {
+  state.quiz = null;
+  state.trees.a.guesses = null;
+  document.body.classList.remove("is-quizzing");
+  $("quiz-check").disabled = true;
+  $("quiz-start").textContent = "Start";
+  $("quiz-score").textContent = "";
+  setStepping(true);
 }

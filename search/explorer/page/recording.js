@@ -1,7 +1,7 @@
 // What the page shows of a recorded chess search beside its tree.
 
 import {iterationChart} from "./charts.js";
-import {$, number, tableRow} from "./dom.js";
+import {$, number, tableRow, times} from "./dom.js";
 import {BORDER_TYPE, Chessboard} from "./vendor/cm-chessboard/src/Chessboard.js";
 
 /** Iterations, reasons and statistics of a recording; `choose(i)` shows another iteration. */
@@ -23,21 +23,15 @@ export function showRecording(panel, choose) {
   const rows = recording.document.iterations.map((iteration) => ({...growth.get(iteration.depth), ...trees.get(iteration.depth),
     depth: iteration.depth, nodes: iteration.nodes, score: iteration.score}));
   const large = (value) => (value > 0 ? Number(value).toLocaleString("en", {notation: value >= 1e4 ? "compact" : "standard", ...(value >= 1e4 ? {maximumSignificantDigits: 3} : {maximumFractionDigits: 0})}) : "–");
-  $("iteration-table").tHead.replaceChildren(tableRow(["", "score", "nodes", "branch.", "minimax", "minimal"], "th"));
+  $("iteration-table").tHead.replaceChildren(tableRow(["d", "score", "nodes", "EBF", "minimax", "minimal"], "th"));
   $("iteration-table").tBodies[0].replaceChildren(...rows.map((row) =>
     tableRow([row.depth, row.score, number(row.nodes), row.branching ? Number(row.branching.toPrecision(3)) : "–", large(row.minimax), large(row.minimal)])));
   iterationChart($("iteration-chart"), rows);
-  const reasons = statistics.reasons ?? [];
-  const texts = new Map(recording.reasons.map((reason) => [reason.key, reason.text]));
-  $("pruned-table").tHead.replaceChildren(tableRow(["reason", "ended", "skipped", "saved"], "th"));
-  $("pruned-table").tBodies[0].replaceChildren(...reasons.map((row) => {
-    const line = tableRow([row.key, number(row.ended), number(row.skipped), number(row.saved)]);
-    line.title = texts.get(row.key) ?? "";
-    return line;
-  }));
-  $("pruned-note").textContent = statistics.costs ?? "";
+  showPruned(recording);
   const share = statistics.first_move_best;
   const facts = [
+    ["searched by", recording.document.engine ?? "–"],
+    ["evaluation", recording.document.evaluation ?? "–"],
     ["first move best", share === null || share === undefined ? "–" : `${(100 * share).toFixed(1)} %`],
     ["effective branching factor", statistics.branching?.toFixed(2) ?? "–"],
     ["minimax would visit", large(statistics.minimax_estimate)],
@@ -50,6 +44,35 @@ export function showRecording(panel, choose) {
   $("bound").textContent = "";
   $("result").textContent = "";
   $("chart").replaceChildren();
+}
+
+/** What every reason ended, left out and saved; and what the search takes without it, where that was counted. */
+export function showPruned(recording) {
+  const {statistics = {}, costs} = recording.document;
+  const texts = new Map(recording.reasons.map((reason) => [reason.key, reason.text]));
+  const counted = new Map((costs?.without ?? []).map((row) => [row.reason, row.nodes]));
+  $("pruned-table").tHead.replaceChildren(tableRow(["reason", "ended", "skipped", "saved"], "th"));
+  $("pruned-table").tBodies[0].replaceChildren(...(statistics.reasons ?? []).flatMap((row) => {
+    const without = counted.has(row.key) ? `without it ${times(counted.get(row.key), costs.nodes)} nodes` : "";
+    return [tableRow([row.key, number(row.ended), number(row.skipped), number(row.saved)]), meaning(texts.get(row.key) ?? "", without)];
+  }));
+  $("count-costs").disabled = !recording.iterations.some((iteration) => iteration.complete);
+  $("costs-note").textContent = costs
+    ? `Without it: the same search to depth ${costs.depth}, which takes ${number(costs.nodes)} nodes as it is.` : "";
+  $("pruned-note").textContent = statistics.costs ?? "";
+}
+
+/** A row below another one, over its whole width. */
+function meaning(text, without) {
+  const row = tableRow([text]);
+  row.className = "meaning";
+  row.cells[0].colSpan = 4;
+  if (without) {
+    const count = document.createElement("strong");
+    count.textContent = without;
+    row.cells[0].append(text ? "; " : "", count);
+  }
+  return row;
 }
 
 let board = null;

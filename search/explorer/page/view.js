@@ -8,6 +8,8 @@ const MARGIN = 46;
 const MOST_ZOOM = 1.8;
 // A level is never flatter than this on the screen, however deep the tree.
 const LEAST_LEVEL = 13;
+// Below this scale a fitted tree is not made smaller just because the window is low.
+const LEAST_FIT = 0.65;
 const TAP_DISTANCE = 6, DOUBLE_TAP = 350;
 // Exported drawings show every node up to this many; beyond that, what is on the screen.
 const MOST_EXPORTED = 20000;
@@ -61,17 +63,22 @@ export class TreeView {
     this.draw();
   }
 
+  /** The vertical scale at which all levels are in sight. */
+  get fitting() {
+    return (this.height - 2 * MARGIN) / (Math.max(1, this.layout?.levels ?? 1) * LEVEL);
+  }
+
   /** Vertical scale: that of the horizontal one, but as large as the height allows, and never too flat. */
   get ky() {
-    const levels = Math.max(1, this.layout?.levels ?? 1);
-    const fitting = (this.height - 2 * MARGIN) / (levels * LEVEL);
+    const {fitting} = this;
     return Math.min(Math.max(this.kx, Math.min(fitting, 1.2), LEAST_LEVEL / LEVEL), Math.max(1.1, Math.min(fitting, 1.4)));
   }
 
   fit() {
     if (!this.layout) return;
     this.fitted = true;
-    this.kx = Math.min(1.7, (this.width - 24) / Math.max(this.layout.width, 1));
+    // A low window makes a tree smaller, but not so small that its texts could not be read.
+    this.kx = Math.min(1.7, (this.width - 24) / Math.max(this.layout.width, 1), Math.max(this.fitting, LEAST_FIT));
     this.tx = (this.width - this.layout.width * this.kx) / 2 - this.layout.left[this.model.root] * this.kx;
     this.ty = MARGIN;
     this.draw();

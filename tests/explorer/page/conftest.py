@@ -28,13 +28,13 @@ class Explorer:
         return int(self.url.rstrip("/").rpartition(":")[2])
 
 
-def start_explorer(*arguments: str) -> Explorer:
+def start_explorer(*arguments: str, **environment: str) -> Explorer:
     process = subprocess.Popen(
         [sys.executable, str(PROJECT / "uci_main.py"), "explore", "--no-browser", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=os.environ | {"PYTHONPATH": str(PROJECT)},
+        env=os.environ | {"PYTHONPATH": str(PROJECT)} | environment,
     )
     assert process.stdout is not None
     url = process.stdout.readline().strip()
@@ -58,24 +58,23 @@ def explorer() -> Iterator[Explorer]:
     stop_explorer(running)
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Headless Chromium, the system's own."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+def launch_chromium(library: Any) -> Any:
+    """Headless Chromium, the system's own; the test that wants it is skipped where there is none."""
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
         pytest.skip("there is no Chromium on this machine")
+    return library.chromium.launch(
+        executable_path=path,
+        args=["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"],
+    )
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """The browser that all tests share."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
     with playwright.sync_playwright() as library:
-        chromium = library.chromium.launch(
-            executable_path=path,
-            args=[
-                "--no-sandbox",
-                "--disable-gpu",
-                "--disable-quic",
-                "--no-first-run",
-                "--disable-background-networking",
-            ],
-        )
+        chromium = launch_chromium(library)
         yield chromium
         chromium.close()
 
@@ -151,7 +150,8 @@ class Shown:
     def table(self, control: str) -> list[list[str]]:
         """The cells of a table's body."""
         rows = self.page.evaluate(
-            "id => [...document.getElementById(id).tBodies[0].rows].map(row => [...row.cells].map(c => c.textContent))",
+            """id => Array.from(document.querySelectorAll(`#${id} > tbody > tr:not(.meaning)`),
+                row => Array.from(row.cells, cell => cell.textContent))""",
             control,
         )
         return [[str(cell) for cell in row] for row in rows]
@@ -161,6 +161,18 @@ class Shown:
         names = ("visited", "evaluated", "pruned", "cuts", "table_hits")
         rows = self.table("statistics")
         return {name: int(row[column].replace(",", "")) for name, row in zip(names, rows, strict=True)}
+
+    def every_event(self) -> list[tuple[str, str, list[int]]]:
+        """After each event: the explanation, the path, and the counts."""
+        found = self.page.evaluate(
+            """() => Array.from({length: Number(document.getElementById("position").max)}, (_, i) => {
+                secateur.seek(i + 1);
+                const parts = ["explanation", "path", "statistics"].map(id => document.getElementById(id));
+                const counts = Array.from(parts[2].tBodies[0].rows, row => Number(row.cells[1].textContent));
+                return [parts[0].textContent, parts[1].textContent, counts];
+            })"""
+        )
+        return [(str(words), str(path), counts) for words, path, counts in found]
 
     def facts(self) -> dict[str, str]:
         """What is told of the selected node."""

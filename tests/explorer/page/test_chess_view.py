@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="the extra 'explore' is not installed")
 
+from engine.version import full_name, version
 from search.explorer.chess_document import save, score_text
 from tests.explorer.page.chess_sample import POSITION, chess_sample
 from tests.explorer.page.conftest import Shown, start_explorer, stop_explorer
@@ -80,8 +81,13 @@ def test_each_step_shows_node_and_board_together(opened, number):
         facts = opened.facts()
         assert facts["line"] == (" ".join(line) or "root")
         assert facts["type"].split(",")[0] == document["types"][nodes["type"][row]]["key"]
-        for name in ("alpha", "beta", "value"):
-            assert facts[name] == score_text(nodes[name][row], document["scores"])
+        for name, column in (("alpha", "alpha"), ("beta", "beta"), ("value", "value"), ("evaluation", "eval")):
+            assert facts[name] == score_text(nodes[column][row], document["scores"])
+        assert facts["depth"] == f"{nodes['depth'][row]} (ply {nodes['ply'][row]})"
+        for name in ("reduction", "extension"):
+            assert facts[name] == str(nodes[name][row])
+        stage = nodes["stage"][row]
+        assert facts["stage"] == ("–" if stage < 0 else document["stages"][stage]["text"])
         assert facts["ended"].startswith(reasons[nodes["end"][row]]["key"] + ": ")
         assert facts["moves"] == f"{nodes['moves_searched'][row]} searched, {nodes['moves_pruned'][row]} skipped"
         assert facts["below"] == f"{nodes['size'][row] - 1} visits"
@@ -121,6 +127,8 @@ def test_statistics_are_those_of_the_recording(opened):
     document = chess_sample()
     statistics = document["statistics"]
     shown = dict(opened.table("statistics"))
+    assert shown["searched by"] == document["engine"]
+    assert shown["evaluation"] == document["evaluation"]
     assert shown["first move best"] == f"{100 * statistics['first_move_best']:.1f} %"
     assert shown["effective branching factor"] == f"{statistics['branching']:.2f}"
     assert shown["minimax would visit"] == f"{statistics['minimax_estimate']:.0f}"
@@ -212,3 +220,137 @@ def test_secateur_searches_a_position_on_request(shown):
     shown.page.click("#chess-search")
     shown.settle()
     assert shown.message != ""
+
+
+# --------------------------------------------------------------------------------------------------------------
+# What it would have cost
+# --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tactics(shown, recorded, tmp_path: Path):
+    """The page with a search of Secateur's own opened."""
+    file = tmp_path / "tactics.json"
+    save(recorded.documents["tactics"], file)
+    shown.page.set_input_files("#import", str(file))
+    shown.page.wait_for_selector("#board svg")
+    shown.settle()
+    return shown
+
+
+def times(count, usual):
+    return f"{count:,} (×{count / usual:.2f})"
+
+
+def counted(reason, costs):
+    """What stands behind the meaning of a reason whose technique was counted."""
+    nodes = {row["reason"]: row["nodes"] for row in costs["without"]}.get(reason)
+    return "" if nodes is None else f"; without it {times(nodes, costs['nodes'])} nodes"
+
+
+def meanings(page):
+    """The rows below those of the reasons."""
+    return page.page.evaluate("Array.from(document.querySelectorAll('#pruned-table .meaning'), row => row.textContent)")
+
+
+def count(page, control):
+    page.page.click(f"#{control}")
+    page.page.wait_for_selector("body:not([aria-busy])", timeout=300_000)
+    page.settle()
+    assert page.message == ""
+
+
+def test_what_each_technique_saves_is_counted_on_request(tactics, recorded):
+    costs = recorded.facts["costs"]
+    rows = recorded.documents["tactics"]["statistics"]["reasons"]
+    texts = {reason["key"]: reason["text"] for reason in recorded.documents["tactics"]["reasons"]}
+    assert [row[0] for row in tactics.table("pruned-table")] == [row["key"] for row in rows]
+    assert meanings(tactics) == [texts[row["key"]] for row in rows]
+    count(tactics, "count-costs")
+    assert meanings(tactics) == [texts[row["key"]] + counted(row["key"], costs) for row in rows]
+    assert tactics.text("costs-note").endswith(f"to depth 7, which takes {costs['nodes']:,} nodes as it is.")
+    # It is part of the recording from then on.
+    assert json.loads(tactics.download("json"))["costs"] == costs
+
+
+def test_a_recording_that_was_counted_shows_it_at_once(shown, recorded, tmp_path: Path):
+    costs = recorded.facts["costs"]
+    file = tmp_path / "counted.json"
+    save(recorded.documents["tactics"] | {"costs": costs}, file)
+    shown.page.set_input_files("#import", str(file))
+    shown.page.wait_for_selector("#board svg")
+    found = dict(zip([row[0] for row in shown.table("pruned-table")], meanings(shown), strict=True))
+    for row in costs["without"]:
+        assert found[row["reason"]].endswith(counted(row["reason"], costs))
+
+
+def test_what_cut_a_single_node_is_counted_there(tactics, recorded):
+    document, row, costs = recorded.documents["tactics"], recorded.facts["row"], recorded.facts["at_row"]
+    first = document["iterations"][-1]["first_node"]
+    tactics.seek(row - first + 1)
+    assert tactics.facts()["ended"].startswith("reverse-futility: ")
+    count(tactics, "count-node-costs")
+    scores, nodes = document["scores"], document["nodes"]
+    assert tactics.table("node-costs") == [
+        ["in this search", f"{nodes['size'][row]:,}", score_text(nodes["value"][row], scores)],
+        ["searched by itself", f"{costs['nodes']:,}", score_text(costs["value"], scores)],
+        [
+            "and without reverse-futility",
+            times(costs["without"][0]["nodes"], costs["nodes"]),
+            score_text(costs["without"][0]["value"], scores),
+        ],
+    ]
+    # Another node has not been counted; this one is remembered.
+    tactics.seek(row - first + 2)
+    assert not tactics.page.is_visible("#node-costs")
+    tactics.seek(row - first + 1)
+    assert tactics.page.is_visible("#node-costs")
+    # Quiescence has no depth to search again.
+    quiet = document["nodes"]["quiescence"].index(1, first)
+    tactics.page.evaluate("index => secateur.seek(index)", quiet - first + 1)
+    assert tactics.page.is_disabled("#count-node-costs")
+
+
+GAME = '[Event "A game"]\n\n1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 *\n'
+
+
+def test_a_position_of_a_game_is_searched(shown):
+    shown.page.click("#tab-chess")
+    shown.page.fill("#chess-position", GAME)
+    shown.page.fill("#chess-depth", "2")
+    for after in ("", "2w"):
+        shown.page.fill("#chess-after", after)
+        count(shown, "chess-search")
+        board = chess.Board()
+        for move in ("e4", "e5", "Nf3", *(() if after else ("Nc6", "Bb5", "a6"))):
+            board.push_san(move)
+        shown.click("reset")
+        assert shown.page.get_attribute("#board", "data-placement") == board.board_fen()
+    assert shown.text("caption-a").startswith(f"{full_name()}: depth 2, ")
+    assert shown.text("version") == version()
+    shown.page.fill("#chess-after", "9b")
+    shown.click("chess-search")
+    assert shown.message == "no move 9b in the game: the last is 3... a6"
+    # The address has the game and the move in it.
+    shown.page.fill("#chess-after", "2w")
+    count(shown, "chess-search")
+    shown.click("share")
+    address = shown.page.input_value("#share-address")
+    shown.page.goto("about:blank")
+    shown.open(address)
+    assert shown.page.input_value("#chess-after") == "2w"
+    assert shown.page.get_attribute("#board", "data-placement") is not None
+
+
+@pytest.mark.parametrize("width", [360, 1600])
+def test_all_controls_of_chess_can_be_reached(tactics, width):
+    tactics.page.set_viewport_size({"width": width, "height": 800})
+    count(tactics, "count-costs")
+    assert tactics.page.evaluate("document.documentElement.scrollWidth") <= width
+    controls = ("step", "next-cut", "end", "count-costs", "count-node-costs", "chess-search", "collapse", "fit")
+    for control in controls:
+        box = tactics.page.locator(f"#{control}").bounding_box()
+        assert box is not None, control
+        assert box["x"] >= 0, control
+        assert box["x"] + box["width"] <= width, control
+        assert min(box["width"], box["height"]) >= 30, control

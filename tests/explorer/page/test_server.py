@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import random
 import signal
@@ -15,29 +14,15 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="the extra 'explore' is not installed")
 
+from engine.version import full_name
 from search.explorer import service
 from search.explorer.chess_document import load
 from search.explorer.server import MAX_BODY, page_files
 from search.theory.algorithms import run
 from search.theory.run_text import run_as_text
 from search.theory.tree_text import read_tree
+from tests.explorer.page.asking import TREE, ask, stands
 from tests.explorer.page.conftest import PROJECT, start_explorer, stop_explorer
-
-TREE = {"text": "[[5 6] [4 9]]", "algorithm": "alpha-beta"}
-
-
-def ask(explorer, method, path, body=None, **headers):
-    """Status, headers and body of one request; headers with underscores for hyphens."""
-    connection = http.client.HTTPConnection("127.0.0.1", explorer.port, timeout=60)
-    data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-    sent = {name.replace("_", "-"): value for name, value in headers.items()}
-    if data is not None:
-        sent.setdefault("Content-Type", "application/json")
-    connection.request(method, path, data, sent)
-    response = connection.getresponse()
-    content = response.read()
-    connection.close()
-    return response.status, dict(response.getheaders()), content
 
 
 def raw(explorer, data, timeout=10.0):
@@ -52,11 +37,6 @@ def raw(explorer, data, timeout=10.0):
         except (ConnectionError, TimeoutError):
             return b""
         return answer
-
-
-def stands(explorer):
-    status, _, content = ask(explorer, "POST", "/api/trace", TREE)
-    return status == 200 and json.loads(content)["result"]["value"] == "5"
 
 
 def test_the_page_and_all_its_files_are_served(explorer):
@@ -188,6 +168,8 @@ def malformed(generator, port):
     noise = generator.randbytes(generator.randrange(1, 300))
     post = b"POST /api/trace HTTP/1.1\r\n" + host + b"Content-Type: application/json\r\n"
     body = json.dumps(TREE).encode()
+    stop, cost = (post.replace(b"trace", name) for name in (b"stop", b"cost"))
+    wrong = json.dumps({"fen": noise.hex(), "moves": [noise.hex()], "depth": 3, "job": noise.hex()}).encode()
     kinds = (
         lambda: noise,
         lambda: b"GET " + noise + b" HTTP/1.1\r\n" + host + b"\r\n",
@@ -204,6 +186,11 @@ def malformed(generator, port):
         lambda: b"GET /" + b"a" * 70000 + b" HTTP/1.1\r\n" + host + b"\r\n",
         lambda: b"GET / HTTP/1.1\r\n" + host + b"X: y\r\n" * 5000 + b"\r\n",
         lambda: b"GET / HTTP/1.1\r\n" + host + b"Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+        lambda: b"GET /api/progress?job=" + noise + b" HTTP/1.1\r\n" + host + b"\r\n",
+        lambda: post.replace(b"trace", b"trace?job=" + noise.hex().encode()) + b"Content-Length: 2\r\n\r\n{}",
+        lambda: stop + f"Content-Length: {len(noise)}\r\n\r\n".encode() + noise,
+        lambda: stop + f"Content-Length: {len(wrong)}\r\n\r\n".encode() + wrong,
+        lambda: cost + f"Content-Length: {len(wrong)}\r\n\r\n".encode() + wrong,
         lambda: b"",
     )
     return generator.choice(kinds)()
@@ -300,13 +287,18 @@ def test_a_tree_and_a_trace_are_printed_as_text(tmp_path: Path):
 def test_a_search_is_recorded_printed_and_opened(tmp_path: Path):
     file = tmp_path / "mate.json.gz"
     mate = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1"
-    done = run_explore("--record", str(file), "--position", mate, "--depth", "3")
+    done = run_explore("--record", str(file), "--position", mate, "--depth", "3", "--costs")
     assert done.returncode == 0, done.stderr
     assert "#1" in done.stdout
-    assert load(file)["position"].split()[0] == mate.split()[0]
+    document = load(file)
+    assert document["position"].split()[0] == mate.split()[0]
+    assert document["engine"] == full_name()
+    assert document["costs"]["depth"] == 3
     printed = run_explore(str(file), "--text")
     assert printed.returncode == 0
     assert "d1d8" in printed.stdout
+    assert printed.stdout.startswith(f"{full_name()}, ")
+    assert f"which takes {document['costs']['nodes']:,} as it is" in printed.stdout
     running = start_explorer(str(file))
     _, _, content = ask(running, "GET", "/api/document")
     stop_explorer(running)
@@ -317,9 +309,12 @@ def test_a_search_is_recorded_printed_and_opened(tmp_path: Path):
     ("arguments", "complaint"),
     [
         (["--record", "x.json", "--position", "no FEN"], "neither a FEN nor a PGN"),
-        (["--record", "/no such folder/x.json", "--depth", "1"], "No such file"),
+        (["--record", "/no such folder/x.json", "--depth", "1"], "there is no folder /no such folder"),
+        (["--record", "/"], "/: is a folder"),
         (["--record", "x.json", "--pgn", "absent.pgn"], "absent.pgn: No such file"),
-        (["--record", "x.json", "--depth", "0"], "at least 1"),
+        (["--record", "x.json", "--depth", "0"], "the limit of depth is at least 1, not 0"),
+        (["--record", "x.json", "--nodes", "-5"], "the limit of nodes is at least 1, not -5"),
+        (["--record", "x.json", "--position", "startpos", "--pgn", "x.pgn"], "both say what to search"),
     ],
 )
 def test_recordings_that_cannot_be_made_are_one_clear_line(arguments, complaint):
@@ -332,3 +327,7 @@ def test_recordings_that_cannot_be_made_are_one_clear_line(arguments, complaint)
 def test_options_that_do_not_go_together_are_wrong_usage():
     assert run_explore("--text").returncode == 2
     assert run_explore("file.json", "--record", "x.json").returncode == 2
+    for option in (["--costs"], ["--depth", "0"], ["--position", "startpos"]):
+        done = run_explore("file.json", *option)
+        assert done.returncode == 2
+        assert "it goes with --record" in done.stderr

@@ -1,0 +1,83 @@
+"""Requests of the explorer's server, as its page sends them and as it never would."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import threading
+import time
+from typing import Any
+
+from tests.explorer.page.conftest import Explorer
+
+TREE = {"text": "[[5 6] [4 9]]", "algorithm": "alpha-beta"}
+
+#: A search that takes many seconds: nothing is cut in 1500 plies, and after every node the whole path is folded.
+LONG_TEXT = "[(0,0,0,0) [(1,1,1,1) " * 750 + "(0,0,0,0)" + "]]" * 750
+LONG_LATTICE = {"kind": "product", "spec": "0..1 x 0..1 x 0..1 x 0..1"}
+LONG = {"text": LONG_TEXT, "algorithm": "lattice-fold", "lattice": LONG_LATTICE}
+
+
+def ask(explorer: Explorer, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any, bytes]:
+    """Status, headers and body of one request; headers with underscores for hyphens."""
+    connection = http.client.HTTPConnection("127.0.0.1", explorer.port, timeout=60)
+    data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    if data is not None:
+        sent.setdefault("Content-Type", "application/json")
+    connection.request(method, path, data, sent)
+    response = connection.getresponse()
+    content = response.read()
+    connection.close()
+    return response.status, dict(response.getheaders()), content
+
+
+def stands(explorer: Explorer) -> bool:
+    """Whether the server still searches trees."""
+    status, _, content = ask(explorer, "POST", "/api/trace", TREE)
+    return status == 200 and json.loads(content)["result"]["value"] == "5"
+
+
+class Asked(threading.Thread):
+    """A request under way, under a name by which the server can be asked about it."""
+
+    def __init__(self, explorer: Explorer, path: str, body: Any, name: str) -> None:
+        super().__init__(daemon=True)
+        self.name_of_job = name
+        self.status = 0
+        self.answer: Any = None
+        self._explorer, self._path, self._body = explorer, path, body
+        self.start()
+
+    def run(self) -> None:
+        try:
+            status, _, content = ask(self._explorer, "POST", f"{self._path}?job={self.name_of_job}", self._body)
+            self.answer = json.loads(content)
+        except (OSError, http.client.HTTPException, ValueError):
+            # The server went away.
+            return
+        self.status = status
+
+    def progress(self) -> str:
+        """How far it is, in the server's words."""
+        _, _, content = ask(self._explorer, "GET", f"/api/progress?job={self.name_of_job}")
+        return str(json.loads(content)["progress"])
+
+    def wait_for(self, pattern: str, seconds: float = 20.0) -> str:
+        """The progress as soon as the pattern is found in it."""
+        deadline = time.monotonic() + seconds
+        while not re.search(pattern, progress := self.progress()):
+            assert self.is_alive(), f"answered already: {self.status} {str(self.answer)[:200]}"
+            assert time.monotonic() < deadline, f"never told: {pattern}"
+            time.sleep(0.05)
+        return progress
+
+    def stop(self) -> float:
+        """Has the server end it; the seconds until it has answered."""
+        began = time.monotonic()
+        _, _, content = ask(self._explorer, "POST", "/api/stop", {"job": self.name_of_job})
+        assert json.loads(content) == {"running": True}
+        self.join(30)
+        assert not self.is_alive()
+        return time.monotonic() - began

@@ -1,0 +1,251 @@
+"""The recorded tree is what the search did: row by row, against the rules that the search says it follows."""
+
+from __future__ import annotations
+
+import chess
+import pytest
+
+from search import tunables
+from search.explorer import chess_document
+from search.explorer.chess_document import COUNTED_SEARCHES, MOVE_SEARCHES, REASONS, SEARCHES
+from search.explorer.measures import counted_nodes
+from search.explorer.recording import RecordingError, game_at
+from search.score import MATE
+from search.theory.exchange import exchange_value, worth
+from tests.explorer.conftest import Recorded
+from tests.explorer.recorded_tree import Tree, boards
+
+TUNE = tunables.defaults()
+
+
+def test_visits_are_in_the_order_of_entering(tree: Tree) -> None:
+    open_rows: list[int] = []
+    for row in tree:
+        while open_rows and open_rows[-1] != tree.parent[row]:
+            open_rows.pop()
+        assert open_rows or tree.parent[row] == -1
+        open_rows.append(row)
+
+
+def test_sizes_add_up_to_the_nodes(tree: Tree) -> None:
+    for row in tree:
+        assert tree.size[row] == 1 + sum(tree.size[child] for child in tree.children[row])
+    result = tree.document["result"]
+    assert sum(tree.size[row] for row in tree.children[-1]) == result["visits"] == len(tree.parent)
+    assert counted_nodes(tree.document) == result["nodes"]
+    iterations = tree.document["iterations"]
+    assert sum(iteration["nodes"] for iteration in iterations) == result["nodes"]
+    counted = {index for index, (key, _) in enumerate(SEARCHES) if key in COUNTED_SEARCHES}
+    codes = tree.document["nodes"]["search"]
+    first = 0
+    for iteration in iterations:
+        assert iteration["first_node"] == first
+        rows = range(first, iteration["last_node"] + 1)
+        assert sum(codes[row] in counted for row in rows) == iteration["nodes"]
+        windows = iteration["windows"]
+        assert [window["first_node"] for window in windows] == [row for row in rows if tree.parent[row] == -1]
+        assert windows[-1]["last_node"] == iteration["last_node"]
+        if iteration["complete"]:
+            assert windows[-1]["outcome"] == "exact"
+            assert windows[-1]["value"] == iteration["value"]
+            assert [window["outcome"] for window in windows[:-1]].count("exact") == 0
+        first = iteration["last_node"] + 1
+    assert first == len(tree.parent)
+
+
+def test_windows_lie_within_those_above(tree: Tree) -> None:
+    for row in tree:
+        assert tree.alpha[row] < tree.beta[row]
+        assert (tree.type[row] == "PV") == (tree.beta[row] - tree.alpha[row] > 1)
+        parent = tree.parent[row]
+        if parent == -1:
+            assert tree.search[row] == "window"
+            assert (tree.ply[row], tree.moves[row], tree.stage[row]) == (0, "", "")
+            continue
+        has_move = tree.search[row] not in ("window", "razor", "verify", "singular")
+        assert tree.ply[row] == tree.ply[parent] + has_move
+        assert (tree.moves[row] != "") == has_move
+        assert (tree.moves[row] == "0000") == (tree.search[row] == "null")
+        assert (tree.stage[row] != "") == (has_move and tree.search[row] != "null")
+        if tree.search[row] in MOVE_SEARCHES:
+            assert -tree.beta[row] >= tree.alpha_of(parent)
+            assert -tree.alpha[row] <= tree.beta_of(parent)
+        if tree.search[row] == "null":
+            assert (tree.alpha[row], tree.beta[row]) == (-tree.beta_of(parent), 1 - tree.beta_of(parent))
+
+
+def test_depths_follow_from_reductions_and_extensions(tree: Tree) -> None:
+    reduced = extended = 0
+    for row in tree:
+        parent = tree.parent[row]
+        if tree.quiescence[row]:
+            assert tree.depth[row] == 0
+            continue
+        assert tree.depth[row] >= 0
+        if parent == -1:
+            continue
+        assert not tree.quiescence[parent]
+        if tree.search[row] in (*MOVE_SEARCHES, "null", "probcut"):
+            expected = tree.depth[parent] - 1 - tree.reduction[row] + tree.extension[row]
+            # Behind a null move or for ProbCut the parent may have been shortened only afterwards.
+            late = tree.search[row] in ("null", "probcut") and tree.reduction[parent] > 0
+            assert tree.depth[row] in ((expected, expected + 1) if late else (expected,))
+        reduced += tree.reduction[row] > 0
+        extended += tree.extension[row] > 0
+    assert reduced or len(tree.parent) < 3000
+    assert extended or len(tree.parent) < 3000
+
+
+def test_stages_come_in_the_picker_s_order(tree: Tree) -> None:
+    order = {key: index for index, (key, _) in enumerate(chess_document.STAGES)}
+    for row in tree:
+        stages = [order[tree.stage[child]] for child in tree.searched(row).values()]
+        assert stages == sorted(stages)
+        assert ("root" in [tree.stage[child] for child in tree.children[row]]) == (
+            tree.ply[row] == 0 and bool(tree.searched(row))
+        )
+
+
+def test_values_follow_from_how_nodes_ended(tree: Tree) -> None:
+    for row in tree.finished():
+        end, value, ply = tree.end[row], tree.value[row], tree.ply[row]
+        alpha, beta = tree.alpha_of(row), tree.beta_of(row)
+        searched = tree.searched(row)
+        children = tree.children[row]
+        replies = [-tree.value[child] for child in searched.values()]
+        assert tree.moves_searched[row] == len(searched)
+        assert tree.moves_pruned[row] == len(tree.skips[row])
+        assert tree.cutter[row] == (len(searched) if end == "cutoff" else 0)
+        if end == "cutoff":
+            assert value == replies[-1] == max(replies) >= beta
+        elif end == "all-moves":
+            assert value < beta
+            best = max(replies, default=-MATE)
+            if tree.quiescence[row] and tree.eval[row] is not None:
+                best = max(best, tree.eval[row])
+            guesses = {"futility", "delta"} & set(tree.skips[row].values())
+            assert value >= best if guesses else value == best
+        elif end == "draw":
+            assert value == 0
+        elif end == "mate-distance":
+            assert alpha >= beta
+        elif end == "table":
+            assert value >= beta or value <= alpha
+            assert tree.type[row] != "PV"
+        elif end == "razoring":
+            assert tree.search[children[-1]] == "razor"
+            assert value == tree.value[children[-1]] <= alpha
+        elif end == "null-move":
+            assert value >= beta
+            assert any(tree.search[child] == "null" and -tree.value[child] >= beta for child in children)
+        elif end == "probcut":
+            assert tree.search[children[-1]] == "probcut"
+            assert -tree.value[children[-1]] >= beta + TUNE[tunables.PROBCUT_MARGIN]
+            assert value >= beta
+        elif end == "multi-cut":
+            assert tree.search[children[-1]] == "singular"
+            assert tree.value[children[-1]] >= value >= beta
+        elif end == "only-move":
+            assert tree.search[row] == "singular"
+            assert value == alpha
+        elif end == "checkmate":
+            assert value == ply - MATE
+        elif end == "stalemate":
+            assert value == 0
+        elif end == "stand-pat":
+            assert tree.quiescence[row]
+            assert value == tree.eval[row] >= beta
+        elif end == "reverse-futility":
+            depth, improving, estimate = tree.depth[row], tree.improving[row], tree.estimate[row]
+            assert depth <= TUNE[tunables.RFP_DEPTH]
+            assert estimate - TUNE[tunables.RFP_MARGIN] * (depth - improving) >= beta
+            assert value == (estimate + beta) // 2
+        else:
+            pytest.fail(f"{end} at row {row}")
+
+
+def test_every_legal_move_is_searched_skipped_or_cut_off(tree: Tree) -> None:
+    for row, board in boards(tree):
+        legal = {move.uci(): move for move in board.legal_moves}
+        assert tree.legal[row] == len(legal)
+        searched, skipped = set(tree.searched(row)), set(tree.skips[row])
+        assert not searched & skipped
+        assert searched | skipped <= set(legal)
+        if tree.end[row] == "all-moves":
+            if tree.quiescence[row] and not board.is_check():
+                noisy = {text for text, move in legal.items() if board.is_capture(move) or move.promotion}
+                assert noisy <= searched | skipped
+            else:
+                assert searched | skipped == set(legal)
+        elif tree.end[row] == "checkmate":
+            assert board.is_checkmate()
+        elif tree.end[row] == "stalemate":
+            assert board.is_stalemate()
+        elif tree.end[row] == "only-move":
+            assert list(tree.skips[row].values()) == ["excluded"]
+            assert len(legal) == 1
+        elif tree.end[row] not in ("cutoff", "stopped"):
+            assert not searched
+            assert not skipped
+
+
+def test_reasons_for_skipping_are_true(tree: Tree) -> None:
+    for row, board in boards(tree):
+        skips = tree.skips[row]
+        if not skips:
+            continue
+        depth, alpha, evaluation = tree.depth[row], tree.alpha_of(row), tree.eval[row]
+        is_null_window = tree.type[row] != "PV"
+        moves = {text: board.parse_uci(text) for text in skips}
+        noisy = {text: board.is_capture(move) or bool(move.promotion) for text, move in moves.items()}
+        quiet_searches = 0
+        for text in tree.searched(row):
+            move = board.parse_uci(text)
+            quiet_searches += not (board.is_capture(move) or move.promotion)
+        for text, reason in skips.items():
+            move = moves[text]
+            if reason == "late-move":
+                limit = (TUNE[tunables.LMP_BASE] + depth * depth) // (2 - tree.improving[row])
+                assert not noisy[text]
+                assert quiet_searches == limit
+            elif reason == "futility":
+                assert not noisy[text]
+                assert not board.is_check()
+                assert not is_null_window or evaluation + TUNE[tunables.FUTILITY_BASE] <= alpha
+            elif reason == "history":
+                assert not noisy[text]
+            elif reason == "exchange-quiet":
+                assert not noisy[text]
+                assert exchange_value(board, move) < 0
+            elif reason == "exchange-noisy":
+                assert noisy[text]
+                assert exchange_value(board, move) < -TUNE[tunables.SEE_NOISY] * depth
+            elif reason == "delta":
+                victim = chess.PAWN if board.is_en_passant(move) else board.piece_type_at(move.to_square)
+                hoped = evaluation + worth(victim) + TUNE[tunables.DELTA_MARGIN]
+                assert not is_null_window or hoped <= max(alpha, evaluation)
+            elif reason == "exchange-quiescence":
+                assert exchange_value(board, move) < -TUNE[tunables.QUIESCENCE_LOSS]
+            elif reason == "evasions":
+                assert board.is_check()
+                assert not noisy[text]
+                assert tree.moves_searched[row] >= TUNE[tunables.EVASIONS]
+            else:
+                assert reason == "excluded"
+                assert tree.search[row] == "singular"
+
+
+def test_every_reason_occurs(recorded: Recorded) -> None:
+    found: set[str] = set()
+    for document in recorded.documents.values():
+        found |= {row["key"] for row in document["statistics"]["reasons"]}
+    # Lines of 128 plies do not come up in so short searches.
+    assert found == {key for key, _ in REASONS} - {"horizon"}
+
+
+def test_game_at_gives_the_position_of_a_row(recorded: Recorded) -> None:
+    tree = Tree.of(recorded.documents["shuffled"])
+    for row, board in boards(tree, 50):
+        assert game_at(tree.document, row).board.fen() == board.fen()
+    with pytest.raises(RecordingError, match="no node"):
+        game_at(tree.document, len(tree.parent))
