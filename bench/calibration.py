@@ -240,10 +240,11 @@ def anchor_from_pairs(pairs: Sequence[str]) -> Anchor:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be played: `pairs` of games of each two neighbours, and of each anchor with its `nearest` levels.
+    """What is to be played: `pairs` of games of each two neighbours, `anchor_pairs` of an anchor and a level.
 
-    `command` and `options` start Secateur. The games of each match are kept in a file of their own in `folder`, from
-    which a plan that was cut short goes on.
+    Each anchor meets the `nearest` levels nearest to it, by the ratings that they have so far. `command` and `options`
+    start Secateur. The games of each match are kept in a file of their own in `folder`, from which a plan that was cut
+    short goes on.
     """
 
     levels: tuple[Level, ...]
@@ -252,6 +253,7 @@ class Plan:
     options: Mapping[str, str]
     folder: Path
     pairs: int
+    anchor_pairs: int
     nearest: int
     book: Book
     concurrency: int = 1
@@ -261,7 +263,12 @@ class Plan:
         for name in names:
             if names.count(name) > 1:
                 raise CalibrationError(f"two anchors are called {name}: give them different names")
-        for name, value in (("pairs", self.pairs), ("opponents", self.nearest), ("concurrency", self.concurrency)):
+        for name, value in (
+            ("pairs", self.pairs),
+            ("anchor-pairs", self.anchor_pairs),
+            ("opponents", self.nearest),
+            ("concurrency", self.concurrency),
+        ):
             if value < 1:
                 raise CalibrationError(f"--{name} is at least 1, not {value}")
 
@@ -272,17 +279,17 @@ class Plan:
 
     def matches(self) -> list[MatchDescription]:
         """Every match, the level whose points the record counts being the first player."""
-        found = [self._match(self.player(high), self.player(low)) for low, high in pairwise(self.levels)]
+        found = [self._match(self.player(high), self.player(low), self.pairs) for low, high in pairwise(self.levels)]
         for anchor in self.anchors:
             nearest = sorted(self.levels, key=lambda level: abs(level.elo - anchor.rating))[: self.nearest]
-            found += [self._match(self.player(level), anchor.spec) for level in nearest]
+            found += [self._match(self.player(level), anchor.spec, self.anchor_pairs) for level in nearest]
         return found
 
-    def _match(self, first: EngineSpec, second: EngineSpec) -> MatchDescription:
+    def _match(self, first: EngineSpec, second: EngineSpec, pairs: int) -> MatchDescription:
         name = re.sub(r"[^\w.-]+", "_", f"{first.name}--{second.name}")
         return MatchDescription(
             (first, second),
-            rounds=self.pairs,
+            rounds=pairs,
             book=self.book,
             concurrency=self.concurrency,
             adjudication=RULES,

@@ -2,7 +2,7 @@
 
 A level differs from the engine at full strength in what makes people err, and in nothing else:
 
-    nodes      so many positions a move and no more, whatever the clock allows: what lies behind the horizon is
+    nodes      so many positions a move and no more, once it has looked at every move: what lies behind the horizon is
                overlooked. Nodes, not time, so that a level is as strong on every machine.
     lines      it weighs so many of the best root moves against each other (as MultiPV does), which costs depth, too;
     softness   and does not always take the best of them: one that is worth `loss` centipawns less is played
@@ -14,7 +14,7 @@ scores of its four best moves at random instead.)
 
 The levels are `LEVELS`; their ratings come from `bench/ledger/strength/levels.json`, which `secateur calibrate --write`
 made from matches. Between two of them nodes are interpolated geometrically, softness and lines linearly: each becomes
-stronger, or stays as it is, as the rating grows. Imports nothing heavy: the options need it before the engine is loaded.
+stronger, or stays as it is, as the rating grows. Imports nothing heavy: options are declared before the engine loads.
 """
 
 from __future__ import annotations

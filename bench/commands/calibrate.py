@@ -48,7 +48,7 @@ examples:
       --anchor cmd=stockfish name=stockfish-1350 option.UCI_LimitStrength=true option.UCI_Elo=1350 depth=12 rating=1350
   secateur calibrate --readme README.md             makes the tables from the record
 
-Each two neighbouring levels play --pairs pairs of games, and each anchor as many against the levels nearest to it. The
+Each two neighbouring levels play --pairs pairs of games, each anchor --anchor-pairs with the levels nearest to it. The
 games are kept in FOLDER: the same command goes on with what is missing, larger --pairs add to what is there. Without
 anchors the average rating stays what it is. Exit status: 0 when all was played without a fault and each level is better
 than the one before, 1 when not, 2 when the options make no sense.
@@ -66,6 +66,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("folder", nargs="?", type=Path, metavar="FOLDER", help="keep the games here (default: none)")
     how = parser.add_argument_group("games")
     how.add_argument("--pairs", type=int, help=f"pairs of games each two players (default {DEFAULT_PAIRS})")
+    how.add_argument("--anchor-pairs", type=int, help="the same with an anchor (default: as many)")
     how.add_argument(
         "--anchor",
         action="append",
@@ -97,8 +98,8 @@ def parser() -> argparse.ArgumentParser:
 
 #: What has a meaning only where games are played.
 _OF_GAMES: Final = (
-    "pairs", "anchor", "opponents", "engine", "book", "order", "seed", "plies", "concurrency", "write", "bench_nodes",
-    "note",
+    "pairs", "anchor_pairs", "anchor", "opponents", "engine", "book", "order", "seed", "plies", "concurrency", "write",
+    "bench_nodes", "note",
 )  # fmt: skip
 
 
@@ -153,13 +154,15 @@ def _plan(options: argparse.Namespace) -> Plan:
         anchor.spec.resolved_program()
     book = book_from_arguments(options, DEFAULT_BOOK)
     assert book is not None
+    pairs = DEFAULT_PAIRS if options.pairs is None else options.pairs
     plan = Plan(
         levels=strength.LEVELS,
         anchors=anchors,
         command=spec.command,
         options=dict(spec.options),
         folder=options.folder,
-        pairs=DEFAULT_PAIRS if options.pairs is None else options.pairs,
+        pairs=pairs,
+        anchor_pairs=pairs if options.anchor_pairs is None else options.anchor_pairs,
         nearest=DEFAULT_OPPONENTS if options.opponents is None else options.opponents,
         book=book,
         concurrency=1 if options.concurrency is None else options.concurrency,

@@ -161,6 +161,7 @@ def plan(tmp_path: Path, **changes: object) -> Plan:
         "options": {"Hash": "16"},
         "folder": tmp_path,
         "pairs": 4,
+        "anchor_pairs": 3,
         "nearest": 2,
         "book": Book("book.epd"),
     }
@@ -184,7 +185,8 @@ def test_neighbours_meet_and_anchors_meet_the_nearest(tmp_path: Path) -> None:
     assert (str(second.limit), dict(second.options)) == ("1+0.1", {"Hash": "4"})
     assert matches[2].pgn == str(tmp_path / f"{STRONG.name}--An_Other.pgn")
     assert len({match.pgn for match in matches}) == 4
-    assert all(match.resume and match.rounds == 4 for match in matches)
+    assert [match.rounds for match in matches] == [4, 4, 3, 3]
+    assert all(match.resume for match in matches)
 
 
 @pytest.mark.parametrize(
@@ -221,7 +223,8 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     levels = (Level(1000, 100, 90, 9), Level(2000, 200, 50, 5), Level(3000, 400, 10, 2))
     monkeypatch.setattr(strength, "LEVELS", levels)
     source = tmp_path / "strength.py"
-    source.write_text("LEVELS = (\n    Level(1000, 100, 90, 9),\n    Level(2000, 200, 50, 5), Level(3000, 400, 10, 2))\n")
+    rows = "    Level(1000, 100, 90, 9),\n    Level(2000, 200, 50, 5), Level(3000, 400, 10, 2))\n"
+    source.write_text(f"LEVELS = (\n{rows}", encoding="utf-8")
     monkeypatch.setattr(strength, "__file__", str(source))
     (tmp_path / "book.epd").write_text(BOOK, encoding="utf-8")
     (tmp_path / "README.md").write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n", encoding="utf-8")
@@ -236,7 +239,7 @@ def test_a_calibration_is_played_kept_and_gone_on_with(
     engine = [f"cmd={sys.executable}", f"arg={RATED}"]
     arguments = [str(games), "--pairs", "6", "--engine", *engine, "--book", str(elsewhere / "book.epd"), "--quiet"]
     arguments += ["--anchor", *engine, "name=known", "option.UCI_LimitStrength=true", "option.UCI_Elo=1500", "depth=9"]
-    arguments += ["rating=1500", "--opponents", "2", "--concurrency", "2"]
+    arguments += ["rating=1500", "--opponents", "2", "--anchor-pairs", "5", "--concurrency", "2"]
     written = ["--write", "--readme", str(readme), "--plot", str(picture), "--bench-nodes", "123", "--note", "A test"]
     assert calibrate.main([*arguments, *written]) == 0, capsys.readouterr().err
     table = capsys.readouterr().out.strip()
@@ -247,8 +250,8 @@ def test_a_calibration_is_played_kept_and_gone_on_with(
     assert [(one.first, one.games) for one in record.encounters] == [
         ("200n-50cp-5l", 12),
         ("400n-10cp-2l", 12),
-        ("100n-90cp-9l", 12),
-        ("200n-50cp-5l", 12),
+        ("100n-90cp-9l", 10),
+        ("200n-50cp-5l", 10),
     ]
     assert [one.limit for one in record.encounters] == [OWN_NODES, OWN_NODES, "depth=9", "depth=9"]
     assert record.anchors == (KnownRating("known", 1500.0, "depth=9"),)
@@ -265,7 +268,7 @@ def test_a_calibration_is_played_kept_and_gone_on_with(
     assert calibrate.main([*arguments, "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert [level["elo"] for level in answer["levels"]] == elos
-    assert answer["rating_list"]["games"] == 48
+    assert answer["rating_list"]["games"] == 44
     # And from the record alone.
     assert calibrate.main(["--readme", str(readme)]) == 0
     assert capsys.readouterr().out.strip() == table
@@ -294,6 +297,7 @@ def test_what_is_not_monotone_is_not_written(
         (["--pairs", "5"], "--pairs goes with a FOLDER"),
         (["--write"], "--write goes with a FOLDER"),
         (["games", "--pairs", "0"], "--pairs is at least 1"),
+        (["games", "--anchor-pairs", "0"], "--anchor-pairs is at least 1"),
         (["games", "--anchor", "cmd=stockfish"], "needs rating=NUMBER"),
         (["games", "--anchor", "cmd=no-such-engine", "depth=1", "rating=1"], "there is no program 'no-such-engine'"),
         (["games", "--engine", "cmd=no-such-engine"], "there is no program 'no-such-engine'"),

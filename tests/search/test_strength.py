@@ -225,7 +225,7 @@ def test_a_mate_that_is_seen_is_played(searcher: Searcher, level: Level, fen: st
 
 
 def test_nobody_walks_into_a_mate_that_is_seen(searcher: Searcher) -> None:
-    """A knight guards the back rank: three of its moves lose the game at once, one of them to the middle of the board."""
+    """A knight guards the back rank: three of its moves lose the game at once, one of them towards the centre."""
     fen = "6k1/5ppp/1n6/8/8/1P5P/5PP1/R5K1 b - - 0 1"
     board = chess.Board(fen)
     board.push_uci("b6d5")
