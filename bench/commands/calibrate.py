@@ -37,6 +37,7 @@ from bench.results import GameResult, MatchResult
 from bench.speed import SECATEUR
 from bench.tuning import write_source
 from search import strength
+from search.warmup import PLAYING, load_kernels
 
 DEFAULT_PAIRS: Final = 50
 DEFAULT_OPPONENTS: Final = 2
@@ -173,6 +174,9 @@ def _plan(options: argparse.Namespace) -> Plan:
 
 def _play(plan: Plan, options: argparse.Namespace) -> tuple[Calibration, int]:
     """Plays everything; the calibration at the ratings found, and the exit status. Raises ValueError and others."""
+    if options.engine is None:
+        # A busy machine may take longer to compile than a game waits for its first move.
+        load_kernels(PLAYING)
     plan.folder.mkdir(parents=True, exist_ok=True)
     results = []
     matches = plan.matches()

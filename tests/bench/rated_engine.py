@@ -1,4 +1,4 @@
-"""A UCI engine whose strength is an option: the greater `UCI_Elo`, the more often it takes the best piece it can.
+"""A UCI engine whose strength is an option: the greater `UCI_Elo`, the more often it minds what it wins and loses.
 
 Its moves depend on position and rating alone, so that the same match always ends the same way.
 """
@@ -10,20 +10,22 @@ import chess
 from fake_engine import VALUES, material, send
 
 
-def worth(board: chess.Board, move: chess.Move) -> int:
-    taken = board.piece_type_at(move.to_square)
-    return VALUES[taken] if taken else 0
+def gain(board: chess.Board, move: chess.Move) -> int:
+    """What the move takes, less the piece itself where it can be taken back."""
+    taken, moved = board.piece_type_at(move.to_square), board.piece_type_at(move.from_square)
+    risk = VALUES[moved or chess.PAWN] if board.is_attacked_by(not board.turn, move.to_square) else 0
+    return (VALUES[taken] if taken else 0) - risk
 
 
 def choose(board: chess.Board, elo: int) -> chess.Move:
     rng = random.Random(f"{elo} {board.fen()}")
     moves = list(board.legal_moves)
     rng.shuffle(moves)
-    return max(moves, key=lambda move: worth(board, move)) if rng.random() < elo / 4000 else moves[0]
+    return max(moves, key=lambda move: gain(board, move)) if rng.random() < elo / 4000 else moves[0]
 
 
 def main() -> None:
-    elo, is_limited = 4000, False
+    elo, is_limited = 1000, False
     board = chess.Board()
     for line in sys.stdin:
         words = line.split()

@@ -220,10 +220,10 @@ def test_plans_that_make_no_sense_are_refused(tmp_path: Path) -> None:
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The record and the table of levels in a folder of the test; three levels of the test engine."""
     monkeypatch.setattr(records, "LEDGER", tmp_path / "ledger")
-    levels = (Level(1000, 100, 90, 9), Level(2000, 200, 50, 5), Level(3000, 400, 10, 2))
+    levels = (Level(1000, 100, 90, 9), Level(1300, 200, 50, 5), Level(1700, 400, 10, 2))
     monkeypatch.setattr(strength, "LEVELS", levels)
     source = tmp_path / "strength.py"
-    rows = "    Level(1000, 100, 90, 9),\n    Level(2000, 200, 50, 5), Level(3000, 400, 10, 2))\n"
+    rows = "    Level(1000, 100, 90, 9),\n    Level(1300, 200, 50, 5), Level(1700, 400, 10, 2))\n"
     source.write_text(f"LEVELS = (\n{rows}", encoding="utf-8")
     monkeypatch.setattr(strength, "__file__", str(source))
     (tmp_path / "book.epd").write_text(BOOK, encoding="utf-8")
@@ -239,7 +239,7 @@ def test_a_calibration_is_played_kept_and_gone_on_with(
     engine = [f"cmd={sys.executable}", f"arg={RATED}"]
     arguments = [str(games), "--pairs", "6", "--engine", *engine, "--book", str(elsewhere / "book.epd"), "--quiet"]
     arguments += ["--anchor", *engine, "name=known", "option.UCI_LimitStrength=true", "option.UCI_Elo=1500", "depth=9"]
-    arguments += ["rating=1500", "--opponents", "2", "--anchor-pairs", "5", "--concurrency", "2"]
+    arguments += ["rating=1500", "--opponents", "3", "--anchor-pairs", "2"]
     written = ["--write", "--readme", str(readme), "--plot", str(picture), "--bench-nodes", "123", "--note", "A test"]
     assert calibrate.main([*arguments, *written]) == 0, capsys.readouterr().err
     table = capsys.readouterr().out.strip()
@@ -247,13 +247,13 @@ def test_a_calibration_is_played_kept_and_gone_on_with(
     assert table.endswith("bench 123; none lost by a fault. A test")
     assert "<svg" in picture.read_text(encoding="utf-8")
     record = load()
-    assert [(one.first, one.games) for one in record.encounters] == [
-        ("200n-50cp-5l", 12),
-        ("400n-10cp-2l", 12),
-        ("100n-90cp-9l", 10),
-        ("200n-50cp-5l", 10),
+    assert [(one.first, one.second, one.games, one.limit) for one in record.encounters] == [
+        ("200n-50cp-5l", "100n-90cp-9l", 12, OWN_NODES),
+        ("400n-10cp-2l", "200n-50cp-5l", 12, OWN_NODES),
+        ("200n-50cp-5l", "known", 4, "depth=9"),
+        ("400n-10cp-2l", "known", 4, "depth=9"),
+        ("100n-90cp-9l", "known", 4, "depth=9"),
     ]
-    assert [one.limit for one in record.encounters] == [OWN_NODES, OWN_NODES, "depth=9", "depth=9"]
     assert record.anchors == (KnownRating("known", 1500.0, "depth=9"),)
     elos = [level.elo for level in record.levels]
     assert elos == sorted(elos)
@@ -268,7 +268,7 @@ def test_a_calibration_is_played_kept_and_gone_on_with(
     assert calibrate.main([*arguments, "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert [level["elo"] for level in answer["levels"]] == elos
-    assert answer["rating_list"]["games"] == 44
+    assert answer["rating_list"]["games"] == 36
     # And from the record alone.
     assert calibrate.main(["--readme", str(readme)]) == 0
     assert capsys.readouterr().out.strip() == table
@@ -278,8 +278,10 @@ def test_what_is_not_monotone_is_not_written(
     elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Levels whose ratings are the wrong way round: the test engine plays by the rating that it is told."""
-    source = Path(strength.__file__).read_text(encoding="utf-8")
-    monkeypatch.setattr(strength, "LEVELS", (Level(3000, 100, 90, 9), Level(1000, 200, 50, 5)))
+    source = Path(strength.__file__)
+    rows = "LEVELS = (Level(2500, 100, 90, 9), Level(1500, 200, 50, 5))\n"
+    source.write_text(rows, encoding="utf-8")
+    monkeypatch.setattr(strength, "LEVELS", (Level(2500, 100, 90, 9), Level(1500, 200, 50, 5)))
     engine = ["--engine", f"cmd={sys.executable}", f"arg={RATED}"]
     arguments = [str(elsewhere / "games"), *engine, "--pairs", "5", "--book", str(elsewhere / "book.epd"), "--quiet"]
     assert calibrate.main([*arguments, "--write"]) == 1
@@ -287,7 +289,7 @@ def test_what_is_not_monotone_is_not_written(
     assert "level 200n-50cp-5l" in said
     assert "is rated no better than 100n-90cp-9l" in said
     assert "nothing was written" in said
-    assert Path(strength.__file__).read_text(encoding="utf-8") == source
+    assert source.read_text(encoding="utf-8") == rows
     assert not module.record_path().exists()
 
 
