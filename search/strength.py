@@ -61,21 +61,21 @@ class Level:
 
 #: Weakest first; each row is in no way weaker than the one before. (rating, nodes, softness, lines)
 LEVELS: Final = (
-    Level(1000, 500, 100, 10),
-    Level(1150, 800, 85, 9),
-    Level(1280, 1100, 70, 8),
-    Level(1410, 1400, 57, 7),
-    Level(1540, 1750, 45, 6),
-    Level(1670, 2100, 34, 5),
-    Level(1800, 2500, 25, 4),
-    Level(1930, 3000, 18, 3),
-    Level(2160, 4500, 6, 2),
-    Level(2280, 6500, 3, 2),
-    Level(2430, 7000, 0, 1),
-    Level(2540, 10_000, 0, 1),
-    Level(2640, 14_000, 0, 1),
-    Level(2740, 20_000, 0, 1),
-    Level(2840, 28_000, 0, 1),
+    Level(1060, 500, 100, 10),
+    Level(1251, 800, 85, 9),
+    Level(1430, 1100, 70, 8),
+    Level(1514, 1400, 57, 7),
+    Level(1721, 1750, 45, 6),
+    Level(1801, 2100, 34, 5),
+    Level(1885, 2500, 25, 4),
+    Level(2038, 3000, 18, 3),
+    Level(2272, 4500, 6, 2),
+    Level(2435, 6500, 3, 2),
+    Level(2538, 7000, 0, 1),
+    Level(2651, 10_000, 0, 1),
+    Level(2755, 14_000, 0, 1),
+    Level(2873, 20_000, 0, 1),
+    Level(2962, 28_000, 0, 1),
 )
 
 #: The range of `UCI_Elo`.
