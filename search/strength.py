@@ -61,21 +61,21 @@ class Level:
 
 #: Weakest first; each row is in no way weaker than the one before. (rating, nodes, softness, lines)
 LEVELS: Final = (
-    Level(1060, 500, 100, 10),
-    Level(1251, 800, 85, 9),
-    Level(1430, 1100, 70, 8),
-    Level(1514, 1400, 57, 7),
-    Level(1721, 1750, 45, 6),
-    Level(1801, 2100, 34, 5),
-    Level(1885, 2500, 25, 4),
-    Level(2038, 3000, 18, 3),
-    Level(2272, 4500, 6, 2),
-    Level(2435, 6500, 3, 2),
-    Level(2538, 7000, 0, 1),
-    Level(2651, 10_000, 0, 1),
-    Level(2755, 14_000, 0, 1),
-    Level(2873, 20_000, 0, 1),
-    Level(2962, 28_000, 0, 1),
+    Level(1158, 500, 100, 10),
+    Level(1309, 800, 85, 9),
+    Level(1436, 1100, 70, 8),
+    Level(1573, 1400, 57, 7),
+    Level(1736, 1750, 45, 6),
+    Level(1858, 2100, 34, 5),
+    Level(1948, 2500, 25, 4),
+    Level(2096, 3000, 18, 3),
+    Level(2312, 4500, 6, 2),
+    Level(2440, 6500, 3, 2),
+    Level(2596, 7000, 0, 1),
+    Level(2687, 10_000, 0, 1),
+    Level(2773, 14_000, 0, 1),
+    Level(2881, 20_000, 0, 1),
+    Level(2970, 28_000, 0, 1),
 )
 
 #: The range of `UCI_Elo`.
