@@ -53,10 +53,7 @@ class Level:
 
     def describe(self) -> str:
         """The level in words."""
-        return (
-            f"rated about {self.elo}: {self.nodes} nodes a move, choice of {self.lines} lines, "
-            f"softness {self.softness} cp"
-        )
+        return f"rated about {self.elo}: {self.nodes} nodes a move, softness {self.softness} cp, lines {self.lines}"
 
 
 #: Weakest first; each row is in no way weaker than the one before. (rating, nodes, softness, lines)

@@ -243,7 +243,7 @@ def _report(calibration: Calibration, options: argparse.Namespace) -> None:
             [level.nodes for level in calibration.levels],
             [line.rating or 0.0 for line in lines],
             [line.error or 0.0 for line in lines],
-            [f"{level.softness} cp, {level.lines} lines" for level in calibration.levels],
+            [f"softness {level.softness} cp, lines {level.lines}" for level in calibration.levels],
             options.plot,
             title=f"Strength of the levels: {calibration.games} games",
         )
