@@ -227,7 +227,7 @@ def plot_levels(
     axes.set_xlabel("nodes a move")
     axes.set_ylabel("rating, 95 % interval")
     axes.set_title(title)
-    axes.margins(x=0.2)
+    axes.margins(x=0.27)
     axes.grid(alpha=0.3)
     _save(figure, path)
 
