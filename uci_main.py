@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str, str | None]] = {
     "book": ("bench.commands.book", "generate balanced or unbalanced openings with an engine", "lab"),
     "genfens": ("bench.commands.genfens", "random openings for OpenBench's data generation", None),
     "rate": ("bench.commands.rate", "rate the players of PGN files", "lab"),
+    "calibrate": ("bench.commands.calibrate", "measure how strong the levels of UCI_Elo are", "lab"),
     "spsa": ("bench.commands.spsa", "tune the numbers of the search by games", "lab"),
     "datagen": ("eval.training.commands.datagen", "make training data by self-play, and look at it", None),
     "texel": ("eval.training.commands.texel", "tune the classical evaluation on self-play games", None),

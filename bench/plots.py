@@ -1,4 +1,4 @@
-"""Pictures of results as PNG or SVG: score and LLR over a match, a rating ladder, speed bars. No display is needed."""
+"""Pictures of results as PNG or SVG: score and LLR over a match, ratings, speed bars. No display is needed."""
 
 from __future__ import annotations
 
@@ -202,6 +202,33 @@ def plot_claims(branching: int, curves: Sequence[Curve], columns: Sequence[Colum
     lower.set_xlabel("leaves valued, share of minimax")
     lower.legend(loc="lower right", frameon=False, fontsize=8)
     lower.grid(alpha=0.3)
+    _save(figure, path)
+
+
+def plot_levels(
+    nodes: Sequence[int],
+    ratings: Sequence[float],
+    errors: Sequence[float],
+    labels: Sequence[str],
+    path: str | Path,
+    *,
+    title: str,
+) -> None:
+    """Ratings of levels of playing strength with half of their 95 % intervals over nodes a move (logarithmic).
+
+    `labels` say what else makes each level. Raises `PlotError`.
+    """
+    path = check_path(path)
+    figure, (axes,) = _figure(1, height=4.8)
+    axes.errorbar(nodes, ratings, yerr=errors, fmt="o-", color=_LINE, ecolor=_BAND, elinewidth=4, capsize=0)
+    for x, y, label in zip(nodes, ratings, labels, strict=True):
+        axes.annotate(label, (x, y), textcoords="offset points", xytext=(9, -9), fontsize=7)
+    axes.set_xscale("log")
+    axes.set_xlabel("nodes a move")
+    axes.set_ylabel("rating, 95 % interval")
+    axes.set_title(title)
+    axes.margins(x=0.27)
+    axes.grid(alpha=0.3)
     _save(figure, path)
 
 

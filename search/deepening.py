@@ -45,6 +45,14 @@ class Iteration:
         """All lines, this one first."""
         return (self, *self.others)
 
+    def led_by(self, index: int) -> Iteration:
+        """The same lines with the one at `index` first; the rest keep their order."""
+        if index == 0:
+            return self
+        lines = [replace(line, others=()) for line in self.lines]
+        first = lines.pop(index)
+        return replace(first, others=tuple(lines))
+
 
 @dataclass(frozen=True)
 class Root:

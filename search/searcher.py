@@ -6,6 +6,7 @@ turns what they found into moves, scores and times.
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from search.game import Game
 from search.info import Info, Progress, Result
 from search.limits import DEFAULT_HASH, DEFAULT_OVERHEAD, DEFAULT_THREADS, Limits
 from search.score import NO_SCORE, mate_distance
+from search.strength import FIRST_NODES, Level, choose
 from search.table import GENERATIONS, allocate_table, hashfull
 from search.tablebase import Ranking, Tables
 from search.threads import Helpers, vote
@@ -77,10 +79,15 @@ class Searcher:
         self._hit_at: float | None = None
         self._network: Network | None = None
         self._tables: Tables | None = None
-        # Of the running search: its notation, what endgame tables say of the root's moves, and how many those are.
+        # Of the running search: its notation, what endgame tables say of the root's moves, how many those are, and how
+        # many lines are shown.
         self._chess960 = False
         self._ranking: Ranking | None = None
         self._root_count = 0
+        self._shown = 1
+        #: What a weaker player's choices are drawn from; seeded, it makes the same ones again.
+        self.rng = random.Random()
+        self._level: Level | None = None
         self.set_network(network)
         self.resize_threads(threads)
 
@@ -204,6 +211,7 @@ class Searcher:
         start: float | None = None,
         lines: int = 1,
         on_progress: Callable[[Progress], None] | None = None,
+        level: Level | None = None,
     ) -> Result:
         """Searches until a limit is reached or `stop` is called.
 
@@ -211,6 +219,10 @@ class Searcher:
         on also windows that failed, and `on_progress`, on another thread, each root move. `overhead` (ms) is kept back
         from the clock. `ponders` says that this game is played with thinking on the opponent's time. `start` is when
         the clock began to run, as of `time.perf_counter`; by default now.
+
+        With a `level` it plays no better than that, on one thread, and ends when the level's nodes are searched. If it
+        does not take the best line, the lines are reported once more, the one it takes first. Endgame tables are
+        obeyed as always.
         """
         start = time.perf_counter() if start is None else start
         tune = self._worker["tune"].tolist()
@@ -227,19 +239,22 @@ class Searcher:
                 self._begin_clock(manager, self._hit_at)
             else:
                 self._set_alarm(manager)
+        self._play_as(level)
         moves = _chosen(game.board, legal, limits)
         self._ranking, problems = self._rank(game.board, moves, budget)
-        if self._ranking is not None and lines == 1:
+        if self._ranking is not None and (lines == 1 or level is not None):
             best_rank = max(self._ranking.ranks.values())
             moves = [move for move in moves if self._ranking.ranks[move] == best_rank]
-        root = self._root(game, moves, len(moves) < len(legal), limits, min(lines, len(moves)))
-        has_help = limits.ponder or budget.hard is None or budget.hard >= LEAST_TIME_FOR_HELP
-        own_nodes, help_nodes = self._share_nodes(limits, has_help)
+        self._shown = lines
+        searched = lines if level is None else max(lines, level.lines)
+        root = self._root(game, moves, len(moves) < len(legal), limits, min(searched, len(moves)))
+        has_time = limits.ponder or budget.hard is None or budget.hard >= LEAST_TIME_FOR_HELP
+        own_nodes, help_nodes = self._share_nodes(limits, has_time, level)
         write_board(game.board, self._worker["frames"][0]["position"])
         set_root(self._worker, root, own_nodes)
         self._begin_reports(game, len(moves), budget, on_info, on_progress)
         try:
-            found, info = self._deepen(limits, root, manager, help_nodes)
+            found, info = self._deepen(limits, root, manager, help_nodes, level)
         finally:
             self._reporter.clear()
             others, errors, helped = self._helpers.gather()
@@ -247,10 +262,12 @@ class Searcher:
                 self._time = None
             self.arm()
         nodes = int(self._worker["nodes"]) + helped
-        if root.lines == 1 and (best := vote([found, *others], tune)) is not found:
-            info = self._infos(best, nodes)[0]
+        best = self._answer(found, others, level)
+        if best is not found:
+            info, *rest = self._infos(best, nodes)
             if on_info is not None:
-                on_info(info)
+                for one in (info, *rest):
+                    on_info(one)
         line = info.pv
         problems += [f"a search thread failed: {type(error).__name__}: {error}" for error in errors]
         return Result(
@@ -261,6 +278,23 @@ class Searcher:
             seconds=time.perf_counter() - start,
             problems=tuple(problems),
         )
+
+    def _play_as(self, level: Level | None) -> None:
+        """Forgets what a search of another strength has left behind before a weaker player could make use of it."""
+        if level is not None and level != self._level:
+            self.new_game()
+        self._level = level
+
+    def _answer(self, found: Iteration, others: list[Iteration], level: Level | None) -> Iteration:
+        """The iteration whose line is played: that of the threads' vote, or of a weaker player's choice.
+
+        Mates that such a player has seen are no matter of taste: the shortest is played, and the longest suffered.
+        """
+        if level is None:
+            return found if found.others else vote([found, *others], self._worker["tune"].tolist())
+        if mate_distance(found.score) is not None:
+            return found
+        return found.led_by(choose([found.score - line.score for line in found.lines], level, self.rng))
 
     def _rank(self, board: chess.Board, moves: list[chess.Move], budget: Budget) -> tuple[Ranking | None, list[str]]:
         """What endgame tables say of the moves, and what went wrong; tables that cannot be read are not asked again."""
@@ -286,19 +320,24 @@ class Searcher:
             ranks = {code: self._ranking.ranks[move] for code, move in zip(codes, moves, strict=True)}
         return Root(game.keys, codes, self._generation, limits.deepest(MAX_DEPTH), lines, is_partial, ranks)
 
-    def _share_nodes(self, limits: Limits, has_help: bool) -> tuple[int, int]:
+    def _share_nodes(self, limits: Limits, has_time: bool, level: Level | None) -> tuple[int, int]:
         """Node limits of the main thread and of each helper (0: it is not wanted).
 
         No kernel can add up the nodes of others, so each gets its share. The sum never exceeds the limit; what a slow
-        thread leaves of its share is not searched.
+        thread leaves of its share is not searched. A weaker player has no help, and a limit of its own from the second
+        iteration on: even the weakest looks at every move once.
         """
+        nodes = NO_NODE_LIMIT if limits.nodes is None else max(1, limits.nodes)
+        if level is not None:
+            return min(nodes, max(level.nodes, FIRST_NODES)), 0
         if limits.nodes is None:
-            return NO_NODE_LIMIT, NO_NODE_LIMIT if has_help else 0
-        nodes = max(1, limits.nodes)
-        share = nodes // self.threads if has_help else 0
+            return nodes, nodes if has_time else 0
+        share = nodes // self.threads if has_time else 0
         return nodes - share * (self.threads - 1), share
 
-    def _deepen(self, limits: Limits, root: Root, manager: TimeManager, help_nodes: int) -> tuple[Iteration, Info]:
+    def _deepen(
+        self, limits: Limits, root: Root, manager: TimeManager, help_nodes: int, level: Level | None
+    ) -> tuple[Iteration, Info]:
         """One iteration after the other until a limit says stop; returns the last. Helpers are left searching."""
         worker = self._worker
         deepening = Deepening(worker, self._table, self._window_failed)
@@ -308,6 +347,9 @@ class Searcher:
             if found.depth == 1 and found.complete and help_nodes:
                 # Not before there is a move to answer with: on a busy machine they might keep this thread from it.
                 self._helpers.start(worker, self._table, root, help_nodes)
+            if found.depth == 1 and level is not None:
+                # From here on its own limit counts (see `_share_nodes`).
+                worker["node_limit"] = min(int(worker["node_limit"]), level.nodes)
             if found.depth == 1 and not found.complete and not found.others:
                 break
             info, *others = self._infos(found, int(worker["nodes"]) + self._helpers.nodes())
@@ -377,8 +419,8 @@ class Searcher:
         self._reporter.set(REPORT_EVERY)
 
     def _window_failed(self, failed: Iteration, number: int) -> None:
-        """Reports a bound, unless endgame tables know better."""
-        if self._on_info is not None and self._ranking is None:
+        """Reports a bound of a line that is shown, unless endgame tables know better."""
+        if self._on_info is not None and self._ranking is None and number <= self._shown:
             nodes = int(self._worker["nodes"]) + self._helpers.nodes()
             self._on_info(self._info(failed, number, nodes, self._circumstances()))
 
@@ -388,9 +430,10 @@ class Searcher:
         return time.perf_counter() - self._start, int(hashfull(self._table, self._generation)), hits
 
     def _infos(self, found: Iteration, nodes: int) -> list[Info]:
-        """The lines of an iteration, best first."""
+        """The lines of an iteration that are shown, in their order."""
         circumstances = self._circumstances()
-        return [self._info(line, number, nodes, circumstances) for number, line in enumerate(found.lines, start=1)]
+        shown = enumerate(found.lines[: self._shown], start=1)
+        return [self._info(line, number, nodes, circumstances) for number, line in shown]
 
     def _info(self, found: Iteration, number: int, nodes: int, circumstances: tuple[float, int, int]) -> Info:
         seconds, full, hits = circumstances

@@ -1,4 +1,4 @@
-"""What the options equip the loaded engine with: table, threads, network, endgame tables, opening book."""
+"""What the options equip the loaded engine with: table, threads, network, strength, endgame tables, opening book."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from engine.uci.options import TUNING_OPTIONS, OptionValues
 from engine.uci.output import quoted
 from eval.build import chosen_evaluation
 from search.limits import DEFAULT_HASH, Limits
+from search.strength import Level, wanted_level
 
 if TYPE_CHECKING:
     from engine.uci import backend as backend_module
@@ -111,6 +112,18 @@ class Equipment:
         except (MemoryError, RuntimeError) as error:
             reason = "memory" if isinstance(error, MemoryError) else "threads to be had"
             self._output.problem(f"not enough {reason} for Threads {threads}: {searcher.threads} used")
+
+    def level(self, limits: Limits) -> Level | None:
+        """The level to play at; None is full strength.
+
+        Whoever wants no move to play but the truth gets all there is: a search that lasts until it is stopped, one for
+        a mate, and all of them in `UCI_AnalyseMode`.
+        """
+        options = self._options
+        if limits.infinite or limits.mate is not None or options.flag("UCI_AnalyseMode"):
+            return None
+        elo, skill = options.number("UCI_Elo"), options.number("Skill Level")
+        return wanted_level(options.flag("UCI_LimitStrength"), elo, skill)
 
     # -- files -------------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from engine.uci.output import quoted
 from search.limits import DEFAULT_HASH, DEFAULT_OVERHEAD, DEFAULT_THREADS
+from search.strength import FULL_SKILL, MAX_ELO, MIN_ELO
 from search.tunables import TABLE
 
 Value = int | bool | str
@@ -90,6 +91,9 @@ OPTIONS: Final = (
     Option("UCI_Chess960", "check", False),
     Option("UCI_AnalyseMode", "check", False),
     Option("UCI_ShowWDL", "check", False),
+    Option("UCI_LimitStrength", "check", False),
+    Option("UCI_Elo", "spin", MIN_ELO, MIN_ELO, MAX_ELO),
+    Option("Skill Level", "spin", FULL_SKILL, 0, FULL_SKILL),
     Option("UseNNUE", "check", True),
     Option("EvalFile", "string", EMPTY),
     Option("SyzygyPath", "string", EMPTY),

@@ -95,8 +95,11 @@ class SearchTask(Task):
         options, output, backend, board = self._options, self._output, self._equipment.backend, self._game.board
         overhead, ponders = options.number("Move Overhead"), options.flag("Ponder")
         show_wdl = options.flag("UCI_ShowWDL")
+        level = self._equipment.level(self._limits)
         if self._debug:
             output.info(backend.plan_report(self._limits, overhead, ponders))
+            if level is not None:
+                output.info(f"debug: plays as one {level.describe()}")
         result = self._equipment.searcher.search(
             self._game,
             self._limits,
@@ -106,6 +109,7 @@ class SearchTask(Task):
             start=self._received,
             lines=options.number("MultiPV"),
             on_progress=lambda progress: output.line(backend.progress_line(progress)),
+            level=level,
         )
         for problem in result.problems:
             output.info(problem)

@@ -22,10 +22,12 @@ def run_without(package: str, *arguments: str) -> subprocess.CompletedProcess[st
         ("scipy", "sprt"),
         ("scipy", "tourney"),
         ("scipy", "rate"),
+        ("scipy", "calibrate"),
         ("rich", "rate"),
         ("rich", "epd"),
         ("rich", "book"),
         ("rich", "ledger"),
+        ("rich", "calibrate"),
     ],
 )
 def test_a_missing_package_is_named(package: str, command: str) -> None:

@@ -1,0 +1,249 @@
+"""`secateur calibrate`: measures how strong the levels of `UCI_Elo` and `Skill Level` are."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
+import scipy  # noqa: F401 - used later; a missing one is to be told before any work is done
+
+from bench.calibration import (
+    Calibration,
+    CalibrationError,
+    Plan,
+    anchor_from_pairs,
+    edited_source,
+    load,
+    markdown,
+    not_monotone,
+    play_match,
+    save,
+    to_json,
+    write_into,
+)
+from bench.commands.match import report_problems
+from bench.description import Book, MatchDescription, add_book_arguments, book_from_arguments
+from bench.engines import EngineSpecError, engine_from_pairs
+from bench.live import LiveView
+from bench.play import PlayError
+from bench.plots import check_path, plot_levels
+from bench.records import PROJECT_ROOT, current_commit
+from bench.results import GameResult, MatchResult
+from bench.speed import SECATEUR
+from bench.tuning import write_source
+from search import strength
+from search.warmup import PLAYING, load_kernels
+
+DEFAULT_PAIRS: Final = 50
+DEFAULT_OPPONENTS: Final = 2
+DEFAULT_BOOK: Final = Book(str(PROJECT_ROOT / "bench" / "books" / "balanced.epd"), "random", 1)
+
+_EPILOG = """\
+examples:
+  secateur calibrate games/ --pairs 100 --concurrency 2 --write --readme README.md --plot levels.svg \\
+      --anchor cmd=stockfish name=stockfish-1350 option.UCI_LimitStrength=true option.UCI_Elo=1350 depth=1 rating=1350
+  secateur calibrate --readme README.md             makes the tables from the record
+
+Each two neighbouring levels play --pairs pairs of games, each anchor --anchor-pairs with the levels nearest to it. The
+games are kept in FOLDER: the same command goes on with what is missing, larger --pairs add to what is there. Without
+anchors the average rating stays what it is. Exit status: 0 when all was played without a fault and each level is better
+than the one before, 1 when not, 2 when the options make no sense.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's options."""
+    parser = argparse.ArgumentParser(
+        prog="secateur calibrate",
+        description="Measures by games how strong the levels of UCI_Elo are, or shows what was measured.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("folder", nargs="?", type=Path, metavar="FOLDER", help="keep the games here (default: none)")
+    how = parser.add_argument_group("games")
+    how.add_argument("--pairs", type=int, help=f"pairs of games each two players (default {DEFAULT_PAIRS})")
+    how.add_argument("--anchor-pairs", type=int, help="the same with an anchor (default: as many)")
+    how.add_argument(
+        "--anchor",
+        action="append",
+        nargs="+",
+        metavar="KEY=VALUE",
+        help="an engine of known rating: rating=, and as in `match` cmd=, name=, arg=, dir=, tc=, st=, nodes=, depth=, "
+        "option.NAME=",
+    )
+    how.add_argument(
+        "--opponents", type=int, help=f"levels that each anchor plays, the nearest (default {DEFAULT_OPPONENTS})"
+    )
+    how.add_argument(
+        "--engine", nargs="+", metavar="KEY=VALUE", help="cmd=, arg=, option.NAME= (default: this Secateur, Hash 16)"
+    )
+    add_book_arguments(how)
+    how.add_argument("--concurrency", type=int, help="games at the same time (default 1)")
+    output = parser.add_argument_group("what comes out")
+    output.add_argument(
+        "--write", action="store_true", help="keep the result: the record, and the ratings in search/strength.py"
+    )
+    output.add_argument("--bench-nodes", type=int, metavar="N", help="for the record: node count of `secateur bench`")
+    output.add_argument("--note", help="for the record: anything else worth knowing")
+    output.add_argument("--readme", type=Path, metavar="FILE", help="write the tables into FILE between their markers")
+    output.add_argument("--plot", metavar="FILE.png|svg", help="draw the ratings over the nodes")
+    output.add_argument("--json", action="store_true", help="print record and ratings as JSON")
+    output.add_argument("--quiet", action="store_true", help="show nothing while the games run")
+    return parser
+
+
+#: What has a meaning only where games are played.
+_OF_GAMES: Final = (
+    "pairs", "anchor_pairs", "anchor", "opponents", "engine", "book", "order", "seed", "plies", "concurrency", "write",
+    "bench_nodes", "note",
+)  # fmt: skip
+
+
+def main(arguments: list[str]) -> int:
+    """Plays or shows; returns the exit status."""
+    options = parser().parse_args(arguments)
+    try:
+        if options.plot:
+            check_path(options.plot)
+        if options.readme is not None and not options.readme.is_file():
+            raise CalibrationError(f"--readme: there is no file {options.readme}")
+        plan = None if options.folder is None else _plan(options)
+        if plan is None:
+            for name in _OF_GAMES:
+                if getattr(options, name):
+                    raise CalibrationError(f"--{name.replace('_', '-')} goes with a FOLDER to play in")
+    except ValueError as error:  # those of the lab are ValueErrors, too
+        print(f"secateur calibrate: {error}", file=sys.stderr)
+        return 2
+    status = 0
+    try:
+        if plan is None:
+            calibration = load()
+        else:
+            calibration, status = _play(plan, options)
+        _report(calibration, options)
+    except _InterruptedError:
+        print(f"secateur calibrate: interrupted; the same command goes on in {options.folder}", file=sys.stderr)
+        return 1
+    except (ValueError, OSError, PlayError) as error:
+        print(f"secateur calibrate: {error}", file=sys.stderr)
+        return 1
+    return status
+
+
+class _InterruptedError(Exception):
+    """Ctrl-C between or within matches."""
+
+
+def _plan(options: argparse.Namespace) -> Plan:
+    """What the options describe. Raises ValueError."""
+    command = options.engine or [*(f"arg={word}" for word in SECATEUR[1:]), f"cmd={SECATEUR[0]}", "option.Hash=16"]
+    try:
+        spec = engine_from_pairs(command, fallback="depth=1")
+        spec.resolved_program()
+    except EngineSpecError as error:
+        raise CalibrationError(f"--engine: {error}") from None
+    if spec.directory is not None or spec.restart:
+        raise CalibrationError("--engine: dir and restart have no meaning here")
+    anchors = tuple(anchor_from_pairs(pairs) for pairs in options.anchor or ())
+    for anchor in anchors:
+        anchor.spec.resolved_program()
+    book = book_from_arguments(options, DEFAULT_BOOK)
+    assert book is not None
+    pairs = DEFAULT_PAIRS if options.pairs is None else options.pairs
+    plan = Plan(
+        levels=strength.LEVELS,
+        anchors=anchors,
+        command=spec.command,
+        options=dict(spec.options),
+        folder=options.folder,
+        pairs=pairs,
+        anchor_pairs=pairs if options.anchor_pairs is None else options.anchor_pairs,
+        nearest=DEFAULT_OPPONENTS if options.opponents is None else options.opponents,
+        book=book,
+        concurrency=1 if options.concurrency is None else options.concurrency,
+    )
+    plan.matches()  # two players of one name are told here
+    return plan
+
+
+def _play(plan: Plan, options: argparse.Namespace) -> tuple[Calibration, int]:
+    """Plays everything; the calibration at the ratings found, and the exit status. Raises ValueError and others."""
+    if options.engine is None:
+        # A busy machine may take longer to compile than a game waits for its first move.
+        load_kernels(PLAYING)
+    plan.folder.mkdir(parents=True, exist_ok=True)
+    results = []
+    matches = plan.matches()
+    for number, description in enumerate(matches, start=1):
+        result = _play_one(description, f"match {number} of {len(matches)}", options.quiet)
+        report_problems("calibrate", result)
+        if result.interrupted:
+            raise _InterruptedError
+        results.append(result)
+    commit = current_commit()
+    calibration = replace(
+        plan.record(results),
+        commits=(commit,) if commit else (),
+        bench_nodes=options.bench_nodes,
+        note=options.note or "",
+    ).rated()
+    problems = not_monotone(calibration.levels)
+    for problem in problems:
+        print(f"secateur calibrate: {problem}", file=sys.stderr)
+    if options.write:
+        if problems:
+            raise CalibrationError("nothing was written: play more pairs of games, or change the levels")
+        _write(calibration)
+    return calibration, 1 if problems or any(result.exit_status for result in results) else 0
+
+
+def _play_one(description: MatchDescription, title: str, quiet: bool) -> MatchResult:
+    names = tuple(engine.name for engine in description.engines)
+    if not quiet:
+        print(f"secateur calibrate: {title}: {' against '.join(names)}", file=sys.stderr)
+    with LiveView(names, description.rounds * description.games_per_pair, quiet=quiet) as view:
+
+        def on_game(game: GameResult) -> bool:
+            view.add(game)
+            return True
+
+        try:
+            return play_match(description, on_game)
+        except KeyboardInterrupt:
+            raise _InterruptedError from None
+
+
+def _write(calibration: Calibration) -> None:
+    """Keeps the record, and puts the ratings into the table of levels. Raises ValueError and OSError."""
+    source = Path(strength.__file__)
+    text = edited_source(source.read_text(encoding="utf-8"), calibration.levels)
+    print(f"secateur calibrate: recorded in {save(calibration)}", file=sys.stderr)
+    write_source(source, text)
+    print(f"secateur calibrate: {source} has the ratings", file=sys.stderr)
+
+
+def _report(calibration: Calibration, options: argparse.Namespace) -> None:
+    """Prints, draws and writes what was measured. Raises ValueError and OSError."""
+    if options.json:
+        print(json.dumps(to_json(calibration), indent=1))
+    else:
+        print(markdown(calibration))
+    if options.readme is not None:
+        write_into(options.readme, calibration)
+    if options.plot:
+        known = {line.name: line for line in calibration.ratings().ratings}
+        lines = [known[level.name] for level in calibration.levels]
+        plot_levels(
+            [level.nodes for level in calibration.levels],
+            [line.rating or 0.0 for line in lines],
+            [line.error or 0.0 for line in lines],
+            [f"softness {level.softness} cp, lines {level.lines}" for level in calibration.levels],
+            options.plot,
+            title=f"Strength of the levels: {calibration.games} games",
+        )

@@ -1,0 +1,126 @@
+"""Playing strength on demand: what a weaker player is made of, and how strong it was measured to be.
+
+A level differs from the engine at full strength in what makes people err, and in nothing else:
+
+    nodes      so many positions a move and no more, once it has looked at every move: what lies behind the horizon is
+               overlooked. Nodes, not time, so that a level is as strong on every machine.
+    lines      it weighs so many of the best root moves against each other (as MultiPV does), which costs depth, too;
+    softness   and does not always take the best of them: one that is worth `loss` centipawns less is played
+               exp(-loss / softness) times as often, and never where loss > MOST_LOSS * softness
+
+A weak player so overlooks tactics and misjudges, but leaves no piece standing that it sees attacked; mates that it has
+seen are played out. (Softened choice: a Boltzmann distribution over scores. Stockfish's `Skill Level` disturbs the
+scores of its four best moves at random instead.)
+
+The levels are `LEVELS`; their ratings come from `bench/ledger/strength/levels.json`, which `secateur calibrate --write`
+made from matches. Between two of them nodes are interpolated geometrically, softness and lines linearly: each becomes
+stronger, or stays as it is, as the rating grows. Imports nothing heavy: options are declared before the engine loads.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+#: The worst move that is ever preferred to the best one, in multiples of the softness.
+MOST_LOSS: Final = 2
+
+#: Nodes that the first iteration may take where a level has fewer: every move is looked at once, all lines are found,
+#: and where captures explode it ends all the same.
+FIRST_NODES: Final = 20_000
+
+#: `Skill Level` of full strength.
+FULL_SKILL: Final = 20
+
+
+@dataclass(frozen=True)
+class Level:
+    """A player: rating `elo`, `nodes` a move, `softness` in centipawns, `lines` that it chooses from."""
+
+    elo: int
+    nodes: int
+    softness: int
+    lines: int
+
+    @property
+    def name(self) -> str:
+        """What it is, whatever its rating: the name by which its games are kept."""
+        return f"{self.nodes}n-{self.softness}cp-{self.lines}l"
+
+    def describe(self) -> str:
+        """The level in words."""
+        return f"rated about {self.elo}: {self.nodes} nodes a move, softness {self.softness} cp, lines {self.lines}"
+
+
+#: Weakest first; each row is in no way weaker than the one before. (rating, nodes, softness, lines)
+LEVELS: Final = (
+    Level(1158, 500, 100, 10),
+    Level(1309, 800, 85, 9),
+    Level(1436, 1100, 70, 8),
+    Level(1573, 1400, 57, 7),
+    Level(1736, 1750, 45, 6),
+    Level(1858, 2100, 34, 5),
+    Level(1948, 2500, 25, 4),
+    Level(2096, 3000, 18, 3),
+    Level(2312, 4500, 6, 2),
+    Level(2440, 6500, 3, 2),
+    Level(2596, 7000, 0, 1),
+    Level(2687, 10_000, 0, 1),
+    Level(2773, 14_000, 0, 1),
+    Level(2881, 20_000, 0, 1),
+    Level(2970, 28_000, 0, 1),
+)
+
+#: The range of `UCI_Elo`.
+MIN_ELO: Final = LEVELS[0].elo
+MAX_ELO: Final = LEVELS[-1].elo
+
+
+def level_at(elo: int) -> Level:
+    """The level of that rating; the weakest below `MIN_ELO`, the strongest above `MAX_ELO`."""
+    elo = min(max(elo, MIN_ELO), MAX_ELO)
+    place = min(bisect_right([level.elo for level in LEVELS], elo), len(LEVELS) - 1)
+    low, high = LEVELS[place - 1], LEVELS[place]
+    share = (elo - low.elo) / (high.elo - low.elo)
+
+    def between(first: float, second: float) -> float:
+        return first + share * (second - first)
+
+    return Level(
+        elo,
+        nodes=round(math.exp(between(math.log(low.nodes), math.log(high.nodes)))),
+        softness=round(between(low.softness, high.softness)),
+        lines=round(between(low.lines, high.lines)),
+    )
+
+
+def skill_elo(skill: int) -> int:
+    """The rating of `Skill Level` 0 to 19: from the weakest level to the strongest in even steps."""
+    return MIN_ELO + (MAX_ELO - MIN_ELO) * skill // (FULL_SKILL - 1)
+
+
+def wanted_level(is_limited: bool, elo: int, skill: int) -> Level | None:
+    """What `UCI_LimitStrength`, `UCI_Elo` and `Skill Level` ask for together; None is full strength.
+
+    A rating goes before the skill level, as in Stockfish.
+    """
+    if is_limited:
+        return level_at(elo)
+    return None if skill >= FULL_SKILL else level_at(skill_elo(skill))
+
+
+def choose(losses: Sequence[int], level: Level, rng: random.Random) -> int:
+    """Index of the line to play.
+
+    `losses` are what each line is worth less than the best one, in centipawns, the best one first with 0; lines beyond
+    those that the level looks at are not chosen.
+    """
+    if not level.softness:
+        return 0
+    bound = MOST_LOSS * level.softness
+    weights = [math.exp(-loss / level.softness) if loss <= bound else 0.0 for loss in losses[: level.lines]]
+    return rng.choices(range(len(weights)), weights)[0]
