@@ -32,6 +32,7 @@ from search.limits import Limits
 
 if TYPE_CHECKING:
     from search.game import Game
+    from search.strength import Level
 
 LOGGER: Final = logging.getLogger("secateur")
 
@@ -49,6 +50,9 @@ CONFIGURABLE: Final = (
     "OwnBook",
     "BookFile",
     "Best Book Move",
+    "UCI_LimitStrength",
+    "UCI_Elo",
+    "Skill Level",
 )
 #: Within one process nothing lies between the engine and the clock.
 _DEFAULTS: Final = {"Move Overhead": "0"}
@@ -194,7 +198,7 @@ class Engine:
                 if found is not None:
                     text = f"book move {position.board.uci(found.move)}, weight {found.weight} of {found.total}"
                     return PlayResult(found.move, None, selected({"string": text}, info))
-                analysis = self._begin(position, limits, ponders=ponder)
+                analysis = self._begin(position, limits, ponders=ponder, level=self._equipment.level(limits))
             best = self._answer(analysis)
             if ponder and best.move and best.ponder:
                 self._ponder(board, _clock_after(limit, board.turn, began), best.move, best.ponder)
@@ -320,8 +324,9 @@ class Engine:
         lines: int = 1,
         ponders: bool = False,
         owner: object = None,
+        level: Level | None = None,
     ) -> Analysis:
-        """Begins a search; `owner` is kept in being until its end."""
+        """Begins a search, at full strength unless at a level; `owner` is kept in being until its end."""
         from engine.client.infos import game_over_dict, info_dict, progress_dict
 
         searcher, board, overhead = self._searcher, game.board, self._values.number("Move Overhead")
@@ -336,6 +341,7 @@ class Engine:
                 ponders=ponders,
                 lines=lines,
                 on_progress=lambda progress: analysis.post(progress_dict(progress)),
+                level=level,
             )
             for problem in result.problems:
                 analysis.post({"string": problem})
@@ -364,7 +370,8 @@ class Engine:
         command = position_command(expected)
         self._equipment.positions.set(command, board.chess960)
         limits = limits_of(limit, expected.turn, ponder=True)
-        self._pondered = command, self._begin(self._equipment.positions.game, limits, ponders=True)
+        level = self._equipment.level(limits)
+        self._pondered = command, self._begin(self._equipment.positions.game, limits, ponders=True, level=level)
 
     def _resumed(self, board: chess.Board, limit: Limit, game: object) -> Analysis | None:
         """The search that was begun on the opponent's time, on our time now, if this is the position it is about.

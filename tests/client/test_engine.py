@@ -20,9 +20,10 @@ import chess
 import chess.engine
 import chess.variant
 import pytest
-from chess.engine import Cp, EngineError, EngineTerminatedError, Limit, Mate, PovScore
+from chess.engine import INFO_ALL, Cp, EngineError, EngineTerminatedError, Limit, Mate, PovScore
 
 from engine import Engine
+from search.strength import MIN_ELO
 from tests.conftest import PROJECT
 from tests.uci.test_tables_and_book import write_book
 
@@ -200,6 +201,18 @@ def test_options_are_applied(engine: Engine) -> None:
     finally:
         engine.configure({"Hash": 4, "Threads": 1})
     assert engine._searcher.threads == 1
+
+
+def test_a_limited_strength_plays_but_does_not_analyse(engine: Engine) -> None:
+    """A level spends few nodes on its moves; who analyses wants to know what is true."""
+    engine.configure({"UCI_LimitStrength": True, "UCI_Elo": MIN_ELO})
+    limit = Limit(nodes=20_000)
+    try:
+        played = engine.play(chess.Board(), limit, game="limited", info=INFO_ALL)
+        analysed = engine.analyse(chess.Board(), limit, game="limited")
+    finally:
+        engine.configure({"UCI_LimitStrength": False})
+    assert played.info["nodes"] < 5_000 < analysed["nodes"]
 
 
 def test_what_cannot_be_had_is_an_error_and_changes_nothing(engine: Engine, tmp_path: Path) -> None:
