@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from engine.files import user_path
 from engine.uci.options import TUNING_OPTIONS, OptionValues
 from engine.uci.output import Output, quoted
 from search.limits import DEFAULT_HASH, Limits
@@ -85,6 +85,13 @@ class Equipment:
         except MemoryError:
             self._output.info(f"not enough memory for Hash {mebibytes}: the old table is kept")
 
+    def close(self) -> None:
+        """Ends the threads and closes the files."""
+        self.searcher.close()
+        for source in (self._book, self._tables):
+            if source is not None:
+                source.close()
+
     def _set_threads(self, searcher: backend_module.Searcher) -> None:
         threads = self._options.number("Threads")
         try:
@@ -98,7 +105,7 @@ class Equipment:
     def _read_network(self, file: str) -> None:
         """Reads the network in `file`, or the one that comes with the engine (""); a bad one is reported, not used."""
         try:
-            self._network = self.backend.read_network(Path(file)) if file else self.backend.shipped_network()
+            self._network = self.backend.read_network(user_path(file)) if file else self.backend.shipped_network()
         except ValueError as error:
             self._output.info(f"network not used: {error}")
             return
@@ -139,7 +146,7 @@ class Equipment:
         if not file or not self._options.flag("OwnBook"):
             return
         try:
-            self._book = self.backend.Book(Path(file).expanduser())
+            self._book = self.backend.Book(user_path(file))
         except ValueError as error:
             self._output.info(f"book not used: {error}")
             return
