@@ -73,6 +73,7 @@ def test_numbers_stand_for_legal_moves() -> None:
 
 LINE = "info depth 1 seldepth 1 multipv 1 score cp 5 nodes 20 nps 900 hashfull 0 tbhits 0 time 0 pv "
 READY = ["> isready", "< readyok"]
+ANSWER = [f"< {LINE}e2e4", "< bestmove e2e4"]
 
 
 def talk(*lines: str) -> None:
@@ -96,12 +97,11 @@ def talk(*lines: str) -> None:
         ["> isready", "< readyok", "> go depth 1", f"< {LINE}e2e4", "< bestmove e2e4"],
         ["> go infinite", f"< {LINE}e2e4 e7e5", *READY, "> stop", "< bestmove e2e4 ponder e7e5"],
         ["> go ponder", f"< {LINE}e2e4", "> ponderhit", "< bestmove e2e4"],
-        ["> go", "> position startpos moves e2e4", "> go", f"< {LINE}e2e4", "< bestmove e2e4", "> stop"]
-        + [f"< {LINE}e7e5", "< bestmove e7e5"],
+        ["> go", "> position startpos moves e2e4", "> go", *ANSWER, "> stop", f"< {LINE}e7e5", "< bestmove e7e5"],
         ["> position fen 7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", "> go", "< info depth 0 score cp 0", "< bestmove 0000"],
         ["> go infinite", "> d", *READY, "> quit"],
-        ["> setoption name hash value 0", "< info string option Hash takes 1 to 3, not '0'", "> joho", *READY[:1]]
-        + ["< info string unknown command 'joho'", "< readyok"],
+        ["> setoption name hash value 0", "< info string option Hash takes 1 to 3, not '0'", *READY],
+        ["> joho", "> isready", "< info string unknown command 'joho'", "< readyok"],
         ["> go fast depth 1", "< info string go: 'fast' is not known", f"< {LINE}e2e4", "< bestmove e2e4"],
         ["> go", f"< {LINE}e2e4", ".", "< bestmove e2e4"],
     ],
@@ -240,8 +240,12 @@ def test_the_command_plays_replays_and_records(
     arguments = ["--seed", "5", "--sessions", "3", "--pipes", "1", "--ledger", "goal-fuzz", "--commit", "abc"]
     assert command.main(arguments) == 0
     assert "sessions 4 of 4" in capsys.readouterr().err
-    record = standing.load_suites(tmp_path / "ledger")["goal-fuzz"]
+    assert command.main(["--fens", "40", "--ledger", "goal-fens"]) == 0
+    assert command.main(["--games", "1", "--seed", "2", "--ledger", "goal-strict"]) == 0
+    found = standing.load_suites(tmp_path / "ledger")
+    record = found["goal-fuzz"]
     assert (record.positions, record.solved, record.commits) == (4, {"Secateur": 4}, ("abc",))
+    assert (found["goal-fens"].positions, found["goal-strict"].positions) == (40, 1)
     saved = tmp_path / "failed.txt"
     monkeypatch.setattr(command, "InProcess", Liar)
     monkeypatch.setattr("tests.uci.fuzz.play.HANGS", 0.2)
@@ -252,5 +256,6 @@ def test_the_command_plays_replays_and_records(
     monkeypatch.undo()
     assert command.main(["--replay", str(saved)]) == 0
     saved.write_text("?", encoding="utf-8")
-    with pytest.raises(SystemExit, match="2"):
-        command.main(["--replay", str(saved)])
+    for wrong in (["--replay", str(saved)], ["--sessions", "-1"]):
+        with pytest.raises(SystemExit, match="2"):
+            command.main(wrong)

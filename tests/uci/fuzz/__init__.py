@@ -7,6 +7,8 @@
     searches    what a `go` owes: every field of its `info` lines, and one move
     wires       the engine in this process, or a process of its own behind pipes
     play        one session, line by line, against the model
+    games       games of the engine against itself, checked in the same way
+    verdicts    what the engine takes for a position, against python-chess
 
 `python -m tests.uci.fuzz --sessions 10000 --seed 1` runs as many as wanted.
 """

@@ -31,8 +31,8 @@ TOLERATED: Final = (
 _LOADING: Final = re.compile(r"info string (\d+ kernels compiled in|loading|kernels not cached|the kernels are) .*")
 _SPIN_OPTION: Final = re.compile(r"option name .+ type spin default (-?\d+) min (-?\d+) max (-?\d+)")
 _OTHER_OPTION: Final = re.compile(r"option name .+ type (button|check default (true|false)|string default \S.*)")
-#: What options that name files may say.
-_FILES: Final = re.compile(r"info string (network|endgame tables|book|Debug Log File) .*")
+#: What options that name files may say: at once, or when the engine is loaded, whatever it is needed for.
+_FILES: Final = re.compile(r"info string (network|endgame tables|book|Debug Log File)\b.*")
 
 
 def judged(fen: str, chess960: bool) -> chess.Board | None:
@@ -208,7 +208,8 @@ class Model:
     Times are in seconds, of the clock that the caller likes. BreachError says what went wrong.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, is_loaded: bool = True) -> None:
+        """`is_loaded`: the engine can search at once."""
         self.board = chess.Board()
         self.options = {option.name: option.default for option in OPTIONS}
         #: The last answer: the position it is for, the move, and the reply that is expected, or None.
@@ -220,8 +221,11 @@ class Model:
         self._in_turn: list[Debt] = []
         self._debug = False
         self._said: list[str] | None = None
+        #: How many remarks about files there may be.
+        self._files = 0
         self._task_ended = -math.inf
         self._is_quitting = False
+        self._is_loaded = is_loaded
 
     # -- what is asked ---------------------------------------------------------------------------------------------
 
@@ -317,8 +321,8 @@ class Model:
         self.options[option.name] = parsed
         if option.kind == "string" or option.name == "OwnBook":
             # Of folders with tables there may be several.
-            most = 2 + (value or "").count(":") + (value or "").count(";")
-            self._in_turn.append(Remarks(name, now, _FILES, most))
+            most = 2 + str(value).count(":") + str(value).count(";")
+            self._files += most
 
     def _on_position(self, words: list[str], name: str, now: float) -> None:
         at = words.index("moves") if "moves" in words else len(words)
@@ -403,10 +407,14 @@ class Model:
         """A line came. Raises BreachError when nobody asked for it, or when it is not what was asked for."""
         if _LOADING.fullmatch(line):
             return
+        if self._files and _FILES.fullmatch(line):
+            self._files -= 1
+            return
         if self._at_once and self._at_once[0].take(line, now):
             if self._at_once[0].is_over:
-                self._answered_at_once(self._at_once.pop(0))
+                self._answered_at_once(self._at_once.pop(0), now)
             return
+        self._note_loaded(now)
         for index, debt in enumerate(self._in_turn):
             if debt.take(line, now):
                 del self._in_turn[:index]
@@ -418,10 +426,17 @@ class Model:
         owed = ", ".join(repr(debt.name) for debt in self.owed()[:5]) or "nothing"
         raise BreachError(f"nobody asked for '{line[:200]}'; {owed} is owed an answer")
 
-    def _answered_at_once(self, debt: Debt) -> None:
+    def _note_loaded(self, now: float) -> None:
+        """Something was said that only a loaded engine can say: the first search can begin."""
+        if not self._is_loaded:
+            self._is_loaded = True
+            self._begin_next(now)
+
+    def _answered_at_once(self, debt: Debt, now: float) -> None:
         if isinstance(debt, Block):
             self._check_introduction(debt.lines)
         elif debt.name.split()[:1] == ["isready"]:
+            self._note_loaded(now)
             self._check_order(debt)
 
     def _check_introduction(self, lines: list[str]) -> None:
@@ -449,13 +464,17 @@ class Model:
         if not isinstance(debt, Search | Tool):
             return
         self._task_ended = now
-        for following in self._in_turn:
-            if isinstance(following, Search):
-                following.begun = max(following.sent, now)
-                break
+        self._begin_next(now)
         if isinstance(debt, Search):
             words = line.split()
             self.answer = (debt.board, words[1], words[3] if len(words) > 2 else None)
+
+    def _begin_next(self, now: float) -> None:
+        """The next search can begin, if it was asked for."""
+        for debt in self._in_turn:
+            if isinstance(debt, Search):
+                debt.begun = max(debt.sent, now)
+                break
 
     def owed(self) -> list[Debt]:
         """What has not been answered."""

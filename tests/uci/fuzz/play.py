@@ -11,10 +11,13 @@ from typing import Final
 from tests.uci.fuzz.model import Model
 from tests.uci.fuzz.script import EndInput, Follow, Pause, Say, Script, Settle, Step, resolved, to_text
 from tests.uci.fuzz.searches import BreachError
-from tests.uci.fuzz.wires import InProcess, Wire
+from tests.uci.fuzz.wires import InProcess, Listener, OverPipes, Wire
 
 #: Seconds without an answer that is owed after which the engine hangs, and that it may take to end.
-HANGS: Final = 10.0
+HANGS: Final = 20.0
+
+#: Starts an engine whose lines a listener gets.
+Connect = Callable[[Listener], Wire]
 
 #: Milliseconds that are waited for a clock to run out instead of saying stop.
 SHORT: Final = 60.0
@@ -33,8 +36,8 @@ class FailedSessionError(AssertionError):
 class Player:
     """A conversation with one engine. Both sides' lines are kept in the order in which they were said."""
 
-    def __init__(self, connect: Callable[[Callable[[str, float], None]], Wire]) -> None:
-        self.model = Model()
+    def __init__(self, connect: Connect) -> None:
+        self.model = Model(is_loaded=connect is not OverPipes)
         self.steps: list[Step] = []
         self._began = time.perf_counter()
         # (when, sent line or None, heard line or None); an end of input is a sent None with a heard None.
@@ -125,6 +128,13 @@ class Player:
             self.steps.append(step)
         return not isinstance(step, EndInput)
 
+    def turn_page(self) -> None:
+        """Forgets what was said, when nothing is owed: a failure shows what came afterwards."""
+        with self._changed:
+            del self._entries[: self._told]
+            self._told = 0
+        self.steps.clear()
+
     def hang_up(self) -> None:
         """Ends the session after something went wrong, past the model."""
         self._send(b"quit")
@@ -146,19 +156,30 @@ class Player:
         return lines
 
 
-def play(script: Script, connect: Callable[[Callable[[str, float], None]], Wire] = InProcess) -> int:
+def play(script: Script, connect: Connect = InProcess) -> int:
     """Plays a session, in this process unless `connect` says otherwise; returns the number of lines that were said.
+
+    Raises FailedSessionError for a breach of what the engine owes.
+    """
+
+    def talk(player: Player) -> None:
+        for step in script:
+            if not player.do(step):
+                return
+        player.do(Say(b"quit"))
+
+    return hold(talk, connect)
+
+
+def hold(talk: Callable[[Player], None], connect: Connect) -> int:
+    """Starts an engine and holds a `talk` with it that ends with `quit`; returns the number of lines that were said.
 
     Raises FailedSessionError for a breach of what the engine owes.
     """
     player = Player(connect)
     problem: str | None = None
     try:
-        for step in script:
-            if not player.do(step):
-                break
-        else:
-            player.do(Say(b"quit"))
+        talk(player)
     except BreachError as error:
         problem = str(error)
         player.hang_up()
