@@ -18,6 +18,7 @@ from engine.uci import session as session_module
 from engine.uci.loader import Loader
 from engine.uci.loop import converse
 from engine.uci.output import Output
+from search.warmup import EVERYTHING, load_kernels
 from tests.uci.conftest import ENGINE
 
 #: What takes the engine's lines: the text without its newline, and when it came (`time.perf_counter`).
@@ -42,7 +43,8 @@ class Wire(Protocol):
 
 @functools.cache
 def _loader() -> Loader:
-    """The loaded engine, which all sessions of this process share."""
+    """The loaded engine, which all sessions of this process share; what `eval` and `go perft` need is loaded, too."""
+    load_kernels(EVERYTHING)
     loader = Loader()
     loader.start()
     loader.done.wait()
