@@ -20,7 +20,9 @@ from tests.uci.fuzz.wires import InProcess
 posix_only = pytest.mark.skipif(os.name != "posix", reason="signals and limits are POSIX's")
 needs_full_disk = pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 
+#: As many moves as a game can lead to, and as many as were found for sixteen pieces.
 MOST_MOVES = "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1"
+MORE_MOVES = "Q3QQ2/2Q4Q/4Q3/1Q4Q1/3Q4/Q4Q2/rrQ4Q/k1K1QQ2 w - - 0 1"
 
 
 def last_infos(engine: Engine) -> list[str]:
@@ -317,9 +319,6 @@ def long_game(plies: int) -> list[str]:
 
 def test_a_game_of_six_hundred_moves(engine: Engine) -> None:
     moves = long_game(1200)
-    board = chess.Board()
-    for text in moves[:-8]:
-        board.push_uci(text)
     # The whole game at once, then as a GUI sends it, then taken back and told anew.
     for count in (1192, *range(1193, 1201), 600, 1200):
         engine.send(f"position startpos moves {' '.join(moves[:count])}", "go wtime 1000 btime 1000")
@@ -361,11 +360,12 @@ def test_a_pawn_move_is_found_when_the_count_runs_out(engine: Engine) -> None:
     assert engine.expect("bestmove").split()[1] in ("h2h3", "h2h4")
 
 
+#: Twice there and back: the position has been there three times.
 TWICE = "h1g1 a8b8 g1h1 b8a8 h1g1 a8b8 g1h1 b8a8"
 
 
-@pytest.mark.parametrize(("moves", "turn"), [(TWICE, "white"), (f"{TWICE} h1g1 a8b8 g1h1 b8a8", "white")])
-def test_a_root_that_has_been_there_thrice_is_still_searched(engine: Engine, moves: str, turn: str) -> None:
+@pytest.mark.parametrize("moves", [TWICE, f"{TWICE} h1g1 a8b8 g1h1 b8a8"])
+def test_a_root_that_has_been_there_thrice_is_still_searched(engine: Engine, moves: str) -> None:
     engine.send(f"position fen k7/8/8/8/8/8/5Q2/7K w - - 0 1 moves {moves}", "go depth 8")
     best = engine.expect("bestmove").split()[1]
     info = last_infos(engine)[-1]
@@ -377,16 +377,20 @@ def test_a_root_that_has_been_there_thrice_is_still_searched(engine: Engine, mov
 # -- many moves --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("lines", [218, 256])
+@pytest.mark.parametrize(
+    ("fen", "count", "lines"), [(MOST_MOVES, 218, 218), (MOST_MOVES, 218, 256), (MORE_MOVES, 240, 256)]
+)
 @pytest.mark.parametrize("threads", [1, 2])
-def test_all_of_218_moves_have_their_line(engine: Engine, lines: int, threads: int) -> None:
+def test_every_one_of_so_many_moves_has_its_line(
+    engine: Engine, fen: str, count: int, lines: int, threads: int
+) -> None:
     engine.send(f"setoption name Threads value {threads}", f"setoption name MultiPV value {lines}")
-    engine.send(f"position fen {MOST_MOVES}", "go depth 2")
+    engine.send(f"position fen {fen}", "go depth 2")
     best = engine.expect("bestmove", timeout=30).split()[1]
     infos = last_infos(engine)
     firsts = [line.split(" pv ")[1].split()[0] for line in infos]
-    assert len(infos) == 218
-    assert set(firsts) == {move.uci() for move in chess.Board(MOST_MOVES).legal_moves}
+    assert len(infos) == count
+    assert set(firsts) == {move.uci() for move in chess.Board(fen).legal_moves}
     assert best == firsts[0]
 
 

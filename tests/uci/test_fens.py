@@ -13,7 +13,7 @@ from tests.uci.conftest import Engine
 from tests.uci.fuzz.model import judged
 from tests.uci.fuzz.verdicts import check, fens
 
-COUNT = 6000
+COUNT = 4000
 
 
 def test_verdicts_are_those_of_python_chess() -> None:
