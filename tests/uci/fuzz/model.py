@@ -414,7 +414,8 @@ class Model:
             if self._at_once[0].is_over:
                 self._answered_at_once(self._at_once.pop(0), now)
             return
-        self._note_loaded(now)
+        if not line.startswith("info string "):  # complaints about words need no engine
+            self._note_loaded(now)
         for index, debt in enumerate(self._in_turn):
             if debt.take(line, now):
                 del self._in_turn[:index]
@@ -427,7 +428,7 @@ class Model:
         raise BreachError(f"nobody asked for '{line[:200]}'; {owed} is owed an answer")
 
     def _note_loaded(self, now: float) -> None:
-        """Something was said that only a loaded engine can say: the first search can begin."""
+        """Something was said that only a loaded engine can say: by now the first search could begin."""
         if not self._is_loaded:
             self._is_loaded = True
             self._begin_next(now)
