@@ -218,7 +218,7 @@ def test_a_hang_and_a_bad_end_are_noticed(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("tests.uci.fuzz.play.HANGS", 0.2)
     with pytest.raises(FailedSessionError, match=r"no answer for 0\.2 s to 'go infinite'") as found:
         play((Say(b"go infinite"), Settle(1)), Deaf)
-    assert found.value.script == (Say(b"go infinite"),)
+    assert found.value.script == (Say(b"go infinite"), Settle(1))
     with pytest.raises(FailedSessionError, match="exit status 1"):
         play((EndInput(),), Deaf)
 

@@ -110,6 +110,8 @@ class Player:
 
     def do(self, step: Step) -> bool:
         """Takes a step; whether the session goes on."""
+        if not isinstance(step, Say | Follow):  # those are kept as what was really said
+            self.steps.append(step)
         match step:
             case Say(line):
                 self.say(line)
@@ -124,8 +126,6 @@ class Player:
                 with self._changed:
                     self._entries.append((time.perf_counter(), None, None))
                 self._wire.end_input()
-        if not isinstance(step, Follow):
-            self.steps.append(step)
         return not isinstance(step, EndInput)
 
     def turn_page(self) -> None:
