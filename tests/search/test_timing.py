@@ -280,17 +280,6 @@ def test_alarm_rings_once_and_can_be_cleared() -> None:
     assert len(rung) == 2
 
 
-def test_an_alarm_further_off_than_a_wait_can_be_told() -> None:
-    rang = threading.Event()
-    alarm = Alarm(rang.set)
-    alarm.set(1e13)
-    time.sleep(0.05)
-    assert not rang.is_set()
-    alarm.set(0.01)
-    assert rang.wait(5)
-    alarm.close()
-
-
 def test_a_closed_alarm_leaves_no_thread_and_can_be_set_again() -> None:
     def alarms() -> int:
         return sum(thread.name == "search alarm" for thread in threading.enumerate())
@@ -305,6 +294,17 @@ def test_a_closed_alarm_leaves_no_thread_and_can_be_set_again() -> None:
     while alarms() > before and time.monotonic() < deadline:
         time.sleep(0.01)
     assert alarms() == before
+    assert not rang.is_set()
+    alarm.set(0.01)
+    assert rang.wait(5)
+    alarm.close()
+
+
+def test_an_alarm_further_off_than_a_wait_can_be_told() -> None:
+    rang = threading.Event()
+    alarm = Alarm(rang.set)
+    alarm.set(1e13)
+    time.sleep(0.05)
     assert not rang.is_set()
     alarm.set(0.01)
     assert rang.wait(5)
