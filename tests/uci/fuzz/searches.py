@@ -242,7 +242,8 @@ class Search:
     def _take_whole_line(self, depth: int, number: int, first: str) -> None:
         """A line that is no bound: those of one iteration come in order, all of them, and begin differently."""
         if number == 1:
-            is_whole = len(self._firsts) in (0, self._wanted)
+            # A weaker player shows its choice once more.
+            is_whole = len(self._firsts) in (0, self._wanted) or self._settings.is_weakened
             self._expect(is_whole, f"{len(self._firsts)} lines of {self._wanted} at depth {self._depth}")
             # The threads' vote may go to one that is not as deep.
             self._expect(self._depth <= depth or self._settings.threads > 1, f"depth {depth} after {self._depth}")
