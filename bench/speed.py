@@ -7,6 +7,7 @@ figure is the median over rounds, with the smallest and the largest beside it.
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import statistics
 import subprocess
@@ -256,6 +257,21 @@ def resident_mebibytes() -> float | None:
     return None
 
 
+def stop_milliseconds(count: int = 1000, threads: int = 2) -> list[float]:
+    """Milliseconds from `stop` to `bestmove`, `count` times: SEARCH_POSITIONS in turn, stopped at random."""
+    rng = random.Random(1)
+    times = []
+    with Conversation(SECATEUR) as engine:
+        engine.ask(f"setoption name Threads value {threads}\nisready", "readyok")
+        for number in range(count):
+            fen = SEARCH_POSITIONS[number % len(SEARCH_POSITIONS)]
+            engine.ask(f"position fen {fen}\ngo infinite", "info depth 1 ")
+            # From the first iterations, which last microseconds, to those that last longer than the wait.
+            time.sleep(rng.choice((0.0, 0.001, 0.01, 0.03)))
+            times.append(1000 * engine.ask("stop", "bestmove")[1])
+    return times
+
+
 def _compare_perft(rival: str, rounds: int, progress: Callable[[str], None]) -> Row:
     ratios = []
     with Conversation(SECATEUR) as ours, Conversation([rival]) as theirs:
@@ -305,6 +321,10 @@ def measure(rival: str | None, rounds: int = 3, progress: Callable[[str], None] 
     report.rows.append(Row("`uciok` after start, empty cache", " s", cold, 1, 0.2, lower_is_better=True))
     warm = tuple(seconds_to("readyok", "uci\nisready") for _ in range(rounds))
     report.rows.append(Row("`readyok` after start, warm cache", " s", warm, 3, 1, lower_is_better=True))
+    progress("stop to bestmove, a thousand times")
+    worst = (max(stop_milliseconds()),)
+    name = "`stop` to `bestmove`, worst of 1000, two threads"
+    report.rows.append(Row(name, " ms", worst, 50, 10, lower_is_better=True))
     progress("compiling everything once")
     compiled = (compile_seconds(),)
     report.rows.append(Row("compile everything once", " s", compiled, 60, 20, lower_is_better=True))

@@ -1,7 +1,8 @@
 """The strength that the project asks of itself, and where it stands: the README's table of matches and suites.
 
 A `Goal` names the record that decides it: a match of the ledger (`bench/ledger/ID.json`) or a suite run
-(`bench/ledger/suites/ID.json`, made by `secateur epd --ledger ID`). The table is made from those files alone.
+(`bench/ledger/suites/ID.json`, made by `secateur epd --ledger ID`, or by `python -m tests.uci.fuzz --ledger ID` where
+something is checked and not played against others). The table is made from those files alone.
 """
 
 from __future__ import annotations
@@ -91,15 +92,24 @@ def _solved(record: Record | SuiteRecord) -> Standing | None:
     return Standing(solved, f"{solved} of {record.positions}{rivals}", record.limit)
 
 
+def _passed(record: Record | SuiteRecord) -> Standing | None:
+    """How many checks were passed; a run with one that was not has passed none."""
+    if not isinstance(record, SuiteRecord):
+        return None
+    passed = min(record.solved.values())
+    return Standing(passed if passed == record.positions else 0, f"{passed} of {record.positions}", record.limit)
+
+
 _READERS: Final[dict[str, Callable[[Record | SuiteRecord], Standing | None]]] = {
     "score": _score,
     "elo": _elo,
     "clean": _clean_games,
     "solved": _solved,
+    "passed": _passed,
 }
 
 #: How a goal's numbers are shown.
-_UNITS: Final = {"score": "{:g} %", "elo": "{:+g} Elo", "clean": "{:g} games", "solved": "{:g}"}
+_UNITS: Final = {"score": "{:g} %", "elo": "{:+g} Elo", "clean": "{:g} games", "solved": "{:g}", "passed": "{:.0f}"}
 
 _MATCH: Final = "10+0.1, Hash 16, one thread"
 
@@ -113,6 +123,9 @@ GOALS: Final = (
     Goal("two threads against one, equal time", "goal-threads", "elo", 30, 60),
     Goal("games without a fault at 1+0.01", "goal-clean-1", "clean", 2000, 10000),
     Goal("games without a fault at 0.1+0.01", "goal-clean-01", "clean", 2000, 10000),
+    Goal("games against itself, every line of them checked", "goal-strict", "passed", 500, 5000),
+    Goal("sessions at random without a crash, a hang or a breach of the protocol", "goal-fuzz", "passed", 1e4, 1e6),
+    Goal("FENs, good and bad, judged as python-chess judges them", "goal-fens", "passed", 1e4, 1e5),
 )
 
 

@@ -33,6 +33,8 @@ class Game:
     def __init__(self, board: chess.Board | None = None) -> None:
         board = chess.Board() if board is None else board
         self.board = board.root()
+        # Marks of promoted pieces ("Q~") belong to crazyhouse; python-chess would take a marked king for none.
+        self.board.promoted = chess.BB_EMPTY
         fatal = self.board.status() & FATAL_STATUS
         if fatal:
             raise ValueError(f"illegal position: {status_text(fatal)}")

@@ -20,12 +20,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, Protocol
 
 import chess
 
 from engine.board.draws import FIFTY_MOVES
+from engine.files import user_path
 
 #: Score in centipawns of a position that is won by the tables, less one for each ply to the next capture or pawn move.
 TABLE_WIN: Final = 20_000
@@ -187,9 +187,12 @@ def open_tables(path: str) -> tuple[Tables | None, int, list[str]]:
     count = 0
     for folder in _folders(path):
         try:
-            found = source.add_directory(folder)
+            found = source.add_directory(str(user_path(folder)))
         except OSError as error:
             problems.append(f"{folder}: {error.strerror or error}")
+            continue
+        except ValueError as error:
+            problems.append(str(error))
             continue
         if not found:
             problems.append(f"{folder}: holds no Syzygy tables (*.rtbw, *.rtbz)")
@@ -200,10 +203,10 @@ def open_tables(path: str) -> tuple[Tables | None, int, list[str]]:
 
 
 def _folders(path: str) -> Iterable[str]:
-    """The folders of a path, `~` being the user's."""
+    """The folders of a path, as they are named there."""
     for part in path.replace(";", os.pathsep).split(os.pathsep):
         if part.strip():
-            yield str(Path(part.strip()).expanduser())
+            yield part.strip()
 
 
 def _men(name: str) -> int:

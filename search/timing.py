@@ -262,7 +262,8 @@ class Alarm:
                     continue
                 remaining = self._deadline - time.perf_counter()
                 if remaining > 0:
-                    self._condition.wait(remaining)
+                    # A GUI may order more time than a wait can be told.
+                    self._condition.wait(min(remaining, threading.TIMEOUT_MAX))
                     continue
                 self._deadline = None
                 self._ring()

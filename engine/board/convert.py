@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import chess
 import numpy as np
@@ -19,6 +19,10 @@ from engine.board.moves import (
 from engine.board.position import NO_SQUARE, POSITION, WHITE
 from engine.memory import allocate
 
+#: Plies without capture or pawn move that are told apart. By the seventy-five-move rule no game goes on that long, so
+# that a FEN may claim more, but not that it matters.
+MOST_HALFMOVES: Final = 200
+
 
 def new_position() -> Any:
     """An empty position record."""
@@ -26,13 +30,13 @@ def new_position() -> Any:
 
 
 def write_board(board: chess.Board, position: Any) -> None:
-    """Writes a valid `board` into a position record. Mutates `position`."""
+    """Writes a valid `board` into a position record, its halfmove clock cut at MOST_HALFMOVES. Mutates `position`."""
     pieces = (board.occupied, board.pawns, board.knights, board.bishops, board.rooks, board.queens, board.kings)
     position["pieces"] = np.array(pieces, np.uint64)
     position["colors"] = np.array([board.occupied_co[chess.BLACK], board.occupied_co[chess.WHITE]], np.uint64)
     position["castling"] = np.uint64(board.clean_castling_rights())
     position["turn"] = int(board.turn)
-    position["halfmoves"] = board.halfmove_clock
+    position["halfmoves"] = min(board.halfmove_clock, MOST_HALFMOVES)
     squares = np.zeros(64, np.uint8)
     for square, piece in board.piece_map().items():
         squares[square] = piece.piece_type

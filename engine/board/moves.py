@@ -21,7 +21,7 @@ CAPTURE = 4
 EN_PASSANT = 5
 PROMOTION = 8
 
-#: More legal moves than any position has (218).
+#: More legal moves than any position has: a game can lead to 218, sixteen pieces of a side can have some 240.
 MAX_MOVES = 256
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from engine.files import user_path
 from engine.uci.options import TUNING_OPTIONS, OptionValues
 from engine.uci.output import quoted
 from eval.build import chosen_evaluation
@@ -134,7 +134,7 @@ class Equipment:
             self._output.problem(f"network {quoted(file)} not used: {custom.name} evaluates")
             return
         try:
-            self._network = self.backend.read_network(Path(file)) if file else self.backend.shipped_network()
+            self._network = self.backend.read_network(user_path(file)) if file else self.backend.shipped_network()
         except ValueError as error:
             self._output.problem(f"network not used: {error}")
             return
@@ -175,7 +175,7 @@ class Equipment:
         if not file or not self._options.flag("OwnBook"):
             return
         try:
-            self._book = self.backend.Book(Path(file).expanduser())
+            self._book = self.backend.Book(user_path(file))
         except ValueError as error:
             self._output.problem(f"book not used: {error}")
             return

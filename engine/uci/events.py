@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engine.uci.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -20,7 +24,9 @@ class EndOfInput:
 
 @dataclass(frozen=True)
 class TaskDone:
-    """The task that was running has given its answer."""
+    """A task has given its answer."""
+
+    task: Task
 
 
 Event = Line | EndOfInput | TaskDone

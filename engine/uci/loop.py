@@ -7,19 +7,19 @@ import queue
 import sys
 import threading
 import time
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import BinaryIO
 
 from engine.uci.events import EndOfInput, Event, Line
-from engine.uci.options import OPTIONS, TUNING_OPTIONS
+from engine.uci.options import OPTIONS, TUNING_OPTIONS, Option
 from engine.uci.output import Output
 from engine.uci.session import Session
 
 
-def _read(stream: BinaryIO, session: Session, events: queue.SimpleQueue[Event], output: Output) -> None:
+def _read(source: Iterable[bytes], session: Session, events: queue.SimpleQueue[Event], output: Output) -> None:
     """Passes every line on; says `quit` and the end of input ahead of the queue, for whoever waits meanwhile."""
     try:
-        for raw in stream:
+        for raw in source:
             text = raw.decode("utf-8", "backslashreplace").strip()
             received = time.perf_counter()
             output.heard(text)
@@ -33,6 +33,15 @@ def _read(stream: BinaryIO, session: Session, events: queue.SimpleQueue[Event], 
     events.put(EndOfInput())
 
 
+def converse(source: Iterable[bytes], output: Output, version: str, options: tuple[Option, ...] = OPTIONS) -> None:
+    """Holds a conversation: obeys the lines of `source` until `quit` or their end, and answers on `output`."""
+    events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+    session = Session(output, events, version, options)
+    reader = threading.Thread(target=_read, args=(source, session, events, output), name="stdin", daemon=True)
+    reader.start()
+    session.run()
+
+
 def run(version: str, tuning: bool = False) -> int:
     """Speaks UCI on stdin and stdout until `quit` or the end of input; returns the exit status.
 
@@ -43,11 +52,7 @@ def run(version: str, tuning: bool = False) -> int:
     output = Output(sys.stdout.buffer)
     # Nothing but UCI may reach stdout: what a library prints goes to stderr.
     sys.stdout = sys.stderr
-    events: queue.SimpleQueue[Event] = queue.SimpleQueue()
-    session = Session(output, events, version, OPTIONS + TUNING_OPTIONS if tuning else OPTIONS)
-    reader = threading.Thread(target=_read, args=(sys.stdin.buffer, session, events, output), name="stdin", daemon=True)
-    reader.start()
     with suppress(KeyboardInterrupt):
-        session.run()
+        converse(sys.stdin.buffer, output, version, OPTIONS + TUNING_OPTIONS if tuning else OPTIONS)
     # Threads may be inside kernels or the compiler; waiting for them to end would keep the GUI waiting.
     os._exit(0)

@@ -72,7 +72,7 @@ def cores() -> int:
 #: with four, a tenth of a second with sixteen.
 THREADS_ANYWHERE: Final = 8
 
-#: More legal moves than any position has (218): as many lines as there can be.
+#: More legal moves than any position has: as many lines as there can be.
 MOST_MOVES: Final = 256
 
 #: What a GUI may show of the engine; setting it changes nothing.

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from contextlib import suppress
 from datetime import datetime
-from pathlib import Path
 from typing import BinaryIO, TextIO
+
+from engine.files import user_path
 
 #: Longest quotation of a user's own input in a message.
 QUOTE_LENGTH = 80
@@ -51,14 +53,16 @@ class Output:
         self._note(">>", text)
 
     def log_to(self, path: str) -> None:
-        """Adds everything from now on to the end of a file, `""` ends that; raises OSError and goes on as before."""
+        """Adds everything from now on to the end of a file, `""` ends that.
+
+        Raises OSError or ValueError for a file that cannot be written, and goes on as before.
+        """
         log = None
         if path:
             # Whole lines at once, so that a crash loses none.
-            log = Path(path).expanduser().open("a", encoding="utf-8", errors="backslashreplace", buffering=1)
+            log = user_path(path).open("a", encoding="utf-8", errors="backslashreplace", buffering=1)
         with self._log_lock:
-            if self._log is not None:
-                self._log.close()
+            self._end_log()
             self._log = log
 
     def _note(self, direction: str, text: str) -> None:
@@ -71,7 +75,14 @@ class Output:
                 if self._log is not None:
                     self._log.writelines(f"{now} {direction} {line}\n" for line in text.split("\n"))
             except (OSError, ValueError):
-                self._log = None
+                self._end_log()
+
+    def _end_log(self) -> None:
+        """Closes the log, if there is one; under its lock. What a full disk has not taken is lost."""
+        log, self._log = self._log, None
+        if log is not None:
+            with suppress(OSError):
+                log.close()
 
 
 def quoted(text: str) -> str:

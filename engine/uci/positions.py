@@ -37,7 +37,7 @@ def parse_move(board: chess.Board, text: str) -> chess.Move:
 
 def _castling_to(board: chess.Board, move: chess.Move) -> chess.Move | None:
     """The castling that takes the king from and to the squares of `move`, None when there is none."""
-    if move.from_square != board.king(board.turn) or move.promotion:
+    if move.from_square != board.king(board.turn) or move.promotion or move.drop:
         return None
     for castling in board.generate_castling_moves():
         file = 6 if board.is_kingside_castling(castling) else 2
@@ -71,7 +71,8 @@ class PositionKeeper:
         try:
             board = chess.Board(start[0], chess960=chess960)
         except ValueError as error:
-            raise ValueError(f"bad FEN {quoted(start[0])}: {error}") from None
+            # What python-chess says ends with the FEN, however long that is.
+            raise ValueError(f"bad FEN {quoted(start[0])}: {str(error).partition(': ')[0]}") from None
         try:
             game = Game(board)
         except ValueError as error:

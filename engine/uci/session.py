@@ -37,7 +37,7 @@ HEARTBEAT: Final = 5.0
 #: next start would find nothing compiled either; this way the first search waits instead, once.
 READY_PATIENCE: Final = 8.0
 
-#: Seconds that the end of the session waits for a search to give its last answer.
+#: Seconds that the session waits at most for an answer that is on its way, at its end or before the next command.
 FAREWELL: Final = 2.0
 
 HELP: Final = """\
@@ -74,7 +74,7 @@ class Session:
         self._debug = False
         #: The task that has not answered yet, and the thread that does them.
         self._task: Task | None = None
-        self._tasks = TaskThread(output, lambda: events.put(TaskDone()))
+        self._tasks = TaskThread(output, lambda task: events.put(TaskDone(task)))
         #: When the command that is being handled was read.
         self._received = 0.0
         self._deferred: deque[Line] = deque()
@@ -111,9 +111,12 @@ class Session:
             if isinstance(event, Line):
                 self._take(event)
             elif isinstance(event, TaskDone):
-                self._task_done()
+                self._task_done(event.task)
             else:
                 self._finish()
+        self._tasks.close()
+        if self._equipment is not None:
+            self._equipment.close()
 
     def _take(self, line: Line) -> None:
         """Handles one line; whatever goes wrong becomes a message."""
@@ -125,6 +128,10 @@ class Session:
         if handler is None:
             self._output.info(f"unknown command {quoted(text.strip())}")
             return
+        task = self._task
+        if task is not None and task.has_answered and task.finished.wait(FAREWELL):
+            # What comes behind an answer finds everything before it done.
+            self._task_done(task)
         if self._task is not None and words[0] not in IMMEDIATE:
             if words[0] == "go":
                 # Two searches at once are impossible; the first one is owed an answer before the second begins.
@@ -140,6 +147,8 @@ class Session:
             handler(words[1:])
         except ValueError as error:
             self._output.info(str(error))
+        except MemoryError:
+            self._output.info(f"not enough memory for {quoted(text.strip())}")
         except Exception as error:
             self._output.info(f"internal error in {quoted(text.strip())}: {type(error).__name__}: {error}")
         finally:
@@ -159,7 +168,7 @@ class Session:
             except queue.Empty:
                 continue
             if isinstance(event, TaskDone):
-                self._task_done()
+                self._task_done(event.task)
         self._ended = True
 
     def _begin(self, task: Task) -> None:
@@ -170,11 +179,13 @@ class Session:
             task.stop()
         self._tasks.begin(task)
 
-    def _task_done(self) -> None:
-        """Takes the commands that waited for the end of a search, as if they came now.
+    def _task_done(self, task: Task) -> None:
+        """Takes the commands that waited for the end of a task, as if they came now; a second call does nothing.
 
         One may begin the next search; those behind it wait again, or stop it.
         """
+        if task is not self._task:
+            return
         self._task = None
         waiting = self._deferred
         self._deferred = deque()

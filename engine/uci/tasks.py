@@ -5,7 +5,6 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
-from typing import Any
 
 from engine.uci.equipment import Equipment
 from engine.uci.options import OptionValues
@@ -19,6 +18,13 @@ class Task:
     #: Whether it answers with a result that was asked for, and not with a move.
     is_tool = True
 
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        #: Set before the answer goes out: whoever reads it may speak again before this thread gets any further.
+        self.has_answered = False
+        #: Set when nothing of it is left to be done.
+        self.finished = threading.Event()
+
     def run(self) -> None:
         """Does the work and answers. A ValueError becomes a message."""
         raise NotImplementedError
@@ -29,6 +35,11 @@ class Task:
 
     def ponder_hit(self) -> None:
         """The move that was expected has been played; of no concern to most."""
+
+    def _answer(self, text: str) -> None:
+        """Writes what was owed, the last that the task says."""
+        self.has_answered = True
+        self._output.line(text)
 
 
 class SearchTask(Task):
@@ -46,9 +57,9 @@ class SearchTask(Task):
         debug: bool = False,
     ) -> None:
         """The clock has run since `received`. With `debug` more is said."""
+        super().__init__(output)
         self._equipment = equipment
         self._options = options
-        self._output = output
         self._limits = limits
         self._received = received
         self._debug = debug
@@ -80,7 +91,7 @@ class SearchTask(Task):
             if limits.infinite or limits.ponder:
                 # The protocol wants silence until `stop` or `ponderhit`, also when there is nothing left to search.
                 self._release.wait()
-            self._output.line(f"bestmove {answer}")
+            self._answer(f"bestmove {answer}")
 
     def _book_answer(self) -> str | None:
         found = self._equipment.book_move(self._game, self._limits)
@@ -130,9 +141,9 @@ class PerftTask(Task):
 
     def __init__(self, equipment: Equipment, output: Output, depth: int) -> None:
         """Raises ValueError for a depth that is out of range."""
+        super().__init__(output)
         self._counter = equipment.backend.Counter(equipment.positions.game.board, depth)
         self._board = equipment.positions.game.board
-        self._output = output
         self._stopped = False
 
     def stop(self) -> None:
@@ -144,18 +155,18 @@ class PerftTask(Task):
         """Counts and answers."""
         counts = None if self._stopped else self._counter.run()
         if counts is None:
-            self._output.info("perft was stopped")
+            self._answer("info string perft was stopped")
             return
         rows = [f"{self._board.uci(move)}: {count}" for move, count in counts.items()]
-        self._output.line("\n".join([*rows, "", f"Nodes searched: {sum(counts.values())}"]))
+        self._answer("\n".join([*rows, "", f"Nodes searched: {sum(counts.values())}"]))
 
 
 class BenchTask(Task):
     """A `bench`: with a searcher of its own, so that what was learnt for the game stays."""
 
     def __init__(self, equipment: Equipment, output: Output, depth: int | None) -> None:
+        super().__init__(output)
         self._backend = equipment.backend
-        self._output = output
         self._arguments = {} if depth is None else {"depth": depth}
         self._searcher = self._backend.Searcher(network=equipment.searcher.network)
         equipment.tune(self._searcher)
@@ -177,16 +188,16 @@ class BenchTask(Task):
             )
         finally:
             self._searcher.close()
-        self._output.line("bench was stopped" if result is None else result.last_line())
+        self._answer("bench was stopped" if result is None else result.last_line())
 
 
 class TaskThread:
-    """Runs tasks; `on_done` is called on its thread when one has answered."""
+    """Runs tasks; `on_done` is called on its thread with each that has answered."""
 
-    def __init__(self, output: Output, on_done: Callable[[], None]) -> None:
+    def __init__(self, output: Output, on_done: Callable[[Task], None]) -> None:
         self._output = output
         self._on_done = on_done
-        self._tasks: queue.SimpleQueue[Task] = queue.SimpleQueue()
+        self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
     def begin(self, task: Task) -> None:
@@ -196,16 +207,24 @@ class TaskThread:
             self._thread.start()
         self._tasks.put(task)
 
-    def _work(self) -> None:
-        while True:
-            # No reference is kept: what a task holds must not outlive it until the next one.
-            self._run(self._tasks.get())
-            self._on_done()
+    def close(self) -> None:
+        """Ends the thread, when what it was given is done."""
+        self._tasks.put(None)
 
-    def _run(self, task: Any) -> None:
+    def _work(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            self._run(task)
+            task.finished.set()
+            self._on_done(task)
+            # What a task holds must not outlive it until the next one.
+            del task
+
+    def _run(self, task: Task) -> None:
         try:
             task.run()
         except ValueError as error:
             self._output.info(str(error))
+        except MemoryError:
+            self._output.info("not enough memory")
         except Exception as error:
             self._output.info(f"internal error: {type(error).__name__}: {error}")

@@ -86,6 +86,17 @@ def test_one_fault_spoils_all_games() -> None:
         assert verdict(goal, standing_of(goal, {"goal-toga2": match(pairs, 0.0, faults)}, {})) == reached
 
 
+def test_one_failure_spoils_a_run_of_checks() -> None:
+    goal = Goal("sessions", "goal-wac", "passed", 100, 500)
+    for positions, solved, reached in ((201, 201, "must"), (201, 200, "MISSED"), (99, 99, "MISSED"), (500, 500, "aim")):
+        record = replace(suite(solved), positions=positions, solved={"us": solved})
+        found = standing_of(goal, {}, {"goal-wac": record})
+        assert found is not None
+        assert found.text == f"{solved} of {positions}"
+        assert verdict(goal, found) == reached
+    assert standing_of(goal, {"goal-wac": match((0, 0, 1, 0, 0), 0.0, name="goal-wac")}, {}) is None
+
+
 def test_a_goal_without_its_kind_of_record_is_not_measured() -> None:
     goal = Goal("wac", "goal-wac", "solved", 190, 197)
     assert verdict(goal, standing_of(goal, {}, {})) == "not measured"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine.board import moves
-from engine.board.convert import decode, encode, from_board, new_position, to_board, write_board
+from engine.board.convert import MOST_HALFMOVES, decode, encode, from_board, new_position, to_board, write_board
 from engine.board.position import NO_SQUARE, OCCUPIED, has_pieces, king_square, piece_at
 from engine.jit import subkernel
 from tests.board.board_kernels import fields
@@ -66,6 +66,12 @@ def test_all_chess960_start_positions_survive_the_round_trip() -> None:
     for number in range(960):
         board = chess.Board.from_chess960_pos(number)
         assert to_board(from_board(board), chess960=True) == kept(board)
+
+
+def test_a_halfmove_clock_beyond_all_games_is_cut() -> None:
+    for claimed in (MOST_HALFMOVES, 300, 10**30):
+        board = chess.Board(f"4k3/8/8/8/8/8/8/4K2R w K - {claimed} 400")
+        assert int(from_board(board)["halfmoves"]) == MOST_HALFMOVES
 
 
 def test_en_passant_square_is_kept_only_beside_an_enemy_pawn() -> None:

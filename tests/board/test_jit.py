@@ -396,6 +396,18 @@ def test_file_that_cannot_be_replaced_is_reported(
     assert answer["problem"].startswith(f"kernels not cached in {warm}: ")
 
 
+def test_a_full_disk_costs_the_cache_and_nothing_else(run_tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    # No file may grow beyond this, which is what a full disk looks like from here.
+    full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))\n"
+    for _ in range(2):
+        answer = run_tiny(before=full)
+        assert (answer["value"], answer["hits"]) == (12, 0)
+        assert answer["problem"].startswith("kernels not cached in ")
+    assert not list((tmp_path / "kernels").glob("*/*.nbc"))
+    assert run_tiny()["problem"] is None
+    assert run_tiny()["hits"] == 1
+
+
 # --- sweeping ------------------------------------------------------------------------------------------------------
 
 

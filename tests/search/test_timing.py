@@ -298,3 +298,14 @@ def test_a_closed_alarm_leaves_no_thread_and_can_be_set_again() -> None:
     alarm.set(0.01)
     assert rang.wait(5)
     alarm.close()
+
+
+def test_an_alarm_further_off_than_a_wait_can_be_told() -> None:
+    rang = threading.Event()
+    alarm = Alarm(rang.set)
+    alarm.set(1e13)
+    time.sleep(0.05)
+    assert not rang.is_set()
+    alarm.set(0.01)
+    assert rang.wait(5)
+    alarm.close()

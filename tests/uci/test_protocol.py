@@ -43,16 +43,22 @@ def test_quit_ends_a_compilation(start: Callable[..., Engine], tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_compilation_is_reported_and_ends_ready(start: Callable[..., Engine], tmp_path: Path) -> None:
-    engine = start(SECATEUR_CACHE_DIR=str(tmp_path / "empty"))
-    engine.send("isready", "go depth 3")
-    engine.expect("info string loading", timeout=120)
-    engine.expect("readyok", timeout=14)  # CuteChess waits 15 seconds
-    engine.expect("bestmove", timeout=120)
-    assert any("kernels compiled in" in line for line in engine.lines)
-    engine.send("quit")
-    engine.finish()
-    again = start(SECATEUR_CACHE_DIR=str(tmp_path / "empty"))
+def test_two_that_compile_on_one_empty_cache_report_it_and_end_ready(
+    start: Callable[..., Engine], tmp_path: Path
+) -> None:
+    cache = str(tmp_path / "empty")
+    engines = [start(SECATEUR_CACHE_DIR=cache) for _ in range(2)]
+    for engine in engines:
+        engine.send("isready", "go depth 3")
+    for engine in engines:
+        engine.expect("info string loading", timeout=120)
+        engine.expect("readyok", timeout=14)  # CuteChess waits 15 seconds
+    for engine in engines:
+        engine.expect("bestmove", timeout=240)
+        assert any("kernels compiled in" in line for line in engine.lines)
+        engine.send("quit")
+        engine.finish()
+    again = start(SECATEUR_CACHE_DIR=cache)
     began = time.perf_counter()
     again.send("isready")
     again.expect("readyok")

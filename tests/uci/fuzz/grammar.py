@@ -1,0 +1,192 @@
+"""Sessions at random: what GUIs say, what they should not say, and what nobody should, at any moment of a search."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from hypothesis import strategies as st
+
+from engine.uci.options import MOST_MOVES, OPTIONS, Option
+from tests.uci.fuzz.fens import ODD, ODD_960, mutated, scattered
+from tests.uci.fuzz.script import EndInput, Follow, Pause, Say, Script, Settle, Step
+
+Draw = Callable[..., object]
+
+_TABLES: Final = Path(__file__).resolve().parents[2] / "data" / "syzygy"
+
+#: The largest value that a spin option gets here, where its own bound would cost memory or time.
+_MODEST: Final = {"Hash": 32, "Threads": 4}
+#: Files and folders for options that name some, few of them good; a log only where nothing can be written.
+_NOWHERE: Final = ("<empty>", "", "/no/such/file", "/", "~nobody-of-that-name/x", "a\0b")
+_PATHS: Final = (*_NOWHERE, str(_TABLES), str(_TABLES), __file__, ".")
+_LOGS: Final = (*_NOWHERE, "/dev/full")
+
+_TIMES: Final = ("1", "2", "5", "10", "30", "60", "1000", "60000", "3600000", "0", "-5", "9" * 16, "1" * 30)
+_VALUES: Final = {
+    "wtime": _TIMES,
+    "btime": _TIMES,
+    "winc": ("0", "1", "10", "1000", "-1", "1" * 20),
+    "binc": ("0", "1", "10", "1000", "-1", "1" * 20),
+    "movestogo": ("1", "2", "40", "0", "-1", "1000000"),
+    "depth": ("1", "2", "3", "4", "6", "0", "127", "500", "-3"),
+    "nodes": ("1", "2", "10", "100", "1000", "5000", "0", "-7", "1" * 25),
+    "mate": ("1", "2", "3", "50", "0", "-2", "1" * 20),
+    "movetime": ("1", "2", "5", "10", "20", "100", "0", "-1", "1" * 18),
+}
+#: Words that mean nothing behind `go`, and none of which is taken for a number's value.
+_NOISE: Final = ("fast", "Depth", "e2", "=", "\u2654", "go", "moves", "none")
+_MOVES: Final = ("e2e4", "e7e5", "e1g1", "e8c8", "e1h1", "O-O", "0-0-0", "a7a8q", "a7a8", "0000", "e2e2", "P@e4", "xyz")
+
+_NO_POSITIONS: Final = ("", "fen", "startpos e2e4", "end", "fen moves e2e4", "fen 8 w", "moves e2e4")
+_COUNTS: Final = ("perft 1", "perft 2", "perft 3", "perft 0", "perft x", "perft 33")
+
+_SOUP: Final = (
+    "position startpos fen moves e2e4 e7e5 go depth nodes setoption name Hash value isready d perft searchmoves wtime"
+    " movetime infinite ponder MultiPV true 1 2 3 0 -1 w b KQkq - flip eval debug on uci mate 4k3/8/8/8/8/8/8/4K2R stop"
+).split()
+
+
+def _line(*words: str) -> Say:
+    return Say(" ".join(word for word in words if word).encode("utf-8", "surrogateescape"))
+
+
+@st.composite
+def _position(draw: Draw) -> Say:
+    """A position, good as a rule: from the start, an odd place, scattered pieces, or a FEN with something wrong."""
+    kind = draw(st.sampled_from(("start", "start", "start", "odd", "odd", "960", "scattered", "mutated", "nonsense")))
+    if kind == "nonsense":
+        return _line("position", draw(st.sampled_from(_NO_POSITIONS)))
+    start = "startpos"
+    if kind in ("odd", "960"):
+        start = "fen " + draw(st.sampled_from(ODD if kind == "odd" else ODD_960))
+    elif kind in ("scattered", "mutated"):
+        rng = random.Random(draw(st.integers(0, 1 << 32)))
+        start = "fen " + (scattered(rng) if kind == "scattered" else mutated(rng, rng.choice(ODD + ODD_960)))
+    moves = [f"<{index}>" for index in draw(st.lists(st.integers(0, 250), max_size=12))]
+    if draw(st.integers(0, 9)) == 0:
+        moves.insert(draw(st.integers(0, len(moves))), draw(st.sampled_from(_MOVES)))
+    if moves and draw(st.integers(0, 9)) == 0:
+        moves[-1] = moves[-1].replace(">", "*>")
+    return _line("position", start, *(["moves", *moves] if moves or draw(st.booleans()) else []))
+
+
+@st.composite
+def _go(draw: Draw) -> Say:
+    """A search, with limits of any kind and size."""
+    words: list[str] = []
+    for name in draw(st.lists(st.sampled_from(tuple(_VALUES)), max_size=3)):
+        words += [name, draw(st.sampled_from(_VALUES[name]))]
+    words += draw(st.sampled_from(([], [], [], [], ["infinite"], ["ponder"], ["ponder"], ["infinite", "ponder"])))
+    if draw(st.integers(0, 5)) == 0:
+        moves = draw(st.lists(st.integers(0, 250), max_size=4))
+        words += ["searchmoves", *(f"<{index}>" for index in moves)]
+        words += draw(st.sampled_from(([], [], ["e2e4"], ["h1h8"], ["e7e8q"])))
+    if draw(st.integers(0, 9)) == 0:
+        fault = draw(st.sampled_from((*_NOISE, "depth", "nodes x", "wtime 1e3", "movetime 0.5", "mate")))
+        # Not between a name and its value.
+        words = [*words, fault] if draw(st.booleans()) else [*fault.split(), *words]
+    return _line("go", *words)
+
+
+@st.composite
+def _setoption(draw: Draw) -> Say:
+    """An option, its value good as a rule, its name in any case."""
+    option: Option = draw(st.sampled_from(OPTIONS))
+    odd = option.name.replace(" ", "  ").lower()
+    name = draw(st.sampled_from((option.name, option.name, option.name.upper(), odd)))
+    fault = draw(st.integers(0, 19))
+    if fault == 0:
+        return _line("setoption", draw(st.sampled_from(("", "name", "Hash", "name value 3", "name Contempt value 1"))))
+    if option.kind == "button":
+        return _line("setoption name", name)
+    if option.kind == "check":
+        value = draw(st.sampled_from(("true", "false", "True", "FALSE", *(("yes", "") if fault < 3 else ()))))
+    elif option.kind == "spin":
+        low, high = option.low, min(option.high, _MODEST.get(option.name, option.high))
+        value = str(draw(st.one_of(st.sampled_from((low, high)), st.integers(low, high))))
+        if fault < 3:
+            value = draw(st.sampled_from((str(low - 1), str(option.high + 1), "lots", "", "1.5", "9" * 30)))
+    else:
+        value = draw(st.sampled_from(_LOGS if option.name == "Debug Log File" else _PATHS))
+    return _line("setoption  name", name, "value", value)
+
+
+@st.composite
+def _noise(draw: Draw) -> Say:
+    """Bytes, or words of the protocol in no order."""
+    if draw(st.booleans()):
+        return Say(draw(st.binary(max_size=30)).replace(b"\n", b""))
+    return _line(*draw(st.lists(st.sampled_from(_SOUP), max_size=7)))
+
+
+@st.composite
+def _turn(draw: Draw) -> list[Step]:
+    """A position and a search in it that ends in some way, as in a game or an analysis."""
+    steps: list[Step] = [draw(_position()), draw(_go()), *draw(_pause)]
+    steps += draw(st.sampled_from(([], [], [Say(b"stop")], [Say(b"ponderhit")], [Say(b"ponderhit"), Say(b"stop")])))
+    return [*steps, draw(_settle)]
+
+
+@st.composite
+def _reply(draw: Draw) -> list[Step]:
+    """The game goes on with the answer."""
+    return [Follow(draw(st.booleans())), draw(_go()), *draw(_pause), draw(_settle)]
+
+
+@st.composite
+def _lines_at_once(draw: Draw) -> list[Step]:
+    """So many lines that every move has its own, and a search of them."""
+    lines = draw(st.sampled_from((2, 3, 30, 218, MOST_MOVES)))
+    return [_line("setoption name MultiPV value", str(lines)), draw(_position()), draw(_go()), draw(_settle)]
+
+
+def _lines(*lines: str) -> st.SearchStrategy[list[Step]]:
+    return st.sampled_from([[_line(line)] for line in lines])
+
+
+_pause: Final = st.sampled_from(([], [], [Pause(0.1)], [Pause(1)], [Pause(4)], [Pause(12)]))
+_settle: Final = st.sampled_from((Settle(0), Settle(5), Settle(5), Settle(25)))
+
+#: What a session consists of, and how often each comes.
+_PARTS: Final = (
+    (6, _turn()),
+    (3, _reply()),
+    (1, _lines_at_once()),
+    (2, _position().map(lambda step: [step])),
+    (3, _go().map(lambda step: [step])),
+    (5, _setoption().map(lambda step: [step])),
+    (2, _noise().map(lambda step: [step])),
+    (3, _lines("stop", "stop", "ponderhit", " stop \t", "stop now")),
+    (3, _lines("isready", "isready", "uci", "uci\r", "  isready")),
+    (2, _lines("ucinewgame", "ucinewgame", "setoption name Hash value 1")),
+    (2, _lines("d", "d", "eval", "flip", "compiler", "help", "register later")),
+    (1, _lines("debug on", "debug off", "debug", "debug maybe")),
+    (1, _lines("bench 1", "bench x", *(f"go {count}" for count in _COUNTS))),
+    (2, _pause),
+    (2, _settle.map(lambda step: [step])),
+)
+
+_part: Final = st.sampled_from([part for weight, part in _PARTS for _ in range(weight)]).flatmap(lambda part: part)
+
+#: How a session ends: most with a last look at everything, some in the middle of something.
+_ENDINGS: Final = (
+    [Settle(5), Say(b"d"), Say(b"isready"), Settle(5), Say(b"quit")],
+    [Settle(5), Say(b"d"), Say(b"isready"), Settle(5), Say(b"quit")],
+    [Settle(5), Say(b"d"), Say(b"isready"), Settle(5), EndInput()],
+    [Say(b"quit")],
+    [EndInput()],
+)
+
+
+@st.composite
+def scripts(draw: Draw) -> Script:
+    """A whole session. Each chooses its table's size first, so that most are quick to begin."""
+    steps: list[Step] = []
+    if draw(st.integers(0, 9)):
+        steps.append(Say(b"setoption name Hash value 1"))
+    for part in draw(st.lists(_part, min_size=1, max_size=9)):
+        steps += part
+    return (*steps, *draw(st.sampled_from(_ENDINGS)))

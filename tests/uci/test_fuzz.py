@@ -1,0 +1,262 @@
+"""Sessions at random against what the engine owes; and that the fuzzer would notice a breach of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import chess
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from bench import records, standing
+from tests.uci.fuzz import __main__ as command
+from tests.uci.fuzz.grammar import scripts
+from tests.uci.fuzz.model import Model
+from tests.uci.fuzz.play import FailedSessionError, play
+from tests.uci.fuzz.script import EndInput, Follow, Pause, Say, Script, Settle, from_text, resolved, to_text
+from tests.uci.fuzz.searches import BreachError
+from tests.uci.fuzz.wires import OverPipes
+
+#: The whole of ten thousand is for `python -m tests.uci.fuzz --sessions 10000`.
+SESSIONS = 300
+PROCESSES = 6
+
+at_random = settings(suppress_health_check=list(HealthCheck))
+
+
+@settings(at_random, max_examples=SESSIONS)
+@given(scripts())
+def test_sessions_at_random(script: Script) -> None:
+    play(script)
+
+
+# Starting processes takes too long to look for the smallest session that goes wrong.
+@settings(at_random, max_examples=PROCESSES, phases=[Phase.generate])
+@given(scripts())
+def test_sessions_at_random_over_pipes(script: Script) -> None:
+    play(script, OverPipes)
+
+
+# -- the script --------------------------------------------------------------------------------------------------------
+
+
+@settings(at_random, max_examples=50)
+@given(scripts())
+def test_a_script_survives_its_text(script: Script) -> None:
+    assert from_text(to_text(script)) == script
+
+
+def test_a_script_is_read_and_its_mistakes_are_named() -> None:
+    text = "# a comment\n> go \\xff\\\\\n\n~ 2.5\n= 30\n+\n+ ponder\n."
+    steps = (Say(b"go \xff\\"), Pause(2.5), Settle(30), Follow(False), Follow(True), EndInput())
+    assert from_text(text) == steps
+    for wrong in ("> uci\n? 3", "> uci\n~ soon", "> uci\n+ pondering"):
+        with pytest.raises(ValueError, match="line 2: "):
+            from_text(wrong)
+
+
+def test_numbers_stand_for_legal_moves() -> None:
+    board = chess.Board("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1")
+    moves = [board.uci(move) for move in board.legal_moves]
+    at = moves.index("e1g1")
+    assert resolved(b"go searchmoves <0> <%d>" % at, board, False) == f"go searchmoves {moves[0]} e1g1".encode()
+    assert resolved(b"go searchmoves <%d*>" % (at + len(moves)), board, False) == b"go searchmoves e1h1"
+    line = resolved(b"position startpos moves <3> <7> e2e9 <1>", board, False).decode().split()
+    game = chess.Board()
+    for text in line[3:5]:
+        game.push_uci(text)
+    assert line[5:] == ["e2e9", "0000"]
+
+
+# -- the model: what it must notice ------------------------------------------------------------------------------------
+
+LINE = "info depth 1 seldepth 1 multipv 1 score cp 5 nodes 20 nps 900 hashfull 0 tbhits 0 time 0 pv "
+READY = ["> isready", "< readyok"]
+ANSWER = [f"< {LINE}e2e4", "< bestmove e2e4"]
+
+
+def talk(*lines: str) -> None:
+    """A conversation, a tenth of a second a line: what is sent begins with `>`, what comes with `<`."""
+    model = Model()
+    now = 0.0
+    for line in lines:
+        now += 0.1
+        if line == ".":
+            model.input_ended(now)
+        elif line.startswith("> "):
+            model.sent(line[2:].encode(), now)
+        else:
+            model.heard(line[2:], now)
+    model.ended()
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["> isready", "< readyok", "> go depth 1", f"< {LINE}e2e4", "< bestmove e2e4"],
+        ["> go infinite", f"< {LINE}e2e4 e7e5", *READY, "> stop", "< bestmove e2e4 ponder e7e5"],
+        ["> go ponder", f"< {LINE}e2e4", "> ponderhit", "< bestmove e2e4"],
+        ["> go", "> position startpos moves e2e4", "> go", *ANSWER, "> stop", f"< {LINE}e7e5", "< bestmove e7e5"],
+        ["> position fen 7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", "> go", "< info depth 0 score cp 0", "< bestmove 0000"],
+        ["> go infinite", "> d", *READY, "> quit"],
+        ["> setoption name hash value 0", "< info string option Hash takes 1 to 3, not '0'", *READY],
+        ["> joho", "> isready", "< info string unknown command 'joho'", "< readyok"],
+        ["> go fast depth 1", "< info string go: 'fast' is not known", f"< {LINE}e2e4", "< bestmove e2e4"],
+        ["> go", f"< {LINE}e2e4", ".", "< bestmove e2e4"],
+    ],
+)
+def test_what_is_right_passes(lines: list[str]) -> None:
+    talk(*lines)
+
+
+GO = ["> go depth 1"]
+TWO_LINES = ["> setoption name MultiPV value 2"]
+STALEMATE = "> position fen 7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"
+ENOUGH = ["< bestmove e2e4"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        (["> isready"], "ended without an answer to 'isready'"),
+        ([*READY, "< readyok"], "nobody asked for 'readyok'"),
+        (["< id name Secateur"], "nobody asked for"),
+        (["> go depth 1", "< Traceback (most recent call last):"], "nobody asked for"),
+        (["> joho"], "without an answer to 'joho'"),
+        (["> go infinite", f"< {LINE}e2e4", *ENOUGH], "an answer before its time"),
+        (["> go ponder movetime 1", f"< {LINE}e2e4", *ENOUGH], "an answer before its time"),
+        (["> go ponder infinite", "> ponderhit", f"< {LINE}e2e4", *ENOUGH], "an answer before its time"),
+        ([*GO, f"< {LINE}e2e4", *ENOUGH, *ENOUGH], "nobody asked for 'bestmove e2e4'"),
+        ([*GO, f"< {LINE}e2e4"], "without an answer to 'go depth 1'"),
+        ([*GO, *ENOUGH], "an answer without a line"),
+        ([*GO, f"< {LINE}e2e4", "< bestmove d2d4"], "after a line with e2e4"),
+        ([*GO, f"< {LINE}e2e5"], "a line that begins with e2e5"),
+        ([*GO, f"< {LINE}e2e4 e7e5 e1g1"], "'e1g1', move 3"),
+        ([*GO, f"< {LINE}e2e4", "< bestmove e2e4 ponder e2e4"], "ponder e2e4"),
+        ([*GO, f"< {LINE}e2e4", "< bestmove e2e4 "], "'bestmove e2e4 '"),
+        ([*GO, f"< {LINE}e2e4".replace("depth 1", "depth 2", 1).replace("seldepth 1", "seldepth 2")], "depth 2"),
+        ([*GO, f"< {LINE}e2e4".replace("seldepth 1", "seldepth 0")], "seldepth 0"),
+        ([*GO, f"< {LINE}e2e4".replace("multipv 1", "multipv 2")], "line 2 of 1"),
+        ([*GO, f"< {LINE}e2e4".replace("time 0", "time 150")], "time 150"),
+        ([*GO, f"< {LINE}e2e4".replace("hashfull 0", "hashfull 1001")], "full table"),
+        ([*GO, f"< {LINE}e2e4".replace("cp 5", "mate 0")], "mate 0"),
+        ([*GO, f"< {LINE}e2e4 e7e5".replace("cp 5", "mate 1")], "mate 1 in a line of 2 plies"),
+        ([*GO, f"< {LINE}e2e4".replace("cp 5", "cp 5 wdl 1 2 3")], "not with UCI_ShowWDL"),
+        ([*GO, f"< {LINE}e2e4", f"< {LINE}e2e4".replace("nodes 20", "nodes 19")], "nodes that were counted"),
+        (["> go nodes 10", f"< {LINE}e2e4"], "20 nodes of 10"),
+        (["> go searchmoves a2a3", f"< {LINE}e2e4"], "begins with e2e4"),
+        (["> go fast depth 1", f"< {LINE}e2e4", *ENOUGH], "passed over silently"),
+        ([*GO, "< info string go: 'x' is not known"], "a complaint about what was right"),
+        (["> go movetime 10", f"< {LINE}e2e4", *READY * 20, *ENOUGH], "late"),
+        (["> go", f"< {LINE}e2e4", "> stop", *READY * 20, *ENOUGH], "late"),
+        (["> position startpos moves e2e5", *READY], "before the answer to 'position startpos moves e2e5'"),
+        (["> position startpos moves e2e4", "< info string illegal move 'e2e4'"], "nobody asked for"),
+        (["> position fen 8/8/8/8/8/8/8/8 w - - 0 1", *READY], "before the answer"),
+        (["> position fen 4k3/8/8/8/8/8/8/4K3 w - - 0 1", "< info string bad FEN 'x': y"], "nobody asked for"),
+        (["> setoption name Hash value 0", *READY], "before the answer"),
+        (
+            [*TWO_LINES, *GO, f"< {LINE}e2e4", f"< {LINE}e2e4".replace("multipv 1", "multipv 2")],
+            "two lines that begin with e2e4",
+        ),
+        ([*TWO_LINES, "> go depth 3", f"< {LINE}e2e4", f"< {LINE}d2d4"], "1 lines of 2"),
+        (["> go perft 1", "< a2a3: 1", "< ", "< Nodes searched: 1"], "does not list the moves"),
+        (["> go perft 1", "< info string perft was stopped"], "stopped by nobody"),
+        ([STALEMATE, "> go", "< info depth 0 score mate 0"], "a line that is none"),
+        (["> d", *READY], "'readyok' before the answer to 'd'"),
+        (["> uci", "< id name X", "< uciok"], "the answer to 'uci'"),
+    ],
+)
+def test_every_breach_is_noticed(lines: list[str], problem: str) -> None:
+    with pytest.raises(BreachError, match=problem):
+        talk(*lines)
+
+
+def test_chess960_is_written_as_it_should() -> None:
+    position = "> position fen 4k3/8/8/8/8/8/8/4K2R w K - 0 1"
+    start = ["> setoption name UCI_Chess960 value true", position, *GO]
+    talk(*start, f"< {LINE}e1h1", "< bestmove e1h1")
+    with pytest.raises(BreachError, match="begins with e1g1"):
+        talk(*start, f"< {LINE}e1g1")
+
+
+# -- the player and the command ----------------------------------------------------------------------------------------
+
+
+class Deaf:
+    """An engine that says nothing, and ends when it is told to."""
+
+    def __init__(self, listener: Callable[[str, float], None]) -> None:
+        self.heard: list[bytes] = []
+
+    def send(self, line: bytes) -> None:
+        self.heard.append(line)
+
+    def end_input(self) -> None:
+        pass
+
+    def ended(self, seconds: float) -> str | None:
+        return None if b"quit" in self.heard else "exit status 1"
+
+
+class Liar(Deaf):
+    """One that answers every search with the same move."""
+
+    def __init__(self, listener: Callable[[str, float], None]) -> None:
+        super().__init__(listener)
+        self._listener = listener
+
+    def send(self, line: bytes) -> None:
+        super().send(line)
+        if line.startswith(b"go"):
+            for text in (LINE + "e2e4", "bestmove e2e4"):
+                self._listener(text, time.perf_counter())
+
+
+def test_a_hang_and_a_bad_end_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.uci.fuzz.play.HANGS", 0.2)
+    with pytest.raises(FailedSessionError, match=r"no answer for 0\.2 s to 'go infinite'") as found:
+        play((Say(b"go infinite"), Settle(1)), Deaf)
+    assert found.value.script == (Say(b"go infinite"), Settle(1))
+    with pytest.raises(FailedSessionError, match="exit status 1"):
+        play((EndInput(),), Deaf)
+
+
+def test_what_goes_wrong_can_be_replayed() -> None:
+    script = (Say(b"go depth 1"), Settle(5), Follow(False), Say(b"go depth 1"), Settle(5), Say(b"quit"))
+    with pytest.raises(FailedSessionError, match="begins with e2e4") as found:
+        play(script, Liar)
+    replayed = from_text(to_text(found.value.script))
+    assert Say(b"position startpos moves e2e4") in replayed
+    with pytest.raises(FailedSessionError, match="begins with e2e4"):
+        play(replayed, Liar)
+    assert play(replayed) > 0
+
+
+def test_the_command_plays_replays_and_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(records, "LEDGER", tmp_path / "ledger")
+    arguments = ["--seed", "5", "--sessions", "3", "--pipes", "1", "--ledger", "goal-fuzz", "--commit", "abc"]
+    assert command.main(arguments) == 0
+    assert "sessions 4 of 4" in capsys.readouterr().err
+    assert command.main(["--fens", "40", "--ledger", "goal-fens"]) == 0
+    assert command.main(["--games", "1", "--seed", "2", "--ledger", "goal-strict"]) == 0
+    found = standing.load_suites(tmp_path / "ledger")
+    record = found["goal-fuzz"]
+    assert (record.positions, record.solved, record.commits) == (4, {"Secateur": 4}, ("abc",))
+    assert (found["goal-fens"].positions, found["goal-strict"].positions) == (40, 1)
+    saved = tmp_path / "failed.txt"
+    monkeypatch.setattr(command, "InProcess", Liar)
+    monkeypatch.setattr("tests.uci.fuzz.play.HANGS", 0.2)
+    assert command.main(["--no-shrink", "--save", str(saved), "--ledger", "goal-other"]) == 1
+    assert "the script:\n" in capsys.readouterr().out
+    assert "goal-other" not in standing.load_suites(tmp_path / "ledger")
+    assert command.main(["--replay", str(saved)]) == 1
+    monkeypatch.undo()
+    assert command.main(["--replay", str(saved)]) == 0
+    saved.write_text("?", encoding="utf-8")
+    for wrong in (["--replay", str(saved)], ["--sessions", "-1"]):
+        with pytest.raises(SystemExit, match="2"):
+            command.main(wrong)
