@@ -1,5 +1,6 @@
 # Secateur: `make` installs, `make run` plays UCI on stdin and stdout, `make lab` adds the match lab, `make explore`
-# shows the explorer's page, `make test` proves it all.
+# shows the explorer's page, `make test` proves it all. `make kernels` compiles the kernels ahead of time, `make wheel` and
+# `make standalone` make what is given to others.
 #
 # Everything a recipe prints goes to stderr and no recipe but `run` reads stdin, so that `make -s run` speaks nothing
 # but UCI on stdout.
@@ -10,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 KERNELS := $(wildcard engine/*.py engine/board/*.py eval/*.py eval/network/*.py eval/terms/*.py search/*.py)
 
-.PHONY: all run lab explore test lint clean
+.PHONY: all run lab explore kernels wheel standalone test lint clean
 
 all: $(EXE)
 
@@ -60,6 +61,30 @@ $(VENV)/.explore: $(VENV)/.play requirements/explore.txt
 explore: $(EXE) $(VENV)/.explore
 	@exec $(BIN)/python uci_main.py explore
 
+# Compiles the kernels ahead of time, for every level of processor; takes a C compiler.
+kernels: $(VENV)/.play
+	@$(BIN)/python uci_main.py kernels build </dev/null >&2
+
+# A wheel for this kind of machine, with kernels and network inside. What an earlier one left in `build` would go in, too.
+wheel: kernels
+	@rm -rf build/lib build/bdist.*
+	@$(BIN)/python -m pip wheel . --quiet --disable-pip-version-check --no-deps --wheel-dir dist \
+		--config-settings="--build-option=--plat-name=$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_platform())')" \
+		</dev/null >&2
+	@ls -l dist/*.whl >&2
+
+# What the stand-alone program is made of: an environment without Numba.
+$(VENV)-standalone/.ready: requirements/standalone.txt
+	@echo "secateur: installing what makes the stand-alone program" >&2
+	@$(PYTHON) -m venv $(VENV)-standalone </dev/null >&2
+	@$(VENV)-standalone/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+		-r requirements/standalone.txt </dev/null >&2
+	@touch $@
+
+# A folder with a program that needs neither Python nor anything else, and may lie anywhere.
+standalone: kernels $(VENV)-standalone/.ready
+	@$(VENV)-standalone/bin/python -m bench.standalone dist </dev/null >&2
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -70,4 +95,4 @@ test: $(EXE) $(VENV)/.dev lint
 	$(BIN)/python -m pytest
 
 clean:
-	rm -rf $(VENV) $(EXE) build dist *.egg-info
+	rm -rf $(VENV) $(VENV)-standalone $(EXE) engine/kernels build dist *.egg-info

@@ -10,6 +10,7 @@ import os
 import sys
 from importlib import import_module, util
 from pathlib import Path
+from types import ModuleType
 
 # The packages lie beside this file, whatever folder the engine is started in.
 _HERE = str(Path(__file__).resolve().parent)
@@ -21,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str, str | None]] = {
     "bench": ("bench.commands.benchmark", "search fixed positions to a fixed depth; prints the node count", None),
     "perft": ("bench.commands.perft", "count the move sequences from a position", None),
     "warmup": ("bench.commands.warmup", "compile every kernel into the cache", None),
+    "kernels": ("bench.commands.kernels", "compile the kernels ahead of time, for any processor; list them", None),
     "speed": ("bench.commands.speed", "perft and search speed side by side with other engines", None),
     "match": ("bench.commands.match", "play a match: cutechess-cli, fastchess or built in", "lab"),
     "sprt": ("bench.commands.sprt", "play a match until it is decided, or evaluate a PGN file", "lab"),
@@ -40,6 +42,9 @@ COMMANDS: dict[str, tuple[str, str, str | None]] = {
     "claims": ("bench.commands.claims", "count what pruning, a table and ordering save", None),
     "ledger": ("bench.commands.ledger", "the tests from which every quoted Elo comes", "lab"),
 }
+
+#: Commands with kernels of their own, which no library has: Numba compiles all of them.
+COMPILED_HERE: frozenset[str] = frozenset(("datagen", "texel", "train", "wdl"))
 
 #: Starts a tuning build: what `spsa` plays with, not a player's engine.
 TUNING_FLAG = "--tuning"
@@ -82,6 +87,37 @@ def _choose_evaluation(arguments: list[str]) -> list[str]:
     return arguments
 
 
+def kernels() -> str:
+    """Which kernels this machine plays with: compiled ahead of time, or here by Numba."""
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as installed_version
+
+    from engine.library import choose
+
+    library, remarks = choose()
+    if library is not None:
+        return f"kernels compiled ahead of time for {library.level.name} by {library.description.compiler}"
+    try:
+        return "; ".join((*remarks, f"kernels compiled here by Numba {installed_version('numba')}"))
+    except PackageNotFoundError:
+        return "; ".join((*remarks, "no Numba to compile kernels"))
+
+
+def _module_of(name: str) -> ModuleType | None:
+    """The module of a command; None, with what is missing on stderr, when its requirements are not installed."""
+    module_name, _, extra = COMMANDS[name]
+    try:
+        return import_module(module_name)
+    except ModuleNotFoundError as error:
+        if extra is None or error.name is None or util.find_spec(error.name.split(".")[0]) is not None:
+            raise
+        remedy = f"run 'make lab', or '{Path(sys.executable).name} -m pip install .[{extra}]' in the project's folder"
+        if getattr(sys, "frozen", False):
+            remedy = "the stand-alone program comes without it"
+        print(f"secateur {name}: needs the package '{error.name}': {remedy}", file=sys.stderr)
+        return None
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Runs the UCI loop or a subcommand; returns the exit status (0 done, 1 failed, 2 wrong usage)."""
     from engine.version import full_name, version
@@ -102,28 +138,23 @@ def main(arguments: list[str] | None = None) -> int:
         print(_usage())
         return OK
     if name in ("-V", "--version"):
-        print(with_evaluation(full_name()))
+        print(f"{with_evaluation(full_name())}, {kernels()}")
         return OK
     if name not in COMMANDS:
         print(f"secateur: there is no command '{name}'\n\n{_usage()}", file=sys.stderr)
         return USAGE
-    module_name, _, extra = COMMANDS[name]
+    from engine.library import JIT, KERNELS_VARIABLE, KernelsMissingError
+
+    if name in COMPILED_HERE:
+        os.environ[KERNELS_VARIABLE] = JIT
     try:
-        module = import_module(module_name)
-    except ModuleNotFoundError as error:
-        if extra is None or error.name is None or util.find_spec(error.name.split(".")[0]) is not None:
-            raise
-        remedy = f"run 'make lab', or '{Path(sys.executable).name} -m pip install .[{extra}]' in the project's folder"
-        print(f"secateur {name}: needs the package '{error.name}': {remedy}", file=sys.stderr)
-        return FAILED
-    except EvaluationError as error:
-        print(f"secateur {name}: {error}", file=sys.stderr)
-        return FAILED
-    try:
+        module = _module_of(name)
+        if module is None:
+            return FAILED
         status = module.main(rest)
         sys.stdout.flush()
         return int(status)
-    except EvaluationError as error:
+    except (EvaluationError, KernelsMissingError) as error:
         print(f"secateur {name}: {error}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:

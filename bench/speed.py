@@ -23,6 +23,7 @@ from typing import Final
 import chess
 
 from engine.jit import CACHE_VARIABLE, PROJECT_ROOT
+from engine.library import JIT, KERNELS_VARIABLE
 from eval.network.format import shipped_network
 from search.benchmark import POSITIONS
 from search.limits import Limits
@@ -41,6 +42,9 @@ SEARCH_POSITIONS: Final = (POSITIONS[0], POSITIONS[5], POSITIONS[7], KIWIPETE, P
 PATIENCE: Final = 300.0
 
 SECATEUR: Final = [sys.executable, str(PROJECT_ROOT / "uci_main.py")]
+
+#: Makes an engine compile its kernels, also where they were compiled ahead of time.
+BY_NUMBA: Final = {KERNELS_VARIABLE: JIT}
 
 
 class EngineError(Exception):
@@ -181,10 +185,17 @@ def perft_seconds(engine: Conversation) -> float:
     return total
 
 
-def bench_speed(command: list[str]) -> float:
+def bench_speed(command: list[str], environment: dict[str, str] | None = None) -> float:
     """Nodes per second that an engine's `bench` reports, in either of the usual forms. Raises EngineError."""
     try:
-        done = subprocess.run([*command, "bench"], capture_output=True, text=True, timeout=PATIENCE, check=False)
+        done = subprocess.run(
+            [*command, "bench"],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+            env={**os.environ, **(environment or {})},
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise EngineError(f"{command[0]} bench: {error}") from None
     for line in reversed((done.stdout + "\n" + done.stderr).splitlines()):
@@ -224,10 +235,10 @@ def search_speedup(positions: tuple[str, ...] = SEARCH_POSITIONS, milliseconds: 
     return nodes[2] / seconds[2] / (nodes[1] / seconds[1])
 
 
-def seconds_to(answer: str, command: str, cache: Path | None = None) -> float:
-    """Seconds from starting Secateur until it gives `answer` to `command`; with `cache` as kernel cache."""
+def seconds_to(answer: str, command: str, environment: dict[str, str]) -> float:
+    """Seconds from starting Secateur in an environment until it gives `answer` to `command`."""
     start = time.perf_counter()
-    with Conversation(SECATEUR, {CACHE_VARIABLE: str(cache)} if cache else None) as engine:
+    with Conversation(SECATEUR, environment) as engine:
         engine.ask(command, answer)
         return time.perf_counter() - start
 
@@ -237,14 +248,17 @@ def compile_seconds() -> float:
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
         subprocess.run(
-            [*SECATEUR, "warmup"], env={**os.environ, CACHE_VARIABLE: folder}, capture_output=True, check=True
+            [*SECATEUR, "warmup"],
+            env={**os.environ, **BY_NUMBA, CACHE_VARIABLE: folder},
+            capture_output=True,
+            check=True,
         )
         return time.perf_counter() - start
 
 
-def resident_mebibytes() -> float | None:
+def resident_mebibytes(environment: dict[str, str]) -> float | None:
     """Resident memory of Secateur after a search that fills its 16-MiB table; None where /proc does not tell."""
-    with Conversation(SECATEUR) as engine:
+    with Conversation(SECATEUR, environment) as engine:
         engine.ask("isready", "readyok")
         engine.ask("setoption name Hash value 16\nposition startpos\ngo movetime 3000", "bestmove")
         try:
@@ -292,6 +306,15 @@ def _compare_bench(rival: str, rounds: int, progress: Callable[[str], None]) -> 
     return Row("search nodes per second over Stockfish's `bench`", "x", tuple(ratios), 1.5, 3)
 
 
+def _add_ahead_of_time(report: Report, rounds: int, progress: Callable[[str], None]) -> None:
+    """Adds the rows about kernels that were compiled ahead of time."""
+    from bench.ahead_of_time import measure_ahead_of_time
+
+    rows, remarks = measure_ahead_of_time(rounds, progress)
+    report.rows += rows
+    report.remarks += remarks
+
+
 def measure(rival: str | None, rounds: int = 3, progress: Callable[[str], None] = lambda _: None) -> Report:
     """Runs the whole table. Raises EngineError when an engine fails; without a rival its rows are left out."""
     report = Report()
@@ -317,9 +340,11 @@ def measure(rival: str | None, rounds: int = 3, progress: Callable[[str], None] 
         report.rows.append(_compare_bench(rival, rounds, progress))
     progress("start-up")
     with tempfile.TemporaryDirectory() as folder:
-        cold = tuple(seconds_to("uciok", "uci", Path(folder) / str(number)) for number in range(rounds))
+        cold = tuple(
+            seconds_to("uciok", "uci", {**BY_NUMBA, CACHE_VARIABLE: f"{folder}/{number}"}) for number in range(rounds)
+        )
     report.rows.append(Row("`uciok` after start, empty cache", " s", cold, 1, 0.2, lower_is_better=True))
-    warm = tuple(seconds_to("readyok", "uci\nisready") for _ in range(rounds))
+    warm = tuple(seconds_to("readyok", "uci\nisready", BY_NUMBA) for _ in range(rounds))
     report.rows.append(Row("`readyok` after start, warm cache", " s", warm, 3, 1, lower_is_better=True))
     progress("stop to bestmove, a thousand times")
     worst = (max(stop_milliseconds()),)
@@ -329,11 +354,12 @@ def measure(rival: str | None, rounds: int = 3, progress: Callable[[str], None] 
     compiled = (compile_seconds(),)
     report.rows.append(Row("compile everything once", " s", compiled, 60, 20, lower_is_better=True))
     progress("memory")
-    memory = resident_mebibytes()
+    memory = resident_mebibytes(BY_NUMBA)
     if memory is None:
         report.remarks.append("This system does not tell a process's memory: it was not measured.")
     else:
         report.rows.append(Row("resident memory at Hash 16", " MiB", (memory,), 400, 250, lower_is_better=True))
+    _add_ahead_of_time(report, rounds, progress)
     return report
 
 

@@ -1,4 +1,4 @@
-"""The one owner of every JIT option, of the kernel cache and of CPU features.
+"""The one owner of every JIT option, of where kernels come from, and of CPU features.
 
 Everything compiled in Secateur is declared with one of these decorators:
 
@@ -14,6 +14,9 @@ Everything compiled in Secateur is declared with one of these decorators:
     What the tracing build does at some point of a kernel, and the playing build does not.
 `machine_op`
     One or a few machine instructions with a plain-Python twin for the interpreted mode.
+
+Where a library of kernels that were compiled ahead of time fits (`engine.library`), `kernel` gives the entry point in
+it, the other decorators a substitute, and Numba is not imported. Otherwise Numba compiles.
 
 Why a cache of our own: Numba's looks only at the file that holds the cached function, so an edit to a callee in
 another file leaves stale machine code running. Ours lives in a folder named by a hash over every kernel source
@@ -31,52 +34,106 @@ the rest (`keep_apart`).
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import inspect
 import os
-import pickle
 import platform
-import shutil
-import stat
 import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-import llvmlite
-import llvmlite.binding as llvm
-import numba
 import numpy as np
-from numba.core import caching, config, types
-from numba.extending import intrinsic
 
-#: Environment variable that overrides where compiled kernels are kept.
-CACHE_VARIABLE: Final = "SECATEUR_CACHE_DIR"
+from engine import library
+from engine.cache_folder import CACHE_VARIABLE, KEEP_FOLDERS, KEEP_SECONDS, open_cache
+from engine.levels import SLOW_PEXT_CPUS
+from engine.library import BUILD, KERNELS_VARIABLE, PEXT_VARIABLE, REMEDY, VECTORS_VARIABLE, KernelsMissingError
+from engine.sources import KERNEL_FOLDERS, PROJECT_ROOT, add_sources, kernel_sources
 
-#: Source folders whose files can reach machine code; everything in them is part of the cache key.
-KERNEL_FOLDERS: Final = ("engine", "engine/board", "eval", "eval/network", "eval/terms", "search")
+__all__ = [
+    "AHEAD_OF_TIME",
+    "CACHE_FOLDER",
+    "CACHE_VARIABLE",
+    "CPU_FEATURES",
+    "CPU_NAME",
+    "INTERPRETED",
+    "KEEP_FOLDERS",
+    "KEEP_SECONDS",
+    "KERNEL_FOLDERS",
+    "PROJECT_ROOT",
+    "TRACING",
+    "TRACING_VARIABLE",
+    "USE_PEXT",
+    "VECTOR_BITS",
+    "build_hash",
+    "cache_problem",
+    "compiler_report",
+    "float_inlined",
+    "float_kernel",
+    "hook",
+    "inlined",
+    "keep_apart",
+    "kernel",
+    "kernel_sources",
+    "machine_op",
+    "remarks",
+    "subkernel",
+]
 
-#: Cache folders of other builds are kept this long after their last use, and this many of them at most.
-KEEP_SECONDS: Final = 14 * 24 * 3600
-KEEP_FOLDERS: Final = 6
+# The library that has the kernels, if there is one, and why others have not.
+_LIBRARY, _REMARKS = library.choose()
 
-PROJECT_ROOT: Final = Path(__file__).resolve().parent.parent
+#: Whether kernels were compiled ahead of time, and nothing is compiled here.
+AHEAD_OF_TIME: Final = _LIBRARY is not None
 
-INTERPRETED: Final = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]  # set when Numba reads the environment
+if _LIBRARY is None:
+    try:
+        import llvmlite
+        import llvmlite.binding as llvm
+        import numba
+        from numba.core import config, types
+        from numba.extending import intrinsic
+    except ModuleNotFoundError as error:
+        if error.name not in ("numba", "llvmlite"):
+            raise
+        reasons = "; ".join(_REMARKS) or "the kernels that were asked for are not compiled ahead of time"
+        raise KernelsMissingError(f"{reasons}; to compile them here, {REMEDY}") from None
 
-CPU_NAME: Final[str] = llvm.get_host_cpu_name()
-CPU_FEATURES: Final[dict[str, bool]] = dict(llvm.get_host_cpu_features())
+    from engine.kernel_cache import kernel_cache, save_errors
 
-# AMD before Zen 3 has BMI2 but runs PEXT in microcode, slower than a magic multiplication.
-SLOW_PEXT_CPUS: Final = ("bdver4", "znver1", "znver2")
+#: Whether this process builds a library: entry points are compiled for their arguments, but not called.
+BUILDING: Final = os.environ.get(KERNELS_VARIABLE) == BUILD
+
+#: Whether kernels run as plain Python.
+INTERPRETED: Final = not AHEAD_OF_TIME and bool(config.DISABLE_JIT)  # type: ignore[attr-defined]  # set at import
+
+
+def _processor() -> tuple[str, dict[str, bool]]:
+    """LLVM's name of the processor that kernels are compiled for, and its features by LLVM's names.
+
+    That is this machine's, unless Numba's environment variables name another.
+    """
+    if _LIBRARY is not None:
+        return _LIBRARY.level.cpu, dict.fromkeys(_LIBRARY.level.features, True)
+    name, features = config.CPU_NAME, config.CPU_FEATURES  # type: ignore[attr-defined]
+    if features is None:
+        return name or llvm.get_host_cpu_name(), dict(llvm.get_host_cpu_features())
+    signed = [feature for feature in features.split(",") if feature]
+    return name or llvm.get_host_cpu_name(), {feature[1:]: feature[0] == "+" for feature in signed}
+
+
+_PROCESSOR = _processor()
+CPU_NAME: Final = _PROCESSOR[0]
+CPU_FEATURES: Final = _PROCESSOR[1]
 
 #: True when sliding attacks are indexed by PEXT, False for magic multiplication. `SECATEUR_PEXT=0` forces the latter.
 USE_PEXT: Final[bool] = (
-    CPU_FEATURES.get("bmi2", False) and CPU_NAME not in SLOW_PEXT_CPUS and os.environ.get("SECATEUR_PEXT", "1") != "0"
+    _LIBRARY.level.pext
+    if _LIBRARY is not None
+    else CPU_FEATURES.get("bmi2", False)
+    and CPU_NAME not in SLOW_PEXT_CPUS
+    and os.environ.get(PEXT_VARIABLE, "1") != "0"
 )
 
 
@@ -90,7 +147,7 @@ TRACING: Final[bool] = os.environ.get(TRACING_VARIABLE) == "1"
 
 def _vector_bits() -> int:
     """The widest of the vector instructions that this CPU has and the environment allows."""
-    wanted = os.environ.get("SECATEUR_VECTOR_BITS")
+    wanted = os.environ.get(VECTORS_VARIABLE)
     limit = int(wanted) if wanted in ("0", "256") else 512
     present = {512: CPU_FEATURES.get("avx512bw", False), 256: CPU_FEATURES.get("avx2", False), 0: True}
     return max(bits for bits, is_present in present.items() if is_present and bits <= limit)
@@ -102,17 +159,12 @@ VECTOR_BITS: Final = _vector_bits()
 
 
 # --------------------------------------------------------------------------------------------------------------
-# The cache folder
+# Where kernels come from
 # --------------------------------------------------------------------------------------------------------------
 
 
 #: What the kernels that are declared now depend on besides the project's sources (see `keep_apart`).
 _companion = ""
-
-
-def kernel_sources() -> list[Path]:
-    """The source files whose text can change machine code, sorted."""
-    return sorted(path for folder in KERNEL_FOLDERS for path in (PROJECT_ROOT / folder).glob("*.py"))
 
 
 def build_hash() -> str:
@@ -133,68 +185,14 @@ def build_hash() -> str:
         f"tracing={TRACING}",
     ):
         digest.update(str(part).encode() + b"\0")
-    for path in kernel_sources():
-        digest.update(path.relative_to(PROJECT_ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    add_sources(digest, kernel_sources())
     digest.update(_companion.encode())
     return digest.hexdigest()[:20]
 
 
-def _cache_roots() -> Iterator[Path]:
-    """Where to try to keep compiled kernels, best first."""
-    named = os.environ.get(CACHE_VARIABLE)
-    if named:
-        yield Path(named).expanduser().absolute()
-    elif sys.platform == "win32":
-        yield Path(os.environ.get("LOCALAPPDATA") or "~/AppData/Local").expanduser() / "secateur" / "kernels"
-    elif sys.platform == "darwin":
-        yield Path("~/Library/Caches/secateur/kernels").expanduser()
-    else:
-        yield Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "secateur" / "kernels"
-    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
-    yield Path(tempfile.gettempdir()) / f"secateur-kernels-{user}"
-
-
-def _is_private(folder: Path) -> bool:
-    """Whether nobody else could have put machine code there: cache files are code, and are run."""
-    if not hasattr(os, "getuid"):
-        return True
-    status = folder.stat()
-    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o022
-
-
-def _open_cache() -> Path | None:
-    """The writable folder for this build, or None when there is none and nothing can be cached."""
-    for root in _cache_roots():
-        folder = root / build_hash()
-        try:
-            root.mkdir(mode=0o700, parents=True, exist_ok=True)
-            folder.mkdir(mode=0o700, exist_ok=True)
-            if not (_is_private(root) and _is_private(folder)):
-                continue
-            with tempfile.TemporaryFile(dir=folder):
-                pass
-            os.utime(folder)
-        except (OSError, RuntimeError):  # RuntimeError: "~" without a home
-            continue
-        with suppress(OSError):  # another start may be sweeping the same folders
-            _sweep(root, folder)
-        return folder
-    return None
-
-
-def _sweep(root: Path, current: Path) -> None:
-    """Removes the folders of builds that have not been used lately. Errors do not matter: the next start retries."""
-    others = [path for path in root.iterdir() if path.is_dir() and path != current and len(path.name) == 20]
-    others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
-    for rank, path in enumerate(others, start=1):
-        unused = time.time() - path.stat().st_mtime
-        # An hour of grace, because another version may be starting just now.
-        if unused > KEEP_SECONDS or (rank > KEEP_FOLDERS and unused > 3600):
-            shutil.rmtree(path, ignore_errors=True)
-
-
-#: Where the kernels that are declared now are kept; None when no place could be written to.
-CACHE_FOLDER: Path | None = None if INTERPRETED else _open_cache()
+#: Where the kernels that are declared now are kept, if Numba compiles them; None when no place could be written to, or
+#: nothing is to be kept.
+CACHE_FOLDER: Path | None = None if AHEAD_OF_TIME or INTERPRETED or BUILDING else open_cache(build_hash())
 
 
 def keep_apart(fingerprint: str) -> None:
@@ -204,83 +202,14 @@ def keep_apart(fingerprint: str) -> None:
     """
     global CACHE_FOLDER, _companion
     _companion = fingerprint
-    if not INTERPRETED:
-        CACHE_FOLDER = _open_cache()
-
-
-@functools.cache
-def _room_stamp(folder: Path) -> str:
-    """What names a version of the kernels in `folder`, where the cache folder's name does not do that already.
-
-    So tools may have kernels of their own, which may call each other's and the engine's: a change to one of them does
-    not cost the engine its cache.
-    """
-    if any(folder == PROJECT_ROOT / room for room in KERNEL_FOLDERS):
-        return ""
-    digest = hashlib.sha256()
-    for path in sorted(folder.glob("*.py")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return "-" + digest.hexdigest()[:12]
-
-
-class _Locator(caching._CacheLocator):
-    """Puts every kernel of the project into `CACHE_FOLDER`, wherever the project itself lies."""
-
-    def __init__(self, function: Callable[..., Any], file: str) -> None:
-        # Numba's own code names these two attributes in its warnings.
-        self._py_file = file
-        self._lineno = function.__code__.co_firstlineno
-        self._module = function.__module__
-
-    def get_cache_path(self) -> str:
-        return str(CACHE_FOLDER)
-
-    def get_source_stamp(self) -> str:
-        return "the folder's name is the stamp"
-
-    def get_disambiguator(self) -> str:
-        # Numba adds the file's base name only, and hashes no constants: two rooms may hold files of one name.
-        return f"{self._module}-{self._lineno}{_room_stamp(Path(self._py_file).resolve().parent)}"
-
-    @classmethod
-    def from_function(cls, function: Callable[..., Any], file: str) -> _Locator:
-        return cls(function, file)
-
-
-class _KernelCacheImpl(caching.CompileResultCacheImpl):
-    _locator_classes = [_Locator]  # noqa: RUF012  # as Numba declares it
-
-
-class KernelCache(caching.FunctionCache):
-    """Numba's function cache in our folder; a damaged file or a full disk costs a compilation, never a crash."""
-
-    _impl_class = _KernelCacheImpl
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The cached machine code for a signature, or None."""
-        try:
-            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-        except Exception:  # anything at all can come out of unpickling a damaged file
-            return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Keeps machine code for the next start; a failure is remembered for `cache_problem`."""
-        try:
-            try:
-                super().save_overload(sig, data)  # type: ignore[no-untyped-call]
-            except (pickle.UnpicklingError, EOFError, ValueError, AttributeError, ImportError, IndexError, TypeError):
-                # A damaged index cannot be added to: begin a new one.
-                self.flush()
-                super().save_overload(sig, data)  # type: ignore[no-untyped-call]
-        except Exception as error:
-            _save_errors.append(f"{type(error).__name__}: {error}")
-
-
-_save_errors: list[str] = []
+    if CACHE_FOLDER is not None:
+        CACHE_FOLDER = open_cache(build_hash())
 
 
 def cache_problem() -> str | None:
     """One line about why compiled kernels could not be kept, or None when all is well."""
+    if AHEAD_OF_TIME:
+        return None
     if INTERPRETED:
         return "kernels run interpreted (NUMBA_DISABLE_JIT)"
     if CACHE_FOLDER is None:
@@ -289,9 +218,25 @@ def cache_problem() -> str | None:
     if named and not CACHE_FOLDER.is_relative_to(Path(named).expanduser().absolute()):
         reason = "it cannot be written, or others may write to it"
         return f"{CACHE_VARIABLE}={named} is not used ({reason}): kernels are kept in {CACHE_FOLDER}"
-    if _save_errors:
-        return f"kernels not cached in {CACHE_FOLDER}: {_save_errors[0]}"
+    if save_errors:
+        return f"kernels not cached in {CACHE_FOLDER}: {save_errors[0]}"
     return None
+
+
+def remarks() -> list[str]:
+    """What is to be said of where kernels come from, a line each; nothing when all is well."""
+    said = list(_REMARKS)
+    if said and not AHEAD_OF_TIME:
+        said.append("kernels are compiled here, by Numba")
+    problem = cache_problem()
+    return said if problem is None else [*said, problem]
+
+
+def compiler_report() -> str:
+    """One line that says by what and for which processor the kernels are compiled."""
+    if _LIBRARY is not None:
+        return f"Compiled ahead of time by {_LIBRARY.description.compiler} for {_LIBRARY.level.name}"
+    return f"Compiled by Numba {numba.__version__} (llvmlite {llvmlite.__version__}) for {CPU_NAME}"
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -305,32 +250,53 @@ _OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "boundscheck": False,
 # What `float_kernel` may do; infinities and NaNs keep their meaning, so that a calculation gone wrong is noticed.
 _REORDER: Final = {"reassoc", "nsz", "arcp", "contract", "afn"}
 
-# Numba's stubs do not know all of its own options.
-_njit: Final[Any] = numba.njit
-_unliteral: Final[Any] = types.unliteral
 
-
-def _compile_once(dispatcher: Any) -> Any:
-    """Makes calls with literal arguments share the one specialisation for their type.
+def _compiled(function: Callable[..., Any], **options: Any) -> Any:
+    """The function as Numba compiles it, whose calls with literal arguments share one specialisation for their type.
 
     Numba would compile `f(position, 2)` apart from `f(position, kinds)`, which multiplies compile time and, for a
     recursive function first called with a literal, leaves a symbol that a cached kernel cannot resolve.
     """
+    if AHEAD_OF_TIME:
+        return library.not_built(function)
+    # Numba's stubs know neither all of its options nor all of its functions.
+    njit: Any = numba.njit
+    unliteral: Any = types.unliteral
+    dispatcher = njit(**_OPTIONS, **options)(function)
     if INTERPRETED:
         return dispatcher
     original = dispatcher.get_call_template
 
     def get_call_template(args: Any, kws: Any) -> Any:
-        return original(tuple(map(_unliteral, args)), {name: _unliteral(ty) for name, ty in kws.items()})
+        return original(tuple(map(unliteral, args)), {name: unliteral(ty) for name, ty in kws.items()})
 
     dispatcher.get_call_template = get_call_template
     return dispatcher
 
 
+class DeclaredKernel:
+    """An entry point in a process that builds a library: a call notes the types of its arguments, and does no more."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.name = library.kernel_name(function)
+        # Python will call it through the library: without Numba's own wrappers nothing refers to Python's functions.
+        self.dispatcher = _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+        self.types: tuple[Any, ...] | None = None
+
+    def __call__(self, *arguments: Any) -> int:
+        """Notes the types."""
+        self.types = tuple(numba.typeof(argument) for argument in arguments)  # type: ignore[no-untyped-call]
+        return 0
+
+
 def _entry_point(function: Callable[..., Any], **options: Any) -> Any:
-    dispatcher = _compile_once(_njit(**_OPTIONS, **options)(function))
+    if _LIBRARY is not None:
+        return _LIBRARY.kernel(function)
+    if BUILDING:
+        return DeclaredKernel(function)
+    dispatcher = _compiled(function, **options)
     if CACHE_FOLDER is not None:
-        dispatcher._cache = KernelCache(function)
+        dispatcher._cache = kernel_cache(function, CACHE_FOLDER)
     return dispatcher
 
 
@@ -346,17 +312,17 @@ def float_kernel(function: Callable[..., Any]) -> Any:
 
 def subkernel(function: Callable[..., Any]) -> Any:
     """Compiles a function that only kernels call."""
-    return _compile_once(_njit(**_OPTIONS, no_cfunc_wrapper=True)(function))
+    return _compiled(function, no_cfunc_wrapper=True)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Compiles a small function that LLVM must inline into its callers."""
-    return _compile_once(_njit(**_OPTIONS, forceinline=True, no_cfunc_wrapper=True)(function))
+    return _compiled(function, forceinline=True, no_cfunc_wrapper=True)
 
 
 def float_inlined(function: Callable[..., Any]) -> Any:
     """As `inlined`, for `float_kernel`s: the licence to reorder holds for a function's own arithmetic only."""
-    return _compile_once(_njit(**_OPTIONS, forceinline=True, no_cfunc_wrapper=True, fastmath=_REORDER)(function))
+    return _compiled(function, forceinline=True, no_cfunc_wrapper=True, fastmath=_REORDER)
 
 
 def _last(*arguments: Any) -> Any:
@@ -384,13 +350,13 @@ def hook(function: Callable[..., Any]) -> Any:
     """
     if TRACING:
         return subkernel(function)
-    return _last if INTERPRETED else _handing_on(function)
+    return _last if INTERPRETED or AHEAD_OF_TIME else _handing_on(function)
 
 
 def machine_op(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
     """Declares a Numba intrinsic together with the plain-Python `twin` that the interpreted mode runs instead."""
 
     def declare(codegen: Callable[..., Any]) -> Any:
-        return twin if INTERPRETED else intrinsic(codegen)
+        return twin if INTERPRETED or AHEAD_OF_TIME else intrinsic(codegen)
 
     return declare

@@ -35,6 +35,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from engine.library import compile_here
+
+# Before what is below is imported: kernels that were compiled ahead of time have nothing to compile a function into.
+compile_here()
+
 from engine.board.attacks import attackers_to, attacks_from, is_attacked
 from engine.board.bits import bit, lsb, popcount, without_lsb
 from engine.board.position import (

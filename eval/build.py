@@ -61,6 +61,9 @@ def choose_evaluation(evaluation: str | os.PathLike[str] | Callable[..., Any]) -
                 f"this process evaluates with {used} already and cannot change to {choice.name}: start another one"
             )
         return
+    from engine.library import compile_here
+
+    compile_here()
     if choice.function is None:
         _check_source(choice)
         os.environ[VARIABLE] = f"{choice.file}:{choice.function_name}"

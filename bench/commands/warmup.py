@@ -12,13 +12,17 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="secateur warmup",
         description="Compiles every kernel into the user's cache, once for each version and machine; afterwards the "
-        "engine starts in about a second.",
+        "engine starts in about a second. With kernels that were compiled ahead of time there is nothing to do.",
     )
     parser.parse_args(arguments)
     start = time.perf_counter()
-    print("secateur: loading the compiler", file=sys.stderr, flush=True)
+    print("secateur: loading the kernels", file=sys.stderr, flush=True)
     from engine import jit
     from search.warmup import EVERYTHING, load_kernels
+
+    if jit.AHEAD_OF_TIME:
+        print(f"secateur: nothing to compile. {jit.compiler_report()}", file=sys.stderr)
+        return 0
 
     def step(index: int, count: int, name: str) -> None:
         seconds = time.perf_counter() - start

@@ -10,17 +10,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
 
-from engine.jit import USE_PEXT, machine_op
+from engine.jit import AHEAD_OF_TIME, USE_PEXT, machine_op
+
+if not AHEAD_OF_TIME:
+    from llvmlite import ir
+    from numba import types
+
+    _I64 = ir.IntType(64)
+    _I128 = ir.IntType(128)
 
 U0 = np.uint64(0)
 U8 = np.uint64(8)
 ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
-
-_I64 = ir.IntType(64)
-_I128 = ir.IntType(128)
 
 
 @machine_op(lambda bitboard: np.int64(int(bitboard).bit_count()))

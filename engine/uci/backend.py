@@ -5,11 +5,10 @@ from __future__ import annotations
 import platform
 
 import chess
-import llvmlite
-import numba
 import numpy as np
 
-from engine.jit import CPU_NAME, USE_PEXT, VECTOR_BITS, cache_problem
+from engine import jit
+from engine.jit import remarks
 from engine.uci.book import Book
 from engine.uci.infos import info_line, progress_line
 from engine.uci.positions import PositionKeeper, board_report, parse_move
@@ -33,7 +32,6 @@ __all__ = [
     "Result",
     "Searcher",
     "board_report",
-    "cache_problem",
     "compiler_report",
     "evaluation_report",
     "info_line",
@@ -44,6 +42,7 @@ __all__ = [
     "progress_line",
     "read_network",
     "rehearse",
+    "remarks",
     "run_benchmark",
     "shipped_network",
 ]
@@ -64,10 +63,10 @@ def rehearse() -> None:
 
 def compiler_report() -> str:
     """The `compiler` command: what compiles and runs the engine, and what of this processor it uses."""
-    vectors = {0: "none", 256: "AVX2", 512: "AVX-512"}[VECTOR_BITS]
+    vectors = {0: "none", 256: "AVX2", 512: "AVX-512"}[jit.VECTOR_BITS]
     return (
-        f"Compiled by Numba {numba.__version__} (llvmlite {llvmlite.__version__}) for {CPU_NAME}\n"
-        f"Processor: sliding attacks by {'PEXT' if USE_PEXT else 'magic multiplication'}, vectors: {vectors}\n"
+        f"{jit.compiler_report()}\n"
+        f"Processor: sliding attacks by {'PEXT' if jit.USE_PEXT else 'magic multiplication'}, vectors: {vectors}\n"
         f"Run by {platform.python_implementation()} {platform.python_version()} on {platform.platform()}, "
         f"with NumPy {np.__version__} and python-chess {chess.__version__}"
     )

@@ -224,9 +224,8 @@ class Session:
         if self._equipment is None:
             if loader.compiled:
                 self._output.info(f"{loader.compiled} kernels compiled in {loader.seconds:.1f} s")
-            problem = loader.backend.cache_problem()
-            if problem is not None:
-                self._output.info(problem)
+            for remark in loader.backend.remarks():
+                self._output.info(remark)
             self._equipment = Equipment(loader.backend, self._options, self._output)
         return self._equipment
 

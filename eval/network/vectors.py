@@ -10,16 +10,18 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
 
-from engine.jit import CPU_FEATURES, VECTOR_BITS, machine_op
+from engine.jit import AHEAD_OF_TIME, CPU_FEATURES, VECTOR_BITS, machine_op
 from eval.network.layout import BLOCK, QA
 
-_I16, _I32, _I64 = (ir.IntType(bits) for bits in (16, 32, 64))
-_BLOCK: Final = ir.VectorType(_I16, BLOCK)
-_SUMS: Final = ir.VectorType(_I32, BLOCK // 2)
+if not AHEAD_OF_TIME:
+    from llvmlite import ir
+    from numba import types
+    from numba.core import cgutils
+
+    _I16, _I32, _I64 = (ir.IntType(bits) for bits in (16, 32, 64))
+    _BLOCK = ir.VectorType(_I16, BLOCK)
+    _SUMS = ir.VectorType(_I32, BLOCK // 2)
 
 
 def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:

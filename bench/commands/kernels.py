@@ -1,0 +1,109 @@
+"""`secateur kernels`: compiles the kernels ahead of time, and shows what was compiled."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from importlib import util
+from pathlib import Path
+
+from engine.levels import LEVELS, Level
+from engine.library import (
+    FOLDER_VARIABLE,
+    REMEDY,
+    Library,
+    LibraryError,
+    build_environment,
+    choose,
+    folder,
+    library_path,
+)
+from engine.sources import PROJECT_ROOT, source_hash
+
+
+def main(arguments: list[str]) -> int:
+    """Builds or lists; exit status 1 when a library cannot be built, or none is whole."""
+    parser = argparse.ArgumentParser(
+        prog="secateur kernels",
+        description="Compiles the kernels ahead of time: a library for each level of processor, with which the engine "
+        f"starts at once and needs no Numba. They lie in {folder()} ({FOLDER_VARIABLE} puts them elsewhere).",
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    build = commands.add_parser("build", help="compile and link; takes Numba and a C compiler")
+    names = [level.name for level in LEVELS]
+    build.add_argument("--level", nargs="+", choices=names, default=names, help="which levels (default: all)")
+    build.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="how many at once (default: one a processor)"
+    )
+    commands.add_parser("list", help="show the libraries that are there")
+    options = parser.parse_args(arguments)
+    if options.command == "list":
+        return _list()
+    if options.jobs < 1:
+        parser.error(f"--jobs is at least 1, not {options.jobs}")
+    if util.find_spec("numba") is None:
+        print(f"secateur kernels: needs Numba: {REMEDY}", file=sys.stderr)
+        return 1
+    return _build([level for level in LEVELS if level.name in options.level], options.jobs)
+
+
+def _build(levels: list[Level], jobs: int) -> int:
+    """Builds the libraries of several levels, some at once, in processes of their own."""
+    start = time.perf_counter()
+    with ThreadPoolExecutor(jobs) as pool:
+        succeeded = list(pool.map(partial(_build_one, start), levels))
+    return 0 if all(succeeded) else 1
+
+
+def _build_one(start: float, level: Level) -> bool:
+    """Builds the library of one level, with a line on stderr before and after; whether it worked."""
+    path = library_path(level, folder())
+    _say(f"{level.name}: compiling", start)
+    done = subprocess.run(
+        [sys.executable, "-m", "search.export", level.name, str(path)],
+        cwd=PROJECT_ROOT,
+        env={**os.environ, **build_environment(level)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        print(f"secateur kernels: {level.name} not built: {done.stderr.strip()}", file=sys.stderr, flush=True)
+        return False
+    _say(f"{level.name}: {_size(path)} in {path}", start)
+    return True
+
+
+def _say(text: str, start: float) -> None:
+    print(f"secateur: {text} ({time.perf_counter() - start:.0f} s)", file=sys.stderr, flush=True)
+
+
+def _size(path: Path) -> str:
+    return f"{path.stat().st_size / (1 << 20):.2f} MiB"
+
+
+def _list() -> int:
+    """A line for each library that could be there, then which one this machine takes, or why none."""
+    place, sources = folder(), source_hash()
+    for level in LEVELS:
+        path = library_path(level, place)
+        if not path.exists():
+            print(f"{level.name:<20} not built")
+            continue
+        try:
+            library = Library(path, level, sources)
+        except LibraryError as error:
+            print(f"{level.name:<20} {error}")
+            continue
+        where = "" if library.runs_here() else ", not for this processor"
+        print(f"{level.name:<20} {_size(path)}, {library.description.compiler}{where}")
+    chosen, remarks = choose()
+    for remark in remarks:
+        print(remark)
+    print("in use: " + ("Numba" if chosen is None else chosen.level.name))
+    return 1 if chosen is None else 0

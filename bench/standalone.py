@@ -1,0 +1,109 @@
+"""Makes the stand-alone program: `python -m bench.standalone FOLDER`, run by `make standalone`.
+
+The folder gets `secateur/`, with the program `secateur` and all that it needs: Python, NumPy, python-chess, the kernels
+that were compiled ahead of time and, when the engine comes with one, the network. It may be moved anywhere, also where
+nothing can be written. It is made by PyInstaller, from an environment without Numba.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from engine.levels import LEVELS
+from engine.library import LibraryError, folder, library_path, read_description
+from engine.sources import PROJECT_ROOT, source_hash
+
+#: The rooms that go into the program.
+ROOMS = ("engine", "search", "eval", "bench")
+
+#: Modules that nothing here uses, and that would bring much with them.
+LEFT_OUT = (
+    "_tkinter",
+    "lib2to3",
+    "numpy.distutils",
+    "numpy.f2py",
+    "pkg_resources",
+    "pydoc_data",
+    "setuptools",
+    "sqlite3",
+    "tkinter",
+)
+
+#: Where symbols for debuggers lie, half of what Python consists of. NumPy has none, and kernels end with a checksum.
+WITH_SYMBOLS = ("libpython*.so*", "python3*/lib-dynload/*.so")
+
+
+def modules() -> list[str]:
+    """Every module of the rooms: commands are imported by name, which PyInstaller cannot see."""
+    names = []
+    for room in ROOMS:
+        for path in sorted((PROJECT_ROOT / room).rglob("*.py")):
+            parts = path.relative_to(PROJECT_ROOT).with_suffix("").parts
+            names.append(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
+    return names
+
+
+def stale() -> list[str]:
+    """What keeps the libraries from being taken along, a line for each level; nothing when all is well."""
+    problems = []
+    for level in LEVELS:
+        path = library_path(level, folder())
+        try:
+            if read_description(path).sources != source_hash():
+                problems.append(f"{path}: is of other sources than these")
+        except LibraryError as error:
+            problems.append(str(error))
+    return problems
+
+
+def data() -> list[tuple[Path, str]]:
+    """The files that go along as they are, and in which folder they lie."""
+    kernels = [(library_path(level, folder()), "engine/kernels") for level in LEVELS]
+    networks = [(path, "eval/network") for path in sorted((PROJECT_ROOT / "eval" / "network").glob("*.snet"))]
+    return [(PROJECT_ROOT / "pyproject.toml", "."), (PROJECT_ROOT / "LICENSE", "."), *kernels, *networks]
+
+
+def main(target: Path) -> str | None:
+    """Makes `target/secateur`; returns the reason when that is not possible."""
+    problems = stale()
+    if problems:
+        return f"the program needs the kernels of these sources (run 'make kernels'): {'; '.join(problems)}"
+    from PyInstaller.__main__ import run
+
+    work = PROJECT_ROOT / "build" / "standalone"
+    arguments = ["--name", "secateur", "--onedir", "--console", "--noconfirm", "--clean", "--log-level", "WARN"]
+    arguments += ["--distpath", str(target), "--workpath", str(work), "--specpath", str(work)]
+    arguments += ["--paths", str(PROJECT_ROOT)]
+    for path, place in data():
+        arguments += ["--add-data", f"{path}{os.pathsep}{place}"]
+    for name in modules():
+        arguments += ["--hidden-import", name]
+    for name in LEFT_OUT:
+        arguments += ["--exclude-module", name]
+    run([*arguments, str(PROJECT_ROOT / "uci_main.py")])
+    program = target / "secateur"
+    _strip(program / "_internal")
+    files = [path for path in program.rglob("*") if path.is_file() and not path.is_symlink()]
+    size = sum(path.stat().st_size for path in files) / 1e6
+    print(f"secateur: {program}: {len(files)} files, {size:.0f} MB", file=sys.stderr)  # noqa: T201
+    return None
+
+
+def _strip(folder: Path) -> None:
+    """Removes debuggers' symbols where that is known to be safe and there is a tool for it."""
+    tool = shutil.which("strip")
+    if tool is None or sys.platform != "linux":
+        return
+    for pattern in WITH_SYMBOLS:
+        for path in folder.glob(pattern):
+            subprocess.run([tool, "--strip-unneeded", str(path)], check=True)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python -m bench.standalone FOLDER")
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,263 @@
+"""Builds a library of kernels: Numba's machine code for one level of processor, linked with C bindings.
+
+Numba compiles an entry point into an LLVM module that holds all that it calls. The modules of all entry points are
+linked into one, in which only they are visible; LLVM makes an object file of it that can be loaded at any address; and
+the C compiler links that with the bindings, generated C of a few lines for each entry point:
+
+    int64_t secateur_0(void *a0, void *a1, int64_t a1_0, int64_t a2)    a record, an array of one dimension, a number
+
+Numba's functions return a status, take where to put their result and an exception, and an array as seven values or
+more. Kernels raise nothing, so the status is always that of success.
+
+The process has to be told which processor to compile for before Numba is imported (`engine.library.build_environment`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import llvmlite.binding as llvm
+import numba
+from numba.core import types
+
+from engine.jit import CPU_FEATURES, CPU_NAME, DeclaredKernel
+from engine.levels import SLOW_PEXT_CPUS, Level
+from engine.library import MARKER, RUNS_HERE, Description, Export, Parameter
+from engine.sources import source_hash
+
+#: What object code may refer to that it does not hold: the C library's functions that LLVM copies much memory with, and
+#: the linker's table of addresses.
+ALLOWED_SYMBOLS: Final = frozenset(("memcpy", "memmove", "memset", "_GLOBAL_OFFSET_TABLE_"))
+
+#: What a library holds besides machine code and description.
+_HEAD: Final = """\
+#include <stdint.h>
+#if defined(_WIN32)
+#define EXPORT __declspec(dllexport)
+#else
+#define EXPORT __attribute__((visibility("default")))
+#endif
+"""
+
+
+class BuildError(Exception):
+    """A library that cannot be built; the message says why."""
+
+
+def write_library(kernels: Sequence[DeclaredKernel], level: Level, path: Path) -> None:
+    """Compiles entry points, each called once before so that its types are known, and writes their library.
+
+    Raises BuildError. An older library at `path` is replaced by the whole new one.
+    """
+    if level.cpu != CPU_NAME or not all(CPU_FEATURES.get(feature, False) for feature in level.features):
+        raise BuildError(f"this process compiles for {CPU_NAME}, not for {level.name}")
+    linker()
+    compiled = [_compile(kernel) for kernel in kernels]
+    exports = {
+        kernel.name: Export(f"secateur_{number}", *_types_of(kernel, result))
+        for number, (kernel, result) in enumerate(zip(kernels, compiled, strict=True))
+    }
+    description = Description(
+        level.name, platform.machine(), source_hash() or "", f"Numba {numba.__version__}", exports
+    )
+    symbols = {
+        result.fndesc.llvm_func_name: _kernel_symbol(export)
+        for result, export in zip(compiled, exports.values(), strict=True)
+    }
+    code = _object_code([result.library for result in compiled], symbols, level)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent) as name:
+        folder = Path(name)
+        linked = link(code, bindings(description, level), folder)
+        body = linked.read_bytes()
+        linked.write_bytes(body + hashlib.sha256(body).digest())
+        linked.replace(path)
+
+
+def _compile(kernel: DeclaredKernel) -> Any:
+    """Numba's result for an entry point and the types that it was called with."""
+    if kernel.types is None:
+        raise BuildError(f"{kernel.name} was not called, so its types are not known")
+    kernel.dispatcher.compile(kernel.types)
+    return kernel.dispatcher.overloads[kernel.types]
+
+
+def _types_of(kernel: DeclaredKernel, result: Any) -> tuple[tuple[Parameter, ...], bool]:
+    """The parameters of a compiled entry point, and whether it returns a number."""
+    unliteral: Any = types.unliteral
+    returned = unliteral(result.signature.return_type)
+    if returned not in (types.none, types.int64):
+        raise BuildError(f"{kernel.name} returns {returned}; int64 or nothing is possible")
+    return tuple(_parameter(kernel.name, one) for one in result.signature.args), returned != types.none
+
+
+def _parameter(name: str, found: Any) -> Parameter:
+    if isinstance(found, types.Record):
+        return Parameter("record", found.size)
+    if isinstance(found, types.Array) and found.layout == "C":
+        item = found.dtype
+        return Parameter("array", item.size if isinstance(item, types.Record) else item.bitwidth // 8, found.ndim)
+    if found == types.int64:
+        return Parameter("int")
+    raise BuildError(f"{name} takes {found}; records, C-contiguous arrays and int64 are possible")
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Object code
+# --------------------------------------------------------------------------------------------------------------
+
+
+def _object_code(libraries: Sequence[Any], symbols: dict[str, str], level: Level) -> bytes:
+    """An object file with functions of Numba's libraries and all they need, called in it as `symbols` says."""
+    module = None
+    for library in libraries:
+        if library.has_dynamic_globals:
+            raise BuildError(f"{library.name} refers to an array that is too large to be part of the code")
+        _, _, bitcode = library.serialize_using_bitcode()
+        part = llvm.parse_bitcode(bitcode)
+        if module is None:
+            module = part
+        else:
+            module.link_in(part)
+    if module is None:
+        raise BuildError("there are no kernels")
+    for value in (*module.functions, *module.global_variables):
+        if value.is_declaration or value.name.startswith("llvm."):
+            continue
+        if value.name in symbols:
+            value.linkage, value.visibility, value.name = "external", "hidden", symbols[value.name]
+        else:
+            value.linkage = "internal"
+    machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
+        cpu=level.cpu, features=level.signed_features, opt=3, reloc="pic", codemodel="default"
+    )
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
+    passes = llvm.create_new_module_pass_manager()
+    # Each entry point came with tables and functions of its own: what is the same, or not used, is left out.
+    passes.add_global_opt_pass()
+    passes.add_constant_merge_pass()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.run(module, builder)
+    module.verify()
+    return bytes(machine.emit_object(module))
+
+
+def undefined_symbols(file: Path) -> list[str]:
+    """The symbols that an object file refers to and does not hold, sorted. Raises BuildError when `nm` fails."""
+    listed = _run(["nm", "-u", str(file)])
+    prefix = "_" if sys.platform == "darwin" else ""
+    return sorted({line.split()[-1].removeprefix(prefix) for line in listed.splitlines() if line.split()})
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Bindings
+# --------------------------------------------------------------------------------------------------------------
+
+
+def bindings(description: Description, level: Level) -> str:
+    """The C source of a library: description, processor check, and a function for each entry point."""
+    text = json.dumps(MARKER.decode() + description.encode())
+    parts = [_HEAD, f"EXPORT const char secateur_kernels[] = {text};", _runs_here(level)]
+    parts += [_binding(export) for export in description.kernels.values()]
+    return "\n".join(parts) + "\n"
+
+
+def _runs_here(level: Level) -> str:
+    """The function that says whether this processor has what the level asks for, and PEXT that is worth using."""
+    if not level.asked:
+        return f"EXPORT int {RUNS_HERE}(void) {{ return 1; }}"
+    terms = [f'__builtin_cpu_supports("{feature}")' for feature in level.asked]
+    if level.pext:
+        terms += [f'!__builtin_cpu_is("{cpu}")' for cpu in SLOW_PEXT_CPUS]
+    return f"EXPORT int {RUNS_HERE}(void) {{\n    __builtin_cpu_init();\n    return {' && '.join(terms)};\n}}"
+
+
+def _kernel_symbol(export: Export) -> str:
+    """What the kernel behind an entry point is called in the object code."""
+    return f"kernel_of_{export.symbol}"
+
+
+def _binding(export: Export) -> str:
+    """The C function that calls a kernel by Numba's calling convention."""
+    taken, passed, declared = [], [], []
+    for number, parameter in enumerate(export.parameters):
+        argument = f"a{number}"
+        if parameter.kind == "int":
+            taken.append(f"int64_t {argument}")
+            passed.append(argument)
+            declared.append("int64_t")
+            continue
+        taken.append(f"void *{argument}")
+        if parameter.kind == "record":
+            passed.append(argument)
+            declared.append("void *")
+            continue
+        # No owner of the memory; number of items, their size, address; extents, and strides in bytes.
+        extents = [f"{argument}_{axis}" for axis in range(parameter.dimensions)]
+        taken += [f"int64_t {extent}" for extent in extents]
+        strides = [" * ".join([str(parameter.size), *extents[axis + 1 :]]) for axis in range(parameter.dimensions)]
+        passed += ["0", "0", " * ".join(extents), str(parameter.size), argument, *extents, *strides]
+        declared += ["void *", "void *", "int64_t", "int64_t", "void *", *["int64_t"] * (2 * parameter.dimensions)]
+    kernel = _kernel_symbol(export)
+    result, last = ("int64_t", "return result;") if export.has_result else ("void", "")
+    return f"""
+extern int32_t {kernel}({", ".join(["int64_t *", "void **", *declared])});
+EXPORT {result} {export.symbol}({", ".join(taken)}) {{
+    int64_t result = 0;
+    void *exception = 0;
+    {kernel}({", ".join(["&result", "&exception", *passed])});
+    {last}
+}}"""
+
+
+def linker() -> list[str]:
+    """The command of the C compiler, `cc` or what CC says. Raises BuildError without one, or without `nm`."""
+    command = shlex.split(os.environ.get("CC", "cc"))
+    if not command or shutil.which(command[0]) is None:
+        raise BuildError(f"needs a C compiler: there is no '{' '.join(command)}' (set CC)")
+    if shutil.which("nm") is None:
+        raise BuildError("needs nm, which comes with C compilers")
+    return command
+
+
+def link(code: bytes, source: str, folder: Path) -> Path:
+    """Links an object file's bytes with C source into a shared library in `folder`; returns its path.
+
+    Raises BuildError as `linker` does, when the compiler fails, and when the code needs more than ALLOWED_SYMBOLS.
+    """
+    compiler = linker()
+    kernels, stub, linked = folder / "kernels.o", folder / "bindings.c", folder / "linked"
+    kernels.write_bytes(code)
+    foreign = [symbol for symbol in undefined_symbols(kernels) if symbol not in ALLOWED_SYMBOLS]
+    if foreign:
+        raise BuildError(f"kernels refer to what no library of kernels has: {', '.join(foreign)}")
+    stub.write_text(source, encoding="ascii")
+    options = ["-shared", "-O2", "-fvisibility=hidden"]
+    if os.name == "posix":
+        options.append("-fPIC")
+    if sys.platform == "linux":
+        options += ["-Wl,--no-undefined", "-Wl,--strip-all", "-Wl,-z,noexecstack"]
+    _run([*compiler, *options, "-o", str(linked), str(stub), str(kernels)])
+    return linked
+
+
+def _run(command: list[str]) -> str:
+    """What a command says on stdout. Raises BuildError with what it says on stderr when it fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise BuildError(f"{command[0]}: {error.strerror or error}") from None
+    if done.returncode:
+        raise BuildError(f"{command[0]} failed: {done.stderr.strip() or done.returncode}")
+    return done.stdout

@@ -1,0 +1,71 @@
+"""The kinds of processor that kernels are compiled for ahead of time.
+
+For x86-64 they are the microarchitecture levels of its psABI. Level 3 comes twice, because processors of AMD before
+Zen 3 have the instruction PEXT, but run it in microcode, slower than a magic multiplication.
+"""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from typing import Final
+
+#: As LLVM calls them, and GCC and Clang in `__builtin_cpu_is`.
+SLOW_PEXT_CPUS: Final = ("bdver4", "znver1", "znver2")
+
+#: What `platform.machine` calls x86-64, depending on the system.
+X86_64: Final = ("x86_64", "AMD64")
+
+_V2: Final = ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3")
+_V3: Final = (*_V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
+_V4: Final = (*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
+
+#: Those that GCC and Clang can ask a processor for by the same name; whichever has them has the others of its level.
+_ASKED: Final = frozenset(
+    ("popcnt", "sse4.2", "avx2", "bmi", "bmi2", "fma", "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
+)
+
+
+@dataclass(frozen=True)
+class Level:
+    """A kind of processor.
+
+    `cpu` is LLVM's name for it, `features` are the instruction sets, by LLVM's names, that code for it may use; `pext`
+    says whether sliding attacks are indexed by PEXT.
+    """
+
+    name: str
+    cpu: str
+    features: tuple[str, ...] = ()
+    pext: bool = False
+
+    @property
+    def vector_bits(self) -> int:
+        """Width of the widest instructions that multiply int16 vectors; 0 where there are none to speak of."""
+        return 512 if "avx512bw" in self.features else 256 if "avx2" in self.features else 0
+
+    @property
+    def signed_features(self) -> str:
+        """The features as LLVM and Numba take them."""
+        return ",".join(f"+{feature}" for feature in self.features)
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The features that a processor is asked for before code runs on it."""
+        return tuple(name for name in self.features if name in _ASKED)
+
+
+def levels_of(machine: str) -> tuple[Level, ...]:
+    """The levels of a machine, as `platform.machine` names it, best first: where a library of one runs, it is taken."""
+    if machine not in X86_64:
+        return (Level(machine.lower(), "generic"),)
+    return (
+        Level("x86-64-v4", "x86-64-v4", _V4, pext=True),
+        Level("x86-64-v3", "x86-64-v3", _V3, pext=True),
+        Level("x86-64-v3-slow-pext", "x86-64-v3", _V3),
+        Level("x86-64-v2", "x86-64-v2", _V2),
+    )
+
+
+#: This machine's.
+LEVELS: Final = levels_of(platform.machine())

@@ -1,0 +1,339 @@
+"""Kernels that were compiled ahead of time: which library of them this process uses, and how Python calls into it.
+
+`secateur kernels build` compiles every entry point, with all that it calls, for each level of processor
+(`engine.levels`) and links one library a level (`engine.builder`). A library holds
+
+    kernels       the machine code, as Numba makes it; it needs nothing but the C library's memory functions
+    bindings      for each entry point a C function that takes pointers and whole numbers, and returns one
+    description   JSON behind MARKER: level, machine, hash of the kernels' sources, and the table of its functions
+    checksum      at the end of the file, behind what the linker wrote: SHA-256 of all before it, 32 bytes
+
+When `engine.jit` is imported, the best library that is whole, of these very sources, and for this processor is loaded.
+Its kernels take the same arguments as those that Numba compiles, and give the same results, so nothing else has to know
+where they come from; functions that only kernels call are not to be had from Python then. Neither Numba nor llvmlite is
+imported. Without such a library Numba compiles the kernels, if it is installed.
+
+`SECATEUR_KERNELS` decides otherwise: `jit` for Numba, or the name of a level.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import index
+from pathlib import Path
+from typing import Any, Final
+
+from engine.levels import LEVELS, Level
+from engine.sources import PROJECT_ROOT, source_hash
+
+#: Environment variable that chooses the kernels: JIT, or the name of a level. BUILD is for the builder's own processes.
+KERNELS_VARIABLE: Final = "SECATEUR_KERNELS"
+JIT: Final = "jit"
+BUILD: Final = "build"
+
+#: Environment variable that overrides where libraries are looked for, and where they lie otherwise.
+FOLDER_VARIABLE: Final = "SECATEUR_KERNELS_DIR"
+DEFAULT_FOLDER: Final = PROJECT_ROOT / "engine" / "kernels"
+
+#: Variables that ask for other kernels than a library has, unless they are empty or 0: only Numba makes those.
+OTHER_BUILDS: Final = ("NUMBA_DISABLE_JIT", "SECATEUR_EVALUATION", "SECATEUR_TRACING")
+
+#: Variables that keep kernels from using what a processor has: PEXT when "0", and vectors wider than "0" or "256" bits.
+PEXT_VARIABLE: Final = "SECATEUR_PEXT"
+VECTORS_VARIABLE: Final = "SECATEUR_VECTOR_BITS"
+
+SUFFIX: Final = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
+
+FORMAT: Final = 1
+MARKER: Final = b"secateur-kernels "
+CHECKSUM_BYTES: Final = 32
+
+#: The C function that says whether this processor can run the kernels.
+RUNS_HERE: Final = "secateur_runs_here"
+
+REMEDY: Final = "pip install 'secateur[jit]'"
+
+
+class LibraryError(Exception):
+    """A library that cannot be used; the message names the file and says why."""
+
+
+class KernelsMissingError(ImportError):
+    """Neither a library of kernels nor a compiler is there; the message says what to install."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What a kernel takes: `kind` is record, array or int.
+
+    `size` is that of the record, or of an array's items, in bytes; `dimensions` are the array's.
+    """
+
+    kind: str
+    size: int = 0
+    dimensions: int = 0
+
+
+@dataclass(frozen=True)
+class Export:
+    """An entry point: the C function's name, its parameters, and whether it returns a number (int64) or nothing."""
+
+    symbol: str
+    parameters: tuple[Parameter, ...]
+    has_result: bool
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a library says of itself: its level, machine, sources (their hash), maker, and entry points by name."""
+
+    level: str
+    machine: str
+    sources: str
+    compiler: str
+    kernels: dict[str, Export]
+
+    def encode(self) -> str:
+        """The description as JSON."""
+        kernels = {
+            name: [export.symbol, [[p.kind, p.size, p.dimensions] for p in export.parameters], export.has_result]
+            for name, export in self.kernels.items()
+        }
+        return json.dumps({**vars(self), "format": FORMAT, "kernels": kernels})
+
+    @staticmethod
+    def decode(text: str) -> Description:
+        """The inverse. Raises ValueError for another format, and for what is no description."""
+        try:
+            found = json.loads(text)
+            if found.pop("format") != FORMAT:
+                raise ValueError
+            kernels = {
+                name: Export(symbol, tuple(Parameter(*parameter) for parameter in parameters), has_result)
+                for name, (symbol, parameters, has_result) in found.pop("kernels").items()
+            }
+            return Description(**found, kernels=kernels)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise ValueError("has no description that is understood here") from None
+
+
+def read_description(path: Path) -> Description:
+    """What the library in a file says of itself, without loading it. Raises LibraryError unless the file is whole."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise LibraryError(f"{path}: {error.strerror or error}") from None
+    body, checksum = data[:-CHECKSUM_BYTES], data[-CHECKSUM_BYTES:]
+    if hashlib.sha256(body).digest() != checksum:
+        raise LibraryError(f"{path}: is damaged, or no library of kernels")
+    _, _, behind = body.partition(MARKER)
+    try:
+        return Description.decode(behind.partition(b"\0")[0].decode("ascii", "replace"))
+    except ValueError as error:
+        raise LibraryError(f"{path}: {error}") from None
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Calls
+# --------------------------------------------------------------------------------------------------------------
+
+
+def _address_of_record(record: Any, parameter: Parameter) -> tuple[int, ...]:
+    # NumPy is a tenth of a second's import, which `--version` can do without.
+    import numpy as np
+
+    if not isinstance(record, np.void) or record.dtype.itemsize != parameter.size:
+        raise TypeError(f"a record of {parameter.size} bytes is wanted, not {_kind_of(record)}")
+    return (np.frombuffer(record, np.uint8).ctypes.data,)
+
+
+def _address_and_shape(array: Any, parameter: Parameter) -> tuple[int, ...]:
+    import numpy as np
+
+    if (
+        not isinstance(array, np.ndarray)
+        or array.ndim != parameter.dimensions
+        or array.itemsize != parameter.size
+        or not array.flags.c_contiguous
+    ):
+        wanted = f"a C-contiguous array of {parameter.dimensions} dimensions and {parameter.size} bytes an item"
+        raise TypeError(f"{wanted} is wanted, not {_kind_of(array)}")
+    return array.ctypes.data, *array.shape
+
+
+def _number(value: Any, parameter: Parameter) -> tuple[int, ...]:
+    return (index(value),)
+
+
+def _kind_of(value: Any) -> str:
+    dtype = getattr(value, "dtype", None)
+    return type(value).__name__ if dtype is None else f"{type(value).__name__} of {dtype.itemsize} bytes an item"
+
+
+_PACKERS: Final[dict[str, Callable[[Any, Parameter], tuple[int, ...]]]] = {
+    "record": _address_of_record,
+    "array": _address_and_shape,
+    "int": _number,
+}
+
+
+class BuiltKernel:
+    """An entry point in a library, called as the kernel that Numba would compile; it runs without the GIL."""
+
+    def __init__(self, export: Export, function: Any) -> None:
+        self._parameters = export.parameters
+        self._function = function
+        types: list[Any] = []
+        for parameter in export.parameters:
+            types += [ctypes.c_int64] if parameter.kind == "int" else [ctypes.c_void_p]
+            types += [ctypes.c_int64] * parameter.dimensions
+        function.argtypes = types
+        function.restype = ctypes.c_int64 if export.has_result else None
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Calls the kernel. Raises TypeError for arguments that are not what it takes."""
+        if len(arguments) != len(self._parameters):
+            raise TypeError(f"the kernel takes {len(self._parameters)} arguments, not {len(arguments)}")
+        values: list[int] = []
+        for argument, parameter in zip(arguments, self._parameters, strict=True):
+            values += _PACKERS[parameter.kind](argument, parameter)
+        return self._function(*values)
+
+
+class Library:
+    """A library that was loaded. Raises LibraryError when it cannot be used."""
+
+    def __init__(self, path: Path, level: Level, sources: str | None) -> None:
+        """Loads the library for `level` at `path`; `sources` is the hash that it must have, None for any."""
+        self.path = path
+        self.level = level
+        self.description = read_description(path)
+        found = self.description
+        if (found.level, found.machine) != (level.name, platform.machine()):
+            raise LibraryError(f"{path}: is for {found.level} on {found.machine}")
+        if sources is not None and found.sources != sources:
+            raise LibraryError(f"{path}: is of other sources than these")
+        try:
+            self._code = ctypes.CDLL(str(path))
+            self._runs_here = self._code[RUNS_HERE]
+            self._kernels = {
+                name: BuiltKernel(export, self._code[export.symbol]) for name, export in found.kernels.items()
+            }
+        except (OSError, AttributeError, KeyError) as error:
+            raise LibraryError(f"{path}: cannot be loaded: {error}") from None
+
+    def runs_here(self) -> bool:
+        """Whether this processor has what the kernels use."""
+        return bool(self._runs_here())
+
+    def kernel(self, function: Callable[..., Any]) -> Any:
+        """The entry point that `function` declares, or a substitute that raises for one that the library lacks."""
+        found = self._kernels.get(kernel_name(function))
+        return not_built(function) if found is None else functools.update_wrapper(found, function)
+
+
+def kernel_name(function: Callable[..., Any]) -> str:
+    """What an entry point is called in a library."""
+    return f"{function.__module__}.{function.__qualname__}"
+
+
+def not_built(function: Callable[..., Any]) -> Any:
+    """Stands for a function that the library has compiled into its kernels, or does not have; a call says so."""
+
+    @functools.wraps(function)
+    def substitute(*arguments: Any, **named: Any) -> Any:
+        raise RuntimeError(
+            f"{kernel_name(function)} cannot be called from Python where kernels were compiled ahead of time: "
+            f"set {KERNELS_VARIABLE}={JIT} and have Numba ({REMEDY})"
+        )
+
+    return substitute
+
+
+# --------------------------------------------------------------------------------------------------------------
+# The choice
+# --------------------------------------------------------------------------------------------------------------
+
+
+def folder() -> Path:
+    """Where libraries are looked for."""
+    named = os.environ.get(FOLDER_VARIABLE)
+    return Path(named).expanduser().absolute() if named else DEFAULT_FOLDER
+
+
+def build_environment(level: Level) -> dict[str, str]:
+    """The environment variables of a process that builds the library of a level."""
+    return {
+        KERNELS_VARIABLE: BUILD,
+        "NUMBA_CPU_NAME": level.cpu,
+        "NUMBA_CPU_FEATURES": level.signed_features,
+        PEXT_VARIABLE: str(int(level.pext)),
+        VECTORS_VARIABLE: "",
+        **dict.fromkeys(OTHER_BUILDS, "0"),
+    }
+
+
+def library_path(level: Level, within: Path) -> Path:
+    """The file of a level's library in a folder."""
+    return within / f"{level.name}{SUFFIX}"
+
+
+def _is_allowed(level: Level, wanted: str) -> bool:
+    """Whether the environment allows what the kernels of a level use."""
+    if wanted and level.name != wanted:
+        return False
+    if level.pext and os.environ.get(PEXT_VARIABLE) == "0":
+        return False
+    widest = os.environ.get(VECTORS_VARIABLE)
+    return widest not in ("0", "256") or level.vector_bits <= int(widest)
+
+
+def compile_here() -> None:
+    """Makes this process, and those that it starts, compile their kernels, whatever libraries there are.
+
+    Raises RuntimeError when this process has the kernels of a library already.
+    """
+    jit = sys.modules.get("engine.jit")
+    if jit is not None and jit.AHEAD_OF_TIME:
+        raise RuntimeError(
+            "this process has kernels that were compiled ahead of time, which evaluate in their own way: name the "
+            f"evaluation, or import eval.api, before anything else of Secateur, or set {KERNELS_VARIABLE}={JIT}"
+        )
+    os.environ[KERNELS_VARIABLE] = JIT
+
+
+def choose() -> tuple[Library | None, tuple[str, ...]]:
+    """The library for this process, None where Numba is to compile; and what is to be said of others, or of none.
+
+    Of a process that asked for kernels that no library has, nothing is to be said.
+    """
+    wanted = os.environ.get(KERNELS_VARIABLE, "")
+    if wanted in (JIT, BUILD) or any(os.environ.get(name, "0") not in ("", "0") for name in OTHER_BUILDS):
+        return None, ()
+    names = [level.name for level in LEVELS]
+    if wanted and wanted not in names:
+        return None, (f"{KERNELS_VARIABLE}={wanted}: there is {', '.join((JIT, *names))}",)
+    place = folder()
+    remarks: list[str] = []
+    for level in LEVELS:
+        path = library_path(level, place)
+        if not _is_allowed(level, wanted) or not path.exists():
+            continue
+        try:
+            library = Library(path, level, source_hash())
+        except LibraryError as error:
+            remarks.append(f"kernels not used: {error}")
+            continue
+        if library.runs_here():
+            return library, tuple(remarks)
+    if not remarks:
+        remarks.append(f"no kernels that were compiled ahead of time for this processor in {place}")
+    return None, tuple(remarks)

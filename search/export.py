@@ -1,0 +1,30 @@
+"""Builds the library of kernels for one level of processor: `python -m search.export LEVEL FILE`.
+
+`secateur kernels build` runs it, once for each level, with the environment that `engine.library.build_environment`
+gives. The kernels are those of `search.warmup.EVERYTHING`, for the types that they are called with there.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from engine.builder import BuildError, write_library
+from engine.levels import LEVELS
+from search.warmup import EVERYTHING
+
+
+def main(name: str, path: str) -> str | None:
+    """Builds; returns the reason when that is not possible."""
+    (level,) = (level for level in LEVELS if level.name == name)
+    for _, _, call in EVERYTHING:
+        call()
+    try:
+        write_library([kernel for _, kernel, _ in EVERYTHING], level, Path(path))
+    except (BuildError, OSError) as error:
+        return str(error)
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,166 @@
+"""What may go into a library of kernels, and what is said of the rest."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.builder import ALLOWED_SYMBOLS, BuildError, bindings, link, undefined_symbols, write_library
+from engine.levels import LEVELS, Level, levels_of
+from engine.library import BuiltKernel, Description, Export, Parameter, build_environment, library_path
+from tests.kernels.conftest import build
+
+needs_cc = pytest.mark.skipif(shutil.which("cc") is None or shutil.which("nm") is None, reason="needs a C compiler")
+
+DESCRIPTION = Description(
+    "486",
+    "i486",
+    "0" * 20,
+    'a "compiler"',
+    {"a.b": Export("secateur_0", (Parameter("record", 8), Parameter("array", 4, 2), Parameter("int")), True)},
+)
+
+KERNEL = """
+#include <stdint.h>
+int32_t kernel_of_secateur_0(int64_t *result, void **exception, int64_t *record, void *owner, void *parent,
+                             int64_t count, int64_t size, int32_t *items, int64_t rows, int64_t columns,
+                             int64_t row, int64_t column, int64_t number) {
+    if (owner || parent) return 1;
+    *result = record[0] + count * 10 + size * 100 + items[columns + 1] * 1000 + rows * 10000 + columns * 100000
+        + row * 1000000 + column * 100000000 + number;
+    return 0;
+}
+"""
+
+
+def object_code(source: str, folder: Path) -> bytes:
+    """The bytes of an object file."""
+    file, result = folder / "code.c", folder / "code.o"
+    file.write_text(source, encoding="ascii")
+    subprocess.run(["cc", "-c", "-fPIC", "-O1", "-o", str(result), str(file)], check=True)
+    return result.read_bytes()
+
+
+def test_description_survives_the_way_through_the_file() -> None:
+    assert Description.decode(DESCRIPTION.encode()) == DESCRIPTION
+
+
+@needs_cc
+def test_arguments_arrive_as_numba_passes_them(tmp_path: Path) -> None:
+    level = levels_of("i486")[0]
+    linked = link(object_code(KERNEL, tmp_path), bindings(DESCRIPTION, level), tmp_path)
+    library = ctypes.CDLL(str(linked))
+    assert library.secateur_runs_here() == 1
+    kernel = BuiltKernel(DESCRIPTION.kernels["a.b"], library.secateur_0)
+    record = np.zeros(1, [("value", np.int64)])[0]
+    record["value"] = 3
+    items = np.arange(6, dtype=np.int32).reshape(2, 3)
+    # 6 items of 4 bytes; the second row's second is 4; 2 rows of 3 columns; strides of 12 and 4 bytes.
+    assert kernel(record, items, -2) == 3 + 60 + 400 + 4000 + 20_000 + 300_000 + 12_000_000 + 400_000_000 - 2
+    assert kernel(record, items, -(1 << 40)) < -(1 << 39)
+
+
+@needs_cc
+def test_symbols_beyond_the_list_are_named(tmp_path: Path) -> None:
+    code = object_code(
+        "#include <string.h>\nvoid PyErr_Clear(void); void NRT_incref(void *);\n"
+        "void kernel(char *a, const char *b, long n) { memcpy(a, b, n); PyErr_Clear(); NRT_incref(a); }",
+        tmp_path,
+    )
+    (tmp_path / "code.o").write_bytes(code)
+    assert {"PyErr_Clear", "NRT_incref"} == set(undefined_symbols(tmp_path / "code.o")) - ALLOWED_SYMBOLS
+    with pytest.raises(BuildError, match="what no library of kernels has: NRT_incref, PyErr_Clear"):
+        link(code, "", tmp_path)
+
+
+@needs_cc
+def test_c_that_does_not_compile_is_shown(tmp_path: Path) -> None:
+    code = object_code("int kernel(void) { return 1; }", tmp_path)
+    with pytest.raises(BuildError, match=r"cc failed: .*bindings\.c"):
+        link(code, "nonsense", tmp_path)
+
+
+def test_without_a_compiler_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "no-such-compiler -O2")
+    with pytest.raises(BuildError, match=r"needs a C compiler: there is no 'no-such-compiler -O2' \(set CC\)"):
+        link(b"", "", tmp_path)
+
+
+def test_a_process_builds_for_its_own_processor_only(tmp_path: Path) -> None:
+    strange = Level("strange", "strange")
+    with pytest.raises(BuildError, match=r"this process compiles for .*, not for strange"):
+        write_library([], strange, tmp_path / "strange.so")
+
+
+UNFIT = """
+import numpy as np
+from engine.builder import BuildError, write_library
+from engine.jit import kernel
+from engine.levels import LEVELS
+from pathlib import Path
+import sys
+
+LARGE = np.zeros(200_000, np.int64)
+
+@kernel
+def takes_a_float(x):
+    return 1
+
+@kernel
+def returns_a_float(x):
+    return x / 2
+
+@kernel
+def has_a_large_table(x):
+    return LARGE[x]
+
+@kernel
+def is_never_called(x):
+    return x
+
+takes_a_float(0.5)
+for one in (returns_a_float, has_a_large_table):
+    one(1)
+for one in (takes_a_float, returns_a_float, has_a_large_table, is_never_called):
+    try:
+        write_library([one], next(level for level in LEVELS if level.name == sys.argv[1]), Path(sys.argv[2]))
+    except BuildError as error:
+        print(error)
+"""
+
+
+def test_kernels_that_do_not_fit_are_named(run_python: Callable[..., str], level: Level, tmp_path: Path) -> None:
+    said = run_python(UNFIT, level.name, str(tmp_path / "x.so"), **build_environment(level)).splitlines()
+    assert said[0].startswith("__main__.takes_a_float takes float64; ")
+    assert said[1].startswith("__main__.returns_a_float returns float64; ")
+    assert "has_a_large_table" in said[2]
+    assert said[2].endswith("refers to an array that is too large to be part of the code")
+    assert said[3] == "__main__.is_never_called was not called, so its types are not known"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_levels_are_in_order_and_say_what_they_use() -> None:
+    levels = levels_of("x86_64")
+    assert [level.name for level in levels] == ["x86-64-v4", "x86-64-v3", "x86-64-v3-slow-pext", "x86-64-v2"]
+    for better, worse in pairwise(levels):
+        assert set(better.features) >= set(worse.features)
+    assert [level.vector_bits for level in levels] == [512, 256, 256, 0]
+    assert [level.pext for level in levels] == [True, True, False, False]
+    assert levels_of("AMD64") == levels
+    assert levels_of("aarch64") == (Level("aarch64", "generic"),)
+
+
+def test_a_level_that_cannot_be_built_fails_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "no-such-compiler")
+    name = LEVELS[-1].name
+    done = build(tmp_path, "--level", name)
+    assert done.returncode == 1
+    assert f"secateur kernels: {name} not built: needs a C compiler: there is no 'no-such-compiler'" in done.stderr
+    assert not library_path(LEVELS[-1], tmp_path).exists()

@@ -1,0 +1,355 @@
+"""Which library is taken; what becomes of one that is damaged, foreign or stale; and what is said without any."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from engine.levels import LEVELS, Level
+from engine.library import (
+    CHECKSUM_BYTES,
+    FOLDER_VARIABLE,
+    KERNELS_VARIABLE,
+    MARKER,
+    OTHER_BUILDS,
+    PEXT_VARIABLE,
+    RUNS_HERE,
+    SUFFIX,
+    VECTORS_VARIABLE,
+    Description,
+    choose,
+    library_path,
+    read_description,
+)
+from engine.sources import source_hash
+from tests.kernels.conftest import PROJECT, WITHOUT_NUMBA
+
+Choose = Callable[..., tuple[str | None, list[str]]]
+
+
+@pytest.fixture
+def chosen(monkeypatch: pytest.MonkeyPatch) -> Choose:
+    """`chosen(folder, NAME="value")`: the level that is taken from a folder, and the remarks."""
+
+    def call(folder: Path, **environment: str) -> tuple[str | None, list[str]]:
+        for name in (KERNELS_VARIABLE, PEXT_VARIABLE, VECTORS_VARIABLE, *OTHER_BUILDS):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv(FOLDER_VARIABLE, str(folder))
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        library, remarks = choose()
+        return None if library is None else library.level.name, list(remarks)
+
+    return call
+
+
+def sealed(body: bytes) -> bytes:
+    """The bytes of a library file with its checksum."""
+    return body + hashlib.sha256(body).digest()
+
+
+def change(path: Path, old: bytes, new: bytes) -> None:
+    """Replaces bytes of a library by others, and makes it whole again."""
+    body = path.read_bytes()[:-CHECKSUM_BYTES]
+    assert old in body
+    path.write_bytes(sealed(body.replace(old, new)))
+
+
+# --- the choice ----------------------------------------------------------------------------------------------------
+
+
+def test_what_fits_is_taken_without_a_word(chosen: Choose, built: Path, level: Level) -> None:
+    assert chosen(built) == (level.name, [])
+    assert chosen(built, **{KERNELS_VARIABLE: level.name}) == (level.name, [])
+    assert chosen(built, NUMBA_DISABLE_JIT="0") == (level.name, [])
+
+
+def test_its_description_says_what_it_is(built: Path, level: Level) -> None:
+    found = read_description(library_path(level, built))
+    assert (found.level, found.sources) == (level.name, source_hash())
+    assert found.compiler.startswith("Numba ")
+    assert set(found.kernels) == {
+        "engine.board.make.complete_position",
+        "engine.board.perft.perft_kernel",
+        "eval.classical.evaluation_terms",
+        "eval.network.inference.evaluate_line",
+        "search.aspiration.search_iteration",
+        "search.table.hashfull",
+    }
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        pytest.param({KERNELS_VARIABLE: "jit"}, id="asked"),
+        pytest.param({"NUMBA_DISABLE_JIT": "1"}, id="interpreted"),
+        pytest.param({"SECATEUR_TRACING": "1"}, id="tracing"),
+    ],
+)
+def test_who_asks_for_other_kernels_is_told_nothing(chosen: Choose, built: Path, environment: dict[str, str]) -> None:
+    assert chosen(built, **environment) == (None, [])
+
+
+def test_a_level_that_is_none_is_named(chosen: Choose, built: Path) -> None:
+    found, (remark,) = chosen(built, **{KERNELS_VARIABLE: "486"})
+    assert found is None
+    assert remark == f"{KERNELS_VARIABLE}=486: there is jit, {', '.join(level.name for level in LEVELS)}"
+
+
+def test_instructions_that_are_not_wanted_rule_out_what_uses_them(chosen: Choose, built: Path, level: Level) -> None:
+    if level.vector_bits == 0 or not level.pext:
+        pytest.skip("the level of this processor uses no such instructions")
+    for variable in (PEXT_VARIABLE, VECTORS_VARIABLE):
+        found, (remark,) = chosen(built, **{variable: "0"})
+        assert found is None
+        assert remark.startswith("no kernels that were compiled ahead of time for this processor in ")
+
+
+def test_without_libraries_the_folder_is_named(chosen: Choose, tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "missing"):
+        found, remarks = chosen(folder)
+        assert found is None
+        assert remarks == [f"no kernels that were compiled ahead of time for this processor in {folder}"]
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="takes a C compiler")
+def test_a_library_that_does_not_run_here_is_passed_over(chosen: Choose, level: Level, tmp_path: Path) -> None:
+    sources = source_hash()
+    assert sources is not None
+    description = Description(level.name, platform.machine(), sources, "nobody", {})
+    text = json.dumps(MARKER.decode() + description.encode())
+    code = tmp_path / "code.c"
+    code.write_text(f"const char description[] = {text};\nint {RUNS_HERE}(void) {{ return 0; }}\n", encoding="ascii")
+    path = library_path(level, tmp_path)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", str(path), str(code)], check=True)
+    path.write_bytes(sealed(path.read_bytes()))
+    assert chosen(tmp_path) == (
+        None,
+        [f"no kernels that were compiled ahead of time for this processor in {tmp_path}"],
+    )
+
+
+def test_a_library_that_cannot_say_where_it_runs_is_named(chosen: Choose, copied: Path) -> None:
+    change(copied, RUNS_HERE.encode() + b"\0", RUNS_HERE.encode()[:-1] + b"_\0")
+    found, (remark,) = chosen(copied.parent)
+    assert found is None
+    assert remark.startswith(f"kernels not used: {copied}: cannot be loaded: ")
+    assert RUNS_HERE in remark
+
+
+# --- bad files -----------------------------------------------------------------------------------------------------
+
+
+def flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1000])
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def no_library(path: Path) -> None:
+    path.write_text("kernels\n" * 100, encoding="ascii")
+
+
+@pytest.mark.parametrize("damage", [flip, truncate, empty, no_library])
+def test_a_damaged_file_is_named_and_not_loaded(chosen: Choose, copied: Path, damage: Callable[[Path], None]) -> None:
+    damage(copied)
+    assert chosen(copied.parent) == (
+        None,
+        [f"kernels not used: {copied}: is damaged, or no library of kernels"],
+    )
+
+
+def test_a_folder_in_its_place_is_named(chosen: Choose, level: Level, tmp_path: Path) -> None:
+    path = library_path(level, tmp_path)
+    path.mkdir()
+    found, (remark,) = chosen(tmp_path)
+    assert found is None
+    assert remark.startswith(f"kernels not used: {path}: ")
+
+
+def test_a_stale_library_is_named(chosen: Choose, copied: Path) -> None:
+    sources = source_hash()
+    assert sources is not None
+    change(copied, sources.encode(), b"0" * len(sources))
+    assert chosen(copied.parent) == (None, [f"kernels not used: {copied}: is of other sources than these"])
+
+
+def test_an_edit_of_a_kernel_makes_it_stale(built: Path, tmp_path: Path, run_python: Callable[..., str]) -> None:
+    project = tmp_path / "project"
+    for room in ("engine", "eval", "search"):
+        shutil.copytree(PROJECT / room, project / room, ignore=shutil.ignore_patterns("__pycache__", "kernels"))
+    script = "from engine.library import choose; found, why = choose(); print(found and found.level.name, *why)"
+    environment = {KERNELS_VARIABLE: None, FOLDER_VARIABLE: str(built)}
+
+    def run() -> str:
+        return run_python(script, cwd=project, paths=(project,), **environment)
+
+    before = run()
+    with (project / "search" / "score.py").open("a", encoding="utf-8") as file:
+        file.write("# edited\n")
+    after = run()
+    assert not before.startswith("None")
+    assert after.startswith("None")
+    assert "is of other sources than these" in after
+
+
+def test_a_library_under_another_name_is_named(chosen: Choose, built: Path, level: Level, tmp_path: Path) -> None:
+    others = [other for other in LEVELS if other != level]
+    if not others:
+        pytest.skip("there is one level only")
+    path = shutil.copy(library_path(level, built), library_path(others[0], tmp_path))
+    found, (remark,) = chosen(tmp_path)
+    assert found is None
+    assert remark.startswith(f"kernels not used: {path}: is for {level.name} on ")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        pytest.param(b'"format": 1', b'"format": 9', "has no description that is understood here", id="format"),
+        pytest.param(b"secateur-kernels {", b"secateur-kernels [", "has no description that is", id="description"),
+        pytest.param(b'["secateur_5"', b'["secateur_9"', "cannot be loaded: ", id="function"),
+    ],
+)
+def test_a_library_that_cannot_be_understood_is_named(
+    chosen: Choose, copied: Path, old: bytes, new: bytes, message: str
+) -> None:
+    change(copied, old, new)
+    found, (remark,) = chosen(copied.parent)
+    assert found is None
+    assert remark.startswith(f"kernels not used: {copied}: {message}")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="changes an ELF header")
+def test_a_library_of_another_machine_is_named(chosen: Choose, copied: Path) -> None:
+    body = bytearray(copied.read_bytes()[:-CHECKSUM_BYTES])
+    body[18:20] = b"\x08\x00"  # e_machine: MIPS
+    copied.write_bytes(sealed(bytes(body)))
+    found, (remark,) = chosen(copied.parent)
+    assert found is None
+    assert remark.startswith(f"kernels not used: {copied}: cannot be loaded: ")
+
+
+def test_a_bad_library_does_not_keep_from_the_next(chosen: Choose, built: Path, level: Level, tmp_path: Path) -> None:
+    better = LEVELS[: LEVELS.index(level)]
+    shutil.copy(library_path(level, built), tmp_path)
+    for other in better:
+        library_path(other, tmp_path).write_bytes(b"nothing")
+    found, remarks = chosen(tmp_path)
+    assert (found, len(remarks)) == (level.name, len(better))
+
+
+# --- what a user sees ----------------------------------------------------------------------------------------------
+
+
+def run_engine(folder: Path, *arguments: str, before: str = "", text: str = "", **environment: str) -> tuple[int, str]:
+    """Exit status of `secateur` with libraries from a folder, and what it said on stdout and stderr."""
+    code = f"{before}import uci_main, sys; sys.exit(uci_main.main({list(arguments)!r}))"
+    inherited = {name: value for name, value in os.environ.items() if name != KERNELS_VARIABLE}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input=text,
+        env={**inherited, FOLDER_VARIABLE: str(folder), **environment},
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_version_says_which_kernels_are_in_use(built: Path, level: Level, tmp_path: Path) -> None:
+    status, said = run_engine(built, "--version", before=WITHOUT_NUMBA)
+    assert status == 0
+    assert f", kernels compiled ahead of time for {level.name} by Numba " in said
+    status, said = run_engine(tmp_path, "--version")
+    assert status == 0
+    assert f"no kernels that were compiled ahead of time for this processor in {tmp_path}; " in said
+    assert "kernels compiled here by Numba " in said
+
+
+def test_uci_plays_without_numba(built: Path, level: Level) -> None:
+    text = "uci\nisready\nposition startpos\ngo depth 6\n"
+    status, said = run_engine(built, before=WITHOUT_NUMBA, text=text)
+    assert status == 0
+    assert "readyok" in said
+    assert "info depth" in said
+    assert "bestmove " in said
+    assert "info string kernels" not in said
+    status, said = run_engine(built, before=WITHOUT_NUMBA, text="compiler\neval\n")
+    assert f"Compiled ahead of time by Numba {read_description(library_path(level, built)).compiler[6:]}" in said
+    assert "Evaluation " in said
+
+
+def test_a_bad_library_is_reported_and_numba_plays(copied: Path) -> None:
+    flip(copied)
+    status, said = run_engine(copied.parent, text="isready\nposition startpos\ngo depth 3\n")
+    assert status == 0
+    assert f"info string kernels not used: {copied}: is damaged, or no library of kernels\n" in said
+    assert "info string kernels are compiled here, by Numba\n" in said
+    assert "bestmove " in said
+    assert "bestmove 0000" not in said
+
+
+def test_without_library_and_numba_it_says_what_to_install(copied: Path) -> None:
+    flip(copied)
+    reason = f"kernels not used: {copied}: is damaged, or no library of kernels"
+    status, said = run_engine(copied.parent, before=WITHOUT_NUMBA, text="uci\nisready\nposition startpos\ngo depth 3\n")
+    assert status == 0
+    assert "uciok" in said
+    assert "readyok" in said
+    assert reason in said
+    assert "pip install 'secateur[jit]'" in said
+    assert "bestmove 0000" in said
+    for command in (["bench", "5"], ["perft", "--depth", "3"], ["datagen", str(copied.parent / "games")]):
+        status, said = run_engine(copied.parent, *command, before=WITHOUT_NUMBA)
+        assert status == 1
+        assert said.startswith(f"secateur {command[0]}: ")
+        assert said.endswith("to compile them here, pip install 'secateur[jit]'\n")
+        assert said.count("\n") == 1
+    status, said = run_engine(copied.parent, "kernels", "build", before=WITHOUT_NUMBA)
+    assert (status, said) == (1, "secateur kernels: needs Numba: pip install 'secateur[jit]'\n")
+
+
+def test_warmup_has_nothing_to_do(built: Path) -> None:
+    status, said = run_engine(built, "warmup", before=WITHOUT_NUMBA)
+    assert status == 0
+    assert "nothing to compile" in said
+
+
+def test_list_shows_what_is_there(built: Path, level: Level, copied: Path) -> None:
+    status, said = run_engine(built, "kernels", "list")
+    assert status == 0
+    rows = {line.split()[0]: line for line in said.splitlines()}
+    assert "MiB, Numba " in rows[level.name]
+    assert all(rows[other.name].endswith("not built") for other in LEVELS if other != level)
+    assert said.endswith(f"in use: {level.name}\n")
+    truncate(copied)
+    status, said = run_engine(copied.parent, "kernels", "list")
+    assert status == 1
+    assert "is damaged" in said
+    assert said.endswith("in use: Numba\n")
+
+
+def test_files_of_other_names_are_nobody_s_concern(chosen: Choose, built: Path, level: Level, tmp_path: Path) -> None:
+    shutil.copy(library_path(level, built), tmp_path)
+    (tmp_path / f"something{SUFFIX}").write_bytes(b"else")
+    assert chosen(tmp_path) == (level.name, [])
