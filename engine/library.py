@@ -43,8 +43,9 @@ BUILD: Final = "build"
 FOLDER_VARIABLE: Final = "SECATEUR_KERNELS_DIR"
 DEFAULT_FOLDER: Final = PROJECT_ROOT / "engine" / "kernels"
 
-#: Variables that ask for other kernels than a library has, unless they are empty or 0: only Numba makes those.
-OTHER_BUILDS: Final = ("NUMBA_DISABLE_JIT", "SECATEUR_EVALUATION", "SECATEUR_TRACING")
+#: Variables that ask for other kernels than a library has, unless they are empty or 0: only Numba makes those. With the
+#: value that each has to have where none is asked for.
+OTHER_BUILDS: Final = {"NUMBA_DISABLE_JIT": "0", "SECATEUR_EVALUATION": "", "SECATEUR_TRACING": "0"}
 
 #: Variables that keep kernels from using what a processor has: PEXT when "0", and vectors wider than "0" or "256" bits.
 PEXT_VARIABLE: Final = "SECATEUR_PEXT"
@@ -277,7 +278,7 @@ def build_environment(level: Level) -> dict[str, str]:
         "NUMBA_CPU_FEATURES": level.signed_features,
         PEXT_VARIABLE: str(int(level.pext)),
         VECTORS_VARIABLE: "",
-        **dict.fromkeys(OTHER_BUILDS, "0"),
+        **OTHER_BUILDS,
     }
 
 
