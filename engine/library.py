@@ -60,7 +60,8 @@ CHECKSUM_BYTES: Final = 32
 #: The C function that says whether this processor can run the kernels.
 RUNS_HERE: Final = "secateur_runs_here"
 
-REMEDY: Final = "pip install 'secateur[jit]'"
+#: What to do without a compiler, in the environment that Secateur is installed in.
+REMEDY: Final = "pip install numba"
 
 
 class LibraryError(Exception):
