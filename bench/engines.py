@@ -94,7 +94,7 @@ def engine_from_pairs(pairs: Iterable[str], defaults: Iterable[str] = (), fallba
 
 
 def this_engine(*more: str) -> list[str]:
-    """This Secateur as `engine_from_pairs` takes an engine, with `more` pairs."""
+    """Secateur itself, as `engine_from_pairs` takes an engine, with `more` pairs."""
     program, *arguments = SECATEUR
     return [f"cmd={program}", *(f"arg={argument}" for argument in arguments), *more]
 
