@@ -86,6 +86,8 @@ def test_its_own_king_is_to_be_near() -> None:
         for enemy in ENEMY_DISTANCES:
             values = [mean_worth(rank, own, enemy) for own in reversed(OWN_DISTANCES)]
             assert grows(values), (rank, enemy, values)
+            # Without the weights of that distance it would be about 45 on the first of these ranks.
+            assert values[-1] - values[0] > 60, (rank, enemy, values)
 
 
 def test_the_enemy_s_king_is_to_be_far() -> None:
@@ -93,3 +95,5 @@ def test_the_enemy_s_king_is_to_be_far() -> None:
         for own in OWN_DISTANCES:
             values = [mean_worth(rank, own, enemy) for enemy in ENEMY_DISTANCES]
             assert grows(values), (rank, own, values)
+            # The same here.
+            assert values[-1] - values[0] > 60, (rank, own, values)
