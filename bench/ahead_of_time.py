@@ -10,7 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from bench.speed import BY_NUMBA, SECATEUR, Row, bench_speed, resident_mebibytes, seconds_to
+from bench.engines import SECATEUR
+from bench.speed import BY_NUMBA, Row, bench_speed, resident_mebibytes, seconds_to
 from engine.cache_folder import CACHE_VARIABLE
 from engine.library import KERNELS_VARIABLE, choose
 from engine.sources import PROJECT_ROOT

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import shlex
 import shutil
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from bench.timecontrol import TimeControl, TimeControlError
+from engine.sources import PROJECT_ROOT
+
+#: The command that starts this Secateur.
+SECATEUR: Final = [sys.executable, str(PROJECT_ROOT / "uci_main.py")]
 
 
 class EngineSpecError(ValueError):
@@ -85,6 +91,12 @@ def engine_from_pairs(pairs: Iterable[str], defaults: Iterable[str] = (), fallba
     return make_engine(
         values.get("name", ""), command, text, values.get("dir"), options, values.get("restart", "off") == "on"
     )
+
+
+def this_engine(*more: str) -> list[str]:
+    """Secateur itself, as `engine_from_pairs` takes an engine, with `more` pairs."""
+    program, *arguments = SECATEUR
+    return [f"cmd={program}", *(f"arg={argument}" for argument in arguments), *more]
 
 
 def make_engine(

@@ -11,7 +11,6 @@ import random
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -22,7 +21,8 @@ from typing import Final
 
 import chess
 
-from engine.jit import CACHE_VARIABLE, PROJECT_ROOT
+from bench.engines import SECATEUR
+from engine.jit import CACHE_VARIABLE
 from engine.library import JIT, KERNELS_VARIABLE
 from eval.network.format import shipped_network
 from search.benchmark import POSITIONS
@@ -40,8 +40,6 @@ SEARCH_POSITIONS: Final = (POSITIONS[0], POSITIONS[5], POSITIONS[7], KIWIPETE, P
 
 #: Seconds that any one answer may take.
 PATIENCE: Final = 300.0
-
-SECATEUR: Final = [sys.executable, str(PROJECT_ROOT / "uci_main.py")]
 
 #: Makes an engine compile its kernels, also where they were compiled ahead of time.
 BY_NUMBA: Final = {KERNELS_VARIABLE: JIT}

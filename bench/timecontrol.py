@@ -14,6 +14,7 @@ Written as cutechess-cli and fastchess write it, so that the same text means the
 
 from __future__ import annotations
 
+import argparse
 import math
 import re
 from dataclasses import dataclass
@@ -123,3 +124,26 @@ def _positive_integer(text: str) -> int:
     if value != int(value):
         raise ValueError
     return int(value)
+
+
+def add_limit_arguments(parser: argparse.ArgumentParser, default: str) -> None:
+    """Adds what `limit_from_arguments` reads back: how long a position is thought about, `default` unless told."""
+    group = parser.add_mutually_exclusive_group()
+    kinds: dict[str, tuple[type, str, str]] = {
+        "movetime": (float, "SECONDS", "time"),
+        "nodes": (int, "N", "nodes"),
+        "depth": (int, "N", "depth"),
+    }
+    key, _, value = default.partition("=")
+    for name, (kind, metavar, what) in kinds.items():
+        usual = f" (default {value})" if name == key else ""
+        group.add_argument(f"--{name}", type=kind, metavar=metavar, help=f"{what} a position{usual}")
+
+
+def limit_from_arguments(arguments: argparse.Namespace, default: str) -> str:
+    """The limit that the options of `add_limit_arguments` ask for, in the notation of this module."""
+    for name in ("movetime", "nodes", "depth"):
+        value = getattr(arguments, name)
+        if value is not None:
+            return f"{name}={value}"
+    return default

@@ -1,9 +1,13 @@
 """Endgame tables (Syzygy, read by python-chess) at the root: which moves keep the result, and make progress.
 
+The root is the only place where they are asked. python-chess decodes them in Python: a probe takes far longer than the
+compiled search spends on a node, and it needs the interpreter, which the kernels run without. Probes within the tree
+would cost the search its speed.
+
 The tables know of each position with few men whether it is won, and DTZ: in how many plies a capture or a pawn move can
 be forced on the way, after which the count of the fifty-move rule begins anew. A won game is won by moves after which
-it is still won in time, each of them bringing the next capture or pawn move nearer; no search is needed for that, and
-the one here sees no tables in its tree. So the root's moves are ranked, and only the best ones are searched:
+it is still won in time, each of them bringing the next capture or pawn move nearer; no search is needed for that. So
+the root's moves are ranked, and only the best ones are searched:
 
     won in time     the nearer the next capture or pawn move, the better: that ends in mate
     won too late    by the fifty-move rule: the fewer plies the better, for the other side may err

@@ -16,12 +16,16 @@ import chess
 import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
 
 from bench.cluster import ClusterError, map_unordered
-from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs
+from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs, this_engine
 from bench.openings import BookError, parse_plies, play_random_moves
 from bench.suites import Problem, Task, solve
+from bench.timecontrol import add_limit_arguments, limit_from_arguments
 
 #: Name: the score window in centipawns from white's point of view.
 WINDOWS: Final = {"balanced": (-40, 40), "unbalanced": (90, 150)}
+
+#: How long a position is thought about.
+DEFAULT_LIMIT: Final = "nodes=20000"
 
 #: So many failures of the engine in a row, and it is given up.
 PATIENCE: Final = 10
@@ -100,10 +104,7 @@ def parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--plies", default="8", metavar="N|N-M", help="random plies (default 8)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the random moves (default 1)")
-    limits = parser.add_mutually_exclusive_group()
-    limits.add_argument("--nodes", type=int, help="nodes a position (default 20000)")
-    limits.add_argument("--depth", type=int, help="depth a position")
-    limits.add_argument("--movetime", type=float, metavar="SECONDS", help="time a position; not reproducible")
+    add_limit_arguments(parser, DEFAULT_LIMIT)
     parser.add_argument(
         "--engine", nargs="+", metavar="KEY=VALUE", help="the judge: cmd=, arg=, option.NAME= (default: Secateur)"
     )
@@ -114,14 +115,8 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _engine(options: argparse.Namespace) -> EngineSpec:
-    limit = f"nodes={options.nodes or 20000}"
-    if options.depth is not None:
-        limit = f"depth={options.depth}"
-    elif options.movetime is not None:
-        limit = f"movetime={options.movetime}"
-    root = Path(__file__).resolve().parents[2]
-    pairs = options.engine or [f"cmd={sys.executable}", f"arg={root / 'uci_main.py'}", "name=Secateur"]
-    engine = engine_from_pairs(pairs, (), limit)
+    pairs = options.engine or this_engine("name=Secateur")
+    engine = engine_from_pairs(pairs, (), limit_from_arguments(options, DEFAULT_LIMIT))
     engine.resolved_program()
     return engine
 

@@ -28,13 +28,12 @@ from bench.calibration import (
 )
 from bench.commands.match import report_problems
 from bench.description import Book, MatchDescription, add_book_arguments, book_from_arguments
-from bench.engines import EngineSpecError, engine_from_pairs
+from bench.engines import EngineSpecError, engine_from_pairs, this_engine
 from bench.live import LiveView
 from bench.play import PlayError
 from bench.plots import check_path, plot_levels
 from bench.records import PROJECT_ROOT, current_commit
 from bench.results import GameResult, MatchResult
-from bench.speed import SECATEUR
 from bench.tuning import write_source
 from search import strength
 from search.warmup import PLAYING, load_kernels
@@ -142,7 +141,7 @@ class _InterruptedError(Exception):
 
 def _plan(options: argparse.Namespace) -> Plan:
     """What the options describe. Raises ValueError."""
-    command = options.engine or [*(f"arg={word}" for word in SECATEUR[1:]), f"cmd={SECATEUR[0]}", "option.Hash=16"]
+    command = options.engine or this_engine("option.Hash=16")
     try:
         spec = engine_from_pairs(command, fallback="depth=1")
         spec.resolved_program()

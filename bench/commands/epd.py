@@ -10,15 +10,19 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
 
 from bench.cluster import ClusterError, map_unordered
-from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs
+from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs, this_engine
 from bench.records import LedgerError, current_commit
 from bench.standing import SuiteRecord, save_suite
 from bench.suites import Problem, Solution, SuiteError, Task, load_suite, solve
+from bench.timecontrol import add_limit_arguments, limit_from_arguments
+
+#: How long an engine thinks about a position.
+DEFAULT_LIMIT: Final = "movetime=1"
 
 #: Positions that are shown one by one without being asked.
 SHOWN = 30
@@ -42,10 +46,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("files", nargs="+", metavar="FILE.epd")
-    limits = parser.add_mutually_exclusive_group()
-    limits.add_argument("--movetime", type=float, metavar="SECONDS", help="time a position (default 1)")
-    limits.add_argument("--nodes", type=int, help="nodes a position")
-    limits.add_argument("--depth", type=int, help="depth a position")
+    add_limit_arguments(parser, DEFAULT_LIMIT)
     parser.add_argument(
         "--engine",
         action="append",
@@ -122,13 +123,8 @@ def main(arguments: list[str]) -> int:
 
 
 def _engines(options: argparse.Namespace) -> list[EngineSpec]:
-    limit = f"movetime={options.movetime if options.movetime is not None else 1}"
-    if options.nodes is not None:
-        limit = f"nodes={options.nodes}"
-    elif options.depth is not None:
-        limit = f"depth={options.depth}"
-    root = Path(__file__).resolve().parents[2]
-    pairs = options.engine or [[f"cmd={sys.executable}", f"arg={root / 'uci_main.py'}", "name=Secateur"]]
+    limit = limit_from_arguments(options, DEFAULT_LIMIT)
+    pairs = options.engine or [this_engine("name=Secateur")]
     engines = [engine_from_pairs(words, options.each, limit) for words in pairs]
     for engine in engines:
         if engine.limit.has_clock:

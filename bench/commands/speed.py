@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 from bench.comparison import MEASURES, Measured, cells, compare
-from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs
-from bench.speed import SECATEUR, EngineError, find_rival, measure, replace_table
+from bench.engines import SECATEUR, EngineSpec, EngineSpecError, engine_from_pairs
+from bench.speed import EngineError, find_rival, measure, replace_table
 from search.warmup import EVERYTHING, load_kernels
 
 #: Any limit will do: the measures bring their own.

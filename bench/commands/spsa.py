@@ -18,7 +18,7 @@ from bench.adjudication import Adjudication
 from bench.cluster import ClusterError
 from bench.description import add_book_arguments, add_rule_arguments, book_from_arguments, rules_from_arguments
 from bench.display import Display, duration, figures_table
-from bench.engines import EngineSpecError, engine_from_pairs
+from bench.engines import EngineSpecError, engine_from_pairs, this_engine
 from bench.plots import check_path, plot_trajectories
 from bench.spsa import GAIN_ITERATIONS, GAIN_MAX, Schedule, SpsaError, default_gain, select
 from bench.tuning import Run, State, Step, edited_source, tune, write_source
@@ -179,7 +179,7 @@ def _run(options: argparse.Namespace) -> Run:
     book = book_from_arguments(options, None)
     if book is None:
         print("secateur spsa: note: without --book every game begins at the start position", file=sys.stderr)
-    engine = options.engine or [f"cmd={sys.executable}", f"arg={_entry_point()}", "arg=--tuning", "option.Hash=8"]
+    engine = options.engine or this_engine("arg=--tuning", "option.Hash=8")
     try:
         spec = engine_from_pairs(engine, (), options.tc or DEFAULT_LIMIT)
     except EngineSpecError as error:
@@ -201,10 +201,6 @@ def _run(options: argparse.Namespace) -> Run:
         plies=options.plies,
         adjudication=rules_from_arguments(options, Adjudication()),
     )
-
-
-def _entry_point() -> Path:
-    return Path(__file__).resolve().parents[2] / "uci_main.py"
 
 
 # --------------------------------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-"""What the wrappers of cutechess-cli and fastchess share: both print the same lines, which cutechess-cli invented.
+"""What the wrappers of cutechess-cli and fastchess share: both take nearly the same arguments and print the same lines,
+all of which cutechess-cli invented.
 
 The wrapped program gets the openings in a file of its own, already chosen and in order, so that every runner plays the
 same games from the same book, zipped or not. Its output is read line by line; its PGN supplies what the lines lack.
@@ -25,12 +26,14 @@ from typing import ClassVar, Final
 import chess
 import chess.pgn
 
+from bench.adjudication import Adjudication
 from bench.engines import EngineSpec, EngineSpecError
 from bench.openings import Opening
 from bench.pgn import read_games, termination_of
 from bench.results import GameResult, MatchResult, Termination
 from bench.runners.base import Collector, OnGame, Runner, RunnerError, unfit_engines
 from bench.schedule import Plan
+from bench.timecontrol import TimeControl
 
 _FINISHED: Final = re.compile(r"Finished game (\d+) \((.+) vs (.+)\): (1-0|0-1|1/2-1/2|\*) \{(.*)\}")
 #: Lines in which the programs complain. That an engine was ended after a fault is no news.
@@ -90,10 +93,15 @@ class Output:
 
 
 class ExternalRunner(Runner):
-    """Runs a program that plays matches, and reads along."""
+    """Runs a program that plays matches, and reads along. A subclass has what its program spells differently."""
 
     program: ClassVar[str]
     stops_on: ClassVar[signal.Signals] = signal.SIGINT
+    #: The program's names for the formats that are more than a match.
+    formats: ClassVar[dict[str, str]]
+    #: An engine's key for a limit in plies, and what has to be said of an engine without a limit in time.
+    depth_key: ClassVar[str]
+    untimed: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def program_path(cls) -> str | None:
@@ -101,8 +109,54 @@ class ExternalRunner(Runner):
         return shutil.which(cls.program)
 
     @abstractmethod
+    def command_words(self, arguments: tuple[str, ...]) -> Iterator[str]:
+        """The words that hand `arguments` to an engine's program."""
+
+    @abstractmethod
+    def own_arguments(self, plan: Plan, pgn: Path, scratch: Path) -> list[str]:
+        """Options that only this program has or needs, and how it is told to write its games to `pgn`."""
+
     def arguments(self, plan: Plan, book: Path, pgn: Path, scratch: Path) -> list[str]:
         """The program's arguments for `plan`, with its openings in `book` and its games to `pgn`."""
+        description = plan.description
+        arguments: list[str] = []
+        for engine in description.engines:
+            arguments += ["-engine", *self._engine_words(engine, plan)]
+        if description.format != "match":
+            arguments += ["-tournament", self.formats[description.format]]
+        arguments += ["-games", str(description.games_per_pair), "-rounds", str(description.rounds)]
+        arguments += ["-openings", f"file={book}", f"format={book.suffix[1:]}", "order=sequential"]
+        arguments += ["-concurrency", str(description.concurrency), *_rule_arguments(description.adjudication)]
+        # Without -recover, one crash would end the match.
+        arguments += ["-recover", "-event", description.event, "-ratinginterval", "0"]
+        return arguments + self.own_arguments(plan, pgn, scratch)
+
+    def _engine_words(self, engine: EngineSpec, plan: Plan) -> Iterator[str]:
+        yield f"name={engine.name}"
+        yield f"cmd={engine.resolved_program()}"
+        yield from self.command_words(engine.command[1:])
+        yield "proto=uci"
+        # Left to itself, cutechess-cli starts an engine where its program lies.
+        yield f"dir={Path(engine.directory or '.').absolute()}"
+        yield from self._limit_words(engine.limit, plan.description.time_margin)
+        if engine.restart:
+            yield "restart=on"
+        for name, value in engine.options:
+            yield f"option.{name}={value}"
+
+    def _limit_words(self, limit: TimeControl, time_margin: float) -> Iterator[str]:
+        if limit.has_clock:
+            yield f"tc={limit.clock_text()}"
+        if limit.movetime is not None:
+            yield f"st={limit.movetime:g}"
+        if limit.is_timed:
+            yield f"timemargin={round(time_margin * 1000)}"
+        else:
+            yield from self.untimed
+        if limit.nodes is not None:
+            yield f"nodes={limit.nodes}"
+        if limit.depth is not None:
+            yield f"{self.depth_key}={limit.depth}"
 
     def command_line(self, plan: Plan) -> list[str]:
         """The exact command, with names in place of the two temporary files."""
@@ -197,9 +251,8 @@ def shown(command: Iterable[str]) -> str:
     return shlex.join(command)
 
 
-def rule_arguments(plan: Plan) -> Iterator[str]:
-    """The adjudication options, which both programs spell alike."""
-    rules = plan.description.adjudication
+def _rule_arguments(rules: Adjudication) -> Iterator[str]:
+    """The adjudication options."""
     if rules.resign is not None:
         yield from ("-resign", f"movecount={rules.resign.moves}", f"score={rules.resign.score}")
         yield f"twosided={'true' if rules.resign.both_sides else 'false'}"
@@ -210,24 +263,6 @@ def rule_arguments(plan: Plan) -> Iterator[str]:
         yield from ("-maxmoves", str(rules.max_moves))
     if rules.tablebases is not None:
         yield from ("-tb", rules.tablebases, "-tbpieces", str(rules.tablebase_pieces))
-
-
-def limit_arguments(engine: EngineSpec, plan: Plan) -> Iterator[str]:
-    """The time control options, which both programs spell alike but for the absence of a clock."""
-    limit = engine.limit
-    if limit.has_clock:
-        yield f"tc={limit.clock_text()}"
-    if limit.movetime is not None:
-        yield f"st={limit.movetime:g}"
-    if limit.nodes is not None:
-        yield f"nodes={limit.nodes}"
-    if limit.is_timed:
-        yield f"timemargin={round(plan.description.time_margin * 1000)}"
-
-
-def folder_of(engine: EngineSpec) -> str:
-    """Where an engine is to be started. Left to itself, cutechess-cli starts it where its program lies."""
-    return str(Path(engine.directory or ".").absolute())
 
 
 def _book_suffix(openings: Iterable[Opening]) -> str:

@@ -4,10 +4,12 @@ Its moves depend on position and rating alone, so that the same match always end
 """
 
 import random
-import sys
 
 import chess
-from fake_engine import VALUES, material, send
+from fake_uci import VALUES, FakeEngine, material, send
+
+#: The greatest rating, and that of the engine when it is not limited.
+FULL_STRENGTH = 4000
 
 
 def gain(board: chess.Board, move: chess.Move) -> int:
@@ -21,39 +23,29 @@ def choose(board: chess.Board, elo: int) -> chess.Move:
     rng = random.Random(f"{elo} {board.fen()}")
     moves = list(board.legal_moves)
     rng.shuffle(moves)
-    return max(moves, key=lambda move: gain(board, move)) if rng.random() < elo / 4000 else moves[0]
+    return max(moves, key=lambda move: gain(board, move)) if rng.random() < elo / FULL_STRENGTH else moves[0]
 
 
-def main() -> None:
-    elo, is_limited = 1000, False
-    board = chess.Board()
-    for line in sys.stdin:
-        words = line.split()
-        command = words[0] if words else ""
-        if command == "uci":
-            send("id name Rated")
-            send("option name UCI_LimitStrength type check default false")
-            send("option name UCI_Elo type spin default 1000 min 0 max 4000")
-            send("uciok")
-        elif command == "isready":
-            send("readyok")
-        elif command == "setoption":
-            name, value = line.split(" name ")[1].split(" value ")
-            if name == "UCI_Elo":
-                elo = int(value)
-            else:
-                is_limited = value.strip() == "true"
-        elif command == "position":
-            moves = words.index("moves") if "moves" in words else len(words)
-            board = chess.Board() if words[1] == "startpos" else chess.Board(" ".join(words[2:moves]))
-            for move in words[moves + 1 :]:
-                board.push_uci(move)
-        elif command == "go":
-            move = choose(board, elo if is_limited else 4000).uci()
-            send(f"info depth 1 nodes 10 score cp {material(board)} pv {move}")
-            send(f"bestmove {move}")
-        elif command == "quit":
-            return
+class RatedEngine(FakeEngine):
+    name = "Rated"
+    options = (
+        "name UCI_LimitStrength type check default false",
+        f"name UCI_Elo type spin default 1000 min 0 max {FULL_STRENGTH}",
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.elo, self.is_limited = 1000, False
+
+    def set_option(self, name: str, value: str) -> None:
+        if name == "UCI_Elo":
+            self.elo = int(value)
+        else:
+            self.is_limited = value == "true"
+
+    def go(self, words: list[str]) -> None:
+        move = choose(self.board, self.elo if self.is_limited else FULL_STRENGTH).uci()
+        send(f"info depth 1 nodes 10 score cp {material(self.board)} pv {move}", f"bestmove {move}")
 
 
-main()
+RatedEngine().run()

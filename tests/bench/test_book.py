@@ -67,6 +67,7 @@ def test_random_positions_are_playable() -> None:
         (["--plies", "9-8"], "--plies 9-8"),
         (["--window", "50", "40"], "lower one"),
         (["--count", "0"], "at least 1"),
+        (["--nodes", "0"], "'nodes=0' is no time control"),
     ],
 )
 def test_wrong_usage(tmp_path: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,9 @@
+import argparse
+
 import pytest
 
 from bench.game import Clock
-from bench.timecontrol import TimeControl, TimeControlError
+from bench.timecontrol import TimeControl, TimeControlError, add_limit_arguments, limit_from_arguments
 
 
 @pytest.mark.parametrize(
@@ -29,6 +31,33 @@ def test_reads_time_controls_and_writes_them_back(text: str, expected: TimeContr
 def test_refuses_what_is_no_time_control(text: str) -> None:
     with pytest.raises(TimeControlError, match="time"):
         TimeControl.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("words", "limit"),
+    [
+        ("", "nodes=20000"),
+        ("--movetime 0.25", "movetime=0.25"),
+        ("--nodes 7", "nodes=7"),
+        ("--nodes 0", "nodes=0"),  # not the default: it is refused where limits are understood
+        ("--depth 3", "depth=3"),
+    ],
+)
+def test_options_ask_for_a_limit(words: str, limit: str) -> None:
+    parser = argparse.ArgumentParser()
+    add_limit_arguments(parser, "nodes=20000")
+    assert limit_from_arguments(parser.parse_args(words.split()), "nodes=20000") == limit
+    text = " ".join(parser.format_help().split())
+    assert "nodes a position (default 20000)" in text
+    assert text.count("(default ") == 1
+
+
+def test_one_limit_is_enough(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = argparse.ArgumentParser()
+    add_limit_arguments(parser, "nodes=20000")
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--nodes", "7", "--depth", "3"])
+    assert "not allowed with argument" in capsys.readouterr().err
 
 
 def test_a_clock_counts_down_and_gains_its_increment() -> None:

@@ -22,6 +22,7 @@ SEARCHED = (
     ("mate", "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", 6),
     ("queen", "7k/8/4K1Q1/8/8/8/8/8 w - - 0 1", 6),
     ("shuffled", "7k/8/8/8/8/8/r7/6K1 w - - 0 1 moves g1f1 a2b2 f1g1 b2a2 g1f1 a2b2", 7),
+    ("pawns", "8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - - 0 1", 12),
 )
 
 SCRIPT = """

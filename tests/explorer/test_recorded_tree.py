@@ -235,6 +235,34 @@ def test_reasons_for_skipping_are_true(tree: Tree) -> None:
                 assert tree.search[row] == "singular"
 
 
+def test_passing_is_tried_where_it_may(tree: Tree) -> None:
+    for row, board in boards(tree):
+        if "null" in [tree.search[child] for child in tree.children[row]]:
+            assert board.occupied_co[board.turn] & ~(board.pawns | board.kings)
+            assert not board.is_check()
+            assert tree.moves[row] != "0000"
+            assert tree.type[row] != "PV"
+            assert tree.depth[row] >= TUNE[tunables.NULL_DEPTH]
+            assert tree.estimate[row] >= tree.beta_of(row)
+
+
+def test_nobody_passes_with_pawns_alone(recorded: Recorded) -> None:
+    """There, having to move can be what loses."""
+    tree = Tree.of(recorded.documents["pawns"])
+    tempted = [
+        row
+        for row in tree
+        if tree.type[row] != "PV"
+        and tree.search[row] != "singular"
+        and tree.depth[row] >= TUNE[tunables.NULL_DEPTH]
+        and tree.estimate[row] is not None
+        and tree.estimate[row] >= tree.beta_of(row)
+        and tree.end[row] in ("cutoff", "all-moves")
+    ]
+    assert len(tempted) > 20
+    assert "null" not in tree.search
+
+
 def test_every_reason_occurs(recorded: Recorded) -> None:
     found: set[str] = set()
     for document in recorded.documents.values():

@@ -63,6 +63,19 @@ def test_the_full_search_is_deterministic(fen: str) -> None:
         assert value(fen, 5, alpha, alpha + 1) == score
 
 
+@pytest.mark.parametrize("depth", range(4, 11))
+def test_nobody_passes_with_pawns_alone(depth: int) -> None:
+    """Kf4 wins because White has to move then, and to let go of a pawn.
+
+    With this window White's evaluation is good enough for a null move; but if White passed, Black would have to let go.
+    """
+    board = chess.Board("8/8/8/3Kp3/4P1k1/8/8/8 b - - 0 1")
+    worker = root(board.fen())
+    worker["root_moves"][0] = encode(board, chess.Move.from_uci("g4f4"))
+    worker["root_count"] = 1
+    assert search_root(worker, allocate_table(1), depth, 30, 31) > 30
+
+
 def test_an_aborted_search_says_so() -> None:
     worker = root(FENS[0])
     worker["stop"] = 1
