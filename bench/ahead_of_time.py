@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
 from bench.speed import BY_NUMBA, SECATEUR, Row, bench_speed, resident_mebibytes, seconds_to
+from bench.standalone import megabytes
 from engine.cache_folder import CACHE_VARIABLE
 from engine.library import KERNELS_VARIABLE, choose
 from engine.sources import PROJECT_ROOT
@@ -62,9 +62,3 @@ def _sizes() -> tuple[list[Row], list[str]]:
     else:
         remarks.append("There is no stand-alone program to measure (`make standalone`).")
     return rows, remarks
-
-
-def megabytes(path: Path) -> float:
-    """Size of a file, or of all files in a folder, links aside."""
-    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file() and not file.is_symlink()]
-    return sum(file.stat().st_size for file in files) / 1e6

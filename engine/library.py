@@ -31,6 +31,7 @@ from operator import index
 from pathlib import Path
 from typing import Any, Final
 
+from engine.extras import remedy
 from engine.levels import LEVELS, Level
 from engine.sources import PROJECT_ROOT, source_hash
 
@@ -60,7 +61,8 @@ CHECKSUM_BYTES: Final = 32
 #: The C function that says whether this processor can run the kernels.
 RUNS_HERE: Final = "secateur_runs_here"
 
-REMEDY: Final = "pip install 'secateur[jit]'"
+#: How this Python gets the compiler that makes kernels where no library has them.
+REMEDY: Final = remedy("jit")
 
 
 class LibraryError(Exception):
@@ -126,8 +128,11 @@ class Description:
             raise ValueError("has no description that is understood here") from None
 
 
-def read_description(path: Path) -> Description:
-    """What the library in a file says of itself, without loading it. Raises LibraryError unless the file is whole."""
+def read_description(path: Path, sources: str | None = None) -> Description:
+    """What the library in a file says of itself, without loading it.
+
+    Raises LibraryError unless the file is whole, and of the sources with that hash if one is given.
+    """
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -137,9 +142,12 @@ def read_description(path: Path) -> Description:
         raise LibraryError(f"{path}: is damaged, or no library of kernels")
     _, _, behind = body.partition(MARKER)
     try:
-        return Description.decode(behind.partition(b"\0")[0].decode("ascii", "replace"))
+        found = Description.decode(behind.partition(b"\0")[0].decode("ascii", "replace"))
     except ValueError as error:
         raise LibraryError(f"{path}: {error}") from None
+    if sources is not None and found.sources != sources:
+        raise LibraryError(f"{path}: is of other sources than these")
+    return found
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -216,12 +224,9 @@ class Library:
         """Loads the library for `level` at `path`; `sources` is the hash that it must have, None for any."""
         self.path = path
         self.level = level
-        self.description = read_description(path)
-        found = self.description
+        self.description = found = read_description(path, sources)
         if (found.level, found.machine) != (level.name, platform.machine()):
             raise LibraryError(f"{path}: is for {found.level} on {found.machine}")
-        if sources is not None and found.sources != sources:
-            raise LibraryError(f"{path}: is of other sources than these")
         try:
             self._code = ctypes.CDLL(str(path))
             self._runs_here = self._code[RUNS_HERE]
@@ -336,5 +341,6 @@ def choose() -> tuple[Library | None, tuple[str, ...]]:
         if library.runs_here():
             return library, tuple(remarks)
     if not remarks:
-        remarks.append(f"no kernels that were compiled ahead of time for this processor in {place}")
+        asked = f"{KERNELS_VARIABLE}={wanted}: " if wanted else ""
+        remarks.append(f"{asked}no kernels that were compiled ahead of time for this processor in {place}")
     return None, tuple(remarks)

@@ -17,7 +17,7 @@ from engine.library import FOLDER_VARIABLE, KERNELS_VARIABLE, library_path
 
 PROJECT = Path(__file__).resolve().parents[2]
 
-#: The environment of processes that find no compiler, as where Numba is not installed.
+#: What a script begins with that is to find no Numba, as where it is not installed.
 WITHOUT_NUMBA = "import sys; sys.modules['numba'] = sys.modules['llvmlite'] = None\n"
 
 

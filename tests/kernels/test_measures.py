@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from bench import ahead_of_time
-from bench.ahead_of_time import measure_ahead_of_time, megabytes
+from bench.ahead_of_time import measure_ahead_of_time
 from bench.speed import BY_NUMBA
+from bench.standalone import megabytes
 from engine.cache_folder import CACHE_VARIABLE
 from engine.levels import Level
 from engine.library import FOLDER_VARIABLE, KERNELS_VARIABLE
