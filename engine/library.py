@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from engine.extras import remedy
+from engine.files import user_path
 from engine.levels import LEVELS, Level
 from engine.sources import PROJECT_ROOT, source_hash
 
@@ -270,9 +271,9 @@ def not_built(function: Callable[..., Any]) -> Any:
 
 
 def folder() -> Path:
-    """Where libraries are looked for."""
+    """Where libraries are looked for. Raises ValueError where FOLDER_VARIABLE names the folder of no user."""
     named = os.environ.get(FOLDER_VARIABLE)
-    return Path(named).expanduser().absolute() if named else DEFAULT_FOLDER
+    return user_path(named).absolute() if named else DEFAULT_FOLDER
 
 
 def build_environment(level: Level) -> dict[str, str]:
