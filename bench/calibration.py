@@ -37,7 +37,8 @@ from search.strength import Level
 BEGIN: Final = "<!-- levels: begin -->"
 END: Final = "<!-- levels: end -->"
 
-#: What a level is told besides its strength: no clock, and a depth that none of them reaches.
+#: What a level is told besides its strength: no clock, and a depth that none of them reaches. And what the record says
+#: of that: its nodes bound it.
 LEVEL_LIMIT: Final = "depth=64"
 OWN_NODES: Final = "nodes of each level"
 

@@ -115,7 +115,8 @@ def main(arguments: list[str]) -> int:
         plan = None if options.folder is None else _plan(options)
         if plan is None:
             for name in _OF_GAMES:
-                if getattr(options, name):
+                value = getattr(options, name)
+                if value is not None and value is not False:
                     raise CalibrationError(f"--{name.replace('_', '-')} goes with a FOLDER to play in")
     except ValueError as error:  # those of the lab are ValueErrors, too
         print(f"secateur calibrate: {error}", file=sys.stderr)

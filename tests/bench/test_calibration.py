@@ -49,7 +49,7 @@ def calibration(*encounters: Encounter, anchors: tuple[KnownRating, ...] = ()) -
     return Calibration((WEAK, MIDDLE, STRONG), anchors, encounters, "book.epd", ("abc",), 123, date="2026-01-02")
 
 
-#: Three pairs in four points each way: 75 % of the points, which is ten to the power of 190.85 / 400 to one.
+#: Half of the pairs even, the other half won twice: 75 % of the points, which is 190.85 Elo (10 ** (190.85 / 400) = 3).
 THREE_TO_ONE = (0, 0, 10, 0, 10)
 LADDER = (
     Encounter(MIDDLE.name, WEAK.name, OWN_NODES, THREE_TO_ONE),
@@ -297,6 +297,8 @@ def test_what_is_not_monotone_is_not_written(
     ("arguments", "message"),
     [
         (["--pairs", "5"], "--pairs goes with a FOLDER"),
+        (["--pairs", "0"], "--pairs goes with a FOLDER"),
+        (["--seed", "0"], "--seed goes with a FOLDER"),
         (["--write"], "--write goes with a FOLDER"),
         (["games", "--pairs", "0"], "--pairs is at least 1"),
         (["games", "--anchor-pairs", "0"], "--anchor-pairs is at least 1"),

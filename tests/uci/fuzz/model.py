@@ -16,6 +16,7 @@ import chess.polyglot
 
 from engine.uci.options import OPTIONS
 from engine.uci.session import HELP
+from search.strength import FULL_SKILL
 from tests.uci.fuzz.searches import BreachError, Order, Search, Settings, read_move
 
 #: What python-chess minds in a position and the engine does not. Castling rights and en passant squares that do not fit
@@ -368,7 +369,7 @@ class Model:
             threads=int(self.options["Threads"] or 1),
             show_wdl=bool(self.options["UCI_ShowWDL"]),
             own_book=bool(self.options["OwnBook"]),
-            is_weakened=bool(self.options.get("UCI_LimitStrength")) or self.options.get("Skill Level", 20) != 20,
+            is_weakened=bool(self.options["UCI_LimitStrength"]) or self.options["Skill Level"] != FULL_SKILL,
         )
         search = Search(name, order, self.board, settings, now)
         search.may_debug = self._debug
