@@ -364,12 +364,14 @@ class Model:
             else:
                 self._info(name, now, "perft depth .*")
             return
+        is_limited = bool(self.options["UCI_LimitStrength"]) or self.options["Skill Level"] != FULL_SKILL
+        wants_truth = bool(self.options["UCI_AnalyseMode"]) or order.infinite or "mate" in order.numbers
         settings = Settings(
             lines=int(self.options["MultiPV"] or 1),
             threads=int(self.options["Threads"] or 1),
             show_wdl=bool(self.options["UCI_ShowWDL"]),
             own_book=bool(self.options["OwnBook"]),
-            is_weakened=bool(self.options["UCI_LimitStrength"]) or self.options["Skill Level"] != FULL_SKILL,
+            is_weakened=is_limited and not wants_truth,
         )
         search = Search(name, order, self.board, settings, now)
         search.may_debug = self._debug
