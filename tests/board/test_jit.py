@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -502,3 +503,9 @@ def test_division_by_zero_raises_nothing() -> None:
         return a / b
 
     assert divide(1.0, 0.0) == float("inf")
+
+
+def test_make_warms_up_after_an_edit_in_any_folder_of_kernels() -> None:
+    makefile = (PROJECT / "Makefile").read_text(encoding="utf-8")
+    (patterns,) = re.findall(r"^KERNELS := \$\(wildcard (.*)\)$", makefile, re.MULTILINE)
+    assert patterns.split() == [f"{folder}/*.py" for folder in jit.KERNEL_FOLDERS]

@@ -110,8 +110,8 @@ def run_sessions(sessions: int, start: int, connect: Connect, view: View, shrink
         before = view.done
         try:
             seed(start * 1_000_003 + batch)(one_batch)()
-        # Hypothesis has an error of its own for a session that goes wrong only now and then while it looks for a smaller
-        # one: the failure is what matters.
+        # While it looks for a smaller session, Hypothesis has an error of its own for one that goes wrong now and then:
+        # the failure is what matters.
         except BaseException:
             if not failures:
                 raise
