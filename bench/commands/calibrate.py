@@ -32,10 +32,11 @@ from bench.engines import EngineSpecError, engine_from_pairs
 from bench.live import LiveView
 from bench.play import PlayError
 from bench.plots import check_path, plot_levels
-from bench.records import PROJECT_ROOT, current_commit
+from bench.records import current_commit
 from bench.results import GameResult, MatchResult
 from bench.speed import SECATEUR
 from bench.tuning import write_source
+from engine.sources import PROJECT_ROOT
 from search import strength
 from search.warmup import PLAYING, load_kernels
 
