@@ -181,7 +181,9 @@ def load(ledger: Path | None = None) -> Calibration:
         )
     except OSError as error:
         raise CalibrationError(f"{path}: {error.strerror}") from None
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except KeyError as error:
+        raise CalibrationError(f"{path}: there is no {error}") from None
+    except (ValueError, TypeError, AttributeError) as error:
         reason = re.sub(r"^\w+\.__init__\(\) ", "", str(error))
         raise CalibrationError(f"{path}: {reason}") from None
 

@@ -126,9 +126,14 @@ def test_a_broken_record_is_named(tmp_path: Path) -> None:
         load(tmp_path)
     path = save(calibration(*LADDER), tmp_path)
     data = json.loads(path.read_text(encoding="utf-8"))
-    for wrong in ({**data, "more": 1}, {"levels": []}, [1], {**data, "levels": [{"elo": 1}]}):
+    for wrong, message in (
+        ({**data, "more": 1}, "got an unexpected keyword argument 'more'"),
+        ({"levels": []}, "there is no 'anchors'"),
+        ([1], ""),
+        ({**data, "levels": [{"elo": 1}]}, "missing 3 required positional arguments: 'nodes'"),
+    ):
         path.write_text(json.dumps(wrong), encoding="utf-8")
-        with pytest.raises(CalibrationError, match=r"levels\.json: "):
+        with pytest.raises(CalibrationError, match=rf"levels\.json: {message}"):
             load(tmp_path)
     path.write_text("{", encoding="utf-8")
     with pytest.raises(CalibrationError, match=r"levels\.json: "):

@@ -247,7 +247,7 @@ def test_docker_s_build_gets_everything_that_installing_needs() -> None:
     for path in needed:
         assert (PROJECT / path).exists()
         assert not ignored(path), path
-    for path in (".git", ".venv", "secateur", "build", "tests"):
+    for path in (".git", ".venv", ".venv-standalone", "secateur", "build", "dist", "tests"):
         assert ignored(path), path
 
 
