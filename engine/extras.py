@@ -1,8 +1,9 @@
-"""What to do where an optional part of Secateur is asked for and its packages are not installed."""
+"""Optional parts of Secateur: what to do where one is asked for and its packages are not installed."""
 
 from __future__ import annotations
 
 import sys
+from importlib import util
 from typing import Final
 
 from engine.sources import PROJECT_ROOT
@@ -19,3 +20,8 @@ def remedy(extra: str) -> str:
     if not (PROJECT_ROOT / "pyproject.toml").is_file():  # installed: the project's folder may be gone
         return f"run '{pip} secateur[{extra}]'"
     return f"run '{MAKE[extra]}', or '{pip} .[{extra}]' in the project's folder"
+
+
+def has_numba() -> bool:
+    """Whether kernels can be compiled by the Python that is running."""
+    return util.find_spec("numba") is not None

@@ -9,9 +9,9 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from importlib import util
 from pathlib import Path
 
+from engine.extras import has_numba
 from engine.levels import LEVELS, Level
 from engine.library import (
     FOLDER_VARIABLE,
@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
         return _list()
     if options.jobs < 1:
         parser.error(f"--jobs is at least 1, not {options.jobs}")
-    if not _has_numba():
+    if not has_numba():
         print(f"secateur kernels: needs Numba: {REMEDY}", file=sys.stderr)
         return 1
     return _build([level for level in LEVELS if level.name in options.level], options.jobs)
@@ -108,9 +108,5 @@ def _list() -> int:
     if chosen is not None:
         print(f"in use: {chosen.level.name}")
         return 0
-    print("in use: Numba" if _has_numba() else f"in use: none, for there is no Numba either: {REMEDY}")
+    print("in use: Numba" if has_numba() else f"in use: none, for there is no Numba either: {REMEDY}")
     return 1
-
-
-def _has_numba() -> bool:
-    return util.find_spec("numba") is not None
