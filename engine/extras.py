@@ -18,8 +18,8 @@ def remedy(extra: str) -> str:
         return "take an installation with Python, for this stand-alone program comes without it"
     pip = f"{sys.executable} -m pip install"
     if not (PROJECT_ROOT / "pyproject.toml").is_file():  # installed: the project's folder may be gone
-        return f"run '{pip} secateur[{extra}]'"
-    return f"run '{MAKE[extra]}', or '{pip} .[{extra}]' in the project's folder"
+        return f"run '{pip} \"secateur[{extra}]\"'"
+    return f"run '{MAKE[extra]}', or '{pip} \".[{extra}]\"' in the project's folder"
 
 
 def has_numba() -> bool:

@@ -162,7 +162,7 @@ def test_what_takes_a_compiler_says_so(command: list[str], tmp_path: Path) -> No
     )
     assert done.returncode == 1
     assert done.stderr.startswith("secateur datagen: ")
-    remedy = f"run '{command[0]} -m pip install secateur[jit]'" if "uci_main" in command else "stand-alone program"
+    remedy = f"run '{command[0]} -m pip install \"secateur[jit]\"'" if "uci_main" in command else "stand-alone program"
     assert remedy in done.stderr
 
 

@@ -200,7 +200,7 @@ def test_an_installation_has_every_package_and_every_file_it_reads() -> None:
 def test_the_extras_of_the_document_exist() -> None:
     readme = (PROJECT / "README.md").read_text(encoding="utf-8")
     for text in (sections()["pip-pipx-and-uv"], sections()["arena"], readme):
-        # Of the project: '.[jit,lab]', or its folder with [jit] behind it.
+        # Of the project: ".[jit,lab]", or its folder with [jit] behind it.
         extras = {extra for found in re.findall(r"(?:\.|-source)\[([\w,]+)\]", text) for extra in found.split(",")}
         assert "jit" in extras
         assert extras <= set(PYPROJECT["project"]["optional-dependencies"])
