@@ -14,8 +14,7 @@ import pytest
 from engine import jit
 from engine.levels import LEVELS, SLOW_PEXT_CPUS, Level
 from engine.library import FOLDER_VARIABLE, KERNELS_VARIABLE, library_path
-
-PROJECT = Path(__file__).resolve().parents[2]
+from tests.conftest import PROJECT
 
 #: What a script begins with that is to find no Numba, as where it is not installed.
 WITHOUT_NUMBA = "import sys; sys.modules['numba'] = sys.modules['llvmlite'] = None\n"
