@@ -293,6 +293,11 @@ def library_path(level: Level, within: Path) -> Path:
     return within / f"{level.name}{SUFFIX}"
 
 
+def is_any_built() -> bool:
+    """Whether there is a library of any level where libraries are looked for, whatever it is good for."""
+    return any(library_path(level, folder()).exists() for level in LEVELS)
+
+
 def _is_allowed(level: Level, wanted: str) -> bool:
     """Whether the environment allows what the kernels of a level use."""
     if wanted and level.name != wanted:

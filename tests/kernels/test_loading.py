@@ -314,6 +314,18 @@ def test_a_bad_library_is_reported_and_numba_plays(copied: Path) -> None:
     assert "bestmove 0000" not in said
 
 
+def test_where_nothing_was_built_nothing_is_said_of_that(tmp_path: Path) -> None:
+    text = "isready\nposition startpos\ngo depth 1\n"
+    status, said = run_engine(tmp_path, text=text)
+    assert status == 0
+    assert "\nbestmove " in said
+    assert "ahead of time" not in said
+    assert "compiled here" not in said
+    status, said = run_engine(tmp_path, text=text, **{KERNELS_VARIABLE: "486"})
+    assert f"info string {KERNELS_VARIABLE}=486: there is jit, " in said
+    assert "info string kernels are compiled here, by Numba\n" in said
+
+
 def test_without_library_and_numba_it_says_what_to_install(copied: Path) -> None:
     flip(copied)
     reason = f"kernels not used: {copied}: is damaged, or no library of kernels"

@@ -29,7 +29,9 @@ TOLERATED: Final = (
 )
 
 #: What may be said of the loading, before anything else that needs it.
-_LOADING: Final = re.compile(r"info string (\d+ kernels compiled in|loading|kernels not cached|the kernels are) .*")
+_LOADING: Final = re.compile(
+    r"info string (\d+ kernels compiled in|loading|kernels not cached|kernels not used:|(the )?kernels are) .*"
+)
 _SPIN_OPTION: Final = re.compile(r"option name .+ type spin default (-?\d+) min (-?\d+) max (-?\d+)")
 _OTHER_OPTION: Final = re.compile(r"option name .+ type (button|check default (true|false)|string default \S.*)")
 #: What options that name files may say: at once, or when the engine is loaded, whatever it is needed for.
@@ -402,7 +404,7 @@ class Model:
             self._in_turn.append(Tool(name, now, r" *\d+ +\d+ \S+ [wb] \S+ \S+ \d+ \d+", r"\d+ nodes \d+ nps"))
 
     def _on_compiler(self, words: list[str], name: str, now: float) -> None:
-        self._in_turn.append(Lines(name, now, "Compiled by .*", "Processor: .*", "Run by .*"))
+        self._in_turn.append(Lines(name, now, "Compiled (ahead of time )?by .*", "Processor: .*", "Run by .*"))
 
     # -- what is answered ------------------------------------------------------------------------------------------
 
