@@ -68,9 +68,7 @@ def test_what_is_missing_is_remarked(dist: Path) -> None:
     assert remarks[2] == "Kernels compiled ahead of time were not measured: the environment asks for others."
 
 
-def test_without_numba_nothing_is_compared_with_it(
-    built: Path, dist: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_numba_nothing_is_compared_with_it(built: Path, dist: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(KERNELS_VARIABLE)
     monkeypatch.setenv(FOLDER_VARIABLE, str(built))
     monkeypatch.setattr(ahead_of_time, "has_numba", lambda: False)
