@@ -15,6 +15,8 @@ Everything compiled in Secateur is declared with one of these decorators:
 `machine_op`
     One or a few machine instructions with a plain-Python twin for the interpreted mode.
 
+Nothing in compiled code tests an index: it must be within its array, and is never negative (`engine.indices`).
+
 Where a library of kernels that were compiled ahead of time fits (`engine.library`), `kernel` gives the entry point in
 it, the other decorators a substitute, and Numba is not imported. Otherwise Numba compiles.
 
@@ -100,6 +102,7 @@ if _LIBRARY is None:
         reasons = "; ".join(_REMARKS) or "the kernels that were asked for are not compiled ahead of time"
         raise KernelsMissingError(f"{reasons}; to compile them here, {REMEDY}") from None
 
+    from engine.indices import KernelCompiler
     from engine.kernel_cache import kernel_cache, save_errors
 
 #: Whether this process builds a library: entry points are compiled for their arguments, but not called.
@@ -262,7 +265,7 @@ def _compiled(function: Callable[..., Any], **options: Any) -> Any:
     # Numba's stubs know neither all of its options nor all of its functions.
     njit: Any = numba.njit
     unliteral: Any = types.unliteral
-    dispatcher = njit(**_OPTIONS, **options)(function)
+    dispatcher = njit(pipeline_class=KernelCompiler, **_OPTIONS, **options)(function)
     if INTERPRETED:
         return dispatcher
     original = dispatcher.get_call_template
@@ -285,7 +288,7 @@ class DeclaredKernel:
 
     def __call__(self, *arguments: Any) -> int:
         """Notes the types."""
-        self.types = tuple(numba.typeof(argument) for argument in arguments)  # type: ignore[no-untyped-call]
+        self.types = tuple(numba.typeof(argument) for argument in arguments)
         return 0
 
 

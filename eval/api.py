@@ -5,6 +5,7 @@ A custom evaluation is a function of one argument, the position, a record of `en
     returns    whole centipawns, seen from the side to move: positive when that side stands better
     bounds     what is larger than 30,000 in size is cut off there, below the scores of mates
     must not   change the position, raise, or depend on anything that changes
+    indices    are not tested: from 0 to the array's length less one, none that counts from the end
 
     from eval.api import material, subkernel
 

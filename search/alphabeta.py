@@ -376,10 +376,9 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         if depth >= tune[PROBCUT_DEPTH] and beta < MATE_BOUND and not (table_depth > probed and table_score < target):
             start(worker, ply, usable_table_move(position, table_move, np.int64(NO_QUIETS)), np.int64(NO_QUIETS))
             while True:
-                move = next_move(worker, ply)
+                move = next_move(worker, table, ply)
                 if move == NO_MOVE:
                     break
-                expect(worker, table, ply, move)
                 if not exchange_at_least(position, move, target - frame.evaluation):
                     continue
                 play(worker, ply, move)
@@ -450,13 +449,12 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
     frame.tried_count = 0
     quiet_limit = (tune[LMP_BASE] + depth * depth) // (2 - improving)
     while True:
-        move = next_move(worker, ply)
+        move = next_move(worker, table, ply)
         if move == NO_MOVE:
             break
         if move == excluded:
             skipped(worker, ply, move, EXCLUDED)
             continue
-        expect(worker, table, ply, move)
         quiet = not is_noisy(move)
         history = quiet_history(worker, ply, move) if quiet else np.int64(0)
         reduction = worker.reductions[min(depth, 63), min(searched + 1, 63)]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from engine.board.bits import prefetch
 from engine.board.position import BLACK, WHITE
 from engine.jit import inlined
 from search.history import earlier_continuation, gravity
@@ -29,6 +30,18 @@ _SCALE = 100 * 16
 def _slot(key):
     """Index into a correction table for a Zobrist key, uint64."""
     return key & _MASK
+
+
+@inlined
+def expect_corrections(worker, ply):
+    """Starts loading what `corrected` looks up at `ply` into the CPU's cache."""
+    position = worker.frames[ply].position
+    us = position.turn
+    prefetch(worker.pawn_corrections[us], np.int64(_slot(position.pawn_key)))
+    prefetch(worker.piece_corrections[us, BLACK], np.int64(_slot(position.piece_keys[BLACK])))
+    prefetch(worker.piece_corrections[us, WHITE], np.int64(_slot(position.piece_keys[WHITE])))
+    earlier = worker.move_corrections[earlier_continuation(worker, ply, 2)]
+    prefetch(earlier, earlier_continuation(worker, ply, 1))
 
 
 @inlined

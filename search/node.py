@@ -10,6 +10,8 @@ from eval.classical import evaluate
 from eval.custom import CUSTOM, custom_evaluation
 from eval.network.accumulator import forget_accumulators
 from eval.network.inference import evaluate_with_network
+from eval.terms.pawns import expect_pawns
+from search.correction import expect_corrections
 from search.history import continuation_of
 from search.score import LOWER, UPPER
 from search.table import prefetch
@@ -45,6 +47,9 @@ def _enter(worker, ply, move, continuation):
     forget_accumulators(worker.accumulators, ply + 1)
     worker.keys[worker.root_index + ply + 1] = worker.frames[ply + 1].position.key
     worker.nodes += 1
+    # Unlike the table's bucket these are in the CPU's farther caches at worst.
+    expect_pawns(worker.frames[ply + 1].position, worker.workspace)
+    expect_corrections(worker, ply + 1)
 
 
 @inlined

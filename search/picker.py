@@ -14,6 +14,9 @@ tried before any move is generated, the captures before the quiet moves are gene
 
 `start` sets the stage, `next_move` gives a move and moves on. The state is the frame's (see `search.worker`), so the
 search can look at it: `frame.skip_quiets` may be set on the way and ends the quiet stages.
+
+The picker also tells the table which move to expect next, a whole search ahead where it can. Only of the table's move
+whoever has read the table knows earlier.
 """
 
 from __future__ import annotations
@@ -25,10 +28,12 @@ import numpy as np
 from engine.board.exchange import captured_piece, exchange_at_least, gives_check
 from engine.board.generate import generate_noisy, generate_quiets
 from engine.board.legality import is_legal
-from engine.board.moves import NO_MOVE, is_capture, is_promotion, move_origin, promotion_piece
+from engine.board.moves import MAX_MOVES, NO_MOVE, is_capture, is_promotion, move_origin, promotion_piece
 from engine.board.position import PAWN, QUEEN, piece_at
 from engine.jit import inlined, subkernel
+from search.highest import LANES, LOWEST, highest
 from search.history import HISTORY_LIMIT, capture_history, quiet_history
+from search.node import expect
 
 ROOT, TABLE, NOISY_START, NOISY, FIRST_KILLER, SECOND_KILLER, QUIET_START, QUIETS, LOSERS, DONE = range(10)
 assert QUIET_START == FIRST_KILLER + 2
@@ -40,9 +45,12 @@ NO_QUIETS, CHECKS_ONLY, ALL_QUIETS = 0, 1, 2
 #: to the other all but the most extreme.
 VICTIM_STEP: Final = HISTORY_LIMIT // 16
 
-#: `frame.order` holds value and move in one number, so that sorting moves one array: value << 16 | move.
-VALUE_SHIFT: Final = 16
+#: `frame.order` holds in one number all that picking the best move needs: value << 24 | move << 8 | its place.
+VALUE_SHIFT: Final = 24
+MOVE_SHIFT: Final = 8
 MOVE_MASK: Final = 0xFFFF
+PLACE_MASK: Final = 0xFF
+assert MAX_MOVES <= PLACE_MASK + 1
 
 
 @inlined
@@ -96,8 +104,32 @@ def usable_table_move(position, move, quiets):
     return np.int64(NO_MOVE)
 
 
+@inlined
+def _end_order(frame):
+    """Puts behind the moves what `highest` wants there. Mutates `frame`."""
+    for index in range(frame.end, frame.end + LANES):
+        frame.order[index] = LOWEST
+
+
+@inlined
+def _find_best(worker, table, ply):
+    """Brings the best of the moves that are left to the cursor, if there is one. Mutates `worker`.
+
+    One step of a selection sort: after a cutoff the rest was never sorted. It is made before the move is asked for, so
+    that what the table knows of it is there when it is made: before it most often comes the search of another move.
+    """
+    frame = worker.frames[ply]
+    cursor = frame.cursor
+    if cursor < frame.end:
+        best = highest(frame.order, cursor, frame.end)
+        place = best & PLACE_MASK
+        frame.order[place] = (frame.order[cursor] & ~PLACE_MASK) | place
+        frame.order[cursor] = best
+        expect(worker, table, ply, (best >> MOVE_SHIFT) & MOVE_MASK)
+
+
 @subkernel
-def _add_noisy(worker, ply):
+def _add_noisy(worker, table, ply):
     """Generates and values captures and promotions. Mutates `worker`."""
     frame = worker.frames[ply]
     position = frame.position
@@ -107,14 +139,16 @@ def _add_noisy(worker, ply):
         value = mvv_lva(position, move) * VICTIM_STEP
         if is_capture(move):
             value += capture_history(worker, position, move)
-        frame.order[index] = (value << VALUE_SHIFT) | move
+        frame.order[index] = (value << VALUE_SHIFT) | (move << MOVE_SHIFT) | index
     frame.cursor = 0
     frame.end = end
+    _end_order(frame)
+    _find_best(worker, table, ply)
     frame.losers = 0
 
 
 @subkernel
-def _add_quiets(worker, ply):
+def _add_quiets(worker, table, ply):
     """Generates and values quiet moves behind the losers. Mutates `worker`."""
     frame = worker.frames[ply]
     position = frame.position
@@ -124,29 +158,22 @@ def _add_quiets(worker, ply):
         move = np.int64(frame.moves[index])
         if frame.quiets == CHECKS_ONLY and not gives_check(position, move):
             continue
-        frame.order[end] = (quiet_history(worker, ply, move) << VALUE_SHIFT) | move
+        frame.order[end] = (quiet_history(worker, ply, move) << VALUE_SHIFT) | (move << MOVE_SHIFT) | end
         end += 1
     frame.cursor = frame.losers
     frame.end = end
+    _end_order(frame)
+    _find_best(worker, table, ply)
 
 
 @inlined
-def _take_best(frame):
-    """The best of the moves that are left, int64; at least one is. Mutates `frame`.
-
-    One step of a selection sort: after a cutoff the rest was never sorted.
-    """
-    cursor = frame.cursor
-    best = cursor
-    highest = frame.order[cursor]
-    for other in range(cursor + 1, frame.end):
-        if frame.order[other] > highest:
-            highest = frame.order[other]
-            best = other
-    frame.order[best] = frame.order[cursor]
-    frame.order[cursor] = highest
-    frame.cursor = cursor + 1
-    return highest & MOVE_MASK
+def _take_best(worker, table, ply):
+    """The best of the moves that are left, int64; at least one is. Mutates `worker`."""
+    frame = worker.frames[ply]
+    best = frame.order[frame.cursor]
+    frame.cursor += 1
+    _find_best(worker, table, ply)
+    return (best >> MOVE_SHIFT) & MOVE_MASK
 
 
 @inlined
@@ -169,7 +196,7 @@ def _killer(frame, index):
 
 
 @subkernel
-def next_move(worker, ply):
+def next_move(worker, table, ply):
     """The next move to try at `ply`, int64, NO_MOVE when there is none left. Mutates `worker`."""
     frame = worker.frames[ply]
     position = frame.position
@@ -183,11 +210,11 @@ def next_move(worker, ply):
         if frame.table_move != NO_MOVE:
             return frame.table_move
     if frame.stage == NOISY_START:
-        _add_noisy(worker, ply)
+        _add_noisy(worker, table, ply)
         frame.stage = NOISY
     if frame.stage == NOISY:
         while frame.cursor < frame.end:
-            move = _take_best(frame)
+            move = _take_best(worker, table, ply)
             if move == frame.table_move:
                 continue
             # Quiescence looks at the exchange itself, after cheaper tests.
@@ -198,6 +225,7 @@ def next_move(worker, ply):
             frame.losers += 1
         frame.stage = DONE if frame.quiets == NO_QUIETS else FIRST_KILLER
     while FIRST_KILLER <= frame.stage < QUIET_START:
+        expect(worker, table, ply, np.int64(frame.killers[frame.stage - FIRST_KILLER]))
         move = _killer(frame, frame.stage - FIRST_KILLER)
         frame.stage += 1
         if move != NO_MOVE:
@@ -206,10 +234,10 @@ def next_move(worker, ply):
         frame.stage = QUIETS
         frame.cursor = frame.end
         if frame.skip_quiets == 0:
-            _add_quiets(worker, ply)
+            _add_quiets(worker, table, ply)
     if frame.stage == QUIETS:
         while frame.skip_quiets == 0 and frame.cursor < frame.end:
-            move = _take_best(frame)
+            move = _take_best(worker, table, ply)
             killed = frame.quiets == ALL_QUIETS and (move == frame.killers[0] or move == frame.killers[1])
             if move != frame.table_move and not killed:
                 return move
@@ -217,6 +245,7 @@ def next_move(worker, ply):
         frame.cursor = 0
     if frame.stage == LOSERS:
         if frame.cursor < frame.losers:
+            expect(worker, table, ply, frame.order[frame.cursor])
             frame.cursor += 1
             return frame.order[frame.cursor - 1]
         frame.stage = DONE

@@ -98,10 +98,9 @@ def quiescence(worker, table, ply, alpha, beta, checks):
     best_move = np.int64(NO_MOVE)
     searched = np.int64(0)
     while True:
-        move = next_move(worker, ply)
+        move = next_move(worker, table, ply)
         if move == NO_MOVE:
             break
-        expect(worker, table, ply, move)
         if not in_check:
             # Delta pruning: not even the victim for free lifts the score to alpha.
             #   when     no promotion, alpha is no mate

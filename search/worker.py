@@ -35,7 +35,7 @@ FRAME: Final = np.dtype(
     [
         ("position", POSITION),
         # The move picker's state (see `search.picker`): its stage, the table's move, which quiet moves are wanted and
-        # whether those left are skipped; moves as generated, and as value and move in one number; the next of them,
+        # whether those left are skipped; moves as generated, and with value and place in one number; the next of them,
         # their end, and how many in front lose material.
         ("stage", np.int64),
         ("table_move", np.int64),
@@ -95,9 +95,9 @@ WORKER: Final = np.dtype(
         ("root_index", np.int64),
         ("keys", np.uint64, (GAME_KEYS + MAX_PLY + 2,)),
         # [color][origin][target] how well a quiet move has done lately; bounded by HISTORY_LIMIT.
-        ("history", np.int32, (2, 64, 64)),
+        ("history", np.int16, (2, 64, 64)),
         # [color][moving piece][target][captured piece] the same for captures.
-        ("capture_history", np.int32, (2, 7, 64, 7)),
+        ("capture_history", np.int16, (2, 7, 64, 7)),
         # [earlier move][move] how well a quiet move has answered or followed up another, both as
         # color * 384 + (piece - 1) * 64 + target. The extra row stands for no earlier move and stays 0.
         ("continuations", np.int16, (CONTINUATIONS + 1, CONTINUATIONS)),

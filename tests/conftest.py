@@ -20,6 +20,9 @@ PROJECT = Path(__file__).resolve().parent.parent
 # The tests are of the sources: libraries that lie in the project's folder are used by none but those that say so.
 os.environ["SECATEUR_KERNELS"] = "jit"
 os.environ.pop("SECATEUR_KERNELS_DIR", None)
+#: What a `make` that runs the tests tells a `make` that they run.
+MAKE_VARIABLES = ("MAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MFLAGS")
+
 SHARED_DATA = PROJECT.parent / "shared" / "data"
 
 # No deadline, because a first call compiles; the same examples in every run, because a red test must stay red.

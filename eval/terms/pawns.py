@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.board.bits import U0, bit, lsb, popcount, without_lsb
+from engine.board.bits import U0, bit, lsb, popcount, prefetch, without_lsb
 from engine.board.generate import forward
 from engine.board.position import PAWN, WHITE, king_square
 from engine.board.tables import PAWN_ATTACKS
@@ -157,6 +157,12 @@ def _fill(position, entry, trace):
     entry.passed = U0
     entry.kings = 0
     entry.score = _structure(position, entry, 1, trace) - _structure(position, entry, 0, trace)
+
+
+@inlined
+def expect_pawns(position, workspace):
+    """Starts loading what is known of the position's pawns into the CPU's cache."""
+    prefetch(workspace.pawns, np.int64(position.pawn_key & _ENTRY_MASK))
 
 
 @inlined

@@ -183,7 +183,7 @@ def _random_opening(worker, rules, ranks, random):
 
 
 @inlined
-def _prepare_root(worker):
+def _prepare_root(worker, table):
     """Readies `worker` (mutated) for searching the position in its first frame, which must have a legal move."""
     worker.stop = 0
     worker.patience = 0
@@ -200,11 +200,11 @@ def _prepare_root(worker):
         frame.continuation = NO_CONTINUATION
     start(worker, 0, NO_MOVE, ALL_QUIETS)
     worker.root_count = 0
-    move = next_move(worker, 0)
+    move = next_move(worker, table, 0)
     while move != NO_MOVE:
         worker.root_moves[worker.root_count] = move
         worker.root_count += 1
-        move = next_move(worker, 0)
+        move = next_move(worker, table, 0)
 
 
 @subkernel
@@ -215,7 +215,7 @@ def think(worker, table, soft_nodes, hard_nodes):
     is then the first of `frames[0].pv`; the score is that of the last finished iteration.
     """
     frame = worker.frames[0]
-    _prepare_root(worker)
+    _prepare_root(worker, table)
     best = np.int64(NO_MOVE)
     last = np.int64(NO_SCORE)
     for depth in range(1, MAX_DEPTH + 1):

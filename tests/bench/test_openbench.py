@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine.launcher import KEEP_SECONDS, _sweep
+from tests.conftest import MAKE_VARIABLES
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -39,7 +40,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             (download / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(PROJECT / name, download / name)
     environment = {**os.environ, "SECATEUR_STANDING_DIR": str(root / "standing")}
-    for variable in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES", "EXE", "PYTHON"):
+    for variable in (*MAKE_VARIABLES, "EXE", "PYTHON"):
         environment.pop(variable, None)  # of the `make test` that may be running us
     command = ["make", "-j", "EXE=Secateur-0123ABCD", "CC=gcc"]
     build = subprocess.run(command, cwd=download, env=environment, capture_output=True, text=True, timeout=900)

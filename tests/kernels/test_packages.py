@@ -25,6 +25,7 @@ from engine.library import FOLDER_VARIABLE, library_path
 from engine.sources import source_hash
 from search.benchmark import run_benchmark
 from search.perft import count_by_move
+from tests.conftest import MAKE_VARIABLES
 from tests.kernels.conftest import PROJECT
 from tests.kernels.test_loading import change
 
@@ -41,7 +42,11 @@ def make_wheel(project: Path) -> Path:
     """`make wheel` in a copy of the project whose kernels are built; skips where setuptools cannot be had."""
     python = Path(sys.executable)
     command = ["make", "-o", "kernels", "wheel", f"BIN={python.parent}", f"PYTHON={python}"]
-    done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=300, check=False)
+    # Where these tests are run by `make`, its variables would make this one talk of the folders it enters.
+    environment = {name: value for name, value in os.environ.items() if name not in MAKE_VARIABLES}
+    done = subprocess.run(
+        command, cwd=project, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
     if done.returncode and re.search(r"resolv|connect|timed out|No matching distribution", done.stderr):
         pytest.skip("the package index cannot be reached")
     assert done.returncode == 0, done.stderr

@@ -13,6 +13,7 @@ from engine.board.moves import MAX_MOVES, NO_MOVE
 from engine.jit import kernel
 from search.history import HISTORY_LIMIT
 from search.picker import ALL_QUIETS, CHECKS_ONLY, NO_QUIETS, next_move, start, usable_table_move
+from search.table import allocate_table
 from search.theory.exchange import exchange_value
 from search.worker import NO_CONTINUATION, new_worker
 from tests.board.board_positions import RARE_POSITIONS, random_game, scattered_position
@@ -22,7 +23,7 @@ NEVER = MAX_MOVES
 
 
 @kernel
-def _pick_all(worker, ply, table_move, quiets, skip_after, moves):
+def _pick_all(worker, table, ply, table_move, quiets, skip_after, moves):
     """Writes all that the picker gives, quiet moves being skipped after so many moves; returns how many it gave."""
     frame = worker.frames[ply]
     start(worker, ply, usable_table_move(frame.position, table_move, quiets), quiets)
@@ -30,7 +31,7 @@ def _pick_all(worker, ply, table_move, quiets, skip_after, moves):
     while True:
         if count == skip_after:
             frame.skip_quiets = 1
-        move = next_move(worker, ply)
+        move = next_move(worker, table, ply)
         if move == NO_MOVE:
             return count
         moves[count] = move
@@ -42,6 +43,7 @@ class Picker:
 
     def __init__(self, rng: random.Random) -> None:
         self.worker = new_worker()
+        self._table = allocate_table(1)
         noise = np.random.default_rng(rng.randrange(1 << 30))
         for name in ("history", "capture_history", "continuations"):
             shape = self.worker[name].shape
@@ -60,7 +62,8 @@ class Picker:
         frame = self.worker["frames"][PLY]
         write_board(board, frame["position"])
         frame["killers"] = killers
-        count = _pick_all(self.worker, PLY, np.int64(table_move), np.int64(quiets), np.int64(skip_after), self._moves)
+        numbers = map(np.int64, (PLY, table_move, quiets, skip_after))
+        count = _pick_all(self.worker, self._table, *numbers, self._moves)
         return [int(move) for move in self._moves[:count]]
 
 

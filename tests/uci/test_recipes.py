@@ -18,6 +18,7 @@ from engine import jit
 from engine.launcher import launcher_text
 from engine.uci.options import OPTIONS, OptionValues
 from engine.uci.session import READY_PATIENCE
+from tests.conftest import MAKE_VARIABLES
 from tests.uci.recipes import (
     DOCUMENT,
     HOME,
@@ -160,7 +161,7 @@ def test_commands_of_the_document_exist() -> None:
 
 @pytest.mark.skipif(os.name != "posix" or shutil.which("make") is None, reason="needs make and a POSIX shell")
 def test_make_refuses_a_network_instead_of_forgetting_it() -> None:
-    environment = {name: text for name, text in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+    environment = {name: text for name, text in os.environ.items() if name not in MAKE_VARIABLES}
     command = ["make", "-n", "EXE=Secateur-0123ABCD", "EVALFILE=/networks/0123abcd"]
     done = subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
@@ -180,6 +181,10 @@ def test_the_installed_command_is_the_entry_point() -> None:
     assert module in PYPROJECT["tool"]["setuptools"]["py-modules"]
 
 
+#: Pictures in the project's documents; others belong to the explorer's page.
+READ_BY_PEOPLE = ("claims.svg", "levels.svg")
+
+
 def test_an_installation_has_every_package_and_every_file_it_reads() -> None:
     included = PYPROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
     data = PYPROJECT["tool"]["setuptools"]["package-data"]
@@ -191,7 +196,7 @@ def test_an_installation_has_every_package_and_every_file_it_reads() -> None:
         assert f"{room}*" in included
         if path.suffix == ".py":
             assert (PROJECT / path.parent / "__init__.py").is_file(), f"{path.parent} is no package"
-        elif path.suffix not in (".md", ".png") and path.name not in ("claims.svg", "levels.svg"):  # what only readers look at
+        elif path.suffix not in (".md", ".png") and path.name not in READ_BY_PEOPLE:
             name = path.relative_to(room).as_posix()
             patterns = [pattern.replace("**/", "*") for pattern in data.get(room, ())]
             assert any(fnmatch(name, pattern) for pattern in patterns), f"{path} is in no package-data"
