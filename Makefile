@@ -44,7 +44,7 @@ $(VENV)/.dev: $(VENV)/.play requirements/dev.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt </dev/null >&2
 	@touch $@
 
-# What match, sprt, tourney, rate, epd, book and ledger need besides the engine.
+# What the commands of the match lab need besides the engine.
 $(VENV)/.lab: $(VENV)/.play requirements/lab.txt
 	@echo "secateur: installing the match lab" >&2
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/lab.txt </dev/null >&2

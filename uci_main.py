@@ -111,10 +111,9 @@ def _module_of(name: str) -> ModuleType | None:
     except ModuleNotFoundError as error:
         if extra is None or error.name is None or util.find_spec(error.name.split(".")[0]) is not None:
             raise
-        remedy = f"run 'make lab', or '{Path(sys.executable).name} -m pip install .[{extra}]' in the project's folder"
-        if getattr(sys, "frozen", False):
-            remedy = "the stand-alone program comes without it"
-        print(f"secateur {name}: needs the package '{error.name}': {remedy}", file=sys.stderr)
+        from engine.extras import remedy
+
+        print(f"secateur {name}: needs the package '{error.name}': {remedy(extra)}", file=sys.stderr)
         return None
 
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
 from bench.engines import SECATEUR
 from bench.speed import BY_NUMBA, Row, bench_speed, resident_mebibytes, seconds_to
+from bench.standalone import megabytes
 from engine.cache_folder import CACHE_VARIABLE
+from engine.extras import has_numba
 from engine.library import KERNELS_VARIABLE, choose
 from engine.sources import PROJECT_ROOT
 
@@ -34,19 +35,28 @@ def measure_ahead_of_time(rounds: int, progress: Callable[[str], None]) -> tuple
         for answer, command, must, aim in (("uciok", "uci", 0.3, 0.1), ("readyok", "uci\nisready", 0.8, 0.3)):
             seconds = tuple(seconds_to(answer, command, built) for _ in range(rounds))
             rows.append(Row(f"`{answer}` after start, built kernels, no cache", " s", seconds, must, aim, True))
-        ratios = []
-        for number in range(rounds):
-            progress(f"search speed with built kernels, round {number + 1} of {rounds}")
-            # There and back again, so that a machine that becomes slower is so for both.
-            order = (built, BY_NUMBA, BY_NUMBA, built)
-            first, second, third, fourth = (bench_speed(SECATEUR, environment) for environment in order)
-            ratios.append((first + fourth) / (second + third))
-        rows.append(Row(f"`bench` speed, built kernels ({name}) over Numba's", "x", tuple(ratios), 0.97, 1.0))
+        if has_numba():
+            ratios = _speed_ratios(built, rounds, progress)
+            rows.append(Row(f"`bench` speed, built kernels ({name}) over Numba's", "x", ratios, 0.97, 1.0))
+        else:
+            remarks.append("Numba is not installed: built kernels were not compared with its own.")
         progress("memory with built kernels")
         memory = resident_mebibytes(built)
         if memory is not None:
             rows.append(Row("resident memory at Hash 16, built kernels", " MiB", (memory,), 150, 80, True))
     return rows, remarks
+
+
+def _speed_ratios(built: dict[str, str], rounds: int, progress: Callable[[str], None]) -> tuple[float, ...]:
+    """`bench` speed in the environment `built` over that of Numba's kernels, a ratio each round."""
+    ratios = []
+    for number in range(rounds):
+        progress(f"search speed with built kernels, round {number + 1} of {rounds}")
+        # There and back again, so that a machine that becomes slower is so for both.
+        order = (built, BY_NUMBA, BY_NUMBA, built)
+        first, second, third, fourth = (bench_speed(SECATEUR, environment) for environment in order)
+        ratios.append((first + fourth) / (second + third))
+    return tuple(ratios)
 
 
 def _sizes() -> tuple[list[Row], list[str]]:
@@ -63,9 +73,3 @@ def _sizes() -> tuple[list[Row], list[str]]:
     else:
         remarks.append("There is no stand-alone program to measure (`make standalone`).")
     return rows, remarks
-
-
-def megabytes(path: Path) -> float:
-    """Size of a file, or of all files in a folder, links aside."""
-    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file() and not file.is_symlink()]
-    return sum(file.stat().st_size for file in files) / 1e6

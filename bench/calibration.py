@@ -37,7 +37,8 @@ from search.strength import Level
 BEGIN: Final = "<!-- levels: begin -->"
 END: Final = "<!-- levels: end -->"
 
-#: What a level is told besides its strength: no clock, and a depth that none of them reaches.
+#: What a level is told besides its strength: no clock, and a depth that none of them reaches. And what the record says
+#: of that: its nodes bound it.
 LEVEL_LIMIT: Final = "depth=64"
 OWN_NODES: Final = "nodes of each level"
 
@@ -180,7 +181,9 @@ def load(ledger: Path | None = None) -> Calibration:
         )
     except OSError as error:
         raise CalibrationError(f"{path}: {error.strerror}") from None
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except KeyError as error:
+        raise CalibrationError(f"{path}: there is no {error}") from None
+    except (ValueError, TypeError, AttributeError) as error:
         reason = re.sub(r"^\w+\.__init__\(\) ", "", str(error))
         raise CalibrationError(f"{path}: {reason}") from None
 

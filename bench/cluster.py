@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any, Final, Generic, TypeVar
 
+from engine.extras import remedy
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -192,10 +194,7 @@ def _on_cluster(function: Callable[[T], R], items: Iterator[T], address: str) ->
     try:
         from distributed import Client, as_completed
     except ModuleNotFoundError as error:
-        raise ClusterError(
-            f"--cluster needs the package '{error.name}': "
-            "run 'make lab', or 'pip install .[cluster]' in the project's folder"
-        ) from None
+        raise ClusterError(f"--cluster needs the package '{error.name}': {remedy('cluster')}") from None
     try:
         client: Any = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:

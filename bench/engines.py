@@ -13,8 +13,8 @@ from typing import Final
 from bench.timecontrol import TimeControl, TimeControlError
 from engine.sources import PROJECT_ROOT
 
-#: The command that starts this Secateur.
-SECATEUR: Final = [sys.executable, str(PROJECT_ROOT / "uci_main.py")]
+#: What starts this Secateur; the stand-alone program needs no interpreter.
+SECATEUR: Final = [sys.executable, *([] if getattr(sys, "frozen", False) else [str(PROJECT_ROOT / "uci_main.py")])]
 
 
 class EngineSpecError(ValueError):

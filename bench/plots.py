@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bench.rating import RatingList
 from bench.results import MatchResult, complete_pairs
 from bench.stats import Sprt, Tally, estimate, with_error
+from engine.extras import remedy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,10 +37,7 @@ def check_path(path: str | Path) -> Path:
     """The path, if a picture can be drawn and written there: meant for before the games. Raises `PlotError`."""
     path = Path(path)
     if util.find_spec("matplotlib") is None:
-        raise PlotError(
-            f"{path}: pictures need the package 'matplotlib': "
-            "run 'make lab', or 'pip install .[lab]' in the project's folder"
-        )
+        raise PlotError(f"{path}: pictures need the package 'matplotlib': {remedy('lab')}")
     if path.suffix.lower() not in ENDINGS:
         raise PlotError(f"{path}: a picture's name ends with {' or '.join(ENDINGS)}")
     if not path.absolute().parent.is_dir():

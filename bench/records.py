@@ -19,8 +19,8 @@ from typing import Final
 from bench.description import MatchDescription
 from bench.results import MatchResult
 from bench.stats import Sprt, Tally, estimate, with_error
+from engine.sources import PROJECT_ROOT
 
-PROJECT_ROOT: Final = Path(__file__).resolve().parent.parent
 LEDGER: Final = PROJECT_ROOT / "bench" / "ledger"
 
 #: What a test can end with. "measured" is a match that had nothing to decide.

@@ -22,7 +22,8 @@ from typing import Final
 import chess
 
 from bench.engines import SECATEUR
-from engine.jit import CACHE_VARIABLE
+from engine.cache_folder import CACHE_VARIABLE
+from engine.extras import has_numba
 from engine.library import JIT, KERNELS_VARIABLE
 from eval.network.format import shipped_network
 from search.benchmark import POSITIONS
@@ -304,6 +305,31 @@ def _compare_bench(rival: str, rounds: int, progress: Callable[[str], None]) -> 
     return Row("search nodes per second over Stockfish's `bench`", "x", tuple(ratios), 1.5, 3)
 
 
+def _add_start_up(report: Report, rounds: int, progress: Callable[[str], None]) -> None:
+    """Adds the rows about starting where Numba compiles, with an empty cache and with a full one."""
+    progress("start-up")
+    with tempfile.TemporaryDirectory() as folder:
+        cold = tuple(
+            seconds_to("uciok", "uci", {**BY_NUMBA, CACHE_VARIABLE: f"{folder}/{number}"}) for number in range(rounds)
+        )
+    report.rows.append(Row("`uciok` after start, empty cache", " s", cold, 1, 0.2, lower_is_better=True))
+    warm = tuple(seconds_to("readyok", "uci\nisready", BY_NUMBA) for _ in range(rounds))
+    report.rows.append(Row("`readyok` after start, warm cache", " s", warm, 3, 1, lower_is_better=True))
+
+
+def _add_compilation(report: Report, progress: Callable[[str], None]) -> None:
+    """Adds the rows about what compiling costs: time, and memory."""
+    progress("compiling everything once")
+    compiled = (compile_seconds(),)
+    report.rows.append(Row("compile everything once", " s", compiled, 60, 20, lower_is_better=True))
+    progress("memory")
+    memory = resident_mebibytes(BY_NUMBA)
+    if memory is None:
+        report.remarks.append("This system does not tell a process's memory: it was not measured.")
+    else:
+        report.rows.append(Row("resident memory at Hash 16", " MiB", (memory,), 400, 250, lower_is_better=True))
+
+
 def _add_ahead_of_time(report: Report, rounds: int, progress: Callable[[str], None]) -> None:
     """Adds the rows about kernels that were compiled ahead of time."""
     from bench.ahead_of_time import measure_ahead_of_time
@@ -336,27 +362,17 @@ def measure(rival: str | None, rounds: int = 3, progress: Callable[[str], None] 
         report.remarks.append("One core only: perft and search on two threads were not measured.")
     if rival is not None:
         report.rows.append(_compare_bench(rival, rounds, progress))
-    progress("start-up")
-    with tempfile.TemporaryDirectory() as folder:
-        cold = tuple(
-            seconds_to("uciok", "uci", {**BY_NUMBA, CACHE_VARIABLE: f"{folder}/{number}"}) for number in range(rounds)
-        )
-    report.rows.append(Row("`uciok` after start, empty cache", " s", cold, 1, 0.2, lower_is_better=True))
-    warm = tuple(seconds_to("readyok", "uci\nisready", BY_NUMBA) for _ in range(rounds))
-    report.rows.append(Row("`readyok` after start, warm cache", " s", warm, 3, 1, lower_is_better=True))
+    compiles = has_numba()
+    if compiles:
+        _add_start_up(report, rounds, progress)
+    else:
+        report.remarks.append("Numba is not installed: what it compiles was not measured.")
     progress("stop to bestmove, a thousand times")
     worst = (max(stop_milliseconds()),)
     name = "`stop` to `bestmove`, worst of 1000, two threads"
     report.rows.append(Row(name, " ms", worst, 50, 10, lower_is_better=True))
-    progress("compiling everything once")
-    compiled = (compile_seconds(),)
-    report.rows.append(Row("compile everything once", " s", compiled, 60, 20, lower_is_better=True))
-    progress("memory")
-    memory = resident_mebibytes(BY_NUMBA)
-    if memory is None:
-        report.remarks.append("This system does not tell a process's memory: it was not measured.")
-    else:
-        report.rows.append(Row("resident memory at Hash 16", " MiB", (memory,), 400, 250, lower_is_better=True))
+    if compiles:
+        _add_compilation(report, progress)
     _add_ahead_of_time(report, rounds, progress)
     return report
 

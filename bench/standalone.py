@@ -50,11 +50,10 @@ def modules() -> list[str]:
 def stale() -> list[str]:
     """What keeps the libraries from being taken along, a line for each level; nothing when all is well."""
     problems = []
+    sources = source_hash()
     for level in LEVELS:
-        path = library_path(level, folder())
         try:
-            if read_description(path).sources != source_hash():
-                problems.append(f"{path}: is of other sources than these")
+            read_description(library_path(level, folder()), sources)
         except LibraryError as error:
             problems.append(str(error))
     return problems
@@ -87,19 +86,23 @@ def main(target: Path) -> str | None:
     run([*arguments, str(PROJECT_ROOT / "uci_main.py")])
     program = target / "secateur"
     _strip(program / "_internal")
-    files = [path for path in program.rglob("*") if path.is_file() and not path.is_symlink()]
-    size = sum(path.stat().st_size for path in files) / 1e6
-    print(f"secateur: {program}: {len(files)} files, {size:.0f} MB", file=sys.stderr)  # noqa: T201
+    print(f"secateur: {program}: {megabytes(program):.0f} MB", file=sys.stderr)  # noqa: T201
     return None
 
 
-def _strip(folder: Path) -> None:
+def megabytes(path: Path) -> float:
+    """Size of a file, or of all files in a folder, links aside."""
+    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file() and not file.is_symlink()]
+    return sum(file.stat().st_size for file in files) / 1e6
+
+
+def _strip(internal: Path) -> None:
     """Removes debuggers' symbols where that is known to be safe and there is a tool for it."""
     tool = shutil.which("strip")
     if tool is None or sys.platform != "linux":
         return
     for pattern in WITH_SYMBOLS:
-        for path in folder.glob(pattern):
+        for path in internal.glob(pattern):
             subprocess.run([tool, "--strip-unneeded", str(path)], check=True)
 
 

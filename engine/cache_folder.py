@@ -13,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from engine.files import user_path
+
 #: Environment variable that overrides where compiled kernels are kept.
 CACHE_VARIABLE: Final = "SECATEUR_CACHE_DIR"
 
@@ -20,20 +22,29 @@ CACHE_VARIABLE: Final = "SECATEUR_CACHE_DIR"
 KEEP_SECONDS: Final = 14 * 24 * 3600
 KEEP_FOLDERS: Final = 6
 
+#: Length of a build's name (`engine.jit.build_hash`): what is called otherwise in the folder is nobody's old build.
+NAME_LENGTH: Final = 20
+
 
 def _cache_roots() -> Iterator[Path]:
-    """Where to try to keep compiled kernels, best first."""
+    """Where to try to keep compiled kernels, best first. Raises ValueError as `open_cache` does."""
     named = os.environ.get(CACHE_VARIABLE)
     if named:
-        yield Path(named).expanduser().absolute()
-    elif sys.platform == "win32":
-        yield Path(os.environ.get("LOCALAPPDATA") or "~/AppData/Local").expanduser() / "secateur" / "kernels"
-    elif sys.platform == "darwin":
-        yield Path("~/Library/Caches/secateur/kernels").expanduser()
+        yield user_path(named).absolute()
     else:
-        yield Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "secateur" / "kernels"
+        with suppress(RuntimeError):  # a user without a home
+            yield _user_caches().expanduser() / "secateur" / "kernels"
     user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
     yield Path(tempfile.gettempdir()) / f"secateur-kernels-{user}"
+
+
+def _user_caches() -> Path:
+    """Where the system has a user's caches, `~` not yet expanded."""
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or "~/AppData/Local")
+    if sys.platform == "darwin":
+        return Path("~/Library/Caches")
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
 
 
 def _is_private(folder: Path) -> bool:
@@ -45,7 +56,10 @@ def _is_private(folder: Path) -> bool:
 
 
 def open_cache(build: str) -> Path | None:
-    """The writable folder for the `build` of that name, or None when there is none and nothing can be cached."""
+    """The writable folder for the `build` of that name, or None when there is none and nothing can be cached.
+
+    Raises ValueError where CACHE_VARIABLE names the folder of a user that there is not.
+    """
     for root in _cache_roots():
         folder = root / build
         try:
@@ -56,7 +70,7 @@ def open_cache(build: str) -> Path | None:
             with tempfile.TemporaryFile(dir=folder):
                 pass
             os.utime(folder)
-        except (OSError, RuntimeError):  # RuntimeError: "~" without a home
+        except OSError:
             continue
         with suppress(OSError):  # another start may be sweeping the same folders
             _sweep(root, folder)
@@ -66,7 +80,7 @@ def open_cache(build: str) -> Path | None:
 
 def _sweep(root: Path, current: Path) -> None:
     """Removes the folders of builds that have not been used lately. Errors do not matter: the next start retries."""
-    others = [path for path in root.iterdir() if path.is_dir() and path != current and len(path.name) == 20]
+    others = [path for path in root.iterdir() if path.is_dir() and path != current and len(path.name) == NAME_LENGTH]
     others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     for rank, path in enumerate(others, start=1):
         unused = time.time() - path.stat().st_mtime

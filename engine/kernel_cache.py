@@ -37,7 +37,7 @@ def _room_stamp(folder: Path) -> str:
 
 
 class _Locator(caching._CacheLocator):
-    """Puts every kernel of the project into `place`, wherever the project itself lies."""
+    """Puts a kernel into the `place` of the moment when it is made, wherever the project itself lies."""
 
     place: ClassVar[Path]
 
@@ -46,9 +46,10 @@ class _Locator(caching._CacheLocator):
         self._py_file = file
         self._lineno = function.__code__.co_firstlineno
         self._module = function.__module__
+        self._place = self.place
 
     def get_cache_path(self) -> str:
-        return str(self.place)
+        return str(self._place)
 
     def get_source_stamp(self) -> str:
         return "the folder's name is the stamp"
@@ -92,6 +93,7 @@ class KernelCache(caching.FunctionCache):
 
 
 def kernel_cache(function: Callable[..., Any], place: Path) -> KernelCache:
-    """A cache for one kernel in the folder that all kernels of the process share."""
+    """A cache for one kernel in the folder `place`."""
+    # Numba makes the locator, and hands nothing on to it.
     _Locator.place = place
     return KernelCache(function)

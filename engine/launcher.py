@@ -18,8 +18,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-PROJECT = Path(__file__).resolve().parent.parent
-ENTRY_POINT = PROJECT / "uci_main.py"
+from engine.sources import PROJECT_ROOT, add_sources
+
+ENTRY_POINT = PROJECT_ROOT / "uci_main.py"
 
 #: Environment variable that overrides where standing builds are kept.
 STANDING_VARIABLE = "SECATEUR_STANDING_DIR"
@@ -62,7 +63,7 @@ def make_standing(root: Path) -> tuple[str, Path]:
     prefix = Path(sys.prefix)
     if prefix == Path(sys.base_prefix):
         return sys.executable, sources / "uci_main.py"  # no environment of ours: the interpreter stays anyway
-    digest = hashlib.sha256(sys.version.encode() + (PROJECT / "requirements" / "play.txt").read_bytes())
+    digest = hashlib.sha256(sys.version.encode() + (PROJECT_ROOT / "requirements" / "play.txt").read_bytes())
     environment = _copy_once(
         root / f"environment-{digest.hexdigest()[:20]}",
         lambda target: shutil.copytree(prefix, target, symlinks=True, ignore=shutil.ignore_patterns(*_IGNORED)),
@@ -100,21 +101,20 @@ def _source_files() -> list[Path]:
     """Every file that goes into a standing copy, sorted."""
     files: list[Path] = []
     for part in _PARTS:
-        path = PROJECT / part
+        path = PROJECT_ROOT / part
         files += [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
     return sorted(file for file in files if file.suffix != ".pyc")
 
 
 def _source_hash() -> str:
     digest = hashlib.sha256()
-    for file in _source_files():
-        digest.update(file.relative_to(PROJECT).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    add_sources(digest, _source_files())
     return digest.hexdigest()[:20]
 
 
 def _copy_sources(target: Path) -> None:
     for file in _source_files():
-        copy = target / file.relative_to(PROJECT)
+        copy = target / file.relative_to(PROJECT_ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
 

@@ -31,6 +31,8 @@ from operator import index
 from pathlib import Path
 from typing import Any, Final
 
+from engine.extras import remedy
+from engine.files import user_path
 from engine.levels import LEVELS, Level
 from engine.sources import PROJECT_ROOT, source_hash
 
@@ -60,8 +62,8 @@ CHECKSUM_BYTES: Final = 32
 #: The C function that says whether this processor can run the kernels.
 RUNS_HERE: Final = "secateur_runs_here"
 
-#: What to do without a compiler, in the environment that Secateur is installed in.
-REMEDY: Final = "pip install numba"
+#: How this Python gets the compiler that makes kernels where no library has them.
+REMEDY: Final = remedy("jit")
 
 
 class LibraryError(Exception):
@@ -127,8 +129,11 @@ class Description:
             raise ValueError("has no description that is understood here") from None
 
 
-def read_description(path: Path) -> Description:
-    """What the library in a file says of itself, without loading it. Raises LibraryError unless the file is whole."""
+def read_description(path: Path, sources: str | None = None) -> Description:
+    """What the library in a file says of itself, without loading it.
+
+    Raises LibraryError unless the file is whole, and of the sources with that hash if one is given.
+    """
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -138,9 +143,12 @@ def read_description(path: Path) -> Description:
         raise LibraryError(f"{path}: is damaged, or no library of kernels")
     _, _, behind = body.partition(MARKER)
     try:
-        return Description.decode(behind.partition(b"\0")[0].decode("ascii", "replace"))
+        found = Description.decode(behind.partition(b"\0")[0].decode("ascii", "replace"))
     except ValueError as error:
         raise LibraryError(f"{path}: {error}") from None
+    if sources is not None and found.sources != sources:
+        raise LibraryError(f"{path}: is of other sources than these")
+    return found
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -217,12 +225,9 @@ class Library:
         """Loads the library for `level` at `path`; `sources` is the hash that it must have, None for any."""
         self.path = path
         self.level = level
-        self.description = read_description(path)
-        found = self.description
+        self.description = found = read_description(path, sources)
         if (found.level, found.machine) != (level.name, platform.machine()):
             raise LibraryError(f"{path}: is for {found.level} on {found.machine}")
-        if sources is not None and found.sources != sources:
-            raise LibraryError(f"{path}: is of other sources than these")
         try:
             self._code = ctypes.CDLL(str(path))
             self._runs_here = self._code[RUNS_HERE]
@@ -266,9 +271,9 @@ def not_built(function: Callable[..., Any]) -> Any:
 
 
 def folder() -> Path:
-    """Where libraries are looked for."""
+    """Where libraries are looked for. Raises ValueError where FOLDER_VARIABLE names the folder of no user."""
     named = os.environ.get(FOLDER_VARIABLE)
-    return Path(named).expanduser().absolute() if named else DEFAULT_FOLDER
+    return user_path(named).absolute() if named else DEFAULT_FOLDER
 
 
 def build_environment(level: Level) -> dict[str, str]:
@@ -286,6 +291,11 @@ def build_environment(level: Level) -> dict[str, str]:
 def library_path(level: Level, within: Path) -> Path:
     """The file of a level's library in a folder."""
     return within / f"{level.name}{SUFFIX}"
+
+
+def is_any_built() -> bool:
+    """Whether there is a library of any level where libraries are looked for, whatever it is good for."""
+    return any(library_path(level, folder()).exists() for level in LEVELS)
 
 
 def _is_allowed(level: Level, wanted: str) -> bool:
@@ -337,5 +347,6 @@ def choose() -> tuple[Library | None, tuple[str, ...]]:
         if library.runs_here():
             return library, tuple(remarks)
     if not remarks:
-        remarks.append(f"no kernels that were compiled ahead of time for this processor in {place}")
+        asked = f"{KERNELS_VARIABLE}={wanted}: " if wanted else ""
+        remarks.append(f"{asked}no kernels that were compiled ahead of time for this processor in {place}")
     return None, tuple(remarks)

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from engine.files import user_path
+
 #: Environment variable that names the evaluation, as `--evaluation` does; processes that are started inherit it.
 VARIABLE: Final = "SECATEUR_EVALUATION"
 
@@ -61,17 +63,21 @@ def choose_evaluation(evaluation: str | os.PathLike[str] | Callable[..., Any]) -
                 f"this process evaluates with {used} already and cannot change to {choice.name}: start another one"
             )
         return
+    if choice.function is None:
+        _check_source(choice)
     from engine.library import compile_here
 
     compile_here()
     if choice.function is None:
-        _check_source(choice)
         os.environ[VARIABLE] = f"{choice.file}:{choice.function_name}"
     _choice = choice
 
 
 def chosen_evaluation() -> Choice | None:
-    """What this process evaluates with, as chosen here or in the environment; None is Secateur's own evaluation."""
+    """What this process evaluates with, as chosen here or in the environment; None is Secateur's own evaluation.
+
+    Raises EvaluationError where the environment names no possible file.
+    """
     if _is_loaded():
         loaded: Choice | None = sys.modules[_LOADER].CHOICE
         return loaded
@@ -97,7 +103,10 @@ def _choice_of_text(text: str) -> Choice:
     # A drive letter has a colon, too.
     if not colon or not function.isidentifier() or not file:
         file, function = text, DEFAULT_FUNCTION
-    return Choice(Path(file).expanduser().absolute(), function)
+    try:
+        return Choice(user_path(file).absolute(), function)
+    except ValueError as error:
+        raise EvaluationError(str(error)) from None
 
 
 def _choice_of_function(function: Callable[..., Any]) -> Choice:

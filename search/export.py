@@ -16,7 +16,9 @@ from search.warmup import EVERYTHING
 
 def main(name: str, path: str) -> str | None:
     """Builds; returns the reason when that is not possible."""
-    (level,) = (level for level in LEVELS if level.name == name)
+    level = next((level for level in LEVELS if level.name == name), None)
+    if level is None:
+        return f"there is no level '{name}'; there is {', '.join(level.name for level in LEVELS)}"
     for _, _, call in EVERYTHING:
         call()
     try:
@@ -27,4 +29,6 @@ def main(name: str, path: str) -> str | None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit("usage: python -m search.export LEVEL FILE")
     sys.exit(main(*sys.argv[1:]))

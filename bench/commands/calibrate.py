@@ -32,9 +32,10 @@ from bench.engines import EngineSpecError, engine_from_pairs, this_engine
 from bench.live import LiveView
 from bench.play import PlayError
 from bench.plots import check_path, plot_levels
-from bench.records import PROJECT_ROOT, current_commit
+from bench.records import current_commit
 from bench.results import GameResult, MatchResult
 from bench.tuning import write_source
+from engine.sources import PROJECT_ROOT
 from search import strength
 from search.warmup import PLAYING, load_kernels
 
@@ -114,7 +115,8 @@ def main(arguments: list[str]) -> int:
         plan = None if options.folder is None else _plan(options)
         if plan is None:
             for name in _OF_GAMES:
-                if getattr(options, name):
+                value = getattr(options, name)
+                if value is not None and value is not False:
                     raise CalibrationError(f"--{name.replace('_', '-')} goes with a FOLDER to play in")
     except ValueError as error:  # those of the lab are ValueErrors, too
         print(f"secateur calibrate: {error}", file=sys.stderr)

@@ -9,9 +9,9 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from importlib import util
 from pathlib import Path
 
+from engine.extras import has_numba
 from engine.levels import LEVELS, Level
 from engine.library import (
     FOLDER_VARIABLE,
@@ -27,7 +27,7 @@ from engine.sources import PROJECT_ROOT, source_hash
 
 
 def main(arguments: list[str]) -> int:
-    """Builds or lists; exit status 1 when a library cannot be built, or none is whole."""
+    """Builds or lists; exit status 1 when a library cannot be built, or this machine uses none."""
     parser = argparse.ArgumentParser(
         prog="secateur kernels",
         description="Compiles the kernels ahead of time: a library for each level of processor, with which the engine "
@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
         return _list()
     if options.jobs < 1:
         parser.error(f"--jobs is at least 1, not {options.jobs}")
-    if util.find_spec("numba") is None:
+    if not has_numba():
         print(f"secateur kernels: needs Numba: {REMEDY}", file=sys.stderr)
         return 1
     return _build([level for level in LEVELS if level.name in options.level], options.jobs)
@@ -88,7 +88,7 @@ def _size(path: Path) -> str:
 
 
 def _list() -> int:
-    """A line for each library that could be there, then which one this machine takes, or why none."""
+    """A line for each library that could be there, then which kernels this machine uses, and why not others."""
     place, sources = folder(), source_hash()
     for level in LEVELS:
         path = library_path(level, place)
@@ -105,5 +105,8 @@ def _list() -> int:
     chosen, remarks = choose()
     for remark in remarks:
         print(remark)
-    print("in use: " + ("Numba" if chosen is None else chosen.level.name))
-    return 1 if chosen is None else 0
+    if chosen is not None:
+        print(f"in use: {chosen.level.name}")
+        return 0
+    print("in use: Numba" if has_numba() else f"in use: none, for there is no Numba either: {REMEDY}")
+    return 1

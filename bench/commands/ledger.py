@@ -14,6 +14,7 @@ from bench import records, standing
 from bench.records import Circumstances, LedgerError, Record, make_record
 from bench.results import MatchResult
 from bench.stats import Sprt
+from engine.sources import PROJECT_ROOT
 
 
 def main(arguments: list[str]) -> int:
@@ -29,7 +30,7 @@ def main(arguments: list[str]) -> int:
     try:
         if options.check:
             problems = records.check()
-            readme = records.PROJECT_ROOT / "README.md"
+            readme = PROJECT_ROOT / "README.md"
             if not standing.is_current(readme):
                 problems.append(f"{readme.name}: the table of strength is not current; run ledger --readme README.md")
             for problem in problems:

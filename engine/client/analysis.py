@@ -39,7 +39,7 @@ class Analysis:
     """
 
     def __init__(self, stop: Callable[[Analysis], None], selector: Selector = INFO_ALL, owner: object = None) -> None:
-        """Shows what `selector` asks for; keeps the `owner` of the search in being until that is over."""
+        """Shows what `selector` asks for; `stop` ends this search, whose `owner` is kept in being until it is over."""
         self._stop = stop
         self._selector = selector
         self._owner = owner

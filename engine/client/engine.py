@@ -90,8 +90,8 @@ class Engine:
     other; an `analysis` that is under way ends when another command comes. Ctrl-C ends a search, and the engine can be
     used on. An engine that is not closed ends with the program.
 
-    The first one in a process takes a second to load the kernels; after an installation they are compiled, which takes
-    half a minute, once (`secateur warmup` does it, too).
+    The first one in a process takes a second to load the kernels. Where they were not compiled ahead of time, the first
+    after an installation compiles them, which takes half a minute (`secateur warmup` does it, too).
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class Engine:
         """Sets options by their UCI names, in any case; None presses a button.
 
         Raises EngineError for one that there is not and for a value out of range, before any is set; and for what
-        cannot be had, such as a file: that option keeps its value, those behind it, too.
+        cannot be had, such as a file: that option and those behind it keep their values.
         """
         texts = _checked(options)
         with self._command():
@@ -196,8 +196,8 @@ class Engine:
                 limits = _bounded(limit, position, root_moves)
                 found = self._equipment.book_move(position, limits)
                 if found is not None:
-                    text = f"book move {position.board.uci(found.move)}, weight {found.weight} of {found.total}"
-                    return PlayResult(found.move, None, selected({"string": text}, info))
+                    said = found.describe(position.board)
+                    return PlayResult(found.move, None, selected({"string": said}, info))
                 analysis = self._begin(position, limits, ponders=ponder, level=self._equipment.level(limits))
             best = self._answer(analysis)
             if ponder and best.move and best.ponder:
@@ -237,7 +237,7 @@ class Engine:
         info: Selector = INFO_ALL,
         root_moves: Iterable[chess.Move] | None = None,
     ) -> InfoDict | list[InfoDict]:
-        """Searches and returns what was found: the best line, or with `multipv` a list of the so many best ones.
+        """Searches and returns what was found: the best line, or with `multipv` a list of that many, best first.
 
         Scores are PovScores in centipawns or moves to mate, times seconds. Raises what `play` raises.
         """

@@ -79,7 +79,7 @@ class Runner:
 
     def _run(self, analysis: Analysis, search: Search) -> None:
         with self._lock:
-            # Said once more, in case that who began it was interrupted before it was said.
+            # Said once more: whoever began it may have been interrupted before saying so.
             self._current = analysis
         best = BestMove(None, None)
         error: Exception | None = None

@@ -1,5 +1,5 @@
 """The UCI protocol: parsing, options, loading the engine in the background, and the session that owns a search.
 
-Nothing here imports NumPy, Numba or python-chess at the top, so `uci` is answered at once; what needs them is in
-`engine.uci.backend`, imported by the loader's thread.
+On the way to the session nothing imports NumPy, Numba or python-chess, so `uci` is answered at once. What needs them
+(`book`, `infos`, `positions` and the rooms below) comes with `engine.uci.backend`, which the loader's thread imports.
 """

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import platform
 
 import chess
 import numpy as np
 
-from engine import jit
-from engine.jit import remarks
+from engine import jit, library
 from engine.uci.book import Book
 from engine.uci.infos import info_line, progress_line
 from engine.uci.positions import PositionKeeper, board_report, parse_move
@@ -59,6 +59,17 @@ def rehearse() -> None:
         if result.info is not None:
             info_line(result.info, game.board, show_wdl=True)
     searcher.close()
+
+
+def remarks() -> list[str]:
+    """What is to be said of where kernels come from, a line each; nothing when that is what is to be expected.
+
+    Where nobody has built a library or asked for one, that Numba compiles is to be expected.
+    """
+    if library.is_any_built() or os.environ.get(library.KERNELS_VARIABLE):
+        return jit.remarks()
+    problem = jit.cache_problem()
+    return [] if problem is None else [problem]
 
 
 def compiler_report() -> str:

@@ -22,6 +22,10 @@ class BookMove:
     weight: int
     total: int
 
+    def describe(self, board: chess.Board) -> str:
+        """What is said of it, the move in the notation of the board that it is played on."""
+        return f"book move {board.uci(self.move)}, weight {self.weight} of {self.total}"
+
 
 class Book:
     """An open book; to be closed."""

@@ -57,7 +57,7 @@ class Equipment:
             self._output.problem(f"not enough memory for Hash {mebibytes}: {DEFAULT_HASH} is used")
             searcher = self.backend.Searcher(DEFAULT_HASH)
         self._read_network("")
-        if (file := self._options.text("EvalFile")) != "":
+        if file := self._options.text("EvalFile"):
             self._read_network(file)
         self._set_network(searcher)
         self.tune(searcher)

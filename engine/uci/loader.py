@@ -12,9 +12,11 @@ class Loader:
     """Loads the engine in a thread of its own, so that quitting is possible at any moment."""
 
     def __init__(self) -> None:
+        #: Set when loading has come to an end: `backend` is there then, or else the `error`.
         self.done = threading.Event()
         self.error: BaseException | None = None
         self.backend: Any = None
+        #: What is being done; how many kernels had to be compiled, and the seconds that loading them took.
         self.step = ""
         self.compiled = 0
         self.seconds = 0.0

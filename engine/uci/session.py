@@ -14,6 +14,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from engine.uci.equipment import Equipment
@@ -30,7 +31,8 @@ AUTHORS: Final = "the Secateur authors"
 #: Commands that are obeyed at once, also during a search.
 IMMEDIATE: Final = ("uci", "isready", "stop", "quit", "debug", "register", "ponderhit", "help")
 
-#: Seconds between messages while kernels are compiled.
+#: Seconds of loading that are nobody's concern, because the cache takes one at most; and between messages from then on.
+SILENCE: Final = 1.5
 HEARTBEAT: Final = 5.0
 
 #: Seconds of compiling after which `isready` is answered all the same. CuteChess ends an engine that takes 15, and the
@@ -207,8 +209,7 @@ class Session:
                 self.leave()
             if self.end_seen.is_set() and reader_is_gone():
                 self.leave()
-            # Loading from the cache takes a second at most, and is nobody's concern.
-            if now - began > 1.5 and (spoken == began or now - spoken > HEARTBEAT):
+            if now - began > SILENCE and (spoken == began or now - spoken > HEARTBEAT):
                 spoken = now
                 self._output.info(
                     f"loading {loader.step}, {now - began:.0f} s so far; a new version compiles them once"
@@ -323,7 +324,7 @@ class Session:
                 legal.append(board.uci(equipment.backend.parse_move(board, text)))
             except ValueError:
                 self._output.info(f"go searchmoves: {quoted(text)} is not legal here")
-        return Limits(**{**vars(limits), "search_moves": tuple(legal) or None})
+        return replace(limits, search_moves=tuple(legal) or None)
 
     # -- what goes beyond it -----------------------------------------------------------------------------------
 

@@ -97,9 +97,9 @@ class SearchTask(Task):
         found = self._equipment.book_move(self._game, self._limits)
         if found is None:
             return None
-        answer = self._game.board.uci(found.move)
-        self._output.info(f"book move {answer}, weight {found.weight} of {found.total}")
-        return answer
+        board = self._game.board
+        self._output.info(found.describe(board))
+        return board.uci(found.move)
 
     def _search(self) -> str | None:
         """Searches and reports; the answer, None when there is no legal move."""

@@ -23,8 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.cluster import map_unordered
-from engine.jit import PROJECT_ROOT, kernel_sources
 from engine.memory import allocate
+from engine.sources import PROJECT_ROOT, add_sources, kernel_sources
 from eval.network.format import decode_network, network_digest
 from eval.training.records import GAME, PLY, VARIANTS
 from eval.training.selfplay import RULES, play_game
@@ -116,8 +116,7 @@ class Settings:
 def source_digest() -> str:
     """A name for the sources that the games depend on: 12 hexadecimal digits, alike on every machine."""
     digest = hashlib.sha256()
-    for path in (*kernel_sources(), *(PROJECT_ROOT / "eval" / "training" / name for name in _SOURCES)):
-        digest.update(path.relative_to(PROJECT_ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    add_sources(digest, [*kernel_sources(), *(PROJECT_ROOT / "eval" / "training" / name for name in _SOURCES)])
     return digest.hexdigest()[:12]
 
 

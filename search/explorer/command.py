@@ -10,6 +10,7 @@ import webbrowser
 from pathlib import Path
 from typing import Any, Final, Self
 
+from engine.extras import remedy
 from search.explorer.build import choose_tracing
 from search.explorer.loading import KERNELS
 from search.theory.trees import MAX_BYTES, shortened
@@ -89,10 +90,7 @@ def _serve(opened: dict[str, Any] | None, port: int, *, open_browser: bool) -> i
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] not in _SERVER_PACKAGES:
             raise
-        remedy = (
-            f"run 'make explore', or '{Path(sys.executable).name} -m pip install .[explore]' in the project's folder"
-        )
-        print(f"secateur explore: needs the package '{error.name}': {remedy}", file=sys.stderr)
+        print(f"secateur explore: needs the package '{error.name}': {remedy('explore')}", file=sys.stderr)
         return 1
     try:
         listener = listen(port)

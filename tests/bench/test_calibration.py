@@ -49,7 +49,7 @@ def calibration(*encounters: Encounter, anchors: tuple[KnownRating, ...] = ()) -
     return Calibration((WEAK, MIDDLE, STRONG), anchors, encounters, "book.epd", ("abc",), 123, date="2026-01-02")
 
 
-#: Three pairs in four points each way: 75 % of the points, which is ten to the power of 190.85 / 400 to one.
+#: Half of the pairs even, the other half won twice: 75 % of the points, which is 190.85 Elo (10 ** (190.85 / 400) = 3).
 THREE_TO_ONE = (0, 0, 10, 0, 10)
 LADDER = (
     Encounter(MIDDLE.name, WEAK.name, OWN_NODES, THREE_TO_ONE),
@@ -126,9 +126,14 @@ def test_a_broken_record_is_named(tmp_path: Path) -> None:
         load(tmp_path)
     path = save(calibration(*LADDER), tmp_path)
     data = json.loads(path.read_text(encoding="utf-8"))
-    for wrong in ({**data, "more": 1}, {"levels": []}, [1], {**data, "levels": [{"elo": 1}]}):
+    for wrong, message in (
+        ({**data, "more": 1}, "got an unexpected keyword argument 'more'"),
+        ({"levels": []}, "there is no 'anchors'"),
+        ([1], ""),
+        ({**data, "levels": [{"elo": 1}]}, "missing 3 required positional arguments: 'nodes'"),
+    ):
         path.write_text(json.dumps(wrong), encoding="utf-8")
-        with pytest.raises(CalibrationError, match=r"levels\.json: "):
+        with pytest.raises(CalibrationError, match=rf"levels\.json: {message}"):
             load(tmp_path)
     path.write_text("{", encoding="utf-8")
     with pytest.raises(CalibrationError, match=r"levels\.json: "):
@@ -297,6 +302,8 @@ def test_what_is_not_monotone_is_not_written(
     ("arguments", "message"),
     [
         (["--pairs", "5"], "--pairs goes with a FOLDER"),
+        (["--pairs", "0"], "--pairs goes with a FOLDER"),
+        (["--seed", "0"], "--seed goes with a FOLDER"),
         (["--write"], "--write goes with a FOLDER"),
         (["games", "--pairs", "0"], "--pairs is at least 1"),
         (["games", "--anchor-pairs", "0"], "--anchor-pairs is at least 1"),

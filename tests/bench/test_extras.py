@@ -1,12 +1,15 @@
-"""Without the extras every command of the lab says what is missing, before it does anything."""
+"""Without the extras every command of the lab says what is missing and how it is had, before it does anything."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+from engine import extras
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -34,10 +37,28 @@ def test_a_missing_package_is_named(package: str, command: str) -> None:
     done = run_without(package, command, "--help")
     assert done.returncode == 1
     assert done.stderr.startswith(f"secateur {command}: needs the package '{package}': run 'make lab', or '")
-    assert done.stderr.endswith("-m pip install .[lab]' in the project's folder\n")
+    assert done.stderr.endswith("-m pip install \".[lab]\"' in the project's folder\n")
 
 
 def test_pictures_without_matplotlib_are_refused_before_the_match() -> None:
     done = run_without("matplotlib", "sprt", "games.pgn", "--plot", "plot.svg")
     assert done.returncode == 2
     assert "pictures need the package 'matplotlib'" in done.stderr
+
+
+def test_remedies_are_of_make_and_of_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for extra, command in extras.MAKE.items():
+        assert extra in project["optional-dependencies"]
+        target = command.removeprefix("make").strip() or "all"
+        assert f"\n{target}:" in makefile
+        expected = f"run '{command}', or '{sys.executable} -m pip install \".[{extra}]\"' in the project's folder"
+        assert extras.remedy(extra) == expected
+
+
+def test_remedies_are_for_the_way_in_which_secateur_came(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "PROJECT_ROOT", tmp_path)
+    assert extras.remedy("lab") == f"run '{sys.executable} -m pip install \"secateur[lab]\"'"
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert extras.remedy("lab").endswith("this stand-alone program comes without it")

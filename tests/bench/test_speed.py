@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -201,3 +202,30 @@ def test_stops_are_timed() -> None:
     assert all(0 < milliseconds < 2000 for milliseconds in times)
     # A few milliseconds on a quiet machine; tests may share theirs.
     assert sorted(times)[12] < 100
+
+
+@pytest.mark.parametrize("compiles", [True, False])
+def test_what_numba_compiles_is_measured_where_it_is(monkeypatch: pytest.MonkeyPatch, compiles: bool) -> None:
+    measured = {"two_thread_speedup": 2.0, "search_speedup": 2.0, "stop_milliseconds": [1.0, 3.0]}
+    by_numba = {"seconds_to": 0.1, "compile_seconds": 30.0, "resident_mebibytes": 200.0}
+    for name, figure in (measured | by_numba).items():
+        monkeypatch.setattr(speed, name, lambda *_, figure=figure: figure)
+    monkeypatch.setattr(speed, "has_numba", lambda: compiles)
+    monkeypatch.setattr(speed, "_add_ahead_of_time", lambda *_: None)
+    report = speed.measure(None, rounds=1)
+    values = {row.name: row.median for row in report.rows if "over" not in row.name}
+    expected = {
+        "`uciok` after start, empty cache": 0.1,
+        "`readyok` after start, warm cache": 0.1,
+        "`stop` to `bestmove`, worst of 1000, two threads": 3.0,
+        "compile everything once": 30.0,
+        "resident memory at Hash 16": 200.0,
+    }
+    assert values == (expected if compiles else {name: expected[name] for name in expected if "stop" in name})
+    assert any("Numba is not installed" in remark for remark in report.remarks) != compiles
+
+
+def test_the_stand_alone_program_starts_without_an_interpreter(run_python: Callable[..., str]) -> None:
+    script = "import sys; sys.frozen = {}; from bench.engines import SECATEUR; print(SECATEUR[1:])"
+    assert run_python(script.format(True)) == "[]\n"
+    assert run_python(script.format(False)).endswith("uci_main.py']\n")

@@ -12,6 +12,7 @@ from bench import records, standing
 from bench.commands import epd, ledger
 from bench.records import LedgerError, Record
 from bench.standing import GOALS, Goal, SuiteRecord, standing_of, verdict
+from engine.sources import PROJECT_ROOT
 
 
 def match(pairs: tuple[int, ...], elo: float, faults: int | None = 0, name: str = "goal-toga2") -> Record:
@@ -135,7 +136,7 @@ def test_a_broken_suite_record_is_named(tmp_path: Path) -> None:
 
 
 def test_readme_of_the_project_is_current(capsys: pytest.CaptureFixture[str]) -> None:
-    text = (records.PROJECT_ROOT / "README.md").read_text(encoding="utf-8")
+    text = (PROJECT_ROOT / "README.md").read_text(encoding="utf-8")
     assert standing.BEGIN in text
     assert ledger.main(["--check"]) == 0, capsys.readouterr().err
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from typing import Any
 import pytest
 
 from engine import jit
+from engine.cache_folder import open_cache
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 posix_only = pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX's")
@@ -294,6 +296,32 @@ def test_home_that_cannot_be_written(run_tiny: Callable[..., dict[str, Any]], tm
     assert run_tiny(**named)["folder"] == first["folder"]
 
 
+#: As `~` is expanded for a user whom the system does not know, such as a number that a container is run with.
+NOBODY_HAS_A_HOME = """
+import pathlib
+
+def expanduser(path):
+    raise RuntimeError("Could not determine home directory.")
+
+pathlib.Path.expanduser = expanduser
+"""
+
+
+@posix_only
+def test_a_user_without_a_home(run_tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    answer = run_tiny(before=NOBODY_HAS_A_HOME, **{jit.CACHE_VARIABLE: None, "TMPDIR": str(temporary)})
+    assert Path(answer["folder"]).parent.parent == temporary
+    assert (answer["value"], answer["problem"]) == (12, None)
+
+
+def test_a_folder_of_an_unknown_user_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(jit.CACHE_VARIABLE, "~nobody-of-that-name/kernels")
+    with pytest.raises(ValueError, match="~nobody-of-that-name/kernels: Could not determine home"):
+        open_cache("0" * 20)
+
+
 def test_no_cache_at_all(run_tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
     barrier = tmp_path / "file"
     barrier.write_text("", encoding="utf-8")
@@ -475,3 +503,9 @@ def test_division_by_zero_raises_nothing() -> None:
         return a / b
 
     assert divide(1.0, 0.0) == float("inf")
+
+
+def test_make_warms_up_after_an_edit_in_any_folder_of_kernels() -> None:
+    makefile = (PROJECT / "Makefile").read_text(encoding="utf-8")
+    (patterns,) = re.findall(r"^KERNELS := \$\(wildcard (.*)\)$", makefile, re.MULTILINE)
+    assert patterns.split() == [f"{folder}/*.py" for folder in jit.KERNEL_FOLDERS]

@@ -289,6 +289,7 @@ def test_what_is_no_evaluation_is_refused_with_file_and_line(run_python: Callabl
         (("--evaluation",), "", "--evaluation needs FILE.py or FILE.py:FUNCTION"),
         (("--evaluation=", "bench"), "", "--evaluation needs FILE.py"),
         (("--evaluation", "nowhere.py", "bench"), "", "nowhere.py: No such file or directory"),
+        (("--evaluation", "~nobody-of-that-name/x.py"), "", "~nobody-of-that-name/x.py: Could not determine home"),
         (("bench", "1"), "nowhere.py:f", "nowhere.py: No such file or directory"),
         ((), "nowhere.py", "nowhere.py: No such file or directory"),
     ],

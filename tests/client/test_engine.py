@@ -30,7 +30,7 @@ from tests.uci.test_tables_and_book import write_book
 TABLES = PROJECT / "tests" / "data" / "syzygy"
 STALEMATE = "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"
 MATED = "R5k1/5ppp/8/8/8/8/8/6K1 b - - 0 1"
-#: A second is enough for what takes milliseconds, also on a busy machine.
+#: Seconds that are enough for what takes milliseconds, also on a busy machine.
 SOON = 5.0
 
 
@@ -485,7 +485,8 @@ def test_closing_ends_a_search_of_another_thread() -> None:
     engine = Engine({"Hash": 1})
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(engine.play, chess.Board(), Limit(time=60))
-        time.sleep(0.2)
+        while engine._runner._current is None and not future.done():
+            time.sleep(0.001)
         engine.close()
         assert future.result(SOON).move
 

@@ -14,10 +14,9 @@ import pytest
 from engine import jit
 from engine.levels import LEVELS, SLOW_PEXT_CPUS, Level
 from engine.library import FOLDER_VARIABLE, KERNELS_VARIABLE, library_path
+from tests.conftest import PROJECT
 
-PROJECT = Path(__file__).resolve().parents[2]
-
-#: The environment of processes that find no compiler, as where Numba is not installed.
+#: What a script begins with that is to find no Numba, as where it is not installed.
 WITHOUT_NUMBA = "import sys; sys.modules['numba'] = sys.modules['llvmlite'] = None\n"
 
 

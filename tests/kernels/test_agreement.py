@@ -172,13 +172,14 @@ assert complete_position.__name__ == "complete_position" and "keys" in complete_
 
 def test_inner_functions_say_that_only_kernels_call_them(run_built: Run) -> None:
     script = """
+from engine.library import REMEDY
 from search.score import to_table, mate_distance
 assert mate_distance(31_999) == 1
 try:
     to_table(1, 2)
 except RuntimeError as error:
     assert "search.score.to_table cannot be called from Python" in str(error), error
-    assert "SECATEUR_KERNELS=jit" in str(error) and "pip install numba" in str(error)
+    assert "SECATEUR_KERNELS=jit" in str(error) and REMEDY in str(error)
 else:
     raise AssertionError
 """

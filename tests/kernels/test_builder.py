@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 from engine.builder import ALLOWED_SYMBOLS, BuildError, bindings, link, undefined_symbols, write_library
 from engine.levels import LEVELS, Level, levels_of
 from engine.library import BuiltKernel, Description, Export, Parameter, build_environment, library_path
-from tests.kernels.conftest import build
+from tests.kernels.conftest import PROJECT, build
 
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None or shutil.which("nm") is None, reason="needs a C compiler")
 
@@ -155,6 +156,13 @@ def test_levels_are_in_order_and_say_what_they_use() -> None:
     assert [level.pext for level in levels] == [True, True, False, False]
     assert levels_of("AMD64") == levels
     assert levels_of("aarch64") == (Level("aarch64", "generic"),)
+
+
+def test_a_level_that_there_is_not_is_named(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "search.export", "486", str(tmp_path / "486.so")]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False, timeout=60)
+    known = ", ".join(level.name for level in LEVELS)
+    assert (done.returncode, done.stderr) == (1, f"there is no level '486'; there is {known}\n")
 
 
 def test_a_level_that_cannot_be_built_fails_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,8 +51,29 @@ def test_an_evaluation_of_one_s_own_takes_the_compiler(run_beside: Run, tmp_path
     assert run_beside(script.format(choice), str(file)) == "False []\n"
 
 
-@pytest.mark.parametrize("late", ["import eval.api", "Engine(evaluation=lambda position: 0)"])
-def test_it_has_to_be_known_before_the_kernels_are_there(run_beside: Run, late: str) -> None:
+def test_one_that_is_refused_leaves_the_built_kernels(run_beside: Run, tmp_path: Path) -> None:
+    script = """
+import sys
+from eval.build import EvaluationError, choose_evaluation
+try:
+    choose_evaluation(sys.argv[1])
+except EvaluationError as error:
+    print(error)
+from engine import jit
+print(jit.AHEAD_OF_TIME)
+"""
+    missing = tmp_path / "missing.py"
+    assert run_beside(script, str(missing)) == f"{missing}: No such file or directory\nTrue\n"
+
+
+@pytest.mark.parametrize(
+    ("late", "message"),
+    [
+        ("import eval.api", "this process has kernels that were compiled ahead of time"),
+        ("Engine(evaluation=lambda position: 0)", "this process evaluates with Secateur's own evaluation already"),
+    ],
+)
+def test_it_has_to_be_known_before_the_kernels_are_there(run_beside: Run, late: str, message: str) -> None:
     script = f"""
 from engine import Engine
 Engine().close()
@@ -61,4 +82,4 @@ try:
 except RuntimeError as error:
     print(error)
 """
-    assert run_beside(script).startswith("this process ")
+    assert run_beside(script).startswith(message)

@@ -22,6 +22,7 @@ from engine.library import (
     MARKER,
     OTHER_BUILDS,
     PEXT_VARIABLE,
+    REMEDY,
     RUNS_HERE,
     SUFFIX,
     VECTORS_VARIABLE,
@@ -119,6 +120,10 @@ def test_without_libraries_the_folder_is_named(chosen: Choose, tmp_path: Path) -
         found, remarks = chosen(folder)
         assert found is None
         assert remarks == [f"no kernels that were compiled ahead of time for this processor in {folder}"]
+    name = LEVELS[0].name
+    found, (remark,) = chosen(tmp_path, **{KERNELS_VARIABLE: name})
+    assert found is None
+    assert remark.startswith(f"{KERNELS_VARIABLE}={name}: no kernels that were compiled ahead of time ")
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="takes a C compiler")
@@ -309,6 +314,18 @@ def test_a_bad_library_is_reported_and_numba_plays(copied: Path) -> None:
     assert "bestmove 0000" not in said
 
 
+def test_where_nothing_was_built_nothing_is_said_of_that(tmp_path: Path) -> None:
+    text = "isready\nposition startpos\ngo depth 1\n"
+    status, said = run_engine(tmp_path, text=text)
+    assert status == 0
+    assert "\nbestmove " in said
+    assert "ahead of time" not in said
+    assert "compiled here" not in said
+    status, said = run_engine(tmp_path, text=text, **{KERNELS_VARIABLE: "486"})
+    assert f"info string {KERNELS_VARIABLE}=486: there is jit, " in said
+    assert "info string kernels are compiled here, by Numba\n" in said
+
+
 def test_without_library_and_numba_it_says_what_to_install(copied: Path) -> None:
     flip(copied)
     reason = f"kernels not used: {copied}: is damaged, or no library of kernels"
@@ -317,16 +334,16 @@ def test_without_library_and_numba_it_says_what_to_install(copied: Path) -> None
     assert "uciok" in said
     assert "readyok" in said
     assert reason in said
-    assert "pip install numba" in said
+    assert f"to compile them here, {REMEDY}\n" in said
     assert "bestmove 0000" in said
     for command in (["bench", "5"], ["perft", "--depth", "3"], ["datagen", str(copied.parent / "games")]):
         status, said = run_engine(copied.parent, *command, before=WITHOUT_NUMBA)
         assert status == 1
         assert said.startswith(f"secateur {command[0]}: ")
-        assert said.endswith("to compile them here, pip install numba\n")
+        assert said.endswith(f"to compile them here, {REMEDY}\n")
         assert said.count("\n") == 1
     status, said = run_engine(copied.parent, "kernels", "build", before=WITHOUT_NUMBA)
-    assert (status, said) == (1, "secateur kernels: needs Numba: pip install numba\n")
+    assert (status, said) == (1, f"secateur kernels: needs Numba: {REMEDY}\n")
 
 
 def test_warmup_has_nothing_to_do(built: Path) -> None:
@@ -347,6 +364,9 @@ def test_list_shows_what_is_there(built: Path, level: Level, copied: Path) -> No
     assert status == 1
     assert "is damaged" in said
     assert said.endswith("in use: Numba\n")
+    status, said = run_engine(copied.parent, "kernels", "list", before=WITHOUT_NUMBA)
+    assert status == 1
+    assert said.endswith(f"in use: none, for there is no Numba either: {REMEDY}\n")
 
 
 def test_files_of_other_names_are_nobody_s_concern(chosen: Choose, built: Path, level: Level, tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from bench import ahead_of_time
-from bench.ahead_of_time import measure_ahead_of_time, megabytes
+from bench.ahead_of_time import measure_ahead_of_time
 from bench.speed import BY_NUMBA
+from bench.standalone import megabytes
 from engine.cache_folder import CACHE_VARIABLE
 from engine.levels import Level
 from engine.library import FOLDER_VARIABLE, KERNELS_VARIABLE
@@ -65,6 +66,17 @@ def test_what_is_missing_is_remarked(dist: Path) -> None:
         "There is no stand-alone program to measure",
     ]
     assert remarks[2] == "Kernels compiled ahead of time were not measured: the environment asks for others."
+
+
+def test_without_numba_nothing_is_compared_with_it(built: Path, dist: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(KERNELS_VARIABLE)
+    monkeypatch.setenv(FOLDER_VARIABLE, str(built))
+    monkeypatch.setattr(ahead_of_time, "has_numba", lambda: False)
+    monkeypatch.setattr(ahead_of_time, "seconds_to", lambda *_: 0.1)
+    monkeypatch.setattr(ahead_of_time, "resident_mebibytes", lambda _: None)
+    rows, remarks = measure_ahead_of_time(1, lambda _: None)
+    assert [row.name.split(",")[0] for row in rows] == ["`uciok` after start", "`readyok` after start"]
+    assert remarks[-1] == "Numba is not installed: built kernels were not compared with its own."
 
 
 def test_sizes_are_of_files_and_of_all_in_a_folder(tmp_path: Path) -> None:

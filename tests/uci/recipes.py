@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-PROJECT = Path(__file__).resolve().parents[2]
+from tests.conftest import PROJECT
+
 DOCUMENT = PROJECT / "engine" / "uci" / "RECIPES.md"
 TEXT = DOCUMENT.read_text(encoding="utf-8")
 

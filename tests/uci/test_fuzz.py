@@ -105,6 +105,7 @@ def talk(*lines: str) -> None:
         ["> joho", "> isready", "< info string unknown command 'joho'", "< readyok"],
         ["> go fast depth 1", "< info string go: 'fast' is not known", f"< {LINE}e2e4", "< bestmove e2e4"],
         ["> go", f"< {LINE}e2e4", ".", "< bestmove e2e4"],
+        ["> setoption name Skill Level value 3", "> go depth 1", f"< {LINE}e2e4", "< bestmove d2d4"],
     ],
 )
 def test_what_is_right_passes(lines: list[str]) -> None:
@@ -113,6 +114,7 @@ def test_what_is_right_passes(lines: list[str]) -> None:
 
 GO = ["> go depth 1"]
 TWO_LINES = ["> setoption name MultiPV value 2"]
+WEAKENED = ["> setoption name Skill Level value 3"]
 STALEMATE = "> position fen 7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"
 ENOUGH = ["< bestmove e2e4"]
 
@@ -161,6 +163,7 @@ ENOUGH = ["< bestmove e2e4"]
             "two lines that begin with e2e4",
         ),
         ([*TWO_LINES, "> go depth 3", f"< {LINE}e2e4", f"< {LINE}d2d4"], "1 lines of 2"),
+        ([*WEAKENED, "> go mate 3", f"< {LINE}e2e4", "< bestmove d2d4"], "after a line with e2e4"),
         (["> go perft 1", "< a2a3: 1", "< ", "< Nodes searched: 1"], "does not list the moves"),
         (["> go perft 1", "< info string perft was stopped"], "stopped by nobody"),
         ([STALEMATE, "> go", "< info depth 0 score mate 0"], "a line that is none"),

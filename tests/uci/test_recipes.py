@@ -203,11 +203,12 @@ def test_an_installation_has_every_package_and_every_file_it_reads() -> None:
 
 
 def test_the_extras_of_the_document_exist() -> None:
-    extras = {
-        name for found in re.findall(r"'\.\[([\w,]+)\]'", sections()["pip-pipx-and-uv"]) for name in found.split(",")
-    }
-    assert extras
-    assert extras <= set(PYPROJECT["project"]["optional-dependencies"])
+    readme = (PROJECT / "README.md").read_text(encoding="utf-8")
+    for text in (sections()["pip-pipx-and-uv"], sections()["arena"], readme):
+        # Of the project: ".[jit,lab]", or its folder with [jit] behind it.
+        extras = {extra for found in re.findall(r"(?:\.|-source)\[([\w,]+)\]", text) for extra in found.split(",")}
+        assert "jit" in extras
+        assert extras <= set(PYPROJECT["project"]["optional-dependencies"])
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -251,7 +252,7 @@ def test_docker_s_build_gets_everything_that_installing_needs() -> None:
     for path in needed:
         assert (PROJECT / path).exists()
         assert not ignored(path), path
-    for path in (".git", ".venv", "secateur", "build", "tests"):
+    for path in (".git", ".venv", ".venv-standalone", "secateur", "build", "dist", "tests"):
         assert ignored(path), path
 
 

@@ -110,7 +110,9 @@ def run_sessions(sessions: int, start: int, connect: Connect, view: View, shrink
         before = view.done
         try:
             seed(start * 1_000_003 + batch)(one_batch)()
-        except BaseException:  # what a session that goes wrong only now and then makes of the search for a smaller one
+        # While it looks for a smaller session, Hypothesis has an error of its own for one that goes wrong now and then:
+        # the failure is what matters.
+        except BaseException:
             if not failures:
                 raise
             raise min(failures, key=lambda failure: len(failure.script)) from None

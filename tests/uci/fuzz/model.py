@@ -16,6 +16,7 @@ import chess.polyglot
 
 from engine.uci.options import OPTIONS
 from engine.uci.session import HELP
+from search.strength import FULL_SKILL
 from tests.uci.fuzz.searches import BreachError, Order, Search, Settings, read_move
 
 #: What python-chess minds in a position and the engine does not. Castling rights and en passant squares that do not fit
@@ -28,7 +29,9 @@ TOLERATED: Final = (
 )
 
 #: What may be said of the loading, before anything else that needs it.
-_LOADING: Final = re.compile(r"info string (\d+ kernels compiled in|loading|kernels not cached|the kernels are) .*")
+_LOADING: Final = re.compile(
+    r"info string (\d+ kernels compiled in|loading|kernels not cached|kernels not used:|(the )?kernels are) .*"
+)
 _SPIN_OPTION: Final = re.compile(r"option name .+ type spin default (-?\d+) min (-?\d+) max (-?\d+)")
 _OTHER_OPTION: Final = re.compile(r"option name .+ type (button|check default (true|false)|string default \S.*)")
 #: What options that name files may say: at once, or when the engine is loaded, whatever it is needed for.
@@ -363,12 +366,14 @@ class Model:
             else:
                 self._info(name, now, "perft depth .*")
             return
+        is_limited = bool(self.options["UCI_LimitStrength"]) or self.options["Skill Level"] != FULL_SKILL
+        wants_truth = bool(self.options["UCI_AnalyseMode"]) or order.infinite or "mate" in order.numbers
         settings = Settings(
             lines=int(self.options["MultiPV"] or 1),
             threads=int(self.options["Threads"] or 1),
             show_wdl=bool(self.options["UCI_ShowWDL"]),
             own_book=bool(self.options["OwnBook"]),
-            is_weakened=bool(self.options.get("UCI_LimitStrength")) or self.options.get("Skill Level", 20) != 20,
+            is_weakened=is_limited and not wants_truth,
         )
         search = Search(name, order, self.board, settings, now)
         search.may_debug = self._debug
@@ -399,7 +404,7 @@ class Model:
             self._in_turn.append(Tool(name, now, r" *\d+ +\d+ \S+ [wb] \S+ \S+ \d+ \d+", r"\d+ nodes \d+ nps"))
 
     def _on_compiler(self, words: list[str], name: str, now: float) -> None:
-        self._in_turn.append(Lines(name, now, "Compiled by .*", "Processor: .*", "Run by .*"))
+        self._in_turn.append(Lines(name, now, "Compiled (ahead of time )?by .*", "Processor: .*", "Run by .*"))
 
     # -- what is answered ------------------------------------------------------------------------------------------
 

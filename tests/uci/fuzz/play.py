@@ -172,7 +172,7 @@ def play(script: Script, connect: Connect = InProcess) -> int:
 
 
 def hold(talk: Callable[[Player], None], connect: Connect) -> int:
-    """Starts an engine and holds a `talk` with it that ends with `quit`; returns the number of lines that were said.
+    """Starts an engine and holds a `talk` with it that ends with `quit`; returns how many lines the last page has.
 
     Raises FailedSessionError for a breach of what the engine owes.
     """
