@@ -159,6 +159,7 @@ def test_it_plays_and_leaves_nothing_behind(command: list[str], tmp_path: Path) 
 def test_what_takes_a_compiler_says_so(command: list[str], tmp_path: Path) -> None:
     done = subprocess.run(
         [*command, "datagen", str(tmp_path / "games"), "--games", "1"],
+        cwd=tmp_path,  # where no sources lie that would be taken instead
         capture_output=True,
         text=True,
         check=False,
