@@ -92,6 +92,8 @@ def _serve(opened: dict[str, Any] | None, port: int, *, open_browser: bool) -> i
         remedy = (
             f"run 'make explore', or '{Path(sys.executable).name} -m pip install .[explore]' in the project's folder"
         )
+        if getattr(sys, "frozen", False):
+            remedy = "the stand-alone program comes without it"
         print(f"secateur explore: needs the package '{error.name}': {remedy}", file=sys.stderr)
         return 1
     try:
