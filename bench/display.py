@@ -43,6 +43,7 @@ class Display:
         self.began = time.monotonic()
         self._quiet = quiet
         self._last_line = self.began - self.line_seconds
+        self._shown = ""
         self._live: Any = None
 
     def line(self) -> str:
@@ -84,9 +85,12 @@ class Display:
             self.print_line()
 
     def print_line(self) -> None:
-        """Prints where the run stands, where lines are what is shown."""
+        """Prints where the run stands, where lines are what is shown and the last one was another."""
         self._last_line = time.monotonic()
-        self.say(self.line())
+        line = self.line()
+        if line != self._shown:
+            self._shown = line
+            self.say(line)
 
     def say(self, text: str) -> None:
         """Prints a line of its own, where lines are what is shown."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import platform
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from importlib import metadata
 from pathlib import Path
 
 from engine.extras import has_numba
@@ -22,6 +24,7 @@ from engine.library import (
     choose,
     folder,
     library_path,
+    read_description,
 )
 from engine.sources import PROJECT_ROOT, source_hash
 
@@ -40,6 +43,7 @@ def main(arguments: list[str]) -> int:
     build.add_argument(
         "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="how many at once (default: one a processor)"
     )
+    build.add_argument("--force", action="store_true", help="also those that are up to date")
     commands.add_parser("list", help="show the libraries that are there")
     options = parser.parse_args(arguments)
     if options.command == "list":
@@ -49,7 +53,24 @@ def main(arguments: list[str]) -> int:
     if not has_numba():
         print(f"secateur kernels: needs Numba: {REMEDY}", file=sys.stderr)
         return 1
-    return _build([level for level in LEVELS if level.name in options.level], options.jobs)
+    levels = [level for level in LEVELS if level.name in options.level]
+    if not options.force:
+        levels = [level for level in levels if not _is_up_to_date(level)]
+    return _build(levels, options.jobs)
+
+
+def _is_up_to_date(level: Level) -> bool:
+    """Whether the library of a level is whole, of these sources and by this Numba; a line on stderr says so."""
+    path = library_path(level, folder())
+    try:
+        found = read_description(path)
+    except LibraryError:
+        return False
+    wanted = (level.name, platform.machine(), source_hash(), f"Numba {metadata.version('numba')}")
+    if (found.level, found.machine, found.sources, found.compiler) != wanted:
+        return False
+    print(f"secateur: {level.name}: up to date in {path}", file=sys.stderr, flush=True)
+    return True
 
 
 def _build(levels: list[Level], jobs: int) -> int:

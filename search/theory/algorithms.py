@@ -112,7 +112,7 @@ _ALL: Final = (
     Algorithm(
         "alpha-beta",
         "Alpha-beta, fail-soft",
-        "Leaves out the same, and says of a value outside the window how far outside it is.",
+        "Leaves out what cannot change the root's value, and says of a value outside the window how far outside it is.",
         "mover",
         lambda task: alpha_beta(task.game, 0, watch=task.watch),
     ),

@@ -189,7 +189,8 @@ class Recorder(Watcher[int, Any]):
 
     def _meaning(self, visit: _Visit, value: Any) -> str:
         if self._in_lattice:
-            return "sufficient" if visit.was_cut else "exact"
+            # What is cut can change values on the way, but not that of the root.
+            return "sufficient" if visit.was_cut and len(self._path) > 1 else "exact"
         if visit.low is None or value == visit.exact:
             return "exact"
         if value <= visit.low:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.commands import kernels
 from engine.levels import LEVELS, Level
 from engine.library import (
     CHECKSUM_BYTES,
@@ -344,6 +345,43 @@ def test_without_library_and_numba_it_says_what_to_install(copied: Path) -> None
         assert said.count("\n") == 1
     status, said = run_engine(copied.parent, "kernels", "build", before=WITHOUT_NUMBA)
     assert (status, said) == (1, f"secateur kernels: needs Numba: {REMEDY}\n")
+
+
+def test_the_stand_alone_program_recommends_no_installation(copied: Path) -> None:
+    flip(copied)
+    frozen = WITHOUT_NUMBA + "sys.modules['uvicorn'] = None\nsys.frozen = True\n"
+    status, said = run_engine(copied.parent, "bench", "5", before=frozen)
+    assert status == 1
+    assert said.endswith("(the stand-alone program has no compiler: take a Secateur that make or pip installed)\n")
+    status, said = run_engine(copied.parent, "explore", "--no-browser", before=frozen)
+    assert status == 1
+    assert said == "secateur explore: needs the package 'uvicorn': the stand-alone program comes without it\n"
+
+
+def test_what_is_up_to_date_is_not_built_again(
+    copied: Path, level: Level, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    built_again: list[str] = []
+
+    def run(arguments: list[str], **options: object) -> subprocess.CompletedProcess[str]:
+        built_again.append(arguments[-1])
+        return subprocess.CompletedProcess(arguments, 1, "", "not in this test")
+
+    monkeypatch.setenv(FOLDER_VARIABLE, str(copied.parent))
+    monkeypatch.setattr("bench.commands.kernels.subprocess.run", run)
+    build = ["build", "--level", level.name]
+    assert kernels.main(build) == 0
+    assert capsys.readouterr().err == f"secateur: {level.name}: up to date in {copied}\n"
+    assert built_again == []
+    assert kernels.main([*build, "--force"]) == 1
+    monkeypatch.setattr("bench.commands.kernels.metadata.version", lambda name: "0.0.1")
+    assert kernels.main(build) == 1
+    monkeypatch.undo()
+    monkeypatch.setenv(FOLDER_VARIABLE, str(copied.parent))
+    monkeypatch.setattr("bench.commands.kernels.subprocess.run", run)
+    flip(copied)
+    assert kernels.main(build) == 1
+    assert built_again == [str(copied)] * 3
 
 
 def test_warmup_has_nothing_to_do(built: Path) -> None:

@@ -174,7 +174,9 @@ class Replay:
         assert event.value == value
         if visit.returned is None and not visit.is_cut:
             assert sorted(visit.done) == list(self.tree.children[event.node])
-        if event.reason != "sufficient":
+        if event.reason == "sufficient":
+            assert event.node != 0, "what is cut cannot change the root's value"
+        else:
             self.check_meaning(event, event.reason)
         self.last = event.node, event.value
 

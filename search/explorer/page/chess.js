@@ -11,12 +11,17 @@ const MOVE_SEARCHES = new Set(["move", "full-depth", "open-window"]);
 const COLUMNS = ["parent", "move", "ply", "depth", "alpha", "beta", "type", "value", "end", "moves_searched", "moves_pruned"];
 const DEFAULT_TYPES = [{key: "PV", text: "an exact value is wanted"}, {key: "CUT", text: "a cutoff is expected"},
   {key: "ALL", text: "no move is expected to beat alpha"}];
+// What a search records where the side to move passes, and what the page calls that.
+const NULL_MOVE = "0000", PASS = "pass";
 // Beyond so many nodes the lower plies are collapsed at first.
 const SHOWN_AT_ONCE = 400;
 
 function demand(condition, message) {
   if (!condition) throw new DocumentError(`not a recording that this page can show: ${message}`);
 }
+
+/** A move as the page shows it: UCI notation, and a word where the side to move passes. */
+function shownMove(move) { return move === NULL_MOVE ? PASS : move; }
 
 /** A chess document, checked. */
 class Recording {
@@ -91,6 +96,9 @@ class Recording {
     for (; row >= 0; row = this.columns.parent[row]) if (this.move(row)) line.push(this.move(row));
     return line.reverse();
   }
+
+  /** The moves that lead to a row, as text; "" for the root. */
+  path(row) { return this.line(row).map(shownMove).join(" "); }
 
   score(value) {
     if (value === null || value === undefined) return "–";
@@ -229,7 +237,7 @@ export class ChessPanel {
   name(node) {
     if (node < this.model.offset) return `depth ${this.iteration.depth}`;
     const row = this.model.row(node);
-    return this.recording.move(row) || (this.recording.columns.parent[row] < 0 ? "root" : "again");
+    return shownMove(this.recording.move(row)) || (this.recording.columns.parent[row] < 0 ? "root" : "again");
   }
 
   look(node) {
@@ -273,7 +281,7 @@ export class ChessPanel {
   sentence(node) {
     if (node < this.model.offset) return "The root was searched with several windows.";
     const {recording} = this, row = this.model.row(node), columns = recording.columns;
-    const line = recording.line(row).join(" ") || "The root";
+    const line = recording.path(row) || "The root";
     const again = recording.searches[columns.search?.[row]];
     const cutter = columns.cutter?.[row] > 0 && recording.end(row).key === "cutoff" ? ` It was move number ${columns.cutter[row]}.` : "";
     const expected = recording.types[columns.type[row]]?.text ?? "";
@@ -290,7 +298,7 @@ export class ChessPanel {
     const byReason = new Map();
     for (const [move, reason] of pruned) byReason.set(reason, [...(byReason.get(reason) ?? []), move]);
     const facts = [
-      ["line", recording.line(row).join(" ") || "root"],
+      ["line", recording.path(row) || "root"],
       ["type", `${recording.type(row)}${columns.quiescence?.[row] ? ", quiescence" : ""}`],
       ["depth", `${columns.depth[row]} (ply ${columns.ply[row]})`],
       ["alpha", recording.score(columns.alpha[row])],

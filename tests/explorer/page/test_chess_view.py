@@ -199,6 +199,14 @@ def test_a_real_recording_is_shown(shown, recorded, tmp_path: Path):
         shown.seek(index)
         row = iteration["first_node"] + index - 1
         assert shown.page.get_attribute("#board", "data-placement") == board_after(document, row)
+    passed = next(
+        row for row in range(iteration["first_node"], iteration["last_node"] + 1) if "0000" in line_of(document, row)
+    )
+    shown.seek(passed - iteration["first_node"] + 1)
+    line = " ".join("pass" if move == "0000" else move for move in line_of(document, passed))
+    assert shown.text("explanation").startswith(f"{line}: ")
+    assert shown.facts()["line"] == line
+    assert shown.text("path").endswith("pass")
     for width in (360, 1600):
         shown.page.set_viewport_size({"width": width, "height": 800})
         shown.settle()
