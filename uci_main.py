@@ -117,15 +117,6 @@ def _module_of(name: str) -> ModuleType | None:
         return None
 
 
-def _without_compiler(error: Exception) -> str:
-    """What is to be added where kernels are missing and nothing can be installed."""
-    from engine.library import KernelsMissingError
-
-    if isinstance(error, KernelsMissingError) and getattr(sys, "frozen", False):
-        return " (the stand-alone program has no compiler: take a Secateur that make or pip installed)"
-    return ""
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Runs the UCI loop or a subcommand; returns the exit status (0 done, 1 failed, 2 wrong usage)."""
     from engine.version import full_name, version
@@ -163,7 +154,7 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout.flush()
         return int(status)
     except (EvaluationError, KernelsMissingError) as error:
-        print(f"secateur {name}: {error}{_without_compiler(error)}", file=sys.stderr)
+        print(f"secateur {name}: {error}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
         print(f"secateur {name}: interrupted", file=sys.stderr)

@@ -352,10 +352,11 @@ def test_the_stand_alone_program_recommends_no_installation(copied: Path) -> Non
     frozen = WITHOUT_NUMBA + "sys.modules['uvicorn'] = None\nsys.frozen = True\n"
     status, said = run_engine(copied.parent, "bench", "5", before=frozen)
     assert status == 1
-    assert said.endswith("(the stand-alone program has no compiler: take a Secateur that make or pip installed)\n")
+    remedy = "take an installation with Python, for this stand-alone program comes without it"
+    assert said.endswith(f"to compile them here, {remedy}\n")
     status, said = run_engine(copied.parent, "explore", "--no-browser", before=frozen)
     assert status == 1
-    assert said == "secateur explore: needs the package 'uvicorn': the stand-alone program comes without it\n"
+    assert said == f"secateur explore: needs the package 'uvicorn': {remedy}\n"
 
 
 def test_what_is_up_to_date_is_not_built_again(
