@@ -291,7 +291,17 @@ def _order_row(asked: _Asked, key: str, job: Job, *, chosen: bool) -> dict[str, 
 
 
 def _run(asked: _Asked, job: Job) -> Run:
-    return cast("Run", _translated(lambda: _run_untranslated(asked, job)))
+    def work() -> Run:
+        try:
+            return _run_untranslated(asked, job)
+        except TreeError as error:
+            if asked.lattice_choice is None:
+                raise
+            # Most likely the tree was changed, and the algorithm is still that of the tree before.
+            hint = "if these are numbers, choose an algorithm with numbers"
+            raise RequestError(f"{error}; {hint}", error.line, error.column) from None
+
+    return cast("Run", _translated(work))
 
 
 def _run_untranslated(asked: _Asked, job: Job) -> Run:

@@ -137,6 +137,14 @@ def test_unsound_rules_are_refused_with_the_triple():
     assert "a meet (b join c)" in str(error)
 
 
+def test_a_tree_of_numbers_in_a_lattice_is_told_what_to_do():
+    lattice = {"kind": "product", "spec": "0..9 x 0..9"}
+    error = refusal(service.trace, request(text="[3 [12 8]]", algorithm="lattice-weak", lattice=lattice))
+    assert str(error).startswith("line 1, column 2: the leaf '3' is no element of a product: ")
+    assert str(error).endswith("; if these are numbers, choose an algorithm with numbers")
+    assert (error.line, error.column) == (1, 2)
+
+
 @pytest.mark.parametrize(
     "body",
     [
