@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from engine.levels import LEVELS
-from engine.library import LibraryError, folder, library_path, read_description
+from engine.library import LibraryError, fitting_description, folder, library_path
 from engine.sources import PROJECT_ROOT, source_hash
 
 #: The rooms that go into the program.
@@ -53,7 +53,7 @@ def stale() -> list[str]:
     sources = source_hash()
     for level in LEVELS:
         try:
-            read_description(library_path(level, folder()), sources)
+            fitting_description(library_path(level, folder()), level, sources)
         except LibraryError as error:
             problems.append(str(error))
     return problems

@@ -48,40 +48,10 @@ from typing import Any, Final
 import numpy as np
 
 from engine import library
-from engine.cache_folder import CACHE_VARIABLE, KEEP_FOLDERS, KEEP_SECONDS, open_cache
+from engine.cache_folder import CACHE_VARIABLE, open_cache
 from engine.levels import SLOW_PEXT_CPUS
 from engine.library import BUILD, KERNELS_VARIABLE, PEXT_VARIABLE, REMEDY, VECTORS_VARIABLE, KernelsMissingError
-from engine.sources import KERNEL_FOLDERS, PROJECT_ROOT, add_sources, kernel_sources
-
-__all__ = [
-    "AHEAD_OF_TIME",
-    "CACHE_FOLDER",
-    "CACHE_VARIABLE",
-    "CPU_FEATURES",
-    "CPU_NAME",
-    "INTERPRETED",
-    "KEEP_FOLDERS",
-    "KEEP_SECONDS",
-    "KERNEL_FOLDERS",
-    "PROJECT_ROOT",
-    "TRACING",
-    "TRACING_VARIABLE",
-    "USE_PEXT",
-    "VECTOR_BITS",
-    "build_hash",
-    "cache_problem",
-    "compiler_report",
-    "float_inlined",
-    "float_kernel",
-    "hook",
-    "inlined",
-    "keep_apart",
-    "kernel",
-    "kernel_sources",
-    "machine_op",
-    "remarks",
-    "subkernel",
-]
+from engine.sources import add_sources, kernel_sources
 
 # The library that has the kernels, if there is one, and why others have not.
 _LIBRARY, _REMARKS = library.choose()

@@ -129,11 +129,8 @@ class Description:
             raise ValueError("has no description that is understood here") from None
 
 
-def read_description(path: Path, sources: str | None = None) -> Description:
-    """What the library in a file says of itself, without loading it.
-
-    Raises LibraryError unless the file is whole, and of the sources with that hash if one is given.
-    """
+def read_description(path: Path) -> Description:
+    """What the library in a file says of itself, without loading it. Raises LibraryError unless the file is whole."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -143,9 +140,19 @@ def read_description(path: Path, sources: str | None = None) -> Description:
         raise LibraryError(f"{path}: is damaged, or no library of kernels")
     _, _, behind = body.partition(MARKER)
     try:
-        found = Description.decode(behind.partition(b"\0")[0].decode("ascii", "replace"))
+        return Description.decode(behind.partition(b"\0")[0].decode("ascii", "replace"))
     except ValueError as error:
         raise LibraryError(f"{path}: {error}") from None
+
+
+def fitting_description(path: Path, level: Level, sources: str | None) -> Description:
+    """`read_description` of a library for `level` on this kind of machine, of the sources with that hash (None: any).
+
+    Raises LibraryError for any other.
+    """
+    found = read_description(path)
+    if (found.level, found.machine) != (level.name, platform.machine()):
+        raise LibraryError(f"{path}: is for {found.level} on {found.machine}")
     if sources is not None and found.sources != sources:
         raise LibraryError(f"{path}: is of other sources than these")
     return found
@@ -225,14 +232,13 @@ class Library:
         """Loads the library for `level` at `path`; `sources` is the hash that it must have, None for any."""
         self.path = path
         self.level = level
-        self.description = found = read_description(path, sources)
-        if (found.level, found.machine) != (level.name, platform.machine()):
-            raise LibraryError(f"{path}: is for {found.level} on {found.machine}")
+        self.description = fitting_description(path, level, sources)
         try:
             self._code = ctypes.CDLL(str(path))
             self._runs_here = self._code[RUNS_HERE]
             self._kernels = {
-                name: BuiltKernel(export, self._code[export.symbol]) for name, export in found.kernels.items()
+                name: BuiltKernel(export, self._code[export.symbol])
+                for name, export in self.description.kernels.items()
             }
         except (OSError, AttributeError, KeyError) as error:
             raise LibraryError(f"{path}: cannot be loaded: {error}") from None
@@ -334,13 +340,14 @@ def choose() -> tuple[Library | None, tuple[str, ...]]:
     if wanted and wanted not in names:
         return None, (f"{KERNELS_VARIABLE}={wanted}: there is {', '.join((JIT, *names))}",)
     place = folder()
+    allowed = [(level, library_path(level, place)) for level in LEVELS if _is_allowed(level, wanted)]
+    present = [(level, path) for level, path in allowed if path.exists()]
+    # Reading all sources is worth it only where there is something to compare them with.
+    sources = source_hash() if present else None
     remarks: list[str] = []
-    for level in LEVELS:
-        path = library_path(level, place)
-        if not _is_allowed(level, wanted) or not path.exists():
-            continue
+    for level, path in present:
         try:
-            library = Library(path, level, source_hash())
+            library = Library(path, level, sources)
         except LibraryError as error:
             remarks.append(f"kernels not used: {error}")
             continue

@@ -185,14 +185,14 @@ def _is_loser(position, move):
 
 
 @inlined
-def _killer(frame, index):
-    """Killer `index` if it is to be tried here, else NO_MOVE: int64."""
+def _killer(worker, table, ply, index):
+    """Killer `index` if it is to be tried at `ply`, else NO_MOVE: int64."""
+    frame = worker.frames[ply]
     move = np.int64(frame.killers[index])
-    if frame.quiets != ALL_QUIETS or frame.skip_quiets != 0:
+    if frame.quiets != ALL_QUIETS or frame.skip_quiets != 0 or move == NO_MOVE or move == frame.table_move:
         return np.int64(NO_MOVE)
-    if move == NO_MOVE or move == frame.table_move or not is_legal(frame.position, move):
-        return np.int64(NO_MOVE)
-    return move
+    expect(worker, table, ply, move)
+    return move if is_legal(frame.position, move) else np.int64(NO_MOVE)
 
 
 @subkernel
@@ -225,8 +225,7 @@ def next_move(worker, table, ply):
             frame.losers += 1
         frame.stage = DONE if frame.quiets == NO_QUIETS else FIRST_KILLER
     while FIRST_KILLER <= frame.stage < QUIET_START:
-        expect(worker, table, ply, np.int64(frame.killers[frame.stage - FIRST_KILLER]))
-        move = _killer(frame, frame.stage - FIRST_KILLER)
+        move = _killer(worker, table, ply, frame.stage - FIRST_KILLER)
         frame.stage += 1
         if move != NO_MOVE:
             return move

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import subprocess
 import sys
 import time
@@ -22,9 +21,9 @@ from engine.library import (
     LibraryError,
     build_environment,
     choose,
+    fitting_description,
     folder,
     library_path,
-    read_description,
 )
 from engine.sources import PROJECT_ROOT, source_hash
 
@@ -63,11 +62,10 @@ def _is_up_to_date(level: Level) -> bool:
     """Whether the library of a level is whole, of these sources and by this Numba; a line on stderr says so."""
     path = library_path(level, folder())
     try:
-        found = read_description(path)
+        found = fitting_description(path, level, source_hash())
     except LibraryError:
         return False
-    wanted = (level.name, platform.machine(), source_hash(), f"Numba {metadata.version('numba')}")
-    if (found.level, found.machine, found.sources, found.compiler) != wanted:
+    if found.compiler != f"Numba {metadata.version('numba')}":
         return False
     print(f"secateur: {level.name}: up to date in {path}", file=sys.stderr, flush=True)
     return True

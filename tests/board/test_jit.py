@@ -20,7 +20,8 @@ from typing import Any
 import pytest
 
 from engine import jit
-from engine.cache_folder import open_cache
+from engine.cache_folder import CACHE_VARIABLE, KEEP_FOLDERS, KEEP_SECONDS, open_cache
+from engine.sources import KERNEL_FOLDERS, kernel_sources
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 posix_only = pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX's")
@@ -79,7 +80,7 @@ def run_tiny(project: Path, tmp_path: Path, run_python: Callable[..., str]) -> C
     """Runs the tiny kernel in a fresh process; `tmp_path / "kernels"` holds the cache unless told otherwise."""
 
     def run(before: str = "", cwd: Path = project, at: Path = project, **env: str | None) -> dict[str, Any]:
-        named: dict[str, Any] = {jit.CACHE_VARIABLE: str(tmp_path / "kernels"), "PYTHONDONTWRITEBYTECODE": "1"} | env
+        named: dict[str, Any] = {CACHE_VARIABLE: str(tmp_path / "kernels"), "PYTHONDONTWRITEBYTECODE": "1"} | env
         answer: dict[str, Any] = json.loads(run_python(before + RUN_TINY, cwd=cwd, paths=(at,), **named))
         return answer
 
@@ -91,7 +92,7 @@ def filled_cache(tmp_path_factory: pytest.TempPathFactory, run_python: Callable[
     """A cache as a first run leaves it; to be copied."""
     folder = tmp_path_factory.mktemp("filled")
     project = copy_project(folder / "project")
-    answer = run_python(RUN_TINY, cwd=project, paths=(project,), **{jit.CACHE_VARIABLE: str(folder / "kernels")})
+    answer = run_python(RUN_TINY, cwd=project, paths=(project,), **{CACHE_VARIABLE: str(folder / "kernels")})
     assert (json.loads(answer)["value"], json.loads(answer)["misses"]) == (12, 1)
     return folder / "kernels"
 
@@ -163,14 +164,14 @@ for folder in ("engine", "engine/board", "eval", "search"):
     file.rename(file.with_name("renamed.py"))
     print(jit.build_hash())
 """
-    named = {jit.CACHE_VARIABLE: str(tmp_path / "kernels")}
+    named = {CACHE_VARIABLE: str(tmp_path / "kernels")}
     hashes = run_python(script, cwd=project, paths=(project,), **named).split()
     assert len(set(hashes)) == len(hashes) == 13
     assert {len(name) for name in hashes} == {20}
 
 
 def test_every_kernel_lies_in_a_folder_that_counts() -> None:
-    sources = set(jit.kernel_sources())
+    sources = set(kernel_sources())
     assert PROJECT / "engine" / "jit.py" in sources
     decorators = ("@kernel", "@subkernel", "@inlined", "@machine_op", "= inlined(", "njit(")
     rooms = ("engine", "eval", "search", "bench")
@@ -197,7 +198,7 @@ def test_a_tool_s_kernels_are_rebuilt_alone(warm: Path, project: Path, run_pytho
     script += RUN_TINY.replace("from engine.tiny import", "from eval.training.tiny import")
 
     def run() -> dict[str, Any]:
-        named = {jit.CACHE_VARIABLE: str(warm.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+        named = {CACHE_VARIABLE: str(warm.parent), "PYTHONDONTWRITEBYTECODE": "1"}
         answer: dict[str, Any] = json.loads(run_python(script, cwd=project, paths=(project,), **named))
         assert answer["folder"] == str(warm)
         return answer
@@ -270,7 +271,7 @@ def test_user_cache_folder_is_the_usual_one(run_tiny: Callable[..., dict[str, An
     if sys.platform == "darwin":
         pytest.skip("macOS has Library/Caches")
     home, xdg = tmp_path / "home", tmp_path / "xdg"
-    places = {jit.CACHE_VARIABLE: None, "HOME": str(home), "XDG_CACHE_HOME": None}
+    places = {CACHE_VARIABLE: None, "HOME": str(home), "XDG_CACHE_HOME": None}
     assert Path(run_tiny(**places)["folder"]).parent == home / ".cache" / "secateur" / "kernels"
     places["XDG_CACHE_HOME"] = str(xdg)
     assert Path(run_tiny(**places)["folder"]).parent == xdg / "secateur" / "kernels"
@@ -283,7 +284,7 @@ def test_home_that_cannot_be_written(run_tiny: Callable[..., dict[str, Any]], tm
     barrier.write_text("", encoding="utf-8")
     temporary.mkdir()
     places = {
-        jit.CACHE_VARIABLE: None,
+        CACHE_VARIABLE: None,
         "HOME": str(barrier / "home"),
         "XDG_CACHE_HOME": None,
         "TMPDIR": str(temporary),
@@ -292,7 +293,7 @@ def test_home_that_cannot_be_written(run_tiny: Callable[..., dict[str, Any]], tm
     assert Path(first["folder"]).parent.parent == temporary
     assert (first["value"], first["hits"]) == (12, 0)
     assert (second["value"], second["hits"]) == (12, 1)
-    named = places | {jit.CACHE_VARIABLE: str(barrier / "kernels")}
+    named = places | {CACHE_VARIABLE: str(barrier / "kernels")}
     assert run_tiny(**named)["folder"] == first["folder"]
 
 
@@ -311,13 +312,13 @@ pathlib.Path.expanduser = expanduser
 def test_a_user_without_a_home(run_tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    answer = run_tiny(before=NOBODY_HAS_A_HOME, **{jit.CACHE_VARIABLE: None, "TMPDIR": str(temporary)})
+    answer = run_tiny(before=NOBODY_HAS_A_HOME, **{CACHE_VARIABLE: None, "TMPDIR": str(temporary)})
     assert Path(answer["folder"]).parent.parent == temporary
     assert (answer["value"], answer["problem"]) == (12, None)
 
 
 def test_a_folder_of_an_unknown_user_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(jit.CACHE_VARIABLE, "~nobody-of-that-name/kernels")
+    monkeypatch.setenv(CACHE_VARIABLE, "~nobody-of-that-name/kernels")
     with pytest.raises(ValueError, match="~nobody-of-that-name/kernels: Could not determine home"):
         open_cache("0" * 20)
 
@@ -327,7 +328,7 @@ def test_no_cache_at_all(run_tiny: Callable[..., dict[str, Any]], tmp_path: Path
     barrier.write_text("", encoding="utf-8")
     no_temporary_folder = f"import tempfile; tempfile.tempdir = {str(barrier / 'temporary')!r}\n"
     for _ in range(2):
-        answer = run_tiny(before=no_temporary_folder, **{jit.CACHE_VARIABLE: str(barrier / "kernels")})
+        answer = run_tiny(before=no_temporary_folder, **{CACHE_VARIABLE: str(barrier / "kernels")})
         assert (answer["value"], answer["hits"], answer["folder"]) == (12, 0, None)
         assert answer["problem"].startswith("no writable cache folder: kernels are compiled at every start")
 
@@ -358,7 +359,7 @@ def test_processes_that_start_at_once_on_an_empty_cache(
     run_tiny: Callable[..., dict[str, Any]], project: Path, tmp_path: Path
 ) -> None:
     environment = os.environ | {
-        jit.CACHE_VARIABLE: str(tmp_path / "kernels"),
+        CACHE_VARIABLE: str(tmp_path / "kernels"),
         "PYTHONPATH": str(project),
     }
     processes = [
@@ -453,8 +454,8 @@ def test_folders_of_old_builds_are_swept(run_tiny: Callable[..., dict[str, Any]]
     root = tmp_path / "kernels"
     day = 24 * 3600
     root.mkdir(mode=0o700)
-    stale = [old_build(root, 1, jit.KEEP_SECONDS + day), old_build(root, 2, 2 * jit.KEEP_SECONDS)]
-    recent = [old_build(root, 10 + number, (number + 1) * day / 2) for number in range(jit.KEEP_FOLDERS)]
+    stale = [old_build(root, 1, KEEP_SECONDS + day), old_build(root, 2, 2 * KEEP_SECONDS)]
+    recent = [old_build(root, 10 + number, (number + 1) * day / 2) for number in range(KEEP_FOLDERS)]
     foreign = root / "something else"
     foreign.mkdir()
     os.utime(foreign, (0, 0))
@@ -468,7 +469,7 @@ def test_only_so_many_builds_are_kept_but_no_fresh_one_is_taken(
 ) -> None:
     root = tmp_path / "kernels"
     root.mkdir(mode=0o700)
-    fresh = [old_build(root, 1 + number, 60) for number in range(jit.KEEP_FOLDERS + 2)]
+    fresh = [old_build(root, 1 + number, 60) for number in range(KEEP_FOLDERS + 2)]
     unused = [old_build(root, 100 + number, 7200 + number) for number in range(3)]
     current = Path(run_tiny()["folder"])
     assert build_folders(root) == sorted([*fresh, current])
@@ -508,4 +509,4 @@ def test_division_by_zero_raises_nothing() -> None:
 def test_make_warms_up_after_an_edit_in_any_folder_of_kernels() -> None:
     makefile = (PROJECT / "Makefile").read_text(encoding="utf-8")
     (patterns,) = re.findall(r"^KERNELS := \$\(wildcard (.*)\)$", makefile, re.MULTILINE)
-    assert patterns.split() == [f"{folder}/*.py" for folder in jit.KERNEL_FOLDERS]
+    assert patterns.split() == [f"{folder}/*.py" for folder in KERNEL_FOLDERS]

@@ -17,7 +17,7 @@ from typing import Any
 import chess
 import pytest
 
-from engine.jit import CACHE_VARIABLE
+from engine.cache_folder import CACHE_VARIABLE
 from eval.build import VARIABLE, _choice_of_text
 from search.benchmark import run_benchmark
 from tests.client.test_readme import evaluation_example

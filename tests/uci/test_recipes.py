@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from engine import jit
+from engine.cache_folder import CACHE_VARIABLE
 from engine.launcher import launcher_text
 from engine.uci.options import OPTIONS, OptionValues
 from engine.uci.session import READY_PATIENCE
@@ -264,7 +264,7 @@ def test_docker_s_image_starts_the_installed_command_with_its_kernels_compiled()
     words = [word for word, _ in steps]
     assert ("RUN", f"{command} warmup") in steps
     variable, _, folder = next(rest for word, rest in steps if word == "ENV").partition("=")
-    assert variable == jit.CACHE_VARIABLE
+    assert variable == CACHE_VARIABLE
     # The kernels belong to the user that reads them, and the folder that the document mounts is theirs.
     assert words.index("USER") < steps.index(("RUN", f"{command} warmup"))
     assert f":{folder}`" in sections()["docker"]

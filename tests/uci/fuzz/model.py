@@ -142,36 +142,22 @@ class Remarks:
         return True
 
 
-class Tool:
+class Tool(Block):
     """A count or a benchmark: lines of the form `body`, then one of the form `last`, or that it was stopped."""
 
-    def __init__(self, name: str, sent: float, body: str, last: str) -> None:
-        self.name = name
-        self.sent = sent
-        self.is_over = False
-        self.lines: list[str] = []
-        self.may_stop = False
-        self._body = re.compile(body)
-        self._last = re.compile(last)
-
-    @property
-    def is_satisfied(self) -> bool:
-        return self.is_over
+    #: Whether somebody has stopped it.
+    may_stop = False
 
     def take(self, line: str, now: float) -> bool:
-        if self._last.fullmatch(line):
-            self.is_over = True
-            self.lines.append(line)
-            self._check()
-        elif re.fullmatch(r"(info string perft|bench) was stopped", line):
+        if re.fullmatch(r"(info string perft|bench) was stopped", line):
             if not self.may_stop:
                 raise BreachError(f"'{self.name}' was stopped by nobody")
             self.is_over = True
-        elif self._body.fullmatch(line):
-            self.lines.append(line)
-        else:
-            return False
-        return True
+            return True
+        is_mine = super().take(line, now)
+        if self.is_over:
+            self._check()
+        return is_mine
 
     def _check(self) -> None:
         """Raises BreachError when the result is wrong."""
