@@ -8,7 +8,7 @@ from engine.board.bits import U0, copy_record
 from engine.board.make import apply_move
 from engine.board.moves import is_capture, is_promotion
 from engine.jit import inlined, kernel
-from eval.classical import game_phase
+from eval.classical import evaluate, game_phase
 from eval.training.records import pack, unpack
 
 
@@ -58,3 +58,14 @@ def sample_phases(samples, line, phases):
     for index in range(samples.size):
         unpack(samples[index].position, line[0])
         phases[index] = game_phase(line[0])
+
+
+@kernel
+def sample_evaluations(samples, line, workspace, out):
+    """Writes the classical evaluation of each of SAMPLE[n], centipawns for the side to move, into `out` int64[n].
+
+    Mutates all arguments but `samples`; `line` is POSITION[1] scratch, `workspace` a WORKSPACE.
+    """
+    for index in range(samples.size):
+        unpack(samples[index].position, line[0])
+        out[index] = evaluate(line[0], workspace)

@@ -1,18 +1,9 @@
-"""`Engine`: what it takes and refuses, options, turns, interruptions and the end."""
+"""`Engine`: what it takes and refuses, options, and what it asks of the process."""
 
 from __future__ import annotations
 
-import _thread
-import asyncio
-import gc
 import os
-import random
-import signal
-import threading
-import time
-import weakref
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +11,7 @@ import chess
 import chess.engine
 import chess.variant
 import pytest
-from chess.engine import INFO_ALL, Cp, EngineError, EngineTerminatedError, Limit, Mate, PovScore
+from chess.engine import INFO_ALL, Cp, EngineError, Limit, Mate, PovScore
 
 from engine import Engine
 from search.strength import MIN_ELO
@@ -30,8 +21,6 @@ from tests.uci.test_tables_and_book import write_book
 TABLES = PROJECT / "tests" / "data" / "syzygy"
 STALEMATE = "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"
 MATED = "R5k1/5ppp/8/8/8/8/8/6K1 b - - 0 1"
-#: Seconds that are enough for what takes milliseconds, also on a busy machine.
-SOON = 5.0
 
 
 # -- positions and limits --
@@ -271,249 +260,7 @@ def test_another_game_forgets_the_last_one(engine: Engine) -> None:
     assert nodes("second") == fresh
 
 
-# -- turns and interruptions --
-
-
-def test_threads_wait_for_each_other(engine: Engine) -> None:
-    boards = [chess.Board() for _ in range(6)]
-    for number, board in enumerate(boards):
-        board.push(list(board.legal_moves)[number])
-    with ThreadPoolExecutor(len(boards)) as pool:
-        results = list(pool.map(lambda board: engine.analyse(board, Limit(depth=7)), boards))
-    for board, result in zip(boards, results, strict=True):
-        assert result["depth"] == 7, "nobody was cut short"
-        assert result["pv"][0] in board.legal_moves
-
-
-def test_a_command_ends_an_analysis(engine: Engine) -> None:
-    analysis = engine.analysis(chess.Board())
-    analysis.get()
-    assert engine.play(chess.Board(), Limit(depth=2)).move
-    assert analysis.wait().move
-    second = engine.analysis(chess.Board())
-    analysis.stop()  # the old one has nothing to stop any more
-    for info in second:
-        if info.get("depth", 0) >= 6:
-            break
-    engine.configure({"Clear Hash": None})
-    assert not second.would_block()
-
-
-def test_commands_of_many_threads_at_random(engine: Engine) -> None:
-    def live(seed: int) -> None:
-        rng = random.Random(seed)
-        for _ in range(25):
-            board = chess.Board()
-            for _ in range(rng.randrange(12)):
-                board.push(rng.choice(list(board.legal_moves)))
-            command = rng.randrange(5)
-            moves = []
-            if command == 0:
-                moves.append(engine.play(board, Limit(time=0.01), ponder=True).move)
-            elif command == 1:
-                moves += [line["pv"][0] for line in engine.analyse(board, Limit(depth=4), multipv=3)]
-            elif command == 2:
-                with engine.analysis(board) as analysis:
-                    analysis.next()
-                moves.append(analysis.wait().move)
-            elif command == 3:
-                engine.configure({"Threads": rng.randrange(1, 3)})
-            else:
-                with pytest.raises(ValueError, match="no white king"):
-                    engine.play(chess.Board(None), Limit(depth=1))
-            assert all(move in board.legal_moves for move in moves)
-
-    with ThreadPoolExecutor(4) as pool:
-        for done in [pool.submit(live, seed) for seed in range(4)]:
-            done.result(60)
-    engine.configure({"Threads": 1})
-
-
-def test_a_stop_from_another_thread(engine: Engine) -> None:
-    analysis = engine.analysis(chess.Board())
-    threading.Timer(0.2, analysis.stop).start()
-    start = time.perf_counter()
-    depths = [info["depth"] for info in analysis]
-    assert time.perf_counter() - start < SOON
-    assert depths == sorted(depths)
-    assert analysis.wait().move == analysis.info["pv"][0]
-
-
-def test_a_search_may_be_looked_at_while_it_runs(engine: Engine) -> None:
-    with engine.analysis(chess.Board(), multipv=2) as analysis:
-        while analysis.info.get("depth", 0) < 4 or len(analysis.multipv) < 2:
-            time.sleep(0.001)
-        assert "running" in repr(analysis)
-        assert not analysis.empty()
-        assert not analysis.would_block()
-        analysis.info.clear()  # a copy
-        assert analysis.info
-    analysis.wait()
-    while analysis.next() is not None:
-        pass
-    assert analysis.empty()
-    assert not analysis.would_block()
-    with pytest.raises(chess.engine.AnalysisComplete):
-        analysis.get()
-    assert "finished" in repr(analysis)
-
-
-def test_time_limits_are_kept(engine: Engine) -> None:
-    start = time.perf_counter()
-    engine.play(chess.Board(), Limit(time=0.3))
-    assert 0.28 < time.perf_counter() - start < SOON
-
-
-def test_ctrl_c_ends_a_search_and_no_more(engine: Engine) -> None:
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
-    try:
-        for limit in (Limit(time=60), Limit(depth=90)):
-            timer = threading.Timer(0.2, _thread.interrupt_main)
-            timer.start()
-            start = time.perf_counter()
-            with pytest.raises(KeyboardInterrupt):
-                engine.play(chess.Board(), limit)
-            assert time.perf_counter() - start < SOON
-            assert engine.play(chess.Board(), Limit(depth=2)).move
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def test_it_works_within_an_event_loop(engine: Engine) -> None:
-    async def think() -> chess.Move | None:
-        return engine.play(chess.Board(), Limit(depth=2)).move
-
-    assert asyncio.run(think())
-
-
-def test_an_error_of_the_search_reaches_who_waits(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*arguments: Any, **keywords: Any) -> None:
-        raise MemoryError("no more")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(engine._searcher, "search", fail)
-        with pytest.raises(MemoryError, match="no more"):
-            engine.play(chess.Board(), Limit(depth=2))
-        with pytest.raises(MemoryError), engine.analysis(chess.Board()) as analysis:
-            list(analysis)
-    assert engine.play(chess.Board(), Limit(depth=2)).move
-
-
-# -- pondering --
-
-
-def reply(engine: Engine, board: chess.Board, limit: Limit) -> chess.Move:
-    """Plays and begins to ponder; the board has the move then, and the reply expected is returned."""
-    played = engine.play(board, limit, ponder=True)
-    assert played.move
-    assert played.ponder
-    board.push(played.move)
-    return played.ponder
-
-
-def test_the_expected_reply_finds_a_thought_that_has_begun(engine: Engine) -> None:
-    board, limit = chess.Board(), Limit(depth=9)
-    expected = reply(engine, board, limit)
-    board.push(expected)
-    assert engine._pondered is not None
-    pondered = engine._pondered[1]
-    pondered.wait()
-    start = time.perf_counter()
-    again = engine.play(board, limit, info=chess.engine.INFO_ALL)
-    assert again.info == pondered.info, "it is the answer"
-    assert again.move == pondered.wait().move
-    assert time.perf_counter() - start < SOON
-    assert engine._pondered is None
-
-
-def test_pondering_on_the_clock_ends_when_the_reply_comes(engine: Engine) -> None:
-    board, limit = chess.Board(), Limit(white_clock=2, black_clock=2)
-    board.push(reply(engine, board, limit))
-    assert engine._pondered is not None
-    pondered = engine._pondered[1]
-    time.sleep(0.3)
-    assert not pondered._is_over, "it thinks until the reply comes"
-    start = time.perf_counter()
-    assert engine.play(board, limit).move in board.legal_moves
-    assert time.perf_counter() - start < 2
-    assert pondered._is_over
-
-
-@pytest.mark.parametrize("what", ["another reply", "another game", "root moves", "an option"])
-def test_another_reply_begins_anew(engine: Engine, what: str) -> None:
-    board, limit = chess.Board(), Limit(white_clock=5, black_clock=5)
-    expected = reply(engine, board, limit)
-    assert engine._pondered is not None
-    pondered = engine._pondered[1]
-    keywords: dict[str, Any] = {}
-    if what == "another reply":
-        board.push(next(move for move in board.legal_moves if move != expected))
-    else:
-        board.push(expected)
-        if what == "another game":
-            keywords["game"] = object()
-        elif what == "root moves":
-            keywords["root_moves"] = board.legal_moves
-        else:
-            engine.configure({"Clear Hash": None})
-    played = engine.play(board, Limit(depth=3), info=chess.engine.INFO_ALL, **keywords)
-    assert pondered._is_over
-    assert played.info["depth"] == 3
-    assert played.move in board.legal_moves
-
-
-# -- the end --
-
-
-def test_a_closed_engine_says_so() -> None:
-    engine = Engine({"Hash": 1})
-    analysis = engine.analysis(chess.Board())
-    engine.close()
-    assert analysis.wait().move
-    engine.quit()
-    assert "closed" in repr(engine)
-    for command in (
-        lambda: engine.play(chess.Board(), Limit(depth=1)),
-        lambda: engine.analysis(chess.Board()),
-        lambda: engine.configure({"Hash": 1}),
-    ):
-        with pytest.raises(EngineTerminatedError, match="closed"):
-            command()
-
-
-def test_closing_ends_a_search_of_another_thread() -> None:
-    engine = Engine({"Hash": 1})
-    with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(engine.play, chess.Board(), Limit(time=60))
-        while engine._runner._current is None and not future.done():
-            time.sleep(0.001)
-        engine.close()
-        assert future.result(SOON).move
-
-
-def test_an_engine_that_nobody_holds_ends_its_threads() -> None:
-    engine = Engine({"Hash": 1, "Threads": 2})
-    board = chess.Board()
-    engine.play(board, Limit(time=30, depth=3), ponder=True)
-    thread, gone = engine._runner._thread, weakref.ref(engine)
-    del engine
-    gc.collect()
-    assert gone() is None
-    thread.join(SOON)
-    assert not thread.is_alive()
-
-
-def test_a_program_ends_though_its_engine_thinks(run_python: Callable[..., str]) -> None:
-    script = """
-import chess
-from engine import Engine
-engine = Engine()
-analysis = engine.analysis(chess.Board())
-print(analysis.get()["depth"])
-"""
-    start = time.perf_counter()
-    assert run_python(script) == "1\n"
-    assert time.perf_counter() - start < 60
+# -- the process --
 
 
 def test_nothing_heavy_is_imported_before_it_is_asked_for(run_python: Callable[..., str]) -> None:

@@ -1,15 +1,27 @@
-"""`secateur net`: what a network file is, and where it comes from."""
+"""`secateur net`: what a network file is, where it comes from, and how well it evaluates."""
 
 from __future__ import annotations
 
 import argparse
 import hashlib
 import json
+import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from eval.training.comparison import Comparison
+
+_EPILOG = """\
+examples:
+  secateur net first.snet
+  secateur net first.snet second.snet --on data/check
+
+Compare on games that no network was trained on: of another seed, and best of more nodes.
+"""
 
 
 def main(arguments: list[str]) -> int:
@@ -18,10 +30,22 @@ def main(arguments: list[str]) -> int:
         prog="secateur net",
         description="Shows network files: architecture, size of the weights, where they come from, checksum. A file "
         "that is of another kind, cut short or damaged is refused with what was expected and what was found.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE.snet")
-    parser.add_argument("--json", action="store_true", help="print all that the files say as JSON")
+    parser.add_argument(
+        "--on",
+        nargs="+",
+        metavar="FOLDER|SHARD",
+        help="compare the files and the classical evaluation on the quiet positions of these games instead",
+    )
+    parser.add_argument("--json", action="store_true", help="print all that there is to say as JSON")
     options = parser.parse_args(arguments)
+    return _describe(options) if options.on is None else _compare(options)
+
+
+def _describe(options: argparse.Namespace) -> int:
     from eval.network.format import NetworkError
 
     status, told = 0, []
@@ -38,6 +62,46 @@ def main(arguments: list[str]) -> int:
     if options.json:
         print(json.dumps(told, indent=2))
     return status
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from dataclasses import asdict
+    from functools import partial
+
+    from engine.library import JIT, KERNELS_VARIABLE
+
+    # These have kernels of their own, which no library has; a file is described without any.
+    os.environ[KERNELS_VARIABLE] = JIT
+    from eval.network.format import NetworkError, read_network
+    from eval.training.comparison import classical_scores, compare
+    from eval.training.quantise import integer_scores
+    from eval.training.samples import samples
+    from eval.training.shards import ShardError
+
+    try:
+        evaluations = {"classical": classical_scores}
+        evaluations |= {str(path): partial(integer_scores, read_network(path)) for path in options.files}
+        found = compare(evaluations, samples(options.on, partial=True))
+    except (NetworkError, ShardError, ValueError, OSError) as error:
+        print(f"secateur net: {error}", file=sys.stderr)
+        return 1
+    print(json.dumps(asdict(found), indent=2) if options.json else "\n".join(_table(found)))
+    return 0
+
+
+def _table(found: Comparison) -> list[str]:
+    """The comparison in lines: the first evaluation is what the others are compared with."""
+    width = max(len(errors.name) for errors in found.errors)
+    lines = [
+        f"{found.positions} quiet positions of {found.games} games; errors are mean squares of expected results",
+        f"{'':{width}}  to the scores  to the results  with scale  less than {found.errors[0].name}",
+    ]
+    for errors in found.errors:
+        less = "" if errors is found.errors[0] else f"  {-errors.difference:+.5f} +- {errors.deviation:.5f}"
+        lines.append(
+            f"{errors.name:{width}}  {errors.scores:13.5f}  {errors.results:14.5f}  {errors.scale:10.1f}{less}"
+        )
+    return lines
 
 
 def _facts(path: Path) -> dict[str, Any]:

@@ -1,0 +1,107 @@
+"""How well evaluations tell what came of positions: of the searches that scored them, and of the games.
+
+Errors are mean squared distances of expected results, 1 / (1 + exp(-evaluation / scale)), as in training. Those to the
+scores are smallest for what resembles the evaluation that searched, so they are a measure between networks that learnt
+from one teacher. Those to the results favour nobody. Only games decide; but errors on positions that nobody was trained
+on take seconds, and say which networks are worth the games.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.board.position import POSITION
+from engine.memory import allocate
+from eval.training.decoding import sample_evaluations
+from eval.training.records import BLACK_TO_MOVE
+from eval.training.texel import expected_results, fit_slope
+from eval.workspace import new_workspace
+
+#: Evaluates SAMPLE[n]: centipawns for the side to move, int64[n].
+Evaluate = Callable[[Any], npt.NDArray[np.int64]]
+
+_Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Errors:
+    """How far one evaluation is off.
+
+    `scores` is its error to the scores, with the scale that suits these; `results` its error to the results, with the
+    scale that suits the evaluation best (`scale`, centipawns), so that mere size is no fault. `difference` is `results`
+    less that of the first evaluation, and `deviation` the standard error of the difference: games are what is drawn
+    at random.
+    """
+
+    name: str
+    scores: float
+    results: float
+    scale: float
+    difference: float
+    deviation: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Evaluations on the same positions; `scale` in centipawns is what suits their scores."""
+
+    positions: int
+    games: int
+    scale: float
+    errors: tuple[Errors, ...]
+
+
+def classical_scores(samples: Any) -> npt.NDArray[np.int64]:
+    """What the classical evaluation says of SAMPLE[n], in centipawns for the side to move, int64[n]."""
+    out = np.zeros(len(samples), np.int64)
+    sample_evaluations(samples, allocate(POSITION, 1), new_workspace(), out)
+    return out
+
+
+def compare(evaluations: Mapping[str, Evaluate], shards: Iterable[Any]) -> Comparison:
+    """Compares evaluations on the samples of shards, SAMPLE[n] each, whose games follow each other.
+
+    Raises ValueError when there are no positions.
+    """
+    values: dict[str, list[_Floats]] = {name: [] for name in evaluations}
+    scores, results, games = [], [], []
+    begun = 0
+    for samples in shards:
+        if not len(samples):
+            continue
+        # A game is told from the next by the low byte of its number.
+        games.append(begun + np.cumsum(np.diff(samples["game"], prepend=samples["game"][:1]) != 0))
+        begun = int(games[-1][-1]) + 1
+        scores.append(samples["score"].astype(np.float64))
+        results.append(samples["result"] * 0.5)
+        white = np.where(samples["position"]["state"] & BLACK_TO_MOVE, -1.0, 1.0)
+        for name, evaluation in evaluations.items():
+            values[name].append(white * evaluation(samples))
+    if not games:
+        raise ValueError("there are no positions to compare on")
+    came, told, game = np.concatenate(results), np.concatenate(scores), np.concatenate(games)
+    scale = fit_slope(told, came)
+    teacher = expected_results(told, scale)
+    errors: list[Errors] = []
+    first: _Floats | None = None
+    for name in evaluations:
+        value = np.concatenate(values[name])
+        to_scores = float(np.mean((expected_results(value, scale) - teacher) ** 2))
+        own = fit_slope(value, came)
+        squares = (expected_results(value, own) - came) ** 2
+        first = squares if first is None else first
+        difference, deviation = _clustered(squares - first, game)
+        errors.append(Errors(name, to_scores, float(np.mean(squares)), own, difference, deviation))
+    return Comparison(len(game), begun, scale, tuple(errors))
+
+
+def _clustered(values: _Floats, games: npt.NDArray[np.int64]) -> tuple[float, float]:
+    """The mean of `values`, and its standard error where only those of different `games` are independent."""
+    mean = float(np.mean(values))
+    sums = np.bincount(games, values - mean)
+    return mean, float(np.sqrt(np.sum(sums**2)) / len(values))
