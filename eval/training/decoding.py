@@ -14,8 +14,8 @@ from eval.training.records import pack, unpack
 
 @inlined
 def _is_wanted(position, move, score, ply, wanted):
-    """Whether a position passes the filter `wanted`, int64[3] of `Filter.as_array`."""
-    if ply < wanted[0] or abs(score) >= wanted[1]:
+    """Whether a position passes the filter `wanted`, int64[4] of `Filter.as_array`."""
+    if ply < wanted[0] or abs(score) >= wanted[1] or position.halfmoves >= wanted[3]:
         return False
     return wanted[2] == 0 or (position.checkers == U0 and not is_capture(move) and not is_promotion(move))
 
@@ -24,7 +24,7 @@ def _is_wanted(position, move, score, ply, wanted):
 def decode_samples(games, plies, first, wanted, line, samples):
     """Packs the wanted positions of GAME[n] into `samples` (SAMPLE, mutated); returns their number, int64.
 
-    `plies` is PLY[m], `first` int64[n] where in it each game begins, `wanted` int64[3] of `Filter.as_array`, `line`
+    `plies` is PLY[m], `first` int64[n] where in it each game begins, `wanted` int64[4] of `Filter.as_array`, `line`
     POSITION[2] scratch. `samples` must have room for all positions.
     """
     count = np.int64(0)

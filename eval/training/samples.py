@@ -22,6 +22,12 @@ from eval.training.shards import Shard, ShardError, open_shards
 
 #: Scores from here on are as good as mates.
 SCORE_LIMIT: Final = 10_000
+#: The search draws evaluations towards 0 by half a percent for each ply since the last capture or pawn move
+#: (`search.correction.corrected`), and will do so again with what is learnt from them. Up to this many plies, a score
+#: is a fifth too small at most; README.md has what was counted.
+HALFMOVES: Final = 40
+#: More than the clock of any position: the fifty-move rule ends games at 100.
+ANY_HALFMOVES: Final = 256
 
 
 @dataclass(frozen=True)
@@ -29,19 +35,21 @@ class Filter:
     """Which positions of a game to take.
 
     `skip` leaves out the first plies of the game, random ones included; `score_limit` those with a score (centipawns)
-    of that and more; `quiet` those in check and those whose best move is a capture or a promotion.
+    of that and more; `quiet` those in check and those whose best move is a capture or a promotion; `halfmoves` those
+    with so many plies and more since the last capture or pawn move.
     """
 
     skip: int = 0
     score_limit: int = SCORE_LIMIT
     quiet: bool = True
+    halfmoves: int = HALFMOVES
 
     def as_array(self) -> npt.NDArray[np.int64]:
-        """As the kernels take it: int64[3]."""
-        return np.array([self.skip, self.score_limit, self.quiet], np.int64)
+        """As the kernels take it: int64[4]."""
+        return np.array([self.skip, self.score_limit, self.quiet, self.halfmoves], np.int64)
 
 
-ALL: Final = Filter(score_limit=1 << 15, quiet=False)
+ALL: Final = Filter(score_limit=1 << 15, quiet=False, halfmoves=ANY_HALFMOVES)
 
 
 class Batch(NamedTuple):

@@ -15,7 +15,7 @@ from eval.classical import FULL_PHASE
 from eval.training.checking import PROBLEMS, SOUND, check_games
 from eval.training.decoding import sample_phases
 from eval.training.records import ENDINGS, VARIANTS
-from eval.training.samples import ALL, shard_samples, wanted_count
+from eval.training.samples import ALL, ANY_HALFMOVES, Filter, shard_samples, wanted_count
 from eval.training.shards import Shard, ShardError
 
 #: Histogram of scores: centipawns a bin, and the score from which on all fall into the last.
@@ -38,9 +38,9 @@ _MOST_KEYS: Final = 65_537
 class Statistics:
     """Counts over shards; `add` each. Arrays are int64, results in the order lost, drawn, won by White.
 
-    `quiet` counts positions that pass the default filter, `below[i]` those with a score under SCORE_EDGES[i].
-    `scores` is [result of the game][bin], the bins SCORE_BIN wide with the middle one around 0; `phases` is [phase];
-    `lengths` is [bin], LENGTH_BIN recorded plies wide.
+    `quiet` counts positions that pass the default filter or would with another halfmove clock, `below[i]` those with a
+    score under SCORE_EDGES[i]. `scores` is [result of the game][bin], the bins SCORE_BIN wide with the middle one
+    around 0; `phases` is [phase]; `lengths` is [bin], LENGTH_BIN recorded plies wide.
     """
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Statistics:
         self.size += shard.path.stat().st_size
         self.games += len(games)
         self.positions += len(samples)
-        self.quiet += wanted_count(shard)
+        self.quiet += wanted_count(shard, Filter(halfmoves=ANY_HALFMOVES))
         self.results += np.bincount(games["result"], minlength=3)
         self.endings += np.bincount(games["ending"], minlength=len(ENDINGS))
         self.variants += np.bincount(games["variant"], minlength=len(VARIANTS))

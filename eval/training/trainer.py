@@ -48,7 +48,7 @@ from eval.training.gradients import (
 from eval.training.optimizer import adamw_step, make_step, reduce_gradients
 from eval.training.pool import Pool, batches, write_whole
 from eval.training.quantise import restore
-from eval.training.samples import Filter
+from eval.training.samples import ANY_HALFMOVES, Filter
 
 RUN, CHECKPOINT, LOG, START = "run.json", "checkpoint.npz", "log.jsonl", "start.snet"
 
@@ -122,6 +122,8 @@ class Run:
     def __post_init__(self) -> None:
         if not 0.0 <= self.validation < 1.0:
             raise TrainingError(f"validation lies between 0 and 1, not at {self.validation:g}")
+        if self.wanted.halfmoves < 1:
+            raise TrainingError(f"halfmoves is more than 0, not {self.wanted.halfmoves}")
 
 
 @dataclass(frozen=True)
@@ -292,7 +294,9 @@ def load_run(folder: Path) -> Run:
     path = folder / RUN
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
-        values["recipe"], values["wanted"] = Recipe(**values["recipe"]), Filter(**values["wanted"])
+        # A run that says nothing of halfmoves was begun on positions with any.
+        values["wanted"] = Filter(**{"halfmoves": ANY_HALFMOVES} | values["wanted"])
+        values["recipe"] = Recipe(**values["recipe"])
         return Run(**values | {"data": tuple(values["data"])})
     except FileNotFoundError:
         raise TrainingError(f"{folder}: holds no run to go on with") from None

@@ -136,7 +136,7 @@ def test_a_stream_goes_on_from_any_step() -> None:
 def test_a_pool_says_how_it_was_made(made: Path, tmp_path: Path) -> None:
     build(tmp_path, made, Filter(skip=12))
     facts = json.loads((tmp_path / FACTS).read_text(encoding="utf-8"))
-    assert facts["wanted"] == {"skip": 12, "score_limit": 10_000, "quiet": True}
+    assert facts["wanted"] == {"skip": 12, "score_limit": 10_000, "quiet": True, "halfmoves": 40}
     assert facts["share"] == 0.2
     assert open_pool(tmp_path).chunks == facts["training"] // CHUNK
     shutil.rmtree(tmp_path)

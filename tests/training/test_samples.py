@@ -13,7 +13,7 @@ from engine.board.convert import decode, to_board
 from engine.board.position import POSITION
 from engine.memory import allocate
 from eval.training.records import unpack_samples
-from eval.training.samples import ALL, Filter, positions, samples
+from eval.training.samples import ALL, ANY_HALFMOVES, Filter, positions, samples
 from eval.training.shards import read_shard
 from tests.training.conftest import Record, replayed
 
@@ -29,6 +29,8 @@ def expected(folder: Path, wanted: Filter) -> list[tuple[str, int, float, int]]:
             move, score = decode(int(ply["move"]), board.chess960), int(ply["score"])
             ply_of_game = int(game[0]["opening"]) + number
             if ply_of_game < wanted.skip or abs(score) >= wanted.score_limit:
+                continue
+            if board.halfmove_clock >= wanted.halfmoves:
                 continue
             if wanted.quiet and (board.is_check() or board.is_capture(move) or move.promotion):
                 continue
@@ -52,7 +54,15 @@ def portraits(records: Any) -> list[str]:
     return [epd(to_board(record)) for record in records]
 
 
-FILTERS = [Filter(), ALL, Filter(skip=30), Filter(score_limit=300), Filter(quiet=False, skip=12)]
+FILTERS = [
+    Filter(),
+    ALL,
+    Filter(skip=30),
+    Filter(score_limit=300),
+    Filter(quiet=False, skip=12),
+    Filter(halfmoves=3),
+    Filter(halfmoves=ANY_HALFMOVES),
+]
 
 
 @pytest.mark.parametrize("wanted", FILTERS)

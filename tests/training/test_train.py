@@ -124,6 +124,7 @@ def test_resuming_knows_the_run(made: Path, trained: Path, capsys: pytest.Captur
     for more, words in (
         (["--rate", "0.5"], f"{folder}: the run there has rate 0.001, not 0.5"),
         (["--skip", "3"], f"{folder}: the run there has skip 0, not 3"),
+        (["--halfmoves", "256"], f"{folder}: the run there has halfmoves 40, not 256"),
         (["elsewhere"], f"{folder}: the run there is on {made}, not elsewhere"),
     ):
         capsys.readouterr()
@@ -139,6 +140,7 @@ def test_resuming_knows_the_run(made: Path, trained: Path, capsys: pytest.Captur
     ("more", "words"),
     [
         (["--hidden", "7"], "hidden is a multiple of 32 up to 512, not 7"),
+        (["--halfmoves", "0"], "halfmoves is more than 0, not 0"),
         (["--validation", "1"], "validation lies between 0 and 1, not at 1"),
         (["--plot", "curve.txt"], "curve.txt: a picture's name ends with .png or .svg"),
     ],

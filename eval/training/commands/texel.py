@@ -105,7 +105,7 @@ def _run(options: argparse.Namespace, recipe: Recipe) -> int:
     import numpy as np
 
     from eval.training.coefficients import load
-    from eval.training.samples import Filter, positions
+    from eval.training.samples import ANY_HALFMOVES, Filter, positions
     from eval.training.texel import tune
     from eval.training.values_file import values_source
     from eval.weights import WEIGHTS
@@ -113,7 +113,8 @@ def _run(options: argparse.Namespace, recipe: Recipe) -> int:
     def say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
-    wanted = Filter(skip=options.skip, score_limit=options.score_limit)
+    # The values in use were tuned with any halfmove clock, and the same shards shall give them again.
+    wanted = Filter(skip=options.skip, score_limit=options.score_limit, halfmoves=ANY_HALFMOVES)
     labelled = load(positions(options.data, wanted, options.partial), options.positions)
     games = len(np.unique(labelled.games))
     say(f"{len(labelled.games)} positions of {games} games, {len(labelled.coefficients.weights)} coefficients")

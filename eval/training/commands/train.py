@@ -61,6 +61,12 @@ def _parser() -> argparse.ArgumentParser:
     data.add_argument("--skip", type=int, metavar="PLIES", help="leave out the first plies of games (default 0)")
     data.add_argument("--score-limit", type=int, metavar="CP", help="leave out scores from this on (default 10000)")
     data.add_argument(
+        "--halfmoves",
+        type=int,
+        metavar="PLIES",
+        help="leave out positions with so many plies since the last capture or pawn move (default 40)",
+    )
+    data.add_argument(
         "--noisy",
         dest="quiet_only",
         action="store_false",
@@ -149,7 +155,7 @@ def _run(options: argparse.Namespace, folder: Path) -> Run:
     from eval.training.trainer import RUN, Recipe, Run, load_run
 
     recipe = _given(options, [entry.name for entry in fields(Recipe)])
-    wanted = _given(options, ["skip", "score_limit", "quiet_only"])
+    wanted = _given(options, ["skip", "score_limit", "halfmoves", "quiet_only"])
     if "quiet_only" in wanted:
         wanted["quiet"] = wanted.pop("quiet_only")
     whole = _given(options, ["partial", "validation"])

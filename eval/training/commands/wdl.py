@@ -31,12 +31,13 @@ def main(arguments: list[str]) -> int:
     """Runs the command; returns the exit status."""
     options = _parser().parse_args(arguments)
     from eval.training.outcomes import calibration, count_results, fit
-    from eval.training.samples import Filter, samples
+    from eval.training.samples import ANY_HALFMOVES, Filter, samples
     from eval.training.shards import ShardError
 
     try:
-        # Captures and checks, too: what is shown is the score of whatever position there is.
-        counts = count_results(samples(options.data, Filter(quiet=False), options.partial))
+        # Captures, checks and any halfmove clock, too: what is shown is the score of whatever position there is.
+        wanted = Filter(quiet=False, halfmoves=ANY_HALFMOVES)
+        counts = count_results(samples(options.data, wanted, options.partial))
         found = fit(counts)
     except (ShardError, ValueError, OSError) as error:
         print(f"secateur wdl: {error}", file=sys.stderr)
