@@ -66,7 +66,7 @@ def plot_match(results: MatchResult, path: str | Path, sprt: Sprt | None = None)
             ratios.append(sprt.llr(tally) if sprt is not None else 0.0)
     if found is None:
         raise PlotError(f"{path}: not drawn, there are no pairs of games yet")
-    figure, axes = _figure(1 if sprt is None else 2)
+    figure, axes = new_figure(1 if sprt is None else 2)
     upper = axes[0]
     elo = with_error(found.elo, found.elo_error)
     upper.set_title(f"{engine} against {', '.join(results.engines[1:])}: {tally.games} games, Elo {elo}")
@@ -89,14 +89,14 @@ def plot_match(results: MatchResult, path: str | Path, sprt: Sprt | None = None)
         lower.set_ylabel(f"LLR [{sprt.elo0:g}, {sprt.elo1:g}] {sprt.model}")
         lower.set_ylim(min(sprt.lower, *ratios) * 1.25, max(sprt.upper, *ratios) * 1.25)
     axes[-1].set_xlabel("pairs of games")
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def plot_ratings(table: RatingList, path: str | Path, title: str = "Ratings") -> None:
     """The rated players of `table`, best on top, with their 95 % intervals. Raises `PlotError`."""
     path = check_path(path)
     rated = [line for line in table.ratings if line.rating is not None]
-    figure, (axes,) = _figure(1, height=1.2 + 0.35 * len(rated))
+    figure, (axes,) = new_figure(1, height=1.2 + 0.35 * len(rated))
     places = range(len(rated), 0, -1)
     axes.errorbar(
         [line.rating or 0.0 for line in rated],
@@ -113,7 +113,7 @@ def plot_ratings(table: RatingList, path: str | Path, title: str = "Ratings") ->
     axes.set_xlabel(f"rating, 95 % interval ({table.games} games)")
     axes.set_title(title)
     axes.grid(axis="x", alpha=0.3)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def plot_bars(
@@ -129,7 +129,7 @@ def plot_bars(
     path = check_path(path)
     if not labels:
         raise PlotError(f"{path}: not drawn, there is nothing to compare")
-    figure, (axes,) = _figure(1, height=1.2 + 0.4 * len(labels))
+    figure, (axes,) = new_figure(1, height=1.2 + 0.4 * len(labels))
     places = list(range(len(labels), 0, -1))
     errors = None
     if spreads is not None:
@@ -143,7 +143,7 @@ def plot_bars(
         axes.annotate(f" {value:.4g}", (0, place), va="center", color="black")
     axes.set_xlabel(unit)
     axes.set_title(title)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def plot_trajectories(
@@ -157,7 +157,7 @@ def plot_trajectories(
     if not points:
         raise PlotError(f"{path}: not drawn, no iteration is finished yet")
     thinned = [*points[:: -(-len(points) // MAX_POINTS)], points[-1]]
-    figure, (axes,) = _figure(1, height=max(4.0, 1.2 + 0.17 * len(names)))
+    figure, (axes,) = new_figure(1, height=max(4.0, 1.2 + 0.17 * len(names)))
     axes.axhline(0, color="grey", linewidth=0.8)
     iterations = [iteration for iteration, _ in thinned]
     # The legend lists the lines in the order in which they end, as they lie in the picture.
@@ -168,7 +168,7 @@ def plot_trajectories(
     axes.set_ylabel("change, in steps")
     axes.set_title(title)
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def plot_claims(branching: int, curves: Sequence[Curve], columns: Sequence[Column], path: str | Path) -> None:
@@ -179,7 +179,7 @@ def plot_claims(branching: int, curves: Sequence[Curve], columns: Sequence[Colum
     path = check_path(path)
     if not curves or not columns:
         raise PlotError(f"{path}: not drawn, nothing was counted")
-    figure, (upper, lower) = _figure(2, height=9.0, share=False)
+    figure, (upper, lower) = new_figure(2, height=9.0, share=False)
     for index, curve in enumerate(curves):
         depths = range(1, len(curve.leaves) + 1)
         marker = "osD^v."[index % 6]
@@ -200,7 +200,7 @@ def plot_claims(branching: int, curves: Sequence[Curve], columns: Sequence[Colum
     lower.set_xlabel("leaves valued, share of minimax")
     lower.legend(loc="lower right", frameon=False, fontsize=8)
     lower.grid(alpha=0.3)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def plot_levels(
@@ -217,7 +217,7 @@ def plot_levels(
     `labels` say what else makes each level. Raises `PlotError`.
     """
     path = check_path(path)
-    figure, (axes,) = _figure(1, height=4.8)
+    figure, (axes,) = new_figure(1, height=4.8)
     axes.errorbar(nodes, ratings, yerr=errors, fmt="o-", color=_LINE, ecolor=_BAND, elinewidth=4, capsize=0)
     for x, y, label in zip(nodes, ratings, labels, strict=True):
         axes.annotate(label, (x, y), textcoords="offset points", xytext=(9, -9), fontsize=7)
@@ -227,21 +227,27 @@ def plot_levels(
     axes.set_title(title)
     axes.margins(x=0.27)
     axes.grid(alpha=0.3)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
-def _figure(rows: int, height: float | None = None, *, share: bool = True) -> tuple[Figure, list[Axes]]:
-    """A figure with `rows` plots above each other, in inches, that needs no display; `share`: they have one x axis."""
+def new_figure(
+    rows: int, height: float | None = None, *, columns: int = 1, width: float = 8.0, share: bool = True
+) -> tuple[Figure, list[Axes]]:
+    """A figure of `width` and `height` in inches with plots in rows and columns, that needs no display.
+
+    The plots come row by row; `share`: those above each other have one x axis.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8.0, height or 3.2 * rows), layout="constrained")
+    figure = Figure(figsize=(width, height or 3.2 * rows), layout="constrained")
     FigureCanvasAgg(figure)
-    axes: Any = figure.subplots(rows, 1, sharex=share, squeeze=False)
-    return figure, [row[0] for row in axes]
+    axes: Any = figure.subplots(rows, columns, sharex="col" if share else False, squeeze=False)
+    return figure, list(axes.flat)
 
 
-def _save(figure: Figure, path: Path) -> None:
+def save_figure(figure: Figure, path: Path) -> None:
+    """Writes a figure, as what the path's ending says. Raises `PlotError`."""
     try:
         figure.savefig(path, dpi=130)
     except OSError as error:

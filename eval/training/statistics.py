@@ -138,29 +138,21 @@ def verify(shard: Shard) -> None:
 
 def plot(statistics: Statistics, path: Path, title: str) -> None:
     """Draws the histograms as PNG or SVG. Raises `bench.plots.PlotError` when that cannot be done."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    from bench.plots import PlotError, check_path
+    from bench.plots import PlotError, check_path, new_figure, save_figure
 
     path = check_path(path)
     if not statistics.positions:
         raise PlotError(f"{path}: not drawn, there are no positions")
-    figure = Figure(figsize=(11.0, 7.5), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes: Any = figure.subplots(2, 2)
+    figure, (scores, results, phases, lengths) = new_figure(2, height=7.5, columns=2, width=11.0, share=False)
     figure.suptitle(f"{title}: {statistics.games:,} games, {statistics.positions:,} positions")
-    _plot_scores(statistics, axes[0, 0], axes[0, 1])
-    axes[1, 0].bar(np.arange(FULL_PHASE + 1), statistics.phases / statistics.positions * 100, width=0.9, color=_BAR)
-    axes[1, 0].set(xlabel="phase (24: all pieces, 0: pawns only)", ylabel="positions, %")
+    _plot_scores(statistics, scores, results)
+    phases.bar(np.arange(FULL_PHASE + 1), statistics.phases / statistics.positions * 100, width=0.9, color=_BAR)
+    phases.set(xlabel="phase (24: all pieces, 0: pawns only)", ylabel="positions, %")
     places = (np.arange(_LENGTH_BINS) + 0.5) * LENGTH_BIN
-    axes[1, 1].bar(places, statistics.lengths / statistics.games * 100, width=0.9 * LENGTH_BIN, color=_BAR)
-    axes[1, 1].set(xlabel="recorded plies of a game", ylabel="games, %")
-    axes[1, 1].set_xlim(0, (int(np.flatnonzero(statistics.lengths)[-1]) + 2) * LENGTH_BIN)
-    try:
-        figure.savefig(path, dpi=130)
-    except OSError as error:
-        raise PlotError(f"{path}: cannot be written: {error.strerror or error}") from None
+    lengths.bar(places, statistics.lengths / statistics.games * 100, width=0.9 * LENGTH_BIN, color=_BAR)
+    lengths.set(xlabel="recorded plies of a game", ylabel="games, %")
+    lengths.set_xlim(0, (int(np.flatnonzero(statistics.lengths)[-1]) + 2) * LENGTH_BIN)
+    save_figure(figure, path)
 
 
 _BAR: Final = "#1f5f8b"

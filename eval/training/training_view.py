@@ -91,17 +91,12 @@ def _losses(entry: Entry) -> str:
 
 def plot_losses(log: Sequence[Entry], path: Path, title: str) -> None:
     """Draws errors and learning rate over the superbatches. Raises `bench.plots.PlotError` when that cannot be done."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    from bench.plots import PlotError, check_path
+    from bench.plots import PlotError, check_path, new_figure, save_figure
 
     path = check_path(path)
     if not log:
         raise PlotError(f"{path}: not drawn, no superbatch is finished yet")
-    figure = Figure(figsize=(8.0, 4.5), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes: Any = figure.subplots()
+    figure, (axes,) = new_figure(1, height=4.5)
     numbers = [entry.superbatch for entry in log]
     rates = axes.twinx()
     rates.plot(numbers, [entry.rate for entry in log], ":", color=_RATE)
@@ -114,7 +109,4 @@ def plot_losses(log: Sequence[Entry], path: Path, title: str) -> None:
     axes.set(xlabel="superbatch", ylabel="mean squared error", title=title, yscale="log")
     axes.legend(frameon=False)
     axes.grid(alpha=0.3)
-    try:
-        figure.savefig(path, dpi=130)
-    except OSError as error:
-        raise PlotError(f"{path}: cannot be written: {error.strerror or error}") from None
+    save_figure(figure, path)
