@@ -7,9 +7,9 @@ same to the network, which needs half as much to learn. A feature is a piece on 
 
 from __future__ import annotations
 
-from engine.board.bits import popcount
-from engine.board.position import OCCUPIED, WHITE, king_square
+from engine.board.position import WHITE, king_square
 from engine.jit import inlined
+from eval.network.layout import MOST_PIECES
 
 
 @inlined
@@ -27,6 +27,9 @@ def feature(perspective, turned, color, piece, square):
 
 
 @inlined
-def output_bucket(position, buckets):
-    """Which of `buckets` (1 or 8) output layers is the position's, int64: one for every four pieces."""
-    return (popcount(position.pieces[OCCUPIED]) - 2) // 4 if buckets > 1 else 0
+def output_bucket(pieces, buckets):
+    """Which of `buckets` (1 or 8) output layers a position with so many pieces (2 to 32) has, int64.
+
+    With 8 layers, four numbers of pieces share one.
+    """
+    return (pieces - 2) * buckets // MOST_PIECES

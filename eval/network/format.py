@@ -30,7 +30,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from eval.network.layout import BLOCK, BUCKETS, FEATURES, MAX_HIDDEN, OUTPUT_LIMIT, QA, QB, new_network
+from eval.network.layout import BLOCK, BUCKETS, FEATURES, MAX_HIDDEN, MOST_PIECES, OUTPUT_LIMIT, QA, QB, new_network
 
 MAGIC: Final = b"SECATNET"
 VERSION: Final = 1
@@ -51,9 +51,6 @@ _ALIGNMENT: Final = 64
 _CHECKSUM_BYTES: Final = 32
 _LONGEST_HEADER: Final = 1 << 20
 _LONGEST_FILE: Final = 1 << 22
-
-#: More pieces than this no position has.
-_PIECES: Final = 32
 
 _INT16: Final = np.iinfo(np.int16)
 
@@ -159,7 +156,7 @@ def _check_ranges(network: Network) -> None:
     # 32 squares' best pieces.
     by_square = network.features.astype(np.int64).reshape(12, 64, network.hidden)
     for pick, sign in ((by_square.max(axis=0), 1), (by_square.min(axis=0), -1)):
-        best = np.sort(np.maximum(sign * pick, 0), axis=0)[-_PIECES:]
+        best = np.sort(np.maximum(sign * pick, 0), axis=0)[-MOST_PIECES:]
         extreme = sign * int((best.sum(axis=0) + sign * network.bias.astype(np.int64)).max())
         if not _INT16.min <= extreme <= _INT16.max:
             raise NetworkError(f"an accumulator may reach {extreme}, expected {_INT16.min} to {_INT16.max}")

@@ -6,7 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from engine.board.position import POSITION
+from engine.board.bits import popcount
+from engine.board.position import OCCUPIED, POSITION
 from engine.jit import kernel, subkernel
 from eval.network.accumulator import accumulator_start, update
 from eval.network.features import output_bucket
@@ -31,7 +32,7 @@ def evaluate_with_network(network, stack, frames, ply):
     position = frames[ply].position
     us = position.turn
     hidden = network.hidden
-    bucket = output_bucket(position, network.buckets)
+    bucket = output_bucket(popcount(position.pieces[OCCUPIED]), network.buckets)
     own, other = accumulator_start(network, ply, us), accumulator_start(network, ply, us ^ 1)
     weights = bucket * 2 * hidden
     total = screlu_dot(stack.values, own, network.output, weights, hidden)

@@ -20,6 +20,9 @@ from engine.memory import allocate
 #: Features of a perspective: own and enemy pieces of six types on 64 squares.
 FEATURES: Final = 768
 
+#: More pieces than this no position has.
+MOST_PIECES: Final = 32
+
 #: Accumulator units that stand for 1, and output weight units.
 QA: Final = 255
 QB: Final = 64

@@ -25,8 +25,9 @@ from engine.board.bits import U0, lsb, without_lsb
 from engine.board.position import KING, ROOK
 from engine.jit import float_inlined, float_kernel, inlined, kernel
 from engine.memory import allocate
+from eval.network.features import output_bucket
 from eval.network.format import SCALE
-from eval.network.layout import FEATURES
+from eval.network.layout import FEATURES, MOST_PIECES
 from eval.training.records import BLACK_PIECE, BLACK_TO_MOVE, CASTLING_ROOK
 
 Floats = npt.NDArray[np.float32]
@@ -34,7 +35,6 @@ Floats = npt.NDArray[np.float32]
 #: Positions are drawn from the pool in runs of so many: 4096 bytes, a page.
 CHUNK: Final = 128
 
-MOST_PIECES: Final = 32
 #: Features of a side's own pieces; the opponent's follow.
 _SIDE: Final = FEATURES // 2
 #: What mirrors a square, or a feature, from left to right.
@@ -132,12 +132,6 @@ def sample_features(packed, rows):
         rows[white, index] ^= white_mirror
         rows[1 - white, index] ^= black_mirror
     return count
-
-
-@inlined
-def output_bucket(pieces, buckets):
-    """Which output a position with so many pieces (2 to 32) has: with 8 buckets, four numbers of pieces share one."""
-    return (pieces - 2) * buckets // MOST_PIECES
 
 
 @inlined

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.jit import kernel
+from eval.network.features import output_bucket
 from eval.network.format import SCALE, Network
-from eval.network.layout import OUTPUT_LIMIT, QA, QB
-from eval.training.gradients import MOST_PIECES, Layers, output_bucket, sample_features
+from eval.network.layout import MOST_PIECES, OUTPUT_LIMIT, QA, QB
+from eval.training.gradients import Layers, sample_features
 
 #: Positions scored at a time.
 _CHUNK: Final = 65_536

@@ -15,7 +15,6 @@ from engine.board.convert import from_board
 from engine.jit import kernel
 from eval.network.features import feature, orientation, output_bucket
 from eval.network.reference import active_features
-from eval.training import gradients
 from eval.training.gradients import (
     CHUNK,
     Blend,
@@ -96,11 +95,6 @@ def engine_feature(position, perspective, square, color):  # type: ignore[no-unt
     return feature(perspective, orientation(position, perspective), color, np.int64(position.squares[square]), square)
 
 
-@kernel
-def engine_bucket(position, buckets):  # type: ignore[no-untyped-def]
-    return output_bucket(position, buckets)
-
-
 def test_trainer_and_engine_see_the_same() -> None:
     for board in boards_for(60):
         position = from_board(board)
@@ -111,9 +105,6 @@ def test_trainer_and_engine_see_the_same() -> None:
             for side in (int(board.turn), int(not board.turn))
         ]
         assert rows_of([board])[0] == seen
-        pieces = chess.popcount(board.occupied)
-        for buckets in (1, 8):
-            assert engine_bucket(position, buckets) == gradients.output_bucket(pieces, buckets)
 
 
 def test_mirrored_positions_look_alike() -> None:
@@ -127,9 +118,9 @@ def test_mirrored_positions_look_alike() -> None:
 
 
 def test_buckets_are_four_pieces_wide() -> None:
-    found = [int(gradients.output_bucket(pieces, 8)) for pieces in range(2, 33)]
+    found = [int(output_bucket(pieces, 8)) for pieces in range(2, 33)]
     assert found == [(pieces - 2) // 4 for pieces in range(2, 33)]
-    assert {int(gradients.output_bucket(pieces, 1)) for pieces in range(2, 33)} == {0}
+    assert {int(output_bucket(pieces, 1)) for pieces in range(2, 33)} == {0}
 
 
 @pytest.mark.parametrize("buckets", [1, 8])
