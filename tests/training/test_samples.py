@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,23 @@ from eval.training.shards import read_shard
 from tests.training.conftest import Record, replayed
 
 
+@cache
+def replays(folder: Path) -> list[tuple[Record, list[chess.Board]]]:
+    """The games of a folder, each with all its positions by python-chess."""
+    shard = read_shard(folder / "shard-000000.games")
+    ends = shard.first + shard.games["plies"]
+    records = [
+        Record(shard.games[index : index + 1], shard.plies[first:end])
+        for index, (first, end) in enumerate(zip(shard.first, ends, strict=True))
+    ]
+    return [(record, replayed(record)) for record in records]
+
+
 def expected(folder: Path, wanted: Filter) -> list[tuple[str, int, float, int]]:
     """What passes a filter, by python-chess: (EPD, score, result, ply)."""
-    shard = read_shard(folder / "shard-000000.games")
     found = []
-    for index, first in enumerate(shard.first):
-        game = shard.games[index : index + 1]
-        plies = shard.plies[first : first + int(game[0]["plies"])]
-        for number, (board, ply) in enumerate(zip(replayed(Record(game, plies)), plies, strict=False)):
+    for (game, plies), boards in replays(folder):
+        for number, (board, ply) in enumerate(zip(boards, plies, strict=False)):
             move, score = decode(int(ply["move"]), board.chess960), int(ply["score"])
             ply_of_game = int(game[0]["opening"]) + number
             if ply_of_game < wanted.skip or abs(score) >= wanted.score_limit:
