@@ -15,7 +15,9 @@ from engine.board.position import KING, OCCUPIED, PAWN, king_square
 from engine.jit import inlined, kernel, subkernel
 from eval.training.records import (
     CHECKMATE,
+    DRAW_SCORE,
     FIFTY_MOVES,
+    LENGTH,
     MATERIAL,
     REPETITION,
     STALEMATE,
@@ -32,8 +34,12 @@ PROBLEMS: Final = (
     "an impossible score",
     "an ending that does not fit its moves",
     "a result that does not fit its ending",
+    "an adjudication that its scores do not bear out",
+    "moves after its scores or its length have ended it",
 )
-SOUND, BAD_START, ILLEGAL_MOVE, BAD_SCORE, BAD_ENDING, BAD_RESULT = range(6)
+SOUND, BAD_START, ILLEGAL_MOVE, BAD_SCORE, BAD_ENDING, BAD_RESULT, BAD_ADJUDICATION, OVERDUE = range(8)
+
+_NO_VERDICT: Final = -1
 
 
 @subkernel
@@ -94,34 +100,69 @@ def _fits(game, position, moves, keys, index):
 
 
 @inlined
-def _agrees(game, position):
-    """Whether a game's `result` follows from its `ending` and the position after the last move."""
+def _lengthen(streaks, score, ply, rules):
+    """Counts a score in that was recorded before ply `ply` of the game, from 1 on. Mutates `streaks`.
+
+    `streaks` is int64[3]: for how many plies in a row White has been winning, has been losing, has been level.
+    """
+    streaks[0] = streaks[0] + 1 if score >= rules.win_score else 0
+    streaks[1] = streaks[1] + 1 if score <= -rules.win_score else 0
+    streaks[2] = streaks[2] + 1 if abs(score) <= rules.draw_score and ply > rules.draw_from else 0
+
+
+@inlined
+def _verdict(streaks, rules):
+    """How the scores end a game now, WIN_SCORE or DRAW_SCORE as int64, or -1 where they do not."""
+    if max(streaks[0], streaks[1]) >= rules.win_plies:
+        return np.int64(WIN_SCORE)
+    return np.int64(DRAW_SCORE if streaks[2] >= rules.draw_plies else _NO_VERDICT)
+
+
+@inlined
+def _is_borne_out(ending, streaks, count, rules):
+    """Whether a game of `count` recorded plies is adjudicated as its scores and its length say, and only then."""
+    verdict = _verdict(streaks, rules)
+    if ending == WIN_SCORE or ending == DRAW_SCORE or verdict != _NO_VERDICT:
+        return ending == verdict
+    return ending != LENGTH or count == rules.max_plies
+
+
+@inlined
+def _agrees(game, position, streaks):
+    """Whether a game's `result` follows from its `ending`, the position after the last move and the last scores."""
     result = np.int64(game.result)
     ending = np.int64(game.ending)
     if ending == CHECKMATE:
         return result == (0 if position.turn == 1 else 2)
     if ending == WIN_SCORE:
-        return result != 1
+        return result == (2 if streaks[0] > 0 else 0)
     return result == 1
 
 
 @subkernel
-def _check_game(game, plies, begin, line, moves, keys, place):
+def _check_game(game, plies, begin, rules, scratch, place):
     """The code of what is wrong with one game; see `check_games`."""
     if not _is_packed_position(game.start):
         return np.int64(BAD_START)
+    line, moves, keys, streaks = scratch
     unpack(game.start, line[0])
     position = line[0]
     if not _is_position(position):
         return np.int64(BAD_START)
     keys[0] = position.key
+    for index in range(3):
+        streaks[index] = 0
     count = np.int64(game.plies)
     for number in range(count):
         place[1] = number
+        if _verdict(streaks, rules) != _NO_VERDICT or number >= rules.max_plies:
+            return np.int64(OVERDUE)
         record = plies[begin + number]
         move = np.int64(record.move)
-        if abs(np.int64(record.score)) > MATE:
+        score = np.int64(record.score)
+        if abs(score) > MATE:
             return np.int64(BAD_SCORE)
+        _lengthen(streaks, score, np.int64(game.opening) + number + 1, rules)
         found = False
         for index in range(generate_all(position, moves, 0)):
             if moves[index] == move:
@@ -133,20 +174,23 @@ def _check_game(game, plies, begin, line, moves, keys, place):
         keys[number + 1] = position.key
     if not _fits(game, position, moves, keys, count):
         return np.int64(BAD_ENDING)
-    return np.int64(SOUND if _agrees(game, position) else BAD_RESULT)
+    if not _is_borne_out(np.int64(game.ending), streaks, count, rules):
+        return np.int64(BAD_ADJUDICATION)
+    return np.int64(SOUND if _agrees(game, position, streaks) else BAD_RESULT)
 
 
 @kernel
-def check_games(games, plies, first, line, moves, keys, place):
+def check_games(games, plies, first, rules, scratch, place):
     """Plays GAME[n] through; returns SOUND or the code of the first problem, int64.
 
-    `plies` is PLY[m], `first` int64[n] where in it each game begins. Scratch: `line` POSITION[2], `moves`
-    int32[MAX_MOVES], `keys` uint64[65,536]. `place` int64[2] (mutated) tells game and ply of the problem.
+    `plies` is PLY[m], `first` int64[n] where in it each game begins, `rules` the RULES that they were played by.
+    `scratch` is POSITION[2], int32[MAX_MOVES], uint64[65,537] and int64[3]. `place` int64[2] (mutated) tells game and
+    ply of the problem.
     """
     for index in range(games.size):
         place[0] = index
         place[1] = 0
-        problem = _check_game(games[index], plies, first[index], line, moves, keys, place)
+        problem = _check_game(games[index], plies, first[index], rules, scratch, place)
         if problem != SOUND:
             return problem
     return np.int64(SOUND)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from engine.memory import allocate
 from eval.classical import FULL_PHASE
 from eval.training.checking import PROBLEMS, SOUND, check_games
 from eval.training.decoding import sample_phases
+from eval.training.generation import Settings
 from eval.training.records import ENDINGS, VARIANTS
 from eval.training.samples import ALL, ANY_HALFMOVES, Filter, shard_samples, wanted_count
 from eval.training.shards import Shard, ShardError
@@ -128,10 +130,24 @@ def _shares(names: tuple[str, ...], counts: npt.NDArray[np.int64], total: int) -
 
 
 def verify(shard: Shard) -> None:
-    """Plays every game of a shard through. Raises ShardError, naming the first game with a problem."""
-    scratch = allocate(POSITION, 2), np.zeros(MAX_MOVES, np.int32), np.zeros(_MOST_KEYS, np.uint64)
+    """Plays every game of a shard through, by the settings in its head.
+
+    Raises ShardError, naming the first game with a problem.
+    """
+    try:
+        settings = Settings(**{entry.name: shard.settings[entry.name] for entry in fields(Settings)})
+    except KeyError as error:
+        raise ShardError(f"{shard.path}: its head does not say {error.args[0]}") from None
+    except (TypeError, ValueError) as error:
+        raise ShardError(f"{shard.path}: its head cannot be used: {error}") from None
+    scratch = (
+        allocate(POSITION, 2),
+        np.zeros(MAX_MOVES, np.int32),
+        np.zeros(_MOST_KEYS, np.uint64),
+        np.zeros(3, np.int64),
+    )
     place = np.zeros(2, np.int64)
-    problem = int(check_games(shard.games, shard.plies, shard.first, *scratch, place))
+    problem = int(check_games(shard.games, shard.plies, shard.first, settings.as_rules(), scratch, place))
     if problem != SOUND:
         raise ShardError(f"{shard.path}: game {place[0]}, ply {place[1]}: {PROBLEMS[problem]}")
 

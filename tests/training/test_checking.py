@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,28 +14,40 @@ import pytest
 
 from engine.board.convert import decode, encode, from_board
 from engine.memory import allocate
-from eval.training.records import CHECKMATE, ENDINGS, FIFTY_MOVES, LENGTH, REPETITION, SAMPLE, STALEMATE
+from eval.training.generation import Settings
+from eval.training.records import (
+    CHECKMATE,
+    DRAW_SCORE,
+    ENDINGS,
+    FIFTY_MOVES,
+    GAME,
+    LENGTH,
+    PLY,
+    REPETITION,
+    SAMPLE,
+    STALEMATE,
+    WIN_SCORE,
+)
 from eval.training.shards import ShardError, ShardWriter, encode_block, read_shard
 from eval.training.statistics import verify
 from tests.training.conftest import Record, replayed, start_of
 from tests.training.test_records import pack_sample
 
 
-def shard_of(folder: Path, records: list[Record]) -> Any:
-    with closing(ShardWriter(folder, 0, {})) as writer:
+def shard_of(folder: Path, records: list[Record], **settings: Any) -> Any:
+    with closing(ShardWriter(folder, 0, asdict(Settings(**settings)))) as writer:
         games, plies = (np.concatenate(part) for part in zip(*records, strict=True))
         writer.append(encode_block(0, games, plies))
         return read_shard(writer.finish())
 
 
-def game_between(start: str, moves: list[str], ending: int, result: int) -> Record:
-    """A game of these moves, as it would be recorded, with scores of 0."""
-    from eval.training.records import GAME, PLY
-
+def game_between(start: str, moves: list[str], ending: int, result: int, scores: list[int] | None = None) -> Record:
+    """A game of these moves, as it would be recorded, with White's scores: 0 unless given."""
     game, plies, sample = allocate(GAME, 1), allocate(PLY, len(moves)), allocate(SAMPLE, 1)
     board = chess.Board(start)
     pack_sample(from_board(board), sample[0])
     game["start"], game["plies"], game["ending"], game["result"] = sample["position"], len(moves), ending, result
+    plies["score"] = 0 if scores is None else scores
     for index, move in enumerate(moves):
         plies["move"][index] = encode(board, chess.Move.from_uci(move))
         board.push_uci(move)
@@ -63,14 +76,97 @@ FIFTY = ("7k/8/8/8/8/8/8/KR6 w - - 99 80", ["b1b2"])
 )
 def test_what_the_rules_say(tmp_path: Path, start: str, moves: list[str], ending: int, result: int) -> None:
     """The right ending passes, every other one that can be told from the moves does not, nor does a wrong result."""
-    verify(shard_of(tmp_path, [game_between(start, moves, ending, result)]))
+    length = len(moves)
+    verify(shard_of(tmp_path, [game_between(start, moves, ending, result)], max_plies=length))
     for other in range(5):
         if other != ending:
+            game = game_between(start, moves, other, result)
             with pytest.raises(ShardError, match="an ending that does not fit its moves"):
-                verify(shard_of(tmp_path / ENDINGS[other], [game_between(start, moves, other, result)]))
+                verify(shard_of(tmp_path / ENDINGS[other], [game], max_plies=length))
     for wrong in {0, 1, 2} - {result}:
+        game = game_between(start, moves, ending, wrong)
         with pytest.raises(ShardError, match="a result that does not fit its ending"):
-            verify(shard_of(tmp_path / str(wrong), [game_between(start, moves, ending, wrong)]))
+            verify(shard_of(tmp_path / str(wrong), [game], max_plies=length))
+
+
+ADJUDICATING = {"win_score": 900, "win_plies": 3, "draw_score": 4, "draw_plies": 3, "draw_from": 2, "max_plies": 7}
+LEVEL = [9, 9, 0, -4, 4]
+
+
+@pytest.mark.parametrize(
+    ("scores", "ending", "result", "problem"),
+    [
+        ([0, 0, 900, 1200, 32_000], WIN_SCORE, 2, ""),
+        ([-900] * 3, WIN_SCORE, 0, ""),
+        ([900] * 3, WIN_SCORE, 0, "ply 2: a result that does not fit its ending"),
+        ([900] * 3, WIN_SCORE, 1, "ply 2: a result that does not fit its ending"),
+        ([-900] * 3, WIN_SCORE, 2, "ply 2: a result that does not fit its ending"),
+        ([900, 900, 899], WIN_SCORE, 2, "ply 2: an adjudication that its scores do not bear out"),
+        ([900, -900, 900], WIN_SCORE, 2, "ply 2: an adjudication that its scores do not bear out"),
+        ([900, 900], WIN_SCORE, 2, "ply 1: an adjudication that its scores do not bear out"),
+        ([900] * 3, DRAW_SCORE, 1, "ply 2: an adjudication that its scores do not bear out"),
+        ([900] * 4, WIN_SCORE, 2, "ply 3: moves after its scores or its length have ended it"),
+        (LEVEL, DRAW_SCORE, 1, ""),
+        (LEVEL, DRAW_SCORE, 2, "ply 4: a result that does not fit its ending"),
+        (LEVEL, WIN_SCORE, 2, "ply 4: an adjudication that its scores do not bear out"),
+        ([9, *LEVEL[:-1], 5], DRAW_SCORE, 1, "ply 5: an adjudication that its scores do not bear out"),
+        ([0] * 4, DRAW_SCORE, 1, "ply 3: an adjudication that its scores do not bear out"),
+        ([*LEVEL, 0], DRAW_SCORE, 1, "ply 5: moves after its scores or its length have ended it"),
+        ([20] * 7, LENGTH, 1, ""),
+        ([20] * 7, LENGTH, 0, "ply 6: a result that does not fit its ending"),
+        ([20] * 6, LENGTH, 1, "ply 5: an adjudication that its scores do not bear out"),
+        ([20] * 4 + [0] * 3, LENGTH, 1, "ply 6: an adjudication that its scores do not bear out"),
+        ([20] * 8, LENGTH, 1, "ply 7: moves after its scores or its length have ended it"),
+    ],
+)
+def test_what_the_scores_say(tmp_path: Path, scores: list[int], ending: int, result: int, problem: str) -> None:
+    """Adjudications are those of the settings: by scores for so many plies in a row, or by length."""
+    shard = shard_of(
+        tmp_path, [game_between(chess.STARTING_FEN, SHUFFLE[: len(scores)], ending, result, scores)], **ADJUDICATING
+    )
+    if problem:
+        with pytest.raises(ShardError, match=rf"game 0, {problem}$"):
+            verify(shard)
+    else:
+        verify(shard)
+
+
+def test_a_game_that_ends_on_the_board_must_not_have_been_decided_before(tmp_path: Path) -> None:
+    game = game_between(chess.STARTING_FEN, FOOLS_MATE, CHECKMATE, 0, [0, -900, -900, -31_999])
+    verify(shard_of(tmp_path, [game], win_score=900, win_plies=4))
+    with pytest.raises(ShardError, match=r"ply 3: an adjudication that its scores do not bear out$"):
+        verify(shard_of(tmp_path / "0", [game], win_score=900, win_plies=3))
+
+
+def test_draws_count_from_the_start_of_the_game(tmp_path: Path) -> None:
+    """Random plies before the recorded ones are plies of the game."""
+    game = game_between(chess.STARTING_FEN, SHUFFLE[:3], DRAW_SCORE, 1)
+    game.game["opening"] = 2
+    verify(shard_of(tmp_path, [game], **ADJUDICATING))
+    game.game["opening"] = 1
+    with pytest.raises(ShardError, match=r"an adjudication that its scores do not bear out$"):
+        verify(shard_of(tmp_path / "0", [game], **ADJUDICATING))
+
+
+def test_winners_of_real_games_cannot_be_exchanged(tmp_path: Path, records: list[Record]) -> None:
+    adjudicated = [record for record in records if record.game["ending"][0] == WIN_SCORE]
+    assert {int(record.game["result"][0]) for record in adjudicated} == {0, 2}
+    for number, record in enumerate(adjudicated):
+        game = record.game.copy()
+        game["result"] = 2 - game["result"]
+        folder = tmp_path / f"game{number}"
+        folder.mkdir()
+        with pytest.raises(ShardError, match=r"a result that does not fit its ending$"):
+            verify(shard_of(folder, [Record(game, record.plies)]))
+
+
+def test_a_head_must_say_what_games_were_adjudicated_by(tmp_path: Path, records: list[Record]) -> None:
+    shard = shard_of(tmp_path, records[:1])
+    incomplete = {name: value for name, value in shard.settings.items() if name != "win_score"}
+    with pytest.raises(ShardError, match=r"shard-000000\.games: its head does not say win_score$"):
+        verify(replace(shard, settings=incomplete))
+    with pytest.raises(ShardError, match=r": its head cannot be used: win score is 100 to 40000, not 1$"):
+        verify(replace(shard, settings=shard.settings | {"win_score": 1}))
 
 
 @pytest.fixture(autouse=True)
@@ -128,7 +224,7 @@ def test_starts_must_be_positions(tmp_path: Path, fen: str, is_position: bool) -
             position["castling"] = np.uint64(board.rooks)
         pack_sample(position, sample[0])
     record.game["start"] = sample["position"]
-    shard = shard_of(tmp_path, [record])
+    shard = shard_of(tmp_path, [record], max_plies=1)
     if is_position:
         verify(shard)
         assert start_of(shard.games).piece_map() == board.piece_map()
