@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import sys
@@ -52,7 +51,7 @@ def _describe(options: argparse.Namespace) -> int:
     for path in options.files:
         try:
             facts = _facts(path)
-        except (NetworkError, OSError) as error:
+        except NetworkError as error:
             print(f"secateur net: {error}", file=sys.stderr)
             status = 1
             continue
@@ -105,16 +104,15 @@ def _table(found: Comparison) -> list[str]:
 
 
 def _facts(path: Path) -> dict[str, Any]:
-    """What there is to say of a network file. Raises NetworkError and OSError."""
-    from eval.network.format import read_network
+    """What there is to say of a network file. Raises NetworkError."""
+    from eval.network.format import network_digest, read_network_file
 
-    network = read_network(path)
-    data = path.read_bytes()
+    data, network = read_network_file(path)
     arrays = ("features", "bias", "output", "output_bias")
     return {
         "file": str(path),
         "bytes": len(data),
-        "sha256": hashlib.sha256(data).hexdigest(),
+        "sha256": network_digest(data),
         "network": network.describe(),
         "architecture": network.architecture(),
         "weights": {name: [int(getattr(network, name).min()), int(getattr(network, name).max())] for name in arrays},
