@@ -6,7 +6,6 @@ import numpy as np
 
 from eval.network.format import Network
 from eval.network.layout import FEATURES, OUTPUT_LIMIT
-from eval.network.reference import FloatNetwork
 
 
 def random_network(seed: int = 1, hidden: int = 32, buckets: int = 8) -> Network:
@@ -18,15 +17,4 @@ def random_network(seed: int = 1, hidden: int = 32, buckets: int = 8) -> Network
         rng.integers(-OUTPUT_LIMIT, OUTPUT_LIMIT + 1, (buckets, 2, hidden)).astype(np.int16),
         rng.integers(-20_000, 20_000, buckets).astype(np.int32),
         provenance={"data": "noise", "seed": seed},
-    )
-
-
-def random_model(seed: int = 1, hidden: int = 32, buckets: int = 8) -> FloatNetwork:
-    """The same before quantisation."""
-    rng = np.random.default_rng(seed)
-    return FloatNetwork(
-        rng.normal(0, 0.25, (FEATURES, hidden)),
-        rng.normal(0.3, 0.2, hidden),
-        rng.uniform(-1.98, 1.98, (buckets, 2, hidden)),
-        rng.normal(0, 0.5, buckets),
     )

@@ -24,7 +24,7 @@ from eval.network.vectors import SCRELU_DOTS, _dot_twin, screlu_dot
 from search.score import MATE_BOUND
 from tests.board.board_positions import lively_move
 from tests.eval.eval_positions import varied
-from tests.eval.networks import random_model, random_network
+from tests.eval.networks import random_network
 
 PLIES = 60
 
@@ -219,20 +219,6 @@ def test_a_stale_accumulator_would_be_noticed() -> None:
 # --------------------------------------------------------------------------------------------------------------
 # Numbers
 # --------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("buckets", [1, 8])
-def test_quantisation_costs_no_more_than_its_bound(buckets: int) -> None:
-    model = random_model(9, 64, buckets)
-    network = model.quantised()
-    errors, sizes = [], []
-    for board in varied(seed=9, count=200):
-        score = model.score(board)
-        error = abs(integer_score(network, board) - score)
-        assert error <= model.error_bound(board)
-        errors.append(error)
-        sizes.append(abs(score))
-    assert 0 < np.mean(errors) < 0.02 * np.mean(sizes)
 
 
 def test_evaluations_stay_below_mates() -> None:

@@ -1,4 +1,4 @@
-"""Games for the tests of the training data: few nodes, played once a session."""
+"""Games for the tests of the training pipeline, and a network of them: few nodes, made once a session."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+import uci_main
 from engine.board.convert import decode, to_board
 from engine.board.position import POSITION
 from engine.memory import allocate
@@ -18,6 +19,7 @@ from eval.training.generation import Player, Settings, generate
 from eval.training.records import STANDARD, unpack_starts
 
 QUICK = Settings(soft_nodes=150, hard_nodes=1200)
+TINY = ["--hidden", "32", "--superbatches", "3", "--batch-size", "256", "--validation", "0.2", "--threads", "1"]
 
 
 class Record(NamedTuple):
@@ -68,6 +70,19 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     generate(folder, QUICK, games=64)
     return folder
+
+
+def arguments(made: Path, output: Path, *more: str) -> list[str]:
+    """What trains a tiny network on the command line."""
+    return ["train", str(made), "--output", str(output), *TINY, *more]
+
+
+@pytest.fixture(scope="session")
+def trained(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny network; its run lies beside it."""
+    output = tmp_path_factory.mktemp("trained") / "tiny.snet"
+    assert uci_main.main(arguments(made, output, "--quiet")) == 0
+    return output
 
 
 @pytest.fixture

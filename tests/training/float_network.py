@@ -11,7 +11,9 @@ import numpy.typing as npt
 from engine.board.convert import from_board
 from engine.jit import kernel
 from engine.memory import allocate
-from eval.network.reference import active_features
+from eval.network.format import SCALE, Network
+from eval.network.layout import QA, QB
+from eval.network.reference import active_features, bucket_of
 from eval.training.gradients import Blend, Layers
 from eval.training.records import SAMPLE, pack
 
@@ -52,16 +54,37 @@ def sigmoid(value: Array | float) -> Array:
     return np.asarray(1.0 / (1.0 + np.exp(-np.asarray(value))))
 
 
-def output_of(parameters: Parameters, board: chess.Board) -> float:
-    """The network's output for the side to move."""
+def clipped(parameters: Parameters, board: chess.Board) -> Array:
+    """The roots of the activations, [2 H], side to move first."""
     sides = [
         parameters.bias + parameters.features[active_features(board, perspective)].sum(axis=0)
         for perspective in (board.turn, not board.turn)
     ]
-    activations = np.clip(np.concatenate(sides), 0.0, 1.0) ** 2
-    pieces = chess.popcount(board.occupied)
-    bucket = (pieces - 2) // 4 if len(parameters.output_bias) == 8 else 0
-    return float(activations @ parameters.output[bucket] + parameters.output_bias[bucket])
+    return np.clip(np.concatenate(sides), 0.0, 1.0)
+
+
+def output_of(parameters: Parameters, board: chess.Board) -> float:
+    """The network's output for the side to move."""
+    bucket = bucket_of(board, len(parameters.output_bias))
+    return float(clipped(parameters, board) ** 2 @ parameters.output[bucket] + parameters.output_bias[bucket])
+
+
+def rounding_bound(parameters: Parameters, network: Network, board: chess.Board) -> float:
+    """The most centipawns that a network file may be off these parameters on a board: rounding through every step.
+
+    A feature or bias is off by half a unit of 1 / QA, so the sum of n rows and the bias by (n + 1) / 2 units, which
+    clipping does not add to. A square x^2 that becomes y^2 is off by |x - y| (x + y). An output weight that was
+    stretched by SCALE / scale before it was rounded is off by half a unit of 1 / (QB stretch). The sum is divided,
+    rounded down, a bias added that is off by half: 1.5 units of 1 / (QA QB stretch). The last division costs a
+    centipawn.
+    """
+    stretch = SCALE / network.scale
+    slack = (chess.popcount(board.occupied) + 1) / (2 * QA)
+    roots = clipped(parameters, board)
+    most = np.minimum(roots + slack, 1.0)
+    weights = np.abs(parameters.output[bucket_of(board, len(parameters.output_bias))])
+    off = weights @ (slack * np.minimum(roots + most, 2.0)) + (most**2).sum() / (2 * QB * stretch)
+    return float(SCALE * (off + 1.5 / (QA * QB * stretch))) + 1.0
 
 
 def loss_of(
@@ -72,4 +95,4 @@ def loss_of(
     sign = np.array([1.0 if board.turn == chess.WHITE else -1.0 for board in boards])
     scores, results = samples["score"] * sign, 0.5 + (samples["result"] * 0.5 - 0.5) * sign
     targets = blend.result_share * results + (1.0 - blend.result_share) * sigmoid(scores / blend.scale)
-    return float(((sigmoid(400.0 * outputs / blend.scale) - targets) ** 2).sum()), outputs
+    return float(((sigmoid(SCALE * outputs / blend.scale) - targets) ** 2).sum()), outputs

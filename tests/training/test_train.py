@@ -26,20 +26,7 @@ from eval.training.records import unpack_samples
 from eval.training.trainer import Entry, Moment
 from eval.training.training_view import TrainingView, plot_losses, sparkline
 from tests.conftest import PROJECT
-
-TINY = ["--hidden", "32", "--superbatches", "3", "--batch-size", "256", "--validation", "0.2", "--threads", "1"]
-
-
-def arguments(made: Path, output: Path, *more: str) -> list[str]:
-    return ["train", str(made), "--output", str(output), *TINY, *more]
-
-
-@pytest.fixture(scope="module")
-def trained(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tiny network; its run lies beside it."""
-    output = tmp_path_factory.mktemp("trained") / "tiny.snet"
-    assert uci_main.main(arguments(made, output, "--quiet")) == 0
-    return output
+from tests.training.conftest import TINY, arguments
 
 
 def test_a_network_comes_out(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,69 @@
+"""Rounding: what is exported is nowhere further off the trained network than can be computed beforehand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import chess
+import numpy as np
+import pytest
+
+from engine.board.convert import to_board
+from engine.board.position import POSITION
+from engine.memory import allocate
+from eval.network.format import SCALE, Network, read_network
+from eval.network.layout import OUTPUT_LIMIT, QB
+from eval.network.reference import integer_score
+from eval.training.gradients import layers_of, new_vector, parameter_count
+from eval.training.pool import open_pool
+from eval.training.quantise import quantised
+from eval.training.records import unpack_samples
+from eval.training.trainer import layers_in, load_run, load_state
+from tests.eval.eval_positions import varied
+from tests.training.float_network import Parameters, exact, output_of, rounding_bound
+
+HIDDEN = 64
+
+
+def shares_of_bound(parameters: Parameters, network: Network, boards: list[chess.Board]) -> list[float]:
+    """What rounding costs on each board, as a share of what it may cost."""
+    return [
+        abs(integer_score(network, board) - SCALE * output_of(parameters, board))
+        / rounding_bound(parameters, network, board)
+        for board in boards
+    ]
+
+
+def check(parameters: Parameters, network: Network, boards: list[chess.Board]) -> None:
+    """Holds the file to its bound, and the bound to being worth something."""
+    shares = shares_of_bound(parameters, network, boards)
+    assert 0.0 < np.mean(shares) < max(shares) <= 1.0
+    # The output weights are stretched as far as their integers go, and the scale makes up for it: both are needed.
+    assert network.scale < SCALE
+    one_less = np.abs(parameters.output).max() * QB * SCALE / (network.scale - 1)
+    assert np.abs(network.output).max() <= OUTPUT_LIMIT < one_less
+    assert max(shares_of_bound(parameters, replace(network, scale=SCALE), boards)) > 1.0
+
+
+def test_an_exported_file_keeps_to_its_bound(trained: Path) -> None:
+    folder = trained.with_suffix(".training")
+    recipe = load_run(folder).recipe
+    parameters = exact(layers_in(load_state(folder, recipe), recipe))
+    samples = open_pool(folder).validation[:400]
+    positions = allocate(POSITION, len(samples))
+    unpack_samples(samples, positions)
+    check(parameters, read_network(trained), [to_board(position) for position in positions])
+
+
+@pytest.mark.parametrize("buckets", [1, 8])
+@pytest.mark.parametrize("most", [0.02, 0.3])
+def test_any_network_keeps_to_its_bound(buckets: int, most: float) -> None:
+    """Accumulators on both sides of both clips, output weights of `most` at most."""
+    layers = layers_of(new_vector(parameter_count(HIDDEN, buckets)), HIDDEN, buckets)
+    rng = np.random.default_rng(9)
+    layers.features[:] = rng.normal(0.0, 0.25, layers.features.shape)
+    layers.bias[:] = rng.normal(0.3, 0.2, HIDDEN)
+    layers.output[:] = rng.uniform(-most, most, layers.output.shape)
+    layers.output_bias[:] = rng.normal(0.0, 0.5, buckets)
+    check(exact(layers), quantised(layers, {}), varied(seed=9, count=200))
