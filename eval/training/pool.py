@@ -18,10 +18,11 @@ import json
 import mmap
 import os
 import shutil
+import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -53,7 +54,8 @@ class Facts:
 
     `sources` are the settings that games were played by, each with the number of its games; `share` that of the games
     kept for checking, `wanted` the filter. `slope` is the scale in centipawns with which scores tell results best,
-    `crc` the CRC-32 of the training positions.
+    `crc` the CRC-32 of the training positions. `seconds` is how long it took to make the pool, None where an older
+    `pool.json` does not say; facts are the same whatever it is.
     """
 
     shards: int
@@ -65,6 +67,7 @@ class Facts:
     slope: float
     crc: int
     sources: list[dict[str, Any]]
+    seconds: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,7 @@ def build_pool(
     The same shards, in the same order, and the same arguments give the same pool. `on_shard(shards, positions)` is
     called after each. Raises ShardError and OSError.
     """
+    began = time.perf_counter()
     (folder / FACTS).unlink(missing_ok=True)
     buckets = folder / "buckets"
     shutil.rmtree(buckets, ignore_errors=True)
@@ -157,7 +161,9 @@ def build_pool(
     # The file is in random order, so its beginning is a fair sample.
     slope = _slope(_mapped(folder / TRAINING)[:SLOPE_POSITIONS])
     games = sum(source["games"] for source in sources)
-    facts = Facts(len(sources), games, training, validation, share, asdict(wanted), slope, crc, _summed_up(sources))
+    summary = _summed_up(sources)
+    seconds = round(time.perf_counter() - began, 3)
+    facts = Facts(len(sources), games, training, validation, share, asdict(wanted), slope, crc, summary, seconds)
     write_whole(folder / FACTS, json.dumps(asdict(facts), indent=2).encode() + b"\n")
     return facts
 

@@ -129,7 +129,7 @@ class Run:
 @dataclass(frozen=True)
 class Entry:
     """What the log says of a superbatch: mean squared errors (`validation` None without such positions), the rate of
-    its last step, and how fast it went, loading and decoding included.
+    its last step, and how fast its steps went: validation, and what it took to make the pool, are not in it.
     """
 
     superbatch: int
@@ -138,6 +138,20 @@ class Entry:
     validation: float | None
     rate: float
     positions_per_second: float
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How long a run has taken and how fast it went: seconds, and positions a second.
+
+    `training` counts the steps alone; `with_loading` the decoding, filtering and shuffling of the pool besides. What
+    has to do with that is None where the pool does not tell how long it took.
+    """
+
+    loading_seconds: float | None
+    training_seconds: float
+    training: float
+    with_loading: float | None
 
 
 @dataclass
@@ -218,6 +232,14 @@ class Trainer:
     def is_finished(self) -> bool:
         """Whether all superbatches have been trained."""
         return len(self.state.log) >= self.recipe.superbatches
+
+    def pace(self) -> Pace:
+        """How fast the superbatches in the log were trained; there must be one."""
+        positions = sum(entry.positions for entry in self.state.log)
+        seconds = sum(entry.positions / entry.positions_per_second for entry in self.state.log)
+        loading = self.pool.facts.seconds
+        whole = None if loading is None else round(positions / (seconds + loading), 1)
+        return Pace(loading, round(seconds, 6), round(positions / seconds, 1), whole)
 
     def rate(self, step: int) -> float:
         """The learning rate of a step (from 0 on) of the run."""

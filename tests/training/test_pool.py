@@ -138,5 +138,15 @@ def test_a_pool_says_how_it_was_made(made: Path, tmp_path: Path) -> None:
     facts = json.loads((tmp_path / FACTS).read_text(encoding="utf-8"))
     assert facts["wanted"] == {"skip": 12, "score_limit": 10_000, "quiet": True, "halfmoves": 40}
     assert facts["share"] == 0.2
+    assert facts["seconds"] > 0
     assert open_pool(tmp_path).chunks == facts["training"] // CHUNK
     shutil.rmtree(tmp_path)
+
+
+def test_a_pool_that_does_not_tell_how_long_it_took_is_read(made: Path, tmp_path: Path) -> None:
+    built = build(tmp_path, made)
+    facts = json.loads((tmp_path / FACTS).read_text(encoding="utf-8"))
+    del facts["seconds"]
+    (tmp_path / FACTS).write_text(json.dumps(facts), encoding="utf-8")
+    assert open_pool(tmp_path).facts.seconds is None
+    assert open_pool(tmp_path).facts == built

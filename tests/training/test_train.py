@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -33,18 +34,21 @@ def test_a_network_comes_out(made: Path, tmp_path: Path, capsys: pytest.CaptureF
     output = tmp_path / "tiny.snet"
     assert uci_main.main(arguments(made, output)) == 0
     out, err = capsys.readouterr()
-    first, second = out.splitlines()
+    first, second, third = out.splitlines()
     assert first.startswith(f"{output}: training error 0.")
     assert ", validation error 0." in first
     assert second.startswith("rounding costs ")
+    assert re.fullmatch(r"[\d,]+ positions/s in training, [\d,]+ with decoding, filtering and shuffling", third)
     lines = err.splitlines()
-    assert sum("steps a superbatch; scale " in line for line in lines) == 1
+    told = re.compile(r".* games, loaded in [\d.]+ s; \d+ steps a superbatch; scale ")
+    assert len(list(filter(told.match, lines))) == 1
     assert [line.split(":")[0] for line in lines[-3:]] == [f"superbatch {n} of 3" for n in (1, 2, 3)]
     network = read_network(output)
     assert (network.hidden, network.buckets) == (32, 8)
     facts = dict(network.provenance)
     assert facts["licence"] == "GPL-3.0-or-later"
     assert facts["recipe"]["superbatches"] == 3
+    assert "seconds" not in facts["data"]
     assert facts["data"]["games"] == 64
     assert facts["quantisation"]["rms"] < facts["quantisation"]["most"] < 40
     assert str(tmp_path) not in json.dumps(facts)
@@ -65,6 +69,9 @@ def test_the_outcome_as_json(made: Path, tmp_path: Path, capsys: pytest.CaptureF
     out, err = capsys.readouterr()
     told = json.loads(out)
     assert (told["network"], told["recipe"]["seed"], told["problems"], err) == (str(output), 5, [], "")
+    pace, seen = told["pace"], told["positions_seen"]
+    assert pace["training"] == pytest.approx(seen / pace["training_seconds"], rel=0.01)
+    assert pace["with_loading"] == pytest.approx(seen / (pace["training_seconds"] + pace["loading_seconds"]), rel=0.01)
 
 
 def test_the_engine_computes_what_was_exported(trained: Path) -> None:

@@ -24,7 +24,9 @@ from eval.training.trainer import (
     CHECKPOINT,
     LOG,
     RUN,
+    Entry,
     Moment,
+    Pace,
     Recipe,
     Run,
     Trainer,
@@ -155,6 +157,14 @@ def test_a_run_goes_on_exactly(pool: Pool, tmp_path: Path, threads: int) -> None
     assert set(lines[0]) == {"superbatch", "positions", "training", "validation", "rate", "positions_per_second"}
     train(tmp_path, again)
     assert len(again.state.log) == 3
+
+
+def test_the_pace_is_told_with_and_without_loading(pool: Pool) -> None:
+    state = first_state(RECIPE)
+    state.log += [Entry(1, 1000, 0.1, None, 0.001, 500.0), Entry(2, 1000, 0.1, None, 0.001, 1000.0)]
+    loaded = replace(pool, facts=replace(pool.facts, seconds=5.0))
+    assert Trainer(RECIPE, loaded, state).pace() == Pace(5.0, 3.0, 666.7, 250.0)
+    assert Trainer(RECIPE, pool, state).pace() == Pace(None, 3.0, 666.7, None)
 
 
 def test_a_run_is_read_back(tmp_path: Path) -> None:

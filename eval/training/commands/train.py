@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from eval.training.shards import ShardError
-    from eval.training.trainer import Run, Trainer
+    from eval.training.trainer import Pace, Run, Trainer
 
 _EPILOG = """\
 examples:
@@ -203,7 +203,7 @@ def _train(options: argparse.Namespace, folder: Path, run: Run) -> int:
     if not options.quiet:
         print(
             f"{pool.facts.training} positions to train on, {pool.facts.validation} to check, of {pool.facts.games} "
-            f"games; {trainer.steps} steps a superbatch; scale {trainer.scale:g}",
+            f"games{_loaded_in(pool.facts.seconds)}; {trainer.steps} steps a superbatch; scale {trainer.scale:g}",
             file=sys.stderr,
         )
     with TrainingView(run.recipe.superbatches, trainer.steps, trainer.state.log, options.quiet) as view:
@@ -212,11 +212,17 @@ def _train(options: argparse.Namespace, folder: Path, run: Run) -> int:
     if options.plot is not None:
         title = f"{options.output.name}: {pool.facts.training:,} positions, H = {run.recipe.hidden}"
         plot_losses(trainer.state.log, options.plot, title)
+    pace = trainer.pace()
     if options.json:
-        print(json.dumps({"network": str(options.output), **facts, "problems": problems}, indent=2))
+        outcome = {"network": str(options.output), **facts, "pace": asdict(pace), "problems": problems}
+        print(json.dumps(outcome, indent=2))
     else:
-        _print(options.output, facts)
+        _print(options.output, facts, pace)
     return 1 if problems else 0
+
+
+def _loaded_in(seconds: float | None) -> str:
+    return "" if seconds is None else f", loaded in {seconds:.1f} s"
 
 
 class _Loading:
@@ -244,11 +250,14 @@ def _export(trainer: Trainer, path: Path) -> dict[str, Any]:
 
     validation, exact = trainer.validate()
     log = trainer.state.log
+    data = asdict(trainer.pool.facts)
+    # The file is the same on a slower machine.
+    del data["seconds"]
     facts: dict[str, Any] = {
         "made_by": "secateur train",
         "licence": "GPL-3.0-or-later",
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
-        "data": asdict(trainer.pool.facts),
+        "data": data,
         "recipe": asdict(trainer.recipe),
         "scale": trainer.scale,
         "positions_seen": sum(entry.positions for entry in log),
@@ -261,9 +270,11 @@ def _export(trainer: Trainer, path: Path) -> dict[str, Any]:
     return facts
 
 
-def _print(path: Path, facts: dict[str, Any]) -> None:
+def _print(path: Path, facts: dict[str, Any], pace: Pace) -> None:
     loss = facts["quantisation"]
     checked = "" if facts["validation_error"] is None else f", validation error {facts['validation_error']:.6f}"
     print(f"{path}: training error {facts['training_error']:.6f}{checked}")
     if loss["positions"]:
         print(f"rounding costs {loss['rms']} centipawns (root mean square), {loss['most']} at most")
+    whole = "" if pace.with_loading is None else f", {pace.with_loading:,.0f} with decoding, filtering and shuffling"
+    print(f"{pace.training:,.0f} positions/s in training{whole}")
