@@ -259,7 +259,12 @@ def make_record(
 
 
 def current_commit() -> str:
-    """The short hash of the checked-out commit, with `+` when files differ from it; empty outside a checkout."""
+    """The short hash of the checked-out commit, with `+` when files differ from it; empty outside a checkout.
+
+    A checkout of something else that Secateur happens to be installed in does not count.
+    """
+    if not (PROJECT_ROOT / ".git").exists():
+        return ""
 
     def git(*words: str) -> str:
         command = ["git", "-C", str(PROJECT_ROOT), *words]

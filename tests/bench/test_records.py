@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +13,7 @@ import pytest
 
 from bench import records
 from bench.commands import ledger, sprt
-from bench.records import LedgerError, Record, check, load, quotes, save, table, wrong_quotes
+from bench.records import LedgerError, Record, check, current_commit, load, quotes, save, table, wrong_quotes
 
 RECORDED = Path(__file__).parent / "recorded"
 
@@ -132,6 +135,25 @@ def test_check_sees_a_stale_table_and_wrong_quotes(tmp_path: Path) -> None:
     assert len(problems) == 2
     assert "not current" in problems[0]
     assert problems[1].startswith("search/a.py:1: 5 Elo without")
+
+
+def test_the_commit_is_that_of_a_checkout_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    monkeypatch.setattr(records, "PROJECT_ROOT", tmp_path)
+    assert current_commit() == ""
+    file = tmp_path / "file"
+    file.write_text("one\n")
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=test", "-c", "user.email=test@localhost"]
+    for words in (["init", "-q"], ["add", "file"], ["commit", "-q", "--no-gpg-sign", "-m", "first"]):
+        subprocess.run([*git, *words], check=True)
+    assert re.fullmatch("[0-9a-f]{10}", current_commit())
+    file.write_text("two\n")
+    assert re.fullmatch(r"[0-9a-f]{10}\+", current_commit())
+    # Installed within a checkout of something else, as in a virtual environment there.
+    monkeypatch.setattr(records, "PROJECT_ROOT", tmp_path / "packages")
+    (tmp_path / "packages").mkdir()
+    assert current_commit() == ""
 
 
 def test_sprt_records_its_match(

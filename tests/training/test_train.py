@@ -16,8 +16,10 @@ import numpy as np
 import pytest
 
 import uci_main
+from bench.records import current_commit
 from engine.board.position import POSITION
 from engine.memory import allocate
+from engine.version import version
 from eval.network.evaluator import NetworkEvaluator
 from eval.network.format import read_network
 from eval.training.commands import net, train
@@ -47,6 +49,7 @@ def test_a_network_comes_out(made: Path, tmp_path: Path, capsys: pytest.CaptureF
     assert (network.hidden, network.buckets) == (32, 8)
     facts = dict(network.provenance)
     assert facts["licence"] == "GPL-3.0-or-later"
+    assert (facts["version"], facts["commit"]) == (version(), current_commit())
     assert facts["recipe"]["superbatches"] == 3
     assert "seconds" not in facts["data"]
     assert facts["data"]["games"] == 64

@@ -245,6 +245,8 @@ class _Loading:
 
 def _export(trainer: Trainer, path: Path) -> dict[str, Any]:
     """Writes the network file; returns what it says of its origin."""
+    from bench.records import current_commit
+    from engine.version import version
     from eval.network.format import write_network
     from eval.training.quantise import measure, quantised
 
@@ -255,6 +257,8 @@ def _export(trainer: Trainer, path: Path) -> dict[str, Any]:
     del data["seconds"]
     facts: dict[str, Any] = {
         "made_by": "secateur train",
+        "version": version(),
+        "commit": current_commit(),
         "licence": "GPL-3.0-or-later",
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "data": data,
