@@ -1,8 +1,9 @@
 """The numbers of the search that games can tune, each once: default, range and step.
 
-What no tuner should change, or would not notice, stands with a name where it is used: what `search.theory` plays by
-(CHECK_PLIES), guards against the rules (NEAR_FIFTY_MOVES), the scales and limits of histories and corrections, which
-entry of the table is replaced, and the few milliseconds and scores of `search.timing` and `search.searcher`.
+What games would hardly tell apart, or what is no matter of degree, stands where it is used: plies of a few that decide
+the form of a technique (CHECK_PLIES, which `search.theory` plays by, LMR_DEPTH, FIRST_DEPTHS, half the depth for a
+singular search), guards against the rules (NEAR_FIFTY_MOVES), the units and limits of histories and corrections, which
+entry of the table is replaced, and the milliseconds and counts of `search.timing` and `search.searcher`.
 
 Kernels read a tunable as `worker.tune[NAME]`, where NAME is its index; a new worker holds the defaults, and the
 reductions that follow from them. No value is compiled in. In a tuning build (`secateur --tuning`) each is a UCI option.
