@@ -1,7 +1,9 @@
 """The ledger: one small JSON record for each test that decided something, and what may be quoted from it.
 
-`bench/ledger/ID.json` is a `Record`; `bench/ledger/README.md` is the table made from all of them. Code and README quote
-an Elo as `+38.1 +- 9.2  [ledger: null-move]`, and `wrong_quotes` finds those that have no record or other figures.
+`bench/ledger/ID.json` is a match's `Record`, `bench/ledger/suites/ID.json` the `SuiteRecord` of a test suite;
+`bench/ledger/README.md` has the tables made from all of them. Code and README quote an Elo as
+`+38.1 +- 9.2  [ledger: null-move]`, a suite as `193 of 201  [ledger: wac]` and a match played for its faults as
+`2000 games, 0 faults  [ledger: clean]`; `wrong_quotes` finds those that have no record or other figures.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ VERDICTS: Final = ("accepted", "rejected", "measured", "undecided")
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9-]*")
 _TAG: Final = re.compile(r"\[ledger:\s*([^\]\s]+)\s*\]")
 _WITH_ERROR: Final = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*\+-\s*(\d+(?:\.\d+)?)")
+_SOLVED: Final = re.compile(r"\b\d+ of \d+\b")
+_FAULTS: Final = re.compile(r"\b\d+ games, \d+ faults?\b")
 _ELO: Final = re.compile(r"(?<![\w.])([+-]?\d+(?:\.\d+)?)(?:\s*\+-\s*(\d+(?:\.\d+)?))?\s*Elo\b")
 
 
@@ -89,14 +93,72 @@ class Record:
         return f"{self.elo:+.1f} +- {self.elo_error:.1f}"
 
     @property
+    def played(self) -> str:
+        """`200 games`, and faults where there were some."""
+        return f"{self.games} games" + (f", {_faults(self.faults)}" if self.faults else "")
+
+    @property
+    def clean(self) -> str | None:
+        """`2000 games, 0 faults`; None where faults were not counted."""
+        return None if self.faults is None else f"{self.games} games, {_faults(self.faults)}"
+
+    @property
+    def tag(self) -> str:
+        """What stands behind a figure that is this record's."""
+        return f"[ledger: {self.id}]"
+
+    @property
     def quote(self) -> str:
         """The Elo as code and README quote it."""
-        return f"{self.figure}  [ledger: {self.id}]"
+        return f"{self.figure}  {self.tag}"
+
+
+def _faults(count: int) -> str:
+    return f"{count} fault" if count == 1 else f"{count} faults"
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteRecord:
+    """One run of one test suite: how many of its positions each engine solved.
+
+    A goal asks about the first engine. `positions` are sessions, games or FENs where those were checked.
+    """
+
+    id: str
+    suite: str
+    limit: str
+    positions: int
+    solved: dict[str, int]
+    commits: tuple[str, ...] = ()
+    bench_nodes: int | None = None
+    note: str = ""
+    date: str = field(default_factory=lambda: datetime.datetime.now(datetime.UTC).date().isoformat())
+
+    @property
+    def figure(self) -> str:
+        """`193 of 201`, and what others solved: `193 of 201; Stockfish 195`."""
+        (_, solved), *others = self.solved.items()
+        return f"{solved} of {self.positions}" + "".join(f"; {other} {count}" for other, count in others)
+
+    @property
+    def tag(self) -> str:
+        """What stands behind a figure that is this record's."""
+        return f"[ledger: {self.id}]"
+
+    @property
+    def quote(self) -> str:
+        """What was solved as code and README quote it."""
+        return f"{self.figure}  {self.tag}"
 
 
 # --------------------------------------------------------------------------------------------------------------
 # Files
 # --------------------------------------------------------------------------------------------------------------
+
+
+def suites_folder(folder: Path | None = None) -> Path:
+    """Where suite records lie: beside the match records of the ledger in `folder`."""
+    return (LEDGER if folder is None else folder) / "suites"
 
 
 def load(folder: Path | None = None) -> list[Record]:
@@ -143,12 +205,47 @@ def save(record: Record, folder: Path | None = None) -> Path:
             except OSError:  # half a record would break the whole ledger
                 path.unlink()
                 raise
-        (folder / "README.md").write_text(table(load(folder)), encoding="utf-8")
+        write_table(folder)
     except FileExistsError:
         raise LedgerError(f"{path} is there already: a test keeps its record, a new test takes a new id") from None
     except OSError as error:
         raise LedgerError(f"{path}: cannot be written: {error.strerror}") from None
     return path
+
+
+def load_suites(folder: Path | None = None) -> dict[str, SuiteRecord]:
+    """Every suite record by id, in order of ids. Raises `LedgerError` naming the broken file."""
+    found = {}
+    for path in sorted(suites_folder(folder).glob("*.json")):
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            record = SuiteRecord(**{**data, "commits": tuple(data.get("commits", ()))})
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            raise LedgerError(f"{path}: {error}".replace("SuiteRecord.__init__() ", "")) from None
+        if record.id != path.stem or not record.solved:
+            raise LedgerError(f"{path}: the record calls itself {record.id} and has {len(record.solved)} engines")
+        found[record.id] = record
+    return found
+
+
+def save_suite(record: SuiteRecord, folder: Path | None = None) -> Path:
+    """Writes a suite record, in the place of an earlier one of its id, and renews the table. Raises `LedgerError`."""
+    folder = LEDGER if folder is None else folder
+    path = suites_folder(folder) / f"{record.id}.json"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(asdict(record), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_table(folder)
+    except OSError as error:
+        raise LedgerError(f"{path}: cannot be written: {error.strerror}") from None
+    return path
+
+
+def write_table(folder: Path | None = None) -> None:
+    """Makes the ledger's README from its records. Raises `LedgerError`, OSError."""
+    folder = LEDGER if folder is None else folder
+    text = table(load(folder), load_suites(folder).values())
+    (folder / "README.md").write_text(text, encoding="utf-8")
 
 
 def _as_text(record: Record) -> str:
@@ -157,8 +254,8 @@ def _as_text(record: Record) -> str:
     return "{\n" + ",\n".join(items) + "\n}\n"
 
 
-def table(records: Iterable[Record]) -> str:
-    """The ledger as Markdown."""
+def table(records: Iterable[Record], suites: Iterable[SuiteRecord] = ()) -> str:
+    """The ledger as Markdown: a table of the matches, and one of the suites if there are any."""
     lines = [
         "# Ledger",
         "",
@@ -187,8 +284,35 @@ def table(records: Iterable[Record]) -> str:
             record.date,
             record.verdict,
         )
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        lines.append(_row(cells))
+    rows = [
+        (
+            suite.id,
+            suite.suite + (f" ({suite.note})" if suite.note else ""),
+            suite.figure,
+            suite.limit,
+            ", ".join(suite.solved),
+            ", ".join(suite.commits),
+            str(suite.bench_nodes or "-"),
+            suite.date,
+        )
+        for suite in sorted(suites, key=lambda suite: (suite.date, suite.id))
+    ]
+    if rows:
+        lines += [
+            "",
+            "Test suites and what the fuzzer checked, one JSON file each in `suites`: how many the first engine solved",
+            "or passed, then the others. A later run under an id takes the place of the earlier one.",
+            "",
+            "| id | suite | solved | limit | engines | commits | bench | date |",
+            "|---|---|---|---|---|---|---|---|",
+            *map(_row, rows),
+        ]
     return "\n".join(lines) + "\n"
+
+
+def _row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -283,17 +407,22 @@ def current_commit() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """An Elo that a text states: where, the figures as written (no error is None), and the record it names."""
+    """A figure that a text states: where, an Elo as written (no error is None), and the record it names.
+
+    `count` is what was solved, or the games and faults, as written, where the line has no Elo.
+    """
 
     place: str
     elo: str
     error: str | None
     id: str | None
+    count: str = ""
 
 
 def quotes(text: str, place: str) -> Iterator[Quote]:
-    """The Elo figures that `text` states: `N Elo`, `N +- M Elo`, and `N +- M` beside a `[ledger: id]`.
+    """The figures that `text` states: `N Elo`, `N +- M Elo`, and `N +- M` beside a `[ledger: id]`.
 
+    A line that names a record and has no Elo may have `N of M` or `N games, M faults`, which is taken then.
     Fenced blocks of a Markdown file are a program's output, not statements, unless they name a record.
     """
     fenced = False
@@ -305,13 +434,17 @@ def quotes(text: str, place: str) -> Iterator[Quote]:
         where = f"{place}:{number}"
         if named:
             figure = _WITH_ERROR.search(line) or _ELO.search(line)
-            yield Quote(where, figure[1] if figure else "", figure[2] if figure else None, named[1])
+            if figure:
+                yield Quote(where, figure[1], figure[2], named[1])
+            else:
+                count = _SOLVED.search(line) or _FAULTS.search(line)
+                yield Quote(where, "", None, named[1], count[0] if count else "")
         elif not fenced:
             for figure in _ELO.finditer(line):
                 yield Quote(where, figure[1], figure[2], None)
 
 
-def wrong_quotes(found: Iterable[Quote], records: Iterable[Record]) -> list[str]:
+def wrong_quotes(found: Iterable[Quote], records: Iterable[Record | SuiteRecord]) -> list[str]:
     """One line for each quote that has no record, or whose figures are not the record's at the quoted precision."""
     known = {record.id: record for record in records}
     problems = []
@@ -326,7 +459,17 @@ def wrong_quotes(found: Iterable[Quote], records: Iterable[Record]) -> list[str]
     return problems
 
 
-def _wrong_figures(quote: Quote, stated: str, record: Record) -> list[str]:
+def _wrong_figures(quote: Quote, stated: str, record: Record | SuiteRecord) -> list[str]:
+    if isinstance(record, SuiteRecord):
+        # Of several engines the line may name any.
+        right = [f"{solved} of {record.positions}" for solved in record.solved.values()]
+        if quote.count in right:
+            return []
+        return [f"{quote.place}: says {quote.count or stated or 'nothing'}, the record {record.figure} ({quote.id})"]
+    if quote.count:
+        if quote.count == record.clean:
+            return []
+        return [f"{quote.place}: says {quote.count}, the record {record.clean or record.figure} ({quote.id})"]
     if record.elo is None or record.elo_error is None:
         return [f"{quote.place}: says {stated}, the record gives no Elo ({quote.id})"] if quote.elo else []
     if quote.error is None:
@@ -354,12 +497,13 @@ def check(root: Path = PROJECT_ROOT) -> list[str]:
     """What is wrong with the ledger of the checkout `root`: stale table, wrong or missing records of quotes."""
     folder = root / "bench" / "ledger"
     try:
-        records = load(folder)
+        matches, suites = load(folder), load_suites(folder)
     except LedgerError as error:
         return [str(error)]
     problems = []
+    records: list[Record | SuiteRecord] = [*matches, *suites.values()]
     readme = folder / "README.md"
-    if not readme.is_file() or readme.read_text(encoding="utf-8") != table(records):
+    if not readme.is_file() or readme.read_text(encoding="utf-8") != table(matches, suites.values()):
         problems.append(f"{readme.relative_to(root)}: is not current; run `secateur ledger --write`")
     for path in quoting_files(root):
         text = path.read_text(encoding="utf-8")

@@ -2,39 +2,22 @@
 
 A `Goal` names the record that decides it: a match of the ledger (`bench/ledger/ID.json`) or a suite run
 (`bench/ledger/suites/ID.json`, made by `secateur epd --ledger ID`, or by `python -m tests.uci.fuzz --ledger ID` where
-something is checked and not played against others). The table is made from those files alone.
+something is checked and not played against others). The table is made from those files alone, and each row names its.
 """
 
 from __future__ import annotations
 
-import datetime
-import json
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from bench import records
-from bench.records import LedgerError, Record
+from bench.records import Record, SuiteRecord, load_suites
 from bench.speed import replace_table
 
 BEGIN, END = "<!-- strength: begin -->", "<!-- strength: end -->"
-
-
-@dataclass(frozen=True, slots=True)
-class SuiteRecord:
-    """One run of one test suite: how many of its positions each engine solved."""
-
-    id: str
-    suite: str
-    limit: str
-    positions: int
-    solved: dict[str, int]
-    commits: tuple[str, ...] = ()
-    bench_nodes: int | None = None
-    note: str = ""
-    date: str = field(default_factory=lambda: datetime.datetime.now(datetime.UTC).date().isoformat())
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,29 +50,27 @@ def _score(record: Record | SuiteRecord) -> Standing | None:
         return None
     share = 100 * record.points
     text = record.quote if record.elo is None else f"{share:.1f} % ({record.quote})"
-    return Standing(share, text, f"{record.games} games")
+    return Standing(share, text, record.played)
 
 
 def _elo(record: Record | SuiteRecord) -> Standing | None:
     if not isinstance(record, Record) or record.elo is None:
         return None
-    return Standing(record.elo, record.quote, f"{record.games} games")
+    return Standing(record.elo, record.quote, record.played)
 
 
 def _clean_games(record: Record | SuiteRecord) -> Standing | None:
     """Games of a match in which nothing went wrong; a match with a fault has reached none."""
-    if not isinstance(record, Record) or record.faults is None:
+    if not isinstance(record, Record) or record.clean is None:
         return None
-    text = f"{record.games} games, {record.faults} faults"
-    return Standing(0 if record.faults else record.games, text, record.time_control)
+    return Standing(0 if record.faults else record.games, f"{record.clean}  {record.tag}", record.time_control)
 
 
 def _solved(record: Record | SuiteRecord) -> Standing | None:
     if not isinstance(record, SuiteRecord):
         return None
-    (_, solved), *others = record.solved.items()
-    rivals = "".join(f"; {other} {count}" for other, count in others)
-    return Standing(solved, f"{solved} of {record.positions}{rivals}", record.limit)
+    solved = next(iter(record.solved.values()))
+    return Standing(solved, record.quote, record.limit)
 
 
 def _passed(record: Record | SuiteRecord) -> Standing | None:
@@ -97,7 +78,7 @@ def _passed(record: Record | SuiteRecord) -> Standing | None:
     if not isinstance(record, SuiteRecord):
         return None
     passed = min(record.solved.values())
-    return Standing(passed if passed == record.positions else 0, f"{passed} of {record.positions}", record.limit)
+    return Standing(passed if passed == record.positions else 0, record.quote, record.limit)
 
 
 _READERS: Final[dict[str, Callable[[Record | SuiteRecord], Standing | None]]] = {
@@ -127,39 +108,6 @@ GOALS: Final = (
     Goal("sessions at random without a crash, a hang or a breach of the protocol", "goal-fuzz", "passed", 1e4, 1e6),
     Goal("FENs, good and bad, judged as python-chess judges them", "goal-fens", "passed", 1e4, 1e5),
 )
-
-
-def suites_folder(ledger: Path | None = None) -> Path:
-    """Where suite records lie: beside the match records of `ledger`."""
-    return (records.LEDGER if ledger is None else ledger) / "suites"
-
-
-def load_suites(ledger: Path | None = None) -> dict[str, SuiteRecord]:
-    """Every suite record by id. Raises `LedgerError` naming the broken file."""
-    found = {}
-    for path in sorted(suites_folder(ledger).glob("*.json")):
-        try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-            record = SuiteRecord(**{**data, "commits": tuple(data.get("commits", ()))})
-        except (OSError, ValueError, TypeError, AttributeError) as error:
-            raise LedgerError(f"{path}: {error}".replace("SuiteRecord.__init__() ", "")) from None
-        if record.id != path.stem or not record.solved:
-            raise LedgerError(f"{path}: the record calls itself {record.id} and has {len(record.solved)} engines")
-        found[record.id] = record
-    return found
-
-
-def save_suite(record: SuiteRecord, ledger: Path | None = None) -> Path:
-    """Writes a suite record, in the place of an earlier run under its id. Raises `LedgerError`."""
-    path = suites_folder(ledger) / f"{record.id}.json"
-    known = {item.name for item in fields(SuiteRecord)}
-    data = {name: value for name, value in asdict(record).items() if name in known}
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise LedgerError(f"{path}: cannot be written: {error.strerror}") from None
-    return path
 
 
 def standing_of(goal: Goal, matches: dict[str, Record], suites: dict[str, SuiteRecord]) -> Standing | None:

@@ -11,10 +11,10 @@ Contract of `alpha_beta(worker, table, ply, depth, alpha, beta, cut)`, fail-soft
 node; its line is left in `frame.pv[:frame.pv_length]`. PV nodes take no value from the table, so that the line is
 whole. `cut` is 1 where a cutoff is expected.
 
-Each technique is a block: when it applies, its formula, and its worth, which is that of the whole search against the
-search without it, at 8000 nodes a move. Most were measured with the piece-square evaluation of the time (the commit
-stands in the ledger). A difference within its error is no proof either way; such a technique is kept where longer
-searches are known to profit from it elsewhere.
+Each technique is a block: when it applies, its formula, and, where it was measured, its worth, which is that of the
+whole search against the search without it, at 8000 nodes a move. Most were measured with the piece-square evaluation of
+the time (the commit stands in the ledger). A difference within its error is no proof either way; such a technique is
+kept where longer searches are known to profit from it elsewhere.
 """
 
 from __future__ import annotations
@@ -115,6 +115,7 @@ from search.tunables import (
     NULL_EVAL_DIVISOR,
     NULL_EVAL_MAX,
     NULL_VERIFY_DEPTH,
+    NULL_VERIFY_SHARE,
     PROBCUT_DEPTH,
     PROBCUT_MARGIN,
     PROBCUT_SAVED,
@@ -136,13 +137,20 @@ from search.tunables import (
 #: Plies without capture or pawn move from which on table scores are not trusted: the rule ends the game at 100.
 NEAR_FIFTY_MOVES = 90
 
+#: Late moves are reduced from this depth on: at less there is no ply to save.
+LMR_DEPTH = 2
+
 # The two values of `cut`. NumPy scalars, because Numba types a recursive call with a literal argument apart.
 CUT, NO_CUT = np.int64(1), np.int64(0)
 
 
 @inlined
 def _learn(worker, ply, depth, best):
-    """Move `best` refuted this node: it gains history, those searched before it lose some. Mutates `worker`."""
+    """Learns from a cutoff: move `best`, the last that was tried, refuted this node. Mutates `worker`.
+
+    `best` gains, and becomes the first killer if it is quiet; a promotion that captures nothing has no history. Of the
+    moves tried before it the captures lose as much in any case, the quiet ones only when `best` is quiet.
+    """
     frame = worker.frames[ply]
     position = frame.position
     bonus = bonus_for(worker, depth)
@@ -163,7 +171,7 @@ def _learn(worker, ply, depth, best):
 
 @inlined
 def _is_improving(worker, ply):
-    """Whether the side to move stands better than at its last turn without a check, int64 0 or 1."""
+    """Whether the side to move stands better than at its last turn without a check, int64 0 or 1; see block 7."""
     evaluation = worker.frames[ply].evaluation
     if evaluation == NO_SCORE:
         return 0
@@ -221,19 +229,25 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
 
     Mutates `worker` and `table`.
     """
-    # 1. Horizon.
     frame = worker.frames[ply]
     position = frame.position
     tune = worker.tune
     in_check = position.checkers != U0
     excluded = frame.excluded
     asked = depth
+
+    # 1. Check extension: being in check is no quiet place to stop.
+    #      when     in check, not at the root, not again for a singular search of the same position
+    #      formula  depth + CHECK_EXTENSION
+    #      worth    +7.0 +- 36.5  [ledger: check-extension]
+    #               In another test the search without it was worth +3.5 +- 28.0  [ledger: no-check-extension]
+    #               It is kept because mates are found sooner with it.
     if in_check and ply > 0 and excluded == NO_MOVE:
-        # Check extension: being in check is no quiet place to stop.
-        #   when     in check, not at the root, not again for a singular search of the same position
-        #   formula  depth + CHECK_EXTENSION
-        #   worth    +7.0 +- 36.5  [ledger: check-extension]
         depth += tune[CHECK_EXTENSION]
+
+    # 2. Horizon: what is left is for quiescence, which looks only at what could change the material.
+    #      when     no depth is left, or no frame
+    #      formula  value of quiescence, its first CHECK_PLIES plies with checks
     if depth <= 0 or ply >= MAX_PLY:
         return quiescence(worker, table, ply, alpha, beta, CHECK_PLIES)
 
@@ -244,17 +258,25 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         return np.int64(0)
 
     if ply > 0:
-        # 2. The rules of the game.
+        # 3. The rules of the game: repetition, fifty moves, too little material.
+        #      when     not at the root, which has to be played from whatever the rules say
+        #      formula  DRAW
         if is_draw(worker, ply):
             return ended(worker, DRAW_BY_RULE, np.int64(DRAW))
-        # 3. Mate distance. No line from here is better than mating now or worse than being mated now.
+        # 4. Mate distance: no line from here is better than mating with the next move or worse than being mated now.
+        #    Once a mate is known, longer ones need not be looked for.
+        #      when     not at the root
+        #      formula  alpha >= ply - MATE, beta <= MATE - ply - 1
+        #      worth    not measured: it changes no value at the root, only its cost
         alpha = max(alpha, ply - MATE)
         beta = min(beta, MATE - ply - 1)
         if alpha >= beta:
             return ended(worker, MATE_DISTANCE, alpha)
 
-    # 4. Transposition table: an earlier search of this position may have settled the window already.
-    #      when     no PV node, searched as deep, and the fifty-move rule, which entries know nothing of, is not near
+    # 5. Transposition table: an earlier search of this position may have settled the window already.
+    #      when     no PV node, no singular search, searched as deep, its bound answers the window, and the fifty-move
+    #               rule, which entries know nothing of, is not near: fewer than NEAR_FIFTY_MOVES plies
+    #      formula  the table's score; its move and evaluation are used in any case
     table_move = np.int64(NO_MOVE)
     raw = np.int64(NO_SCORE)
     table_score = np.int64(NO_SCORE)
@@ -278,8 +300,13 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
             return ended(worker, TABLE, table_score)
         expect(worker, table, ply, table_move)
 
-    # 5. Static evaluation, with what has been learnt about its errors; the table's score is the better estimate
-    #    where its bound allows it.
+    # 6. Static evaluation, with what has been learnt about its errors, and drawn towards 0 as the fifty-move rule
+    #    comes near (both in `corrected`); the table's score comes from a search, and is the better estimate where its
+    #    bound allows it.
+    #      when     not in check, where an evaluation means nothing; the table's score not within a singular search
+    #      formula  evaluation * (200 - plies without capture or pawn move) / 200 + corrections; instead of that the
+    #               table's score if it is more and no upper bound, or not more and no lower bound
+    #      worth    of the corrections: see `search.correction`
     evaluation = np.int64(NO_SCORE)
     frame.evaluation = evaluation
     if not in_check:
@@ -295,16 +322,22 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
                     evaluation = table_score
             elif table_bound & UPPER != 0:
                 evaluation = table_score
+
+    # 7. Improving: who stands better than at the last turn is about to get on. A fail high is more likely true then,
+    #    so that block 9 asks for less; where nothing improves, late moves are worth less (blocks 15 and 16).
+    #      when     not in check: 0 there
+    #      formula  static evaluation > that of two plies ago, or of four if in check then; 1 where there is neither
     improving = _is_improving(worker, ply)
     evaluated(worker, ply, evaluation, improving)
     # Killers are for siblings: those that other children left are forgotten.
     worker.frames[ply + 1].killers[0] = NO_MOVE
     worker.frames[ply + 1].killers[1] = NO_MOVE
 
-    # What follows guesses from the static evaluation: no PV node, not in check, no score of a mate in sight.
+    # What follows guesses from the static evaluation: not at the root, no PV node, not in check, no singular search, no
+    # score of a mate in sight.
     may_guess = ply > 0 and not is_pv and not in_check and excluded == NO_MOVE
     if may_guess and beta > -MATE_BOUND and evaluation < MATE_BOUND:
-        # 6. Razoring: so far below alpha, only captures can help; see whether they do.
+        # 8. Razoring: so far below alpha, only captures can help; see whether they do.
         #      when     depth <= RAZOR_DEPTH, alpha is no mate
         #      formula  evaluation + RAZOR_BASE + RAZOR_SLOPE * depth * depth <= alpha
         #      worth    -5.6 +- 25.0  [ledger: razoring]
@@ -320,20 +353,22 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
             if score <= alpha:
                 return ended(worker, RAZORING, score)
 
-        # 7. Reverse futility: so far above beta, the opponent's next plies will not bring it back.
+        # 9. Reverse futility: so far above beta, the opponent's next plies will not bring it back.
         #      when     depth <= RFP_DEPTH
         #      formula  evaluation - RFP_MARGIN * (depth - improving) >= beta; the value lies between the two
         #      worth    +43.7 +- 35.5  [ledger: reverse-futility]
         if depth <= tune[RFP_DEPTH] and evaluation - tune[RFP_MARGIN] * (depth - improving) >= beta:
             return ended(worker, REVERSE_FUTILITY, (evaluation + beta) // 2)
 
-        # 8. Null move: if even passing fails high, a real move surely will.
-        #      when     depth >= NULL_DEPTH, evaluation >= beta, the last move was no pass, and a piece beside pawns: in
-        #               pawn endings having to move can be what loses (zugzwang)
+        # 10. Null move: if even passing fails high, a real move surely will.
+        #      when     depth >= NULL_DEPTH, evaluation >= beta, the last move was no pass, not within a verification's
+        #               first plies, and a piece beside pawns: in pawn endings having to move can be what loses
+        #               (zugzwang)
         #      formula  saved = NULL_BASE + depth / NULL_DIVISOR
         #                       + min((evaluation - beta) / NULL_EVAL_DIVISOR, NULL_EVAL_MAX)
-        #      verify   from NULL_VERIFY_DEPTH on the cutoff has to be confirmed by a search of the saved depth in which
-        #               nobody passes for three quarters of its plies (verification search; its form is Stockfish's)
+        #      verify   from NULL_VERIFY_DEPTH on the cutoff has to be confirmed by a search to depth - saved in which
+        #               nobody passes for the first NULL_VERIFY_SHARE % of its plies, unless one is under way already
+        #               (verification search; its form is Stockfish's)
         #      worth    +5.2 +- 40.0  [ledger: null-move]
         if (
             depth >= tune[NULL_DEPTH]
@@ -357,7 +392,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
                 score = min(score, max(beta, np.int64(MATE_BOUND - 1)))
                 if depth < tune[NULL_VERIFY_DEPTH] or worker.null_from > 0:
                     return ended(worker, NULL_MOVE, score)
-                worker.null_from = ply + 3 * (depth - saved) // 4
+                worker.null_from = ply + tune[NULL_VERIFY_SHARE] * (depth - saved) // 100
                 searching(worker, VERIFY, saved, 0)
                 verified = alpha_beta(worker, table, ply, depth - saved, beta - 1, beta, NO_CUT)
                 worker.null_from = 0
@@ -366,10 +401,13 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
                 if verified >= beta:
                     return ended(worker, NULL_MOVE, score)
 
-        # 9. ProbCut: a capture that comes out far above beta in a shallower search will most likely do so in the full
-        #    one. (Buro, "ProbCut: an effective selective extension of the alpha-beta algorithm", ICCA Journal 18(2).)
-        #      when     depth >= PROBCUT_DEPTH, beta is no mate, the table does not say otherwise
-        #      formula  value to depth - PROBCUT_SAVED >= beta + PROBCUT_MARGIN, after quiescence said so
+        # 11. ProbCut: a capture that comes out far above beta in a shallower search will most likely do so in the full
+        #     one. (Buro, "ProbCut: an effective selective extension of the alpha-beta algorithm", ICCA Journal 18,
+        #     1995.)
+        #      when     depth >= PROBCUT_DEPTH, beta is no mate, no deeper search left a score below target in the
+        #               table; captures and promotions whose exchange wins what the evaluation lacks to target
+        #      formula  value to depth - PROBCUT_SAVED >= target = beta + PROBCUT_MARGIN, after quiescence said so; the
+        #               node's value is that less PROBCUT_MARGIN, a mate's as it is
         #      worth    +13.9 +- 38.3  [ledger: probcut]
         target = beta + tune[PROBCUT_MARGIN]
         probed = max(depth - tune[PROBCUT_SAVED], 0)
@@ -393,20 +431,22 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
                     store(table, position.key, worker.generation, ply, probed + 1, score, LOWER, raw, move)
                     return ended(worker, PROBCUT, score if score >= MATE_BOUND else score - tune[PROBCUT_MARGIN])
 
-    # 10. Internal iterative reduction: without a table move the ordering is poor; come back when there is one.
-    #      when     depth >= IIR_DEPTH, no table move, PV node or cutoff expected
+    # 12. Internal iterative reduction: without a table move the ordering is poor; come back when there is one.
+    #      when     depth >= IIR_DEPTH, no table move, PV node or cutoff expected, not at the root, no singular search
     #      formula  depth - 1
     #      worth    -20.9 +- 38.9  [ledger: internal-reduction]
     if ply > 0 and depth >= tune[IIR_DEPTH] and table_move == NO_MOVE and excluded == NO_MOVE and (is_pv or cut != 0):
         depth -= 1
     shortened(worker, depth)
 
-    # 11. Singular extension: if all other moves fail low against the table's score less a margin, its move is the only
+    # 13. Singular extension: if all other moves fail low against the table's score less a margin, its move is the only
     #     one, and worth a closer look; if they fail high even against beta, there is more than one refutation.
-    #      when     depth >= SINGULAR_DEPTH, a table move whose score is a lower bound, no mate, from a search at most
-    #               SINGULAR_SLACK plies shallower, the line not yet twice as long as the iteration is deep
-    #      formula  value without it at half depth < target = table score - SINGULAR_MARGIN / 100 * depth: one ply more,
-    #               two when below by DOUBLE_MARGIN; target >= beta: cut (multi-cut); table score >= beta: one ply less
+    #      when     depth >= SINGULAR_DEPTH, a table move whose score is a lower bound or exact, no mate, from a search
+    #               at most SINGULAR_SLACK plies shallower; not at the root, nor within a singular search; the line not
+    #               yet twice as long as the iteration is deep, and ply < MAX_PLY / 2
+    #      formula  value without it, at depth (depth - 1) / 2, < target = table score - SINGULAR_MARGIN / 100 * depth:
+    #               one ply more, two when below by DOUBLE_MARGIN outside PV nodes; otherwise target >= beta: cut
+    #               (multi-cut); otherwise table score >= beta: one ply less
     #      worth    +31.4 +- 40.0  [ledger: singular-extension]
     extension = np.int64(0)
     if (
@@ -420,9 +460,10 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         and ply < min(2 * worker.root_depth, MAX_PLY // 2)
     ):
         target = table_score - tune[SINGULAR_MARGIN] * depth // 100
+        half = (depth - 1) // 2
         frame.excluded = table_move
-        searching(worker, SINGULAR, depth - (depth - 1) // 2, 0)
-        score = alpha_beta(worker, table, ply, (depth - 1) // 2, target - 1, target, cut)
+        searching(worker, SINGULAR, depth - half, 0)
+        score = alpha_beta(worker, table, ply, half, target - 1, target, cut)
         frame.excluded = NO_MOVE
         frame.pv_length = 0
         if worker.aborted != 0:
@@ -436,7 +477,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         elif table_score >= beta:
             extension = np.int64(-1)
 
-    # 12. The moves, best first.
+    # 14. The moves, best first (see `search.picker`).
     if ply == 0:
         start_root(worker)
     else:
@@ -459,7 +500,9 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         history = quiet_history(worker, ply, move) if quiet else np.int64(0)
         reduction = worker.reductions[min(depth, 63), min(searched + 1, 63)]
 
-        # 13. Pruning of late moves, once one move is known not to be mated, and not in pawn endings.
+        # 15. Pruning of late moves: what the ordering has put far behind is hardly worth a look.
+        #      when     not at the root, one move is known not to be mated, and a piece beside pawns: pawn endings are
+        #               won by quiet moves
         if ply > 0 and best > -MATE_BOUND and has_pieces(position, position.turn):
             reduced = max(depth - reduction // 100, 0)
             if not quiet:
@@ -493,7 +536,8 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
                     skipped(worker, ply, move, EXCHANGE_QUIET)
                     continue
 
-        # 14. Late move reduction, in hundredths of a ply: moves far down the list are most likely no good.
+        # 16. Late move reduction, in hundredths of a ply: moves far down the list are most likely no good.
+        #      when     depth >= LMR_DEPTH, from the second move on (third in PV nodes), never below one ply
         #      formula  LMR_BASE + LMR_FACTOR * ln(depth) * ln(number of the move); less where the move has done well,
         #               is noisy or a killer, gives check, or this is a PV node; more where a cutoff is expected anyway
         #               or the position does not improve (which in check it never does)
@@ -519,14 +563,18 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         if move == table_move:
             new_depth += extension
 
-        # 15. Principal variation search: the first move gets the whole window; the others only have to be shown not
-        #     to beat it, first to a reduced depth, and are searched again when they do: a ply deeper when they beat
-        #     the best value by DEEPER_MARGIN, shallower when by less than SHALLOWER_MARGIN.
-        #      worth    of that ply  -11.1 +- 24.9  [ledger: deeper-shallower]
+        # 17. Principal variation search: the first move gets the whole window; the others only have to be shown not
+        #     to beat it, first to a reduced depth, and are searched again when they do.
+        #      when     every move; the whole window again only in PV nodes
+        #      formula  first move: (alpha, beta); others: (alpha, alpha + 1), reduced; if above alpha and reduced: the
+        #               same to the full depth, a ply deeper when above the best value by more than DEEPER_MARGIN, a ply
+        #               shallower when by less than SHALLOWER_MARGIN; if still above alpha: (alpha, beta)
+        #      worth    not measured: by itself it changes no value, only its cost
+        #               of the ply deeper or shallower  -11.1 +- 24.9  [ledger: deeper-shallower]
         score = alpha + 1
         if searched > 1:
             reduced = new_depth
-            if depth >= 2 and searched > 1 + (1 if is_pv else 0):
+            if depth >= LMR_DEPTH and searched > 1 + (1 if is_pv else 0):
                 reduced = min(max(new_depth - reduction // 100, 1), new_depth)
             searching(worker, MOVE, new_depth - reduced, new_depth - depth + 1)
             score = -alpha_beta(worker, table, ply + 1, reduced, -alpha - 1, -alpha, CUT)
@@ -567,9 +615,11 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         reason = CHECKMATE if in_check else STALEMATE
         return ended(worker, reason, np.int64(ply - MATE) if in_check else np.int64(DRAW))
 
-    # 16. What was found out, for the next time: the result, and how far off the evaluation was where the result is
-    #     not about captures and says more than the evaluation did. A root of which some moves were
-    #     left out says nothing of the position.
+    # 18. What was found out, for the next time: the result, and how far off the evaluation was.
+    #      when     no singular search, and no root of which some moves were left out: those say nothing of the
+    #               position; the correction not in check, where the result is not about a capture, promotion or mate
+    #               and says more than the evaluation did
+    #      formula  bound by the window; error = best - evaluation
     if excluded == NO_MOVE and (ply > 0 or worker.root_is_partial == 0):
         if best >= beta:
             bound = LOWER

@@ -1,23 +1,23 @@
 """One iteration of the deepening search: windows around the last score, and the order of the root's moves.
 
+Aspiration: the value is most likely near that of the last iteration, and the narrower the window, the more is cut off.
+Where it lies outside after all, the search says on which side, and only that side has to be opened further.
+  when     depth >= ASPIRATION_DEPTH, there is a last score, and it is no mate
+  formula  last score - width .. last score + width, width = ASPIRATION_WINDOW; at each failure width is multiplied by
+           ASPIRATION_GROWTH / 100, then low:  alpha = score - width, beta = middle of the window that failed
+                                         high: beta = score + width
+
 The engine's threads and self-play, which has no Python between its searches, both deepen by this kernel.
 """
 
 from __future__ import annotations
-
-from typing import Final
 
 import numpy as np
 
 from engine.jit import inlined, kernel
 from search.alphabeta import search_window
 from search.score import INFINITE, LOWER, MATE_BOUND, NO_SCORE, UPPER
-
-#: From this depth on the first window is this wide on either side of the last score, in centipawns; it grows by the
-#: factor.
-ASPIRATION_DEPTH: Final = 4
-ASPIRATION_WINDOW: Final = 20
-ASPIRATION_GROWTH: Final = 2
+from search.tunables import ASPIRATION_DEPTH, ASPIRATION_GROWTH, ASPIRATION_WINDOW
 
 
 @inlined
@@ -53,13 +53,14 @@ def _order_root_moves(worker):
 @inlined
 def _first_window(worker, depth, last):
     """The first window of an iteration, around the `last` score if that is of use. Mutates `worker`."""
-    worker.width = ASPIRATION_WINDOW
+    tune = worker.tune
+    worker.width = tune[ASPIRATION_WINDOW]
     worker.candidate = 0
     worker.alpha = -INFINITE
     worker.beta = INFINITE
-    if depth >= ASPIRATION_DEPTH and last != NO_SCORE and abs(last) < MATE_BOUND:
-        worker.alpha = max(last - ASPIRATION_WINDOW, -INFINITE)
-        worker.beta = min(last + ASPIRATION_WINDOW, INFINITE)
+    if depth >= tune[ASPIRATION_DEPTH] and last != NO_SCORE and abs(last) < MATE_BOUND:
+        worker.alpha = max(last - worker.width, -INFINITE)
+        worker.beta = min(last + worker.width, INFINITE)
 
 
 @inlined
@@ -68,7 +69,7 @@ def _widen(worker, score):
 
     Mutates `worker`.
     """
-    worker.width *= ASPIRATION_GROWTH
+    worker.width = worker.width * worker.tune[ASPIRATION_GROWTH] // 100
     if score <= worker.alpha:
         # Pull beta in as well: the true value is below, and a narrow window is quicker. What had beaten an earlier
         # window has not held.

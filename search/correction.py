@@ -5,7 +5,11 @@ of the position: its pawns, each side's pieces, and the last two moves. The eval
 a feature is shifted by what was learnt. (The idea, for pawn structures, is from the engine Caissa by Michał Witanowski;
 the other keys came into use in Stockfish.)
 
-  worth  +45.4 +- 36.0  [ledger: correction-history]
+  when     learnt where a node of the main search ends (block 18 of `search.alphabeta`); read wherever a position is
+           evaluated, quiescence included
+  formula  sum of CORRECTION_PAWNS, CORRECTION_PIECES and CORRECTION_MOVES times their entries; the entries are moved by
+           CORRECTION_RATE / 1000 * depth * error
+  worth    +45.4 +- 36.0  [ledger: correction-history]
 """
 
 from __future__ import annotations
@@ -17,13 +21,20 @@ from engine.board.position import BLACK, WHITE
 from engine.jit import inlined
 from search.history import earlier_continuation, gravity
 from search.score import MATE_BOUND
-from search.tunables import CORRECTION_MOVES, CORRECTION_PAWNS, CORRECTION_PIECES
+from search.tunables import CORRECTION_MOVES, CORRECTION_PAWNS, CORRECTION_PIECES, CORRECTION_RATE
 from search.worker import CORRECTION_LIMIT, CORRECTION_SIZE
 
 _MASK = np.uint64(CORRECTION_SIZE - 1)
 
-#: The sum of the entries, each within CORRECTION_LIMIT and weighted in hundredths, is divided by this into centipawns.
-_SCALE = 100 * 16
+#: Entries are in sixteenths of a centipawn and weighted in hundredths: their sum is divided by this into centipawns.
+_SCALE = 16 * 100
+
+#: What one search may move an entry by.
+_MOST_LEARNT = CORRECTION_LIMIT // 4
+
+#: Each ply without capture or pawn move takes one part in so many of the evaluation. Half of it is left when the
+#: fifty-move rule ends the game: an advantage that has led to nothing until then is hardly one.
+_FADING = 200
 
 
 @inlined
@@ -48,7 +59,7 @@ def expect_corrections(worker, ply):
 def corrected(worker, ply, evaluation):
     """A static evaluation of the position at `ply` shifted by what was learnt, int64 centipawns, never a mate score.
 
-    It is also drawn towards 0 as the fifty-move rule comes near.
+    It is also drawn towards 0 as the fifty-move rule comes near: halfmoves / _FADING of the evaluation are lost.
     """
     position = worker.frames[ply].position
     us = position.turn
@@ -60,7 +71,7 @@ def corrected(worker, ply, evaluation):
         worker.move_corrections[earlier_continuation(worker, ply, 2), earlier_continuation(worker, ply, 1)]
     )
     shift = tune[CORRECTION_PAWNS] * pawns + tune[CORRECTION_PIECES] * (black + white) + tune[CORRECTION_MOVES] * moves
-    value = evaluation * (200 - position.halfmoves) // 200 + shift // _SCALE
+    value = evaluation * (_FADING - position.halfmoves) // _FADING + shift // _SCALE
     return min(max(value, 1 - MATE_BOUND), MATE_BOUND - 1)
 
 
@@ -69,8 +80,7 @@ def learn_correction(worker, ply, depth, error):
     """The search to `depth` found a value `error` centipawns above the evaluation at `ply`. Mutates `worker`."""
     position = worker.frames[ply].position
     us = position.turn
-    limit = CORRECTION_LIMIT // 4
-    bonus = min(max(error * depth // 8, -limit), limit)
+    bonus = min(max(error * depth * worker.tune[CORRECTION_RATE] // 1000, -_MOST_LEARNT), _MOST_LEARNT)
     slot = _slot(position.pawn_key)
     worker.pawn_corrections[us, slot] = gravity(np.int64(worker.pawn_corrections[us, slot]), bonus, CORRECTION_LIMIT)
     for color in range(2):

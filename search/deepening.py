@@ -93,7 +93,9 @@ def set_root(worker: Any, root: Root, node_limit: int) -> None:
     frames["move"] = 0
     frames["excluded"] = 0
     frames["continuation"] = NO_CONTINUATION
+    # Who reports a running search must not take an earlier one's move for this one's.
     frames[0]["tried_count"] = 0
+    frames[0]["tried"] = 0
     frames[0]["evaluation"] = NO_SCORE
 
 

@@ -50,8 +50,8 @@ CHECK_PLIES = 1
 def quiescence(worker, table, ply, alpha, beta, checks):
     """Fail-soft value of the position at `ply` when only noisy moves, evasions and (for `checks` plies) checks count.
 
-    The side to move may stand pat on its static evaluation unless it is in check. Same contract as `alpha_beta`.
-    Mutates `worker` and `table`.
+    The side to move may stand pat on its static evaluation unless it is in check. Same contract as `alpha_beta`, and
+    blocks in the same manner. Mutates `worker` and `table`.
     """
     frame = worker.frames[ply]
     position = frame.position
@@ -60,12 +60,22 @@ def quiescence(worker, table, ply, alpha, beta, checks):
     entered_quiescence(worker, ply, alpha, beta)
     if must_stop(worker):
         return np.int64(0)
+
+    # 1. The rules of the game, and the end of the frames.
+    #      when     repetition, fifty moves, too little material; ply = MAX_PLY
+    #      formula  DRAW; static evaluation, or DRAW in check, where there is none
     if is_draw(worker, ply):
         return ended(worker, DRAW_BY_RULE, np.int64(DRAW))
     in_check = position.checkers != U0
     if ply >= MAX_PLY:
         return ended(worker, HORIZON, np.int64(DRAW) if in_check else static_evaluation(worker, ply))
 
+    # 2. Transposition table: any search of this position was at least as deep as this one.
+    #      when     no PV node, its bound answers the window
+    #      formula  the table's score; its move and evaluation are used in any case
+    #    Unlike in `alpha_beta` the score counts however near the fifty-move rule is, and also where the search behind
+    #    it tried fewer quiet checks. What that loses is at most the last plies: a draw by the rule beyond the horizon,
+    #    which the main search, taking no such score, sees for itself when it is that deep; and a quiet check at it.
     is_pv = beta - alpha > 1
     table_move = np.int64(NO_MOVE)
     raw = np.int64(NO_SCORE)
@@ -78,6 +88,10 @@ def quiescence(worker, table, ply, alpha, beta, checks):
         raw = entry_evaluation(data)
         expect(worker, table, ply, table_move)
 
+    # 3. Stand pat: nobody has to capture, and among the quiet moves there is nearly always one that keeps what the
+    #    evaluation sees. So that is a lower bound of the value.
+    #      when     not in check, where the next move may be forced
+    #      formula  static evaluation, with corrections; cut if >= beta, otherwise alpha is at least this
     best = np.int64(-INFINITE)
     evaluation = np.int64(NO_SCORE)
     quiets = np.int64(ALL_QUIETS)
@@ -92,6 +106,9 @@ def quiescence(worker, table, ply, alpha, beta, checks):
                 store(table, position.key, worker.generation, ply, QUIESCENCE_DEPTH, best, LOWER, raw, NO_MOVE)
             return ended(worker, STAND_PAT, best)
         alpha = max(alpha, best)
+        # 4. Quiet checks: a mate or a fork may begin with one, and the answers are few.
+        #      when     not in check, in the first CHECK_PLIES plies of quiescence
+        #      formula  quiet moves that give check are tried behind the noisy ones; worth: see CHECK_PLIES
         quiets = np.int64(CHECKS_ONLY) if checks > 0 else np.int64(NO_QUIETS)
 
     start(worker, ply, usable_table_move(position, table_move, quiets), quiets)
@@ -102,21 +119,26 @@ def quiescence(worker, table, ply, alpha, beta, checks):
         if move == NO_MOVE:
             break
         if not in_check:
-            # Delta pruning: not even the victim for free lifts the score to alpha.
-            #   when     no promotion, alpha is no mate
-            #   formula  evaluation + victim + DELTA_MARGIN <= alpha
+            # 5. Delta pruning: not even the victim for free lifts the score to alpha.
+            #      when     not in check, a capture, no promotion, alpha is no mate
+            #      formula  evaluation + victim + DELTA_MARGIN <= alpha; that sum, which it might have brought, counts
             if is_noisy(move) and not is_promotion(move) and abs(alpha) < MATE_BOUND:
                 optimistic = evaluation + EXCHANGE_VALUES[captured_piece(position, move)] + worker.tune[DELTA_MARGIN]
                 if optimistic <= alpha:
                     best = max(best, optimistic)
                     skipped(worker, ply, move, DELTA)
                     continue
-            # Exchange pruning: there is nothing to win where the exchange loses more than QUIESCENCE_LOSS.
+            # 6. Exchange pruning: there is nothing to win where the piece that moves is lost for less.
+            #      when     not in check; quiet checks, too
+            #      formula  exchange < -QUIESCENCE_LOSS
             if not exchange_at_least(position, move, -worker.tune[QUIESCENCE_LOSS]):
                 skipped(worker, ply, move, EXCHANGE_QUIESCENCE)
                 continue
         elif best > -MATE_BOUND and searched >= worker.tune[EVASIONS]:
-            # One way out of the check is known not to be mated: the other quiet ones are not worth their nodes.
+            # 7. Evasions: EVASIONS moves were tried and one is known not to be mated: the other quiet ones are not
+            #    worth their nodes.
+            #      when     in check, best value no mate against us
+            #      formula  moves searched >= EVASIONS; captures and promotions are still tried
             frame.skip_quiets = 1
             if not is_noisy(move):
                 skipped(worker, ply, move, EVASION_LIMIT)
@@ -137,10 +159,15 @@ def quiescence(worker, table, ply, alpha, beta, checks):
                 alpha = score
 
     skipped_rest(worker, ply)
+    # 8. Checkmate.
+    #      when     in check, and there was no move: none is left out before one was searched
+    #      formula  ply - MATE
     if in_check and searched == 0:
         return ended(worker, CHECKMATE, np.int64(ply - MATE))
 
-    # Moves were left out, so nothing here is exact.
+    # 9. What was found out, for the next time. Moves were left out, so nothing here is exact.
+    #      when     every move was looked at or left out, or one caused a cutoff; standing pat leaves an earlier entry
+    #      formula  LOWER if best >= beta, otherwise UPPER, with QUIESCENCE_DEPTH
     bound = LOWER if best >= beta else UPPER
     store(table, position.key, worker.generation, ply, QUIESCENCE_DEPTH, best, bound, raw, best_move)
     return ended(worker, CUTOFF if best >= beta else ALL_MOVES, best)

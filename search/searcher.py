@@ -15,6 +15,7 @@ from typing import Final
 import chess
 
 from engine.board.convert import decode, encode, write_board
+from engine.board.moves import NO_MOVE
 from eval.network.format import Network
 from search.deepening import MAX_DEPTH, NO_NODE_LIMIT, Deepening, Iteration, Root, set_root
 from search.game import Game
@@ -25,18 +26,14 @@ from search.strength import FIRST_NODES, Level, choose
 from search.table import GENERATIONS, allocate_table, hashfull
 from search.tablebase import Ranking, Tables
 from search.threads import Helpers, vote
-from search.timing import Alarm, Budget, TimeManager, budget_for
+from search.timing import LAST_GRACE, Alarm, Budget, TimeManager, budget_for
 from search.worker import STOP, STOP_NOW, forget, new_worker, set_network, set_tunable
 
 __all__ = ["MAX_DEPTH", "Game", "Info", "Progress", "Result", "Searcher"]
 
-#: Seconds that a search which has no move yet may go on after `stop`.
-STOP_GRACE: Final = 0.03
-
 #: A search with a hard limit below this many milliseconds is left to the main thread: waking the helpers and waiting
 #: for their end costs more than they could find.
 LEAST_TIME_FOR_HELP: Final = 5.0
-
 
 #: Reading endgame tables takes up to some milliseconds a move. With a hard limit below this many milliseconds there is
 #: no time for that; otherwise it may take this share of it, and is given up then for the search.
@@ -94,8 +91,8 @@ class Searcher:
     # -- control -----------------------------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Ends the running search as soon as it has a move to return, STOP_GRACE seconds from now at the latest."""
-        self._stop_within(STOP_GRACE)
+        """Ends the running search as soon as it has a move to return, LAST_GRACE milliseconds later in any case."""
+        self._stop_within(LAST_GRACE / 1000)
 
     def _stop_within(self, seconds: float) -> None:
         self._worker["stop"] = max(int(self._worker["stop"]), STOP)
@@ -234,7 +231,7 @@ class Searcher:
         with self._lock:
             self._start, self._time = start, manager
             if self._worker["stop"]:
-                self._alarm.set(STOP_GRACE)
+                self._alarm.set(LAST_GRACE / 1000)
             elif limits.ponder and self._hit_at is not None:
                 self._begin_clock(manager, self._hit_at)
             else:
@@ -402,17 +399,22 @@ class Searcher:
             self._reporter.set(REPORT_AFTER - (time.perf_counter() - self._start))
 
     def _report(self) -> None:
-        """The search has lasted long: says what it is at, if that is new, and asks it for windows that fail."""
+        """The search has lasted long: says what it is at, if that is new, and asks it for windows that fail.
+
+        The kernel is running meanwhile; `search.threads` says what may be read of it.
+        """
         worker = self._worker
         worker["reports"] = 1
         frame = worker["frames"][0]
         number = int(frame["tried_count"])
         at = (int(worker["root_depth"]), number)
-        if number and at != self._reported and self._on_progress is not None:
+        # The count may be there before the move that it counts.
+        code = int(frame["tried"][number - 1]) if number else NO_MOVE
+        if code != NO_MOVE and at != self._reported and self._on_progress is not None:
             self._reported = at
             # Moves of better lines are left out of the root's.
             skipped = self._root_count - int(worker["root_count"])
-            move = decode(int(frame["tried"][number - 1]), self._chess960)
+            move = decode(code, self._chess960)
             nodes = int(worker["nodes"]) + self._helpers.nodes()
             number = min(number + skipped, self._root_count)
             self._on_progress(Progress(at[0], move, number, nodes, *self._circumstances()))

@@ -8,6 +8,10 @@ A table is an array of 16-byte entries in buckets of four, one cache line each. 
 
 Threads read and write entries without locks. A torn entry, half of one write and half of another, fails the check
 and reads as a miss (Hyatt and Mann, "A lock-less transposition-table implementation", ICGA Journal 25, 2002).
+
+Two positions may still have one key of 64 bits: the entry of one then hands over its move to the other, where it may
+not even be legal. That is why `search.picker.usable_table_move` asks `is_legal` before a move of the table is played.
+Scores cannot be tested like that; a false one is as unlikely as two such positions in one search.
 """
 
 from __future__ import annotations
@@ -29,6 +33,8 @@ BUCKET: Final = 4
 GENERATIONS: Final = 64
 #: One generation of age counts as this many plies of depth when a victim is chosen.
 AGE_WEIGHT: Final = 8
+#: A result of this search about the same position that is deeper by more plies than this is kept.
+MUCH_DEEPER: Final = 3
 
 #: No depth: stored evaluations and quiescence results.
 QUIESCENCE_DEPTH: Final = 0
@@ -116,8 +122,9 @@ def probe(table, key):
 def store(table, key, generation, ply, depth, score, bound, evaluation, move):
     """Records a search result. Mutates `table`.
 
-    Replaces the key's own entry unless that is much deeper and no older, otherwise the entry of the bucket that is
-    worth least: shallow ones first, an age of one search counting as AGE_WEIGHT plies.
+    Replaces the key's own entry, unless that is of this search and MUCH_DEEPER and the new one not exact; where there
+    is none, the entry of the bucket that is worth least: shallow ones first, an age of one search counting as
+    AGE_WEIGHT plies.
     """
     start = bucket_start(table, key)
     victim = start
@@ -127,7 +134,7 @@ def store(table, key, generation, ply, depth, score, bound, evaluation, move):
         if table[index].check ^ data == key and data != 0:
             if move == 0:
                 move = entry_move(data)
-            if bound != EXACT and entry_age(data, generation) == 0 and entry_depth(data) > depth + 3:
+            if bound != EXACT and entry_age(data, generation) == 0 and entry_depth(data) > depth + MUCH_DEEPER:
                 return
             victim = index
             break

@@ -7,7 +7,8 @@ Three numbers, in milliseconds from the start of the search, decide about a move
     hard    the search is stopped here, in the middle of an iteration if need be
     last    where it is stopped even if its first iteration has not found a move to answer with
 
-The kernels know no clock: an alarm thread sets the flag that they look at. Its numbers are in `search.tunables`.
+The kernels know no clock: an alarm thread sets the flag that they look at. What games can tune of all this is in
+`search.tunables`; three numbers that they cannot are below.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ REMEMBERED_SCORES: Final = 3
 #: answering without any does not save a game.
 LEAST_HARD: Final = 1.0
 
-#: Milliseconds that a search without a move to answer with is given behind its hard limit.
+#: Milliseconds that a search without a move to answer with is given, behind its hard limit or after `stop`.
 LAST_GRACE: Final = 30.0
 
 
@@ -74,7 +75,7 @@ def budget_for(limits: Limits, overhead: int, tune: Sequence[int] | None = None,
     """
     if limits.infinite:
         return NO_BUDGET
-    tune = [int(number) for number in tunables.defaults()] if tune is None else tune
+    tune = tunables.defaults() if tune is None else tune
     budget = NO_BUDGET if limits.clock is None else _clock_budget(limits.clock, overhead, tune, ponders)
     if limits.move_time is None:
         return budget

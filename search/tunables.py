@@ -1,4 +1,9 @@
-"""Every number of the search, once: default, range and step.
+"""The numbers of the search that games can tune, each once: default, range and step.
+
+What games would hardly tell apart, or what is no matter of degree, stands where it is used: plies of a few that decide
+the form of a technique (CHECK_PLIES, which `search.theory` plays by, LMR_DEPTH, FIRST_DEPTHS, half the depth for a
+singular search), guards against the rules (NEAR_FIFTY_MOVES), the units and limits of histories and corrections, which
+entry of the table is replaced, and the milliseconds and counts of `search.timing` and `search.searcher`.
 
 Kernels read a tunable as `worker.tune[NAME]`, where NAME is its index; a new worker holds the defaults, and the
 reductions that follow from them. No value is compiled in. In a tuning build (`secateur --tuning`) each is a UCI option.
@@ -40,6 +45,11 @@ def _tunable(name: str, default: int, low: int, high: int, step: int) -> int:
 # Whether a table score may end a node, 0 or 1; its move and evaluation are used either way.
 TABLE_CUTS = _tunable("TableCuts", 1, 0, 1, 1)
 
+# Aspiration: least depth; half the first window in centipawns; what it grows to when it fails, in hundredths.
+ASPIRATION_DEPTH = _tunable("AspirationDepth", 4, 2, 8, 1)
+ASPIRATION_WINDOW = _tunable("AspirationWindow", 20, 5, 80, 4)
+ASPIRATION_GROWTH = _tunable("AspirationGrowth", 200, 125, 400, 15)
+
 # Check extension: plies that a move out of check is searched deeper.
 CHECK_EXTENSION = _tunable("CheckExtension", 1, 0, 1, 1)
 
@@ -47,6 +57,9 @@ CHECK_EXTENSION = _tunable("CheckExtension", 1, 0, 1, 1)
 CORRECTION_PAWNS = _tunable("CorrectionPawns", 100, 0, 300, 15)
 CORRECTION_PIECES = _tunable("CorrectionPieces", 75, 0, 300, 15)
 CORRECTION_MOVES = _tunable("CorrectionMoves", 75, 0, 300, 15)
+
+# Correction history: share of an error, times the depth that found it, that enters the tables, in thousandths.
+CORRECTION_RATE = _tunable("CorrectionRate", 125, 30, 400, 18)
 
 # Razoring: greatest depth; margin = base + slope * depth * depth, centipawns.
 RAZOR_DEPTH = _tunable("RazorDepth", 4, 0, 8, 1)
@@ -64,8 +77,10 @@ NULL_DIVISOR = _tunable("NullDivisor", 4, 2, 8, 1)
 NULL_EVAL_DIVISOR = _tunable("NullEvalDivisor", 200, 100, 400, 20)
 NULL_EVAL_MAX = _tunable("NullEvalMax", 3, 1, 6, 1)
 
-# Null move: least depth at which its cutoff is verified by a search without null moves.
+# Null move: least depth at which its cutoff is verified by another search; percent of that one's plies in which nobody
+# passes.
 NULL_VERIFY_DEPTH = _tunable("NullVerifyDepth", 14, 8, 20, 1)
+NULL_VERIFY_SHARE = _tunable("NullVerifyShare", 75, 30, 100, 5)
 
 # ProbCut: least depth; how far above beta a capture has to come out, centipawns; plies saved.
 PROBCUT_DEPTH = _tunable("ProbCutDepth", 5, 3, 10, 1)

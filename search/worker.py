@@ -121,8 +121,8 @@ WORKER: Final = np.dtype(
         ("beta", np.int64),
         ("width", np.int64),
         ("candidate", np.int64),
-        # Written by other threads: 1 when the iteration is to return at each window that fails, else 0; and UPPER or
-        # LOWER when it has done so, else 0.
+        # Written by the reporter's thread (see `search.threads`): 1 when the iteration is to return at each window that
+        # fails, else 0. And, by the iteration, UPPER or LOWER when it has done so, else 0.
         ("reports", np.int64),
         ("failed", np.int64),
         # In the tracing build: what the search did (see `search.tracing`).

@@ -16,8 +16,7 @@ import rich  # noqa: F401 - used later; a missing one is to be told before any w
 
 from bench.cluster import ClusterError, map_unordered
 from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs, this_engine
-from bench.records import LedgerError, current_commit
-from bench.standing import SuiteRecord, save_suite
+from bench.records import LedgerError, SuiteRecord, current_commit, save_suite
 from bench.suites import Problem, Solution, SuiteError, Task, load_suite, solve
 from bench.timecontrol import add_limit_arguments, limit_from_arguments
 

@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
             return 1 if problems else 0
         found = records.load()
         if options.write:
-            (records.LEDGER / "README.md").write_text(records.table(found), encoding="utf-8")
+            records.write_table()
         if options.readme is not None:
             standing.write_into(options.readme)
     except (LedgerError, OSError, ValueError) as error:

@@ -107,7 +107,7 @@ OPTIONS: Final = (
 )
 
 
-#: What a tuning build offers besides: every number of the search.
+#: What a tuning build offers besides: every tunable number of the search.
 TUNING_OPTIONS: Final = tuple(
     Option(tunable.name, "spin", tunable.default, tunable.low, tunable.high) for tunable in TABLE
 )

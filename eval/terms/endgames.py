@@ -6,6 +6,8 @@ win. The cases are common knowledge of endings.
 
 from __future__ import annotations
 
+import numpy as np
+
 from engine.board.bits import U0, lsb, popcount, without_lsb
 from engine.board.position import BISHOP, KNIGHT, PAWN, QUEEN, ROOK, has_pieces, king_square
 from engine.jit import inlined, subkernel
@@ -112,6 +114,7 @@ def scale_of(position, strong):
 
 @inlined
 def _has_bishop_and_knight(position, color):
+    """Whether one bishop and one knight are all that `color` has beside pawns."""
     own = position.colors[color]
     knights = position.pieces[KNIGHT] & own
     bishops = position.pieces[BISHOP] & own
@@ -122,7 +125,7 @@ def _has_bishop_and_knight(position, color):
 def mop_up(position, color, trace):
     """Packed value of the bare enemy king's distance from edge, corner and our king, when we have what mates it."""
     them = color ^ 1
-    total = weigh(trace, color, MOP_UP_KINGS, 0)
+    total = np.int64(0)
     if has_pieces(position, them) or position.pieces[PAWN] & position.colors[them] != U0:
         return total
     if _strength(position, color) < _ROOK:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from engine.board.attacks import bishop_attacks, rook_attacks
 from engine.board.bits import U0, lsb, popcount, without_lsb
 from engine.board.generate import forward
@@ -47,7 +49,7 @@ def _on_queen(position, workspace, color, trace):
     pieces = position.pieces
     queens = pieces[QUEEN] & position.colors[color ^ 1]
     if queens == U0 or without_lsb(queens) != U0:
-        return weigh(trace, color, QUEEN_THREAT, 0)
+        return np.int64(0)
     square = lsb(queens)
     attacks = workspace.attacks
     safe = workspace.useful[color] & ~(attacks[color ^ 1, OCCUPIED] & ~workspace.twice[color])

@@ -13,7 +13,20 @@ import pytest
 
 from bench import records
 from bench.commands import ledger, sprt
-from bench.records import LedgerError, Record, check, current_commit, load, quotes, save, table, wrong_quotes
+from bench.records import (
+    LedgerError,
+    Record,
+    SuiteRecord,
+    check,
+    current_commit,
+    load,
+    load_suites,
+    quotes,
+    save,
+    save_suite,
+    table,
+    wrong_quotes,
+)
 
 RECORDED = Path(__file__).parent / "recorded"
 
@@ -36,6 +49,17 @@ RECORD = Record(
     elo1=10.0,
     model="normalized",
     bench_nodes=123456,
+)
+
+SUITE = SuiteRecord(
+    "wac",
+    "wac.epd",
+    "movetime=1",
+    201,
+    {"us": 193, "them": 195},
+    ("abc",),
+    note="one | thread",
+    date="2024-06-01",
 )
 
 
@@ -104,6 +128,71 @@ def test_quotes(line: str, problem: str | None) -> None:
         assert len(found) == 1
         assert found[0].startswith("file.py:2: ")
         assert problem in found[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("Solved 193 of 201 [ledger: wac]", None),
+        ("The other one solved 195 of 201 [ledger: wac]", None),
+        (f"| WAC | {SUITE.quote} | 190 |", None),
+        ("| WAC | 194 of 201  [ledger: wac] |", "says 194 of 201, the record 193 of 201; them 195 (wac)"),
+        ("| WAC | 193 of 200  [ledger: wac] |", "says 193 of 200"),
+        ("+38.1 +- 9.2  [ledger: wac]", "says +38.1 +- 9.2, the record 193 of 201"),
+        ("See [ledger: wac]", "says nothing, the record 193 of 201"),
+        ("| clean | 800 games, 1 fault  [ledger: null-move] |", None),
+        ("| clean | 800 games, 0 faults  [ledger: null-move] |", "the record 800 games, 1 fault (null-move)"),
+        ("| clean | 900 games, 1 fault  [ledger: null-move] |", "says 900 games, 1 fault"),
+        ("| toga2 | +38.1 +- 9.2  [ledger: null-move] | 800 games, 1 fault |", None),
+        ("Solved 193 of 201 [ledger: null-move]", "says 193 of 201, the record 800 games, 1 fault"),
+        ("Solved 193 of 201 [ledger: sts]", "no record sts"),
+    ],
+)
+def test_quotes_of_suites_and_of_games_without_a_fault(line: str, problem: str | None) -> None:
+    found = wrong_quotes(quotes(line, "file.md"), [replace(RECORD, faults=1), SUITE])
+    if problem is None:
+        assert found == []
+    else:
+        assert len(found) == 1
+        assert problem in found[0]
+
+
+def test_faults_that_were_not_counted_cannot_be_quoted() -> None:
+    found = wrong_quotes(quotes("800 games, 0 faults [ledger: null-move]", "file.md"), [RECORD])
+    assert found == ["file.md:1: says 800 games, 0 faults, the record +38.1 +- 9.2 (null-move)"]
+
+
+def test_suites_have_a_table_of_their_own(tmp_path: Path) -> None:
+    save(RECORD, tmp_path)
+    readme = tmp_path / "README.md"
+    assert "suite" not in readme.read_text()
+    for record in (SUITE, replace(SUITE, id="sts", solved={"us": 9}, note="", date="2024-05-01")):
+        save_suite(record, tmp_path)
+    assert load_suites(tmp_path)["wac"] == SUITE
+    matches, suites = readme.read_text().split("Test suites and")
+    assert matches.rstrip() == table([RECORD]).rstrip()
+    assert suites.splitlines()[-2:] == [
+        "| sts | wac.epd | 9 of 201 | movetime=1 | us | abc | - | 2024-05-01 |",
+        "| wac | wac.epd (one \\| thread) | 193 of 201; them 195 | movetime=1 | us, them | abc | - | 2024-06-01 |",
+    ]
+    save_suite(replace(SUITE, solved={"us": 197}), tmp_path)
+    assert "| 197 of 201 |" in readme.read_text()
+    save(replace(RECORD, id="tempo"), tmp_path)
+    assert "| 197 of 201 |" in readme.read_text()
+
+
+def test_check_knows_suites(tmp_path: Path) -> None:
+    folder = tmp_path / "bench" / "ledger"
+    save(RECORD, folder)
+    save_suite(SUITE, folder)
+    (tmp_path / "README.md").write_text(f"{SUITE.quote}\n{RECORD.quote}\n")
+    assert check(tmp_path) == []
+    (folder / "README.md").write_text(table([RECORD]))
+    (tmp_path / "README.md").write_text("192 of 201  [ledger: wac]\n")
+    assert len(check(tmp_path)) == 2
+    (folder / "suites" / "wac.json").write_text("{")
+    assert len(problems := check(tmp_path)) == 1
+    assert "wac.json" in problems[0]
 
 
 def test_a_one_sided_match_is_quoted_by_its_points(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from bench import records, standing
 from bench.commands import epd, ledger
-from bench.records import LedgerError, Record
-from bench.standing import GOALS, Goal, SuiteRecord, standing_of, verdict
+from bench.records import LedgerError, Record, SuiteRecord
+from bench.standing import GOALS, Goal, standing_of, verdict
 from engine.sources import PROJECT_ROOT
 
 
@@ -76,15 +76,31 @@ def test_threads_count_elo_and_suites_positions() -> None:
     for solved, reached in ((189, "MISSED"), (190, "must"), (197, "aim")):
         found = standing_of(goal, {}, {"goal-wac": suite(solved)})
         assert found is not None
-        assert found.text == f"{solved} of 201; them 195"
+        assert found.text == f"{solved} of 201; them 195  [ledger: goal-wac]"
         assert verdict(goal, found) == reached
 
 
 def test_one_fault_spoils_all_games() -> None:
     goal = Goal("clean", "goal-toga2", "clean", 20, 100)
     pairs = (0, 0, 10, 0, 0)
-    for faults, reached in ((0, "must"), (1, "MISSED"), (None, "not measured")):
-        assert verdict(goal, standing_of(goal, {"goal-toga2": match(pairs, 0.0, faults)}, {})) == reached
+    for faults, text, reached in (
+        (0, "20 games, 0 faults  [ledger: goal-toga2]", "must"),
+        (1, "20 games, 1 fault  [ledger: goal-toga2]", "MISSED"),
+        (2, "20 games, 2 faults  [ledger: goal-toga2]", "MISSED"),
+        (None, None, "not measured"),
+    ):
+        found = standing_of(goal, {"goal-toga2": match(pairs, 0.0, faults)}, {})
+        assert (found and found.text) == text
+        assert verdict(goal, found) == reached
+
+
+@pytest.mark.parametrize("kind", ["score", "elo"])
+def test_a_match_with_faults_says_so(kind: str) -> None:
+    for faults, basis in ((0, "20 games"), (None, "20 games"), (1, "20 games, 1 fault"), (3, "20 games, 3 faults")):
+        record = match((0, 0, 10, 0, 0), 0.0, faults)
+        found = standing_of(Goal("x", "goal-toga2", kind, 1, 2), {"goal-toga2": record}, {})
+        assert found is not None
+        assert found.basis == basis
 
 
 def test_one_failure_spoils_a_run_of_checks() -> None:
@@ -93,7 +109,7 @@ def test_one_failure_spoils_a_run_of_checks() -> None:
         record = replace(suite(solved), positions=positions, solved={"us": solved})
         found = standing_of(goal, {}, {"goal-wac": record})
         assert found is not None
-        assert found.text == f"{solved} of {positions}"
+        assert found.text == f"{solved} of {positions}  [ledger: goal-wac]"
         assert verdict(goal, found) == reached
     assert standing_of(goal, {"goal-wac": match((0, 0, 1, 0, 0), 0.0, name="goal-wac")}, {}) is None
 
@@ -117,22 +133,23 @@ def test_table_is_written_between_its_markers_and_known_to_be_current(tmp_path: 
     standing.write_into(readme, folder)
     assert standing.is_current(readme, folder)
     assert readme.read_text(encoding="utf-8").count("not measured") == len(GOALS)
-    standing.save_suite(suite(190), folder)
+    records.save_suite(suite(190), folder)
     assert not standing.is_current(readme, folder)
     standing.write_into(readme, folder)
-    assert "| 190 of 201; them 195 | movetime=1 | 190 | 197 | must |" in readme.read_text(encoding="utf-8")
+    row = "| 190 of 201; them 195  [ledger: goal-wac] | movetime=1 | 190 | 197 | must |"
+    assert row in readme.read_text(encoding="utf-8")
     readme.write_text("no table", encoding="utf-8")
     with pytest.raises(ValueError, match="strength: begin"):
         standing.write_into(readme, folder)
 
 
 def test_a_broken_suite_record_is_named(tmp_path: Path) -> None:
-    path = standing.save_suite(suite(190), tmp_path)
+    path = records.save_suite(suite(190), tmp_path)
     data = json.loads(path.read_text(encoding="utf-8"))
     for wrong in ({**data, "id": "other"}, {**data, "more": 1}, {**data, "solved": {}}, [1]):
         path.write_text(json.dumps(wrong), encoding="utf-8")
         with pytest.raises(LedgerError, match=r"goal-wac\.json"):
-            standing.load_suites(tmp_path)
+            records.load_suites(tmp_path)
 
 
 def test_readme_of_the_project_is_current(capsys: pytest.CaptureFixture[str]) -> None:
@@ -152,9 +169,9 @@ def test_epd_records_a_whole_suite_only(tmp_path: Path, monkeypatch: pytest.Monk
     assert epd.main([*base, "--first", "1"]) == 2
     assert epd.main([str(path), *base]) == 2
     assert epd.main(base) == 0
-    record = standing.load_suites(tmp_path / "ledger")["goal-one"]
+    record = records.load_suites(tmp_path / "ledger")["goal-one"]
     assert (record.suite, record.limit, record.positions, record.commits) == ("one.epd", "nodes=2000", 1, ("abc",))
     assert record.solved == {"Secateur": 1}
     path.write_text(EPD + "nonsense\n", encoding="utf-8")
     assert epd.main([*base[:4], "goal-two"]) == 1
-    assert "goal-two" not in standing.load_suites(tmp_path / "ledger")
+    assert "goal-two" not in records.load_suites(tmp_path / "ledger")

@@ -1,7 +1,7 @@
 """The kernel cache: rebuilt when it must be, kept when it can be, never in the way.
 
 The tests run copies of the project in processes of their own, mostly with a kernel of a few lines that is put into
-the copy for the purpose.
+the copy for the purpose. Where the cache lies is `test_cache_folder`'s.
 """
 
 from __future__ import annotations
@@ -9,10 +9,8 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,92 +18,9 @@ from typing import Any
 import pytest
 
 from engine import jit
-from engine.cache_folder import CACHE_VARIABLE, KEEP_FOLDERS, KEEP_SECONDS, open_cache
+from engine.cache_folder import CACHE_VARIABLE
 from engine.sources import KERNEL_FOLDERS, kernel_sources
-
-PROJECT = Path(__file__).resolve().parent.parent.parent
-posix_only = pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX's")
-
-TINY = """
-from engine.jit import kernel
-from engine.tiny_part import STEP, advance
-
-@kernel
-def tiny(x):
-    return advance(x) + STEP
-"""
-TINY_PART = """
-from engine.jit import subkernel
-
-STEP = 10
-
-@subkernel
-def advance(x):
-    return x + 1
-"""
-RUN_TINY = """
-import json, sys
-from engine import jit
-from engine.tiny import tiny
-value = int(tiny(1))
-statistics = tiny.stats
-print(json.dumps({
-    "value": value,
-    "hits": sum(statistics.cache_hits.values()),
-    "misses": sum(statistics.cache_misses.values()),
-    "folder": jit.CACHE_FOLDER and str(jit.CACHE_FOLDER),
-    "problem": jit.cache_problem(),
-}))
-"""
-
-
-def copy_project(target: Path) -> Path:
-    """Copies the project and adds one more kernel, `engine.tiny`, that is spread over two files."""
-    for folder in ("engine", "eval", "search"):
-        shutil.copytree(PROJECT / folder, target / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    for file in ("uci_main.py", "pyproject.toml"):
-        shutil.copy(PROJECT / file, target / file)
-    (target / "engine" / "tiny.py").write_text(TINY, encoding="utf-8")
-    (target / "engine" / "tiny_part.py").write_text(TINY_PART, encoding="utf-8")
-    return target
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    return copy_project(tmp_path / "project")
-
-
-@pytest.fixture
-def run_tiny(project: Path, tmp_path: Path, run_python: Callable[..., str]) -> Callable[..., dict[str, Any]]:
-    """Runs the tiny kernel in a fresh process; `tmp_path / "kernels"` holds the cache unless told otherwise."""
-
-    def run(before: str = "", cwd: Path = project, at: Path = project, **env: str | None) -> dict[str, Any]:
-        named: dict[str, Any] = {CACHE_VARIABLE: str(tmp_path / "kernels"), "PYTHONDONTWRITEBYTECODE": "1"} | env
-        answer: dict[str, Any] = json.loads(run_python(before + RUN_TINY, cwd=cwd, paths=(at,), **named))
-        return answer
-
-    return run
-
-
-@pytest.fixture(scope="module")
-def filled_cache(tmp_path_factory: pytest.TempPathFactory, run_python: Callable[..., str]) -> Path:
-    """A cache as a first run leaves it; to be copied."""
-    folder = tmp_path_factory.mktemp("filled")
-    project = copy_project(folder / "project")
-    answer = run_python(RUN_TINY, cwd=project, paths=(project,), **{CACHE_VARIABLE: str(folder / "kernels")})
-    assert (json.loads(answer)["value"], json.loads(answer)["misses"]) == (12, 1)
-    return folder / "kernels"
-
-
-@pytest.fixture
-def warm(filled_cache: Path, tmp_path: Path) -> Path:
-    """The build folder of a cache that an earlier run has filled, where `run_tiny` looks for it."""
-    (folder,) = build_folders(Path(shutil.copytree(filled_cache, tmp_path / "kernels")))
-    return folder
-
-
-def build_folders(root: Path) -> list[Path]:
-    return sorted(path for path in root.iterdir() if path.is_dir())
+from tests.board.tiny_kernel import PROJECT, RUN_TINY, TINY, TINY_PART
 
 
 def edit(path: Path, old: str, new: str) -> None:
@@ -251,107 +166,6 @@ def test_kernels_of_one_name_in_two_rooms_do_not_meet(project: Path, tmp_path: P
         assert answer.split() == ["1", "2"]
 
 
-# --- places ------------------------------------------------------------------------------------------------------
-
-
-def test_other_working_directory_and_moved_project(
-    warm: Path, run_tiny: Callable[..., dict[str, Any]], project: Path, tmp_path: Path
-) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    assert run_tiny(cwd=elsewhere)["hits"] == 1
-    assert list(elsewhere.iterdir()) == []
-    moved = shutil.move(project, tmp_path / "moved")
-    answer = run_tiny(cwd=elsewhere, at=Path(moved))
-    assert (answer["hits"], answer["folder"]) == (1, str(warm))
-
-
-@posix_only
-def test_user_cache_folder_is_the_usual_one(run_tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
-    if sys.platform == "darwin":
-        pytest.skip("macOS has Library/Caches")
-    home, xdg = tmp_path / "home", tmp_path / "xdg"
-    places = {CACHE_VARIABLE: None, "HOME": str(home), "XDG_CACHE_HOME": None}
-    assert Path(run_tiny(**places)["folder"]).parent == home / ".cache" / "secateur" / "kernels"
-    places["XDG_CACHE_HOME"] = str(xdg)
-    assert Path(run_tiny(**places)["folder"]).parent == xdg / "secateur" / "kernels"
-
-
-@posix_only
-def test_home_that_cannot_be_written(run_tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
-    # Below a regular file nobody can make a folder, not even root.
-    barrier, temporary = tmp_path / "file", tmp_path / "temporary"
-    barrier.write_text("", encoding="utf-8")
-    temporary.mkdir()
-    places = {
-        CACHE_VARIABLE: None,
-        "HOME": str(barrier / "home"),
-        "XDG_CACHE_HOME": None,
-        "TMPDIR": str(temporary),
-    }
-    first, second = run_tiny(**places), run_tiny(**places)
-    assert Path(first["folder"]).parent.parent == temporary
-    assert (first["value"], first["hits"]) == (12, 0)
-    assert (second["value"], second["hits"]) == (12, 1)
-    named = places | {CACHE_VARIABLE: str(barrier / "kernels")}
-    assert run_tiny(**named)["folder"] == first["folder"]
-
-
-#: As `~` is expanded for a user whom the system does not know, such as a number that a container is run with.
-NOBODY_HAS_A_HOME = """
-import pathlib
-
-def expanduser(path):
-    raise RuntimeError("Could not determine home directory.")
-
-pathlib.Path.expanduser = expanduser
-"""
-
-
-@posix_only
-def test_a_user_without_a_home(run_tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    answer = run_tiny(before=NOBODY_HAS_A_HOME, **{CACHE_VARIABLE: None, "TMPDIR": str(temporary)})
-    assert Path(answer["folder"]).parent.parent == temporary
-    assert (answer["value"], answer["problem"]) == (12, None)
-
-
-def test_a_folder_of_an_unknown_user_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(CACHE_VARIABLE, "~nobody-of-that-name/kernels")
-    with pytest.raises(ValueError, match="~nobody-of-that-name/kernels: Could not determine home"):
-        open_cache("0" * 20)
-
-
-def test_no_cache_at_all(run_tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
-    barrier = tmp_path / "file"
-    barrier.write_text("", encoding="utf-8")
-    no_temporary_folder = f"import tempfile; tempfile.tempdir = {str(barrier / 'temporary')!r}\n"
-    for _ in range(2):
-        answer = run_tiny(before=no_temporary_folder, **{CACHE_VARIABLE: str(barrier / "kernels")})
-        assert (answer["value"], answer["hits"], answer["folder"]) == (12, 0, None)
-        assert answer["problem"].startswith("no writable cache folder: kernels are compiled at every start")
-
-
-@posix_only
-@pytest.mark.parametrize(("which", "mode"), [("root", 0o777), ("root", 0o770), ("build", 0o707)])
-def test_folder_that_others_can_write_is_refused(
-    warm: Path, run_tiny: Callable[..., dict[str, Any]], tmp_path: Path, which: str, mode: int
-) -> None:
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    (warm if which == "build" else warm.parent).chmod(mode)
-    answer = run_tiny(TMPDIR=str(temporary))
-    assert (answer["value"], answer["hits"]) == (12, 0)
-    assert Path(answer["folder"]).parent.parent == temporary
-
-
-@posix_only
-def test_folders_are_made_for_the_user_alone(warm: Path) -> None:
-    assert warm.stat().st_mode & 0o777 == 0o700
-    assert warm.parent.stat().st_mode & 0o777 == 0o700
-
-
 # --- company and damage ---------------------------------------------------------------------------------------------
 
 
@@ -435,51 +249,6 @@ def test_a_full_disk_costs_the_cache_and_nothing_else(run_tiny: Callable[..., di
     assert not list((tmp_path / "kernels").glob("*/*.nbc"))
     assert run_tiny()["problem"] is None
     assert run_tiny()["hits"] == 1
-
-
-# --- sweeping ------------------------------------------------------------------------------------------------------
-
-
-def old_build(root: Path, number: int, seconds: float) -> Path:
-    """A cache folder as another version left it, last used so many seconds ago."""
-    folder = root / f"{number:020x}"
-    folder.mkdir(parents=True)
-    (folder / "kernel.nbi").write_bytes(b"machine code")
-    used = time.time() - seconds
-    os.utime(folder, (used, used))
-    return folder
-
-
-def test_folders_of_old_builds_are_swept(run_tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
-    root = tmp_path / "kernels"
-    day = 24 * 3600
-    root.mkdir(mode=0o700)
-    stale = [old_build(root, 1, KEEP_SECONDS + day), old_build(root, 2, 2 * KEEP_SECONDS)]
-    recent = [old_build(root, 10 + number, (number + 1) * day / 2) for number in range(KEEP_FOLDERS)]
-    foreign = root / "something else"
-    foreign.mkdir()
-    os.utime(foreign, (0, 0))
-    current = Path(run_tiny()["folder"])
-    assert build_folders(root) == sorted([*recent, current, foreign])
-    assert not any(folder.exists() for folder in stale)
-
-
-def test_only_so_many_builds_are_kept_but_no_fresh_one_is_taken(
-    run_tiny: Callable[..., dict[str, Any]], tmp_path: Path
-) -> None:
-    root = tmp_path / "kernels"
-    root.mkdir(mode=0o700)
-    fresh = [old_build(root, 1 + number, 60) for number in range(KEEP_FOLDERS + 2)]
-    unused = [old_build(root, 100 + number, 7200 + number) for number in range(3)]
-    current = Path(run_tiny()["folder"])
-    assert build_folders(root) == sorted([*fresh, current])
-    assert not any(folder.exists() for folder in unused)
-
-
-def test_start_renews_the_folder_it_uses(warm: Path, run_tiny: Callable[..., dict[str, Any]]) -> None:
-    os.utime(warm, (0, 0))
-    assert run_tiny()["hits"] == 1
-    assert time.time() - warm.stat().st_mtime < 120
 
 
 # --- decorators -------------------------------------------------------------------------------------------------------

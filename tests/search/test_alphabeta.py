@@ -9,6 +9,7 @@ import pytest
 from engine.board.convert import encode, write_board
 from search import tunables
 from search.alphabeta import search_root
+from search.deepening import Deepening
 from search.history import HISTORY_LIMIT, gravity
 from search.limits import MAX_PLY
 from search.score import INFINITE
@@ -53,6 +54,23 @@ def test_without_pruning_the_value_is_the_same_in_every_window(fen: str, depth: 
     for distance in (1, 30, 300):
         assert exact <= value(fen, depth, exact + distance, exact + distance + 30, exact=True) <= exact + distance
         assert exact >= value(fen, depth, exact - distance - 30, exact - distance, exact=True) >= exact - distance
+
+
+@pytest.mark.parametrize("name", ["AspirationDepth", "AspirationWindow", "AspirationGrowth"])
+def test_windows_of_any_size_find_the_same_scores(name: str) -> None:
+    """Without pruning, where a score does not depend on its window. The nodes show that the number is looked at."""
+    row = tunables.TABLE[tunables.INDEX[name]]
+    exact = [value(FENS[2], depth, exact=True) for depth in range(1, 5)]
+    nodes = set()
+    for number in (row.low, row.default, row.high):
+        worker, table = root(FENS[2]), allocate_table(1)
+        set_tunables(worker, tunables.plain())
+        for narrow in ("AspirationDepth", "AspirationWindow"):
+            set_tunable(worker, narrow, tunables.TABLE[tunables.INDEX[narrow]].low)
+        set_tunable(worker, name, number)
+        assert [found.score for found in Deepening(worker, table).iterations(4)] == exact
+        nodes.add(int(worker["nodes"]))
+    assert len(nodes) > 1
 
 
 @pytest.mark.parametrize("fen", FENS)

@@ -9,6 +9,8 @@ import chess
 import numpy as np
 import pytest
 
+from engine.board.convert import encode
+from search.deepening import Root, set_root
 from search.limits import Clock, Limits
 from search.score import EXACT, LOWER, MATE, UPPER
 from search.searcher import Game, Info, Progress, Searcher
@@ -169,6 +171,25 @@ def test_long_searches_say_what_they_are_at(monkeypatch: pytest.MonkeyPatch, lin
         for move in info.pv:
             assert move in board.legal_moves
             board.push(move)
+
+
+def test_a_move_that_is_counted_before_it_is_there_is_not_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("search.searcher.REPORT_EVERY", 1000.0)
+    searcher = Searcher(1)
+    said: list[Progress] = []
+    board = chess.Board()
+    searcher.search(Game(chess.Board(KIWIPETE)), Limits(depth=3))  # and leaves its moves behind
+    worker = searcher._worker
+    root = Root([np.uint64(1)], [encode(board, move) for move in board.legal_moves], 1, 3)
+    set_root(worker, root, 1000)
+    searcher._on_progress, searcher._root_count = said.append, len(root.moves)
+    worker["frames"][0]["tried_count"] = 1
+    searcher._report()
+    assert said == []
+    worker["frames"][0]["tried"][0] = encode(board, chess.Move.from_uci("e2e4"))
+    searcher._report()
+    searcher.close()
+    assert [(progress.move.uci(), progress.number) for progress in said] == [("e2e4", 1)]
 
 
 def test_windows_that_fail_are_reported_and_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

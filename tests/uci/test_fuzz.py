@@ -10,7 +10,7 @@ import chess
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from bench import records, standing
+from bench import records
 from tests.uci.fuzz import __main__ as command
 from tests.uci.fuzz.grammar import scripts
 from tests.uci.fuzz.model import Model
@@ -246,7 +246,7 @@ def test_the_command_plays_replays_and_records(
     assert "sessions 4 of 4" in capsys.readouterr().err
     assert command.main(["--fens", "40", "--ledger", "goal-fens"]) == 0
     assert command.main(["--games", "1", "--seed", "2", "--ledger", "goal-strict"]) == 0
-    found = standing.load_suites(tmp_path / "ledger")
+    found = records.load_suites(tmp_path / "ledger")
     record = found["goal-fuzz"]
     assert (record.positions, record.solved, record.commits) == (4, {"Secateur": 4}, ("abc",))
     assert (found["goal-fens"].positions, found["goal-strict"].positions) == (40, 1)
@@ -255,7 +255,7 @@ def test_the_command_plays_replays_and_records(
     monkeypatch.setattr("tests.uci.fuzz.play.HANGS", 0.2)
     assert command.main(["--no-shrink", "--save", str(saved), "--ledger", "goal-other"]) == 1
     assert "the script:\n" in capsys.readouterr().out
-    assert "goal-other" not in standing.load_suites(tmp_path / "ledger")
+    assert "goal-other" not in records.load_suites(tmp_path / "ledger")
     assert command.main(["--replay", str(saved)]) == 1
     monkeypatch.undo()
     assert command.main(["--replay", str(saved)]) == 0

@@ -18,8 +18,7 @@ from typing import Any, Final
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from bench.display import Display, duration, figures_table
-from bench.records import LedgerError, current_commit
-from bench.standing import SuiteRecord, save_suite
+from bench.records import LedgerError, SuiteRecord, current_commit, save_suite
 from engine.uci.positions import PositionKeeper
 from tests.uci.fuzz.games import play_games
 from tests.uci.fuzz.grammar import scripts

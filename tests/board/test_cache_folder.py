@@ -1,0 +1,166 @@
+"""Where the kernel cache lies: in the user's folder or another, never where others can write; and swept of old builds.
+
+The tests run copies of the project in processes of their own, with a kernel of a few lines.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.cache_folder import CACHE_VARIABLE, KEEP_FOLDERS, KEEP_SECONDS, open_cache
+from tests.board.tiny_kernel import build_folders
+
+posix_only = pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX's")
+
+# --- places ------------------------------------------------------------------------------------------------------
+
+
+def test_other_working_directory_and_moved_project(
+    warm: Path, run_tiny: Callable[..., dict[str, Any]], project: Path, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    assert run_tiny(cwd=elsewhere)["hits"] == 1
+    assert list(elsewhere.iterdir()) == []
+    moved = shutil.move(project, tmp_path / "moved")
+    answer = run_tiny(cwd=elsewhere, at=Path(moved))
+    assert (answer["hits"], answer["folder"]) == (1, str(warm))
+
+
+@posix_only
+def test_user_cache_folder_is_the_usual_one(run_tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    if sys.platform == "darwin":
+        pytest.skip("macOS has Library/Caches")
+    home, xdg = tmp_path / "home", tmp_path / "xdg"
+    places = {CACHE_VARIABLE: None, "HOME": str(home), "XDG_CACHE_HOME": None}
+    assert Path(run_tiny(**places)["folder"]).parent == home / ".cache" / "secateur" / "kernels"
+    places["XDG_CACHE_HOME"] = str(xdg)
+    assert Path(run_tiny(**places)["folder"]).parent == xdg / "secateur" / "kernels"
+
+
+@posix_only
+def test_home_that_cannot_be_written(run_tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    # Below a regular file nobody can make a folder, not even root.
+    barrier, temporary = tmp_path / "file", tmp_path / "temporary"
+    barrier.write_text("", encoding="utf-8")
+    temporary.mkdir()
+    places = {
+        CACHE_VARIABLE: None,
+        "HOME": str(barrier / "home"),
+        "XDG_CACHE_HOME": None,
+        "TMPDIR": str(temporary),
+    }
+    first, second = run_tiny(**places), run_tiny(**places)
+    assert Path(first["folder"]).parent.parent == temporary
+    assert (first["value"], first["hits"]) == (12, 0)
+    assert (second["value"], second["hits"]) == (12, 1)
+    named = places | {CACHE_VARIABLE: str(barrier / "kernels")}
+    assert run_tiny(**named)["folder"] == first["folder"]
+
+
+#: As `~` is expanded for a user whom the system does not know, such as a number that a container is run with.
+NOBODY_HAS_A_HOME = """
+import pathlib
+
+def expanduser(path):
+    raise RuntimeError("Could not determine home directory.")
+
+pathlib.Path.expanduser = expanduser
+"""
+
+
+@posix_only
+def test_a_user_without_a_home(run_tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    answer = run_tiny(before=NOBODY_HAS_A_HOME, **{CACHE_VARIABLE: None, "TMPDIR": str(temporary)})
+    assert Path(answer["folder"]).parent.parent == temporary
+    assert (answer["value"], answer["problem"]) == (12, None)
+
+
+def test_a_folder_of_an_unknown_user_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CACHE_VARIABLE, "~nobody-of-that-name/kernels")
+    with pytest.raises(ValueError, match="~nobody-of-that-name/kernels: Could not determine home"):
+        open_cache("0" * 20)
+
+
+def test_no_cache_at_all(run_tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    barrier = tmp_path / "file"
+    barrier.write_text("", encoding="utf-8")
+    no_temporary_folder = f"import tempfile; tempfile.tempdir = {str(barrier / 'temporary')!r}\n"
+    for _ in range(2):
+        answer = run_tiny(before=no_temporary_folder, **{CACHE_VARIABLE: str(barrier / "kernels")})
+        assert (answer["value"], answer["hits"], answer["folder"]) == (12, 0, None)
+        assert answer["problem"].startswith("no writable cache folder: kernels are compiled at every start")
+
+
+@posix_only
+@pytest.mark.parametrize(("which", "mode"), [("root", 0o777), ("root", 0o770), ("build", 0o707)])
+def test_folder_that_others_can_write_is_refused(
+    warm: Path, run_tiny: Callable[..., dict[str, Any]], tmp_path: Path, which: str, mode: int
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    (warm if which == "build" else warm.parent).chmod(mode)
+    answer = run_tiny(TMPDIR=str(temporary))
+    assert (answer["value"], answer["hits"]) == (12, 0)
+    assert Path(answer["folder"]).parent.parent == temporary
+
+
+@posix_only
+def test_folders_are_made_for_the_user_alone(warm: Path) -> None:
+    assert warm.stat().st_mode & 0o777 == 0o700
+    assert warm.parent.stat().st_mode & 0o777 == 0o700
+
+
+# --- sweeping ------------------------------------------------------------------------------------------------------
+
+
+def old_build(root: Path, number: int, seconds: float) -> Path:
+    """A cache folder as another version left it, last used so many seconds ago."""
+    folder = root / f"{number:020x}"
+    folder.mkdir(parents=True)
+    (folder / "kernel.nbi").write_bytes(b"machine code")
+    used = time.time() - seconds
+    os.utime(folder, (used, used))
+    return folder
+
+
+def test_folders_of_old_builds_are_swept(run_tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    root = tmp_path / "kernels"
+    day = 24 * 3600
+    root.mkdir(mode=0o700)
+    stale = [old_build(root, 1, KEEP_SECONDS + day), old_build(root, 2, 2 * KEEP_SECONDS)]
+    recent = [old_build(root, 10 + number, (number + 1) * day / 2) for number in range(KEEP_FOLDERS)]
+    foreign = root / "something else"
+    foreign.mkdir()
+    os.utime(foreign, (0, 0))
+    current = Path(run_tiny()["folder"])
+    assert build_folders(root) == sorted([*recent, current, foreign])
+    assert not any(folder.exists() for folder in stale)
+
+
+def test_only_so_many_builds_are_kept_but_no_fresh_one_is_taken(
+    run_tiny: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    root = tmp_path / "kernels"
+    root.mkdir(mode=0o700)
+    fresh = [old_build(root, 1 + number, 60) for number in range(KEEP_FOLDERS + 2)]
+    unused = [old_build(root, 100 + number, 7200 + number) for number in range(3)]
+    current = Path(run_tiny()["folder"])
+    assert build_folders(root) == sorted([*fresh, current])
+    assert not any(folder.exists() for folder in unused)
+
+
+def test_start_renews_the_folder_it_uses(warm: Path, run_tiny: Callable[..., dict[str, Any]]) -> None:
+    os.utime(warm, (0, 0))
+    assert run_tiny()["hits"] == 1
+    assert time.time() - warm.stat().st_mtime < 120
