@@ -77,10 +77,10 @@ class Recipe:
     buckets: int = 8
     superbatches: int = 40
     superbatch_size: int = 0
-    batch_size: int = 16_384
+    batch_size: int = 4096
     result_share: float = 0.0
     scale: float = 0.0
-    rate: float = 1e-3
+    rate: float = 4e-3
     last_rate: float = 2e-6
     warm_up: int = 400
     decay: float = 0.01

@@ -119,7 +119,7 @@ def test_resuming_knows_the_run(made: Path, trained: Path, capsys: pytest.Captur
     assert read_network(trained).features.tobytes() == before.features.tobytes()
     folder = trained.with_suffix(".training")
     for more, words in (
-        (["--rate", "0.5"], f"{folder}: the run there has rate 0.001, not 0.5"),
+        (["--rate", "0.5"], f"{folder}: the run there has rate 0.004, not 0.5"),
         (["--skip", "3"], f"{folder}: the run there has skip 0, not 3"),
         (["--halfmoves", "256"], f"{folder}: the run there has halfmoves 40, not 256"),
         (["elsewhere"], f"{folder}: the run there is on {made}, not elsewhere"),

@@ -43,7 +43,15 @@ from tests.training.float_network import samples_of
 
 VALUES = {chess.PAWN: 100, chess.KNIGHT: 300, chess.BISHOP: 320, chess.ROOK: 500, chess.QUEEN: 900, chess.KING: 0}
 RECIPE = Recipe(
-    hidden=32, buckets=1, superbatches=3, batch_size=2 * CHUNK, result_share=0.0, scale=400.0, warm_up=10, threads=1
+    hidden=32,
+    buckets=1,
+    superbatches=3,
+    batch_size=2 * CHUNK,
+    result_share=0.0,
+    scale=400.0,
+    rate=1e-3,
+    warm_up=10,
+    threads=1,
 )
 
 

@@ -87,12 +87,12 @@ def _parser() -> argparse.ArgumentParser:
     recipe = parser.add_argument_group("the recipe")
     recipe.add_argument("--superbatches", type=int, metavar="N", help="superbatches of the run (default 40)")
     recipe.add_argument("--superbatch-size", type=int, metavar="N", help="positions of each (default: one pass)")
-    recipe.add_argument("--batch-size", type=int, metavar="N", help="positions a step (default 16384)")
+    recipe.add_argument("--batch-size", type=int, metavar="N", help="positions a step (default 4096)")
     recipe.add_argument("--result-share", type=float, metavar="0..1", help="of the result in the target (default 0)")
     recipe.add_argument(
         "--scale", type=float, metavar="CP", help="of the sigmoid (default: what fits the scores to the results)"
     )
-    recipe.add_argument("--rate", type=float, help="learning rate at its height (default 0.001)")
+    recipe.add_argument("--rate", type=float, help="learning rate at its height (default 0.004)")
     recipe.add_argument("--last-rate", type=float, help="and in the last step (default 2e-06)")
     recipe.add_argument("--warm-up", type=int, metavar="STEPS", help="steps in which it rises (default 400)")
     recipe.add_argument("--decay", type=float, help="weight decay (default 0.01)")
