@@ -47,8 +47,9 @@ def _enter(worker, ply, move, continuation):
     forget_accumulators(worker.accumulators, ply + 1)
     worker.keys[worker.root_index + ply + 1] = worker.frames[ply + 1].position.key
     worker.nodes += 1
-    # Unlike the table's bucket these are in the CPU's farther caches at worst.
-    expect_pawns(worker.frames[ply + 1].position, worker.workspace)
+    # Unlike the table's bucket these are in the CPU's farther caches at worst. A network asks for no pawns.
+    if worker.network.hidden == 0:
+        expect_pawns(worker.frames[ply + 1].position, worker.workspace)
     expect_corrections(worker, ply + 1)
 
 
