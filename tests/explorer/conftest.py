@@ -47,7 +47,7 @@ _, tactics, depth = searched[1]
 documents["again"] = record(tactics, Limits(depth=depth))
 documents["classical"] = record(tactics, Limits(depth=depth), classical=True)
 documents["small"] = record(tactics, Limits(depth=depth), 1000)
-documents["shallow"] = record(tactics, Limits(depth=2), 500)
+documents["shallow"] = record(tactics, Limits(depth=2), 200)
 documents["nodes"] = record(tactics, Limits(nodes=4321))
 documents["one node"] = record(tactics, Limits(nodes=1))
 documents["time"] = record(tactics, Limits(move_time=30))
