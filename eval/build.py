@@ -87,6 +87,19 @@ def chosen_evaluation() -> Choice | None:
     return _choice_of_text(text) if text else None
 
 
+def require_own_evaluation(product: str) -> None:
+    """Raises EvaluationError in a process with a custom evaluation.
+
+    For `product`, a plural, which does not say what evaluated.
+    """
+    choice = chosen_evaluation()
+    if choice is not None:
+        raise EvaluationError(
+            f"{product} are made with Secateur's own evaluation or a network, not with {choice.name}: "
+            f"leave out --evaluation and {VARIABLE}"
+        )
+
+
 def _is_loaded() -> bool:
     """Whether the choice is made for good."""
     return hasattr(sys.modules.get(_LOADER), "CHOICE")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import chess
 import numpy as np
@@ -11,12 +12,19 @@ import numpy.typing as npt
 from engine.board.convert import from_board
 from eval.classical import ENDGAME, FULL_PHASE, MIDDLEGAME, PHASE, PRICES, SCALE, SUMMARY, evaluation_terms
 from eval.custom import CHOICE, custom_score
+from eval.network.endings import CLASSICAL_COUNTS, DRAWN, NETWORK_COUNTS, whose_word_counts
 from eval.network.evaluator import NetworkEvaluator
 from eval.network.format import Network
 from eval.network.inference import EVALUATION_LIMIT
 from eval.terms.endgames import FULL_SCALE
 from eval.weights import COUNT, DANGER, GROUPS, ROWS, WEIGHTS
 from eval.workspace import new_workspace
+
+#: Why a network's value does not count, by whose word does.
+_WHY_NOT_THE_NETWORK: Final = {
+    CLASSICAL_COUNTS: "the classical evaluation's, because a king is bare",
+    DRAWN: "the side that the network has ahead cannot win",
+}
 
 
 @dataclass(frozen=True)
@@ -67,7 +75,8 @@ def breakdown(board: chess.Board) -> Breakdown:
 def evaluation_report(board: chess.Board, network: Network | None = None) -> str:
     """A table of every term for both sides in pawns, middlegame and endgame, and the total from White's view.
 
-    With a `network`, whose evaluation then counts, its value comes last. Of a custom evaluation there is the total, and
+    With a `network`, whose evaluation then counts, its value comes last; where another counts (`eval.network.endings`)
+    it is told before, and why. Of a custom evaluation there is the total, and
     whether it treats both sides alike here.
     """
     note = " (in check: the search looks further)" if board.is_check() else ""
@@ -90,7 +99,13 @@ def evaluation_report(board: chess.Board, network: Network | None = None) -> str
     else:
         lines.append(_total("Classical evaluation", found.score, board))
         lines.append(f"Network {network.describe()}")
-        lines.append(_total("Evaluation", NetworkEvaluator(network).score(board), board) + note)
+        value = NetworkEvaluator(network).score(board)
+        word = int(whose_word_counts(from_board(board), value))
+        if word != NETWORK_COUNTS:
+            lines.append(_total("Network's evaluation", value, board))
+            value = found.score if word == CLASSICAL_COUNTS else 0
+            note = f": {_WHY_NOT_THE_NETWORK[word]}{note}"
+        lines.append(_total("Evaluation", value, board) + note)
     return "\n".join(lines)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from engine.board.draws import has_insufficient_material, is_fifty_move_draw, is_repetition
 from engine.board.make import key_after, key_after_null_move, make_move, make_null_move
 from engine.board.moves import NO_MOVE
@@ -9,6 +11,7 @@ from engine.jit import inlined, subkernel
 from eval.classical import evaluate
 from eval.custom import CUSTOM, custom_evaluation
 from eval.network.accumulator import forget_accumulators
+from eval.network.endings import DRAWN, NETWORK_COUNTS, whose_word
 from eval.network.inference import evaluate_with_network
 from eval.terms.pawns import expect_pawns
 from search.correction import expect_corrections
@@ -47,8 +50,9 @@ def _enter(worker, ply, move, continuation):
     forget_accumulators(worker.accumulators, ply + 1)
     worker.keys[worker.root_index + ply + 1] = worker.frames[ply + 1].position.key
     worker.nodes += 1
-    # Unlike the table's bucket these are in the CPU's farther caches at worst.
-    expect_pawns(worker.frames[ply + 1].position, worker.workspace)
+    # Unlike the table's bucket these are in the CPU's farther caches at worst. A network asks for no pawns.
+    if worker.network.hidden == 0:
+        expect_pawns(worker.frames[ply + 1].position, worker.workspace)
     expect_corrections(worker, ply + 1)
 
 
@@ -90,11 +94,19 @@ def play_null_move(worker, ply):
 def static_evaluation(worker, ply):
     """What the position at `ply` is worth without a search, int64 centipawns from the side to move's view.
 
-    The network's word if there is one, else the classical evaluation's. Mutates `worker`.
+    Without a network that is the classical evaluation. With one it is the network's word, but for endings of which the
+    classical evaluation knows more (`eval.network.endings` says why): where a king is bare its word counts, and a lead
+    that cannot be won is worth 0. Mutates `worker`.
     """
+    position = worker.frames[ply].position
     if worker.network.hidden != 0:
-        return evaluate_with_network(worker.network, worker.accumulators, worker.frames, ply)
-    return evaluate(worker.frames[ply].position, worker.workspace)
+        value = evaluate_with_network(worker.network, worker.accumulators, worker.frames, ply)
+        word = whose_word(position, value)
+        if word == NETWORK_COUNTS:
+            return value
+        if word == DRAWN:
+            return np.int64(0)
+    return evaluate(position, worker.workspace)
 
 
 @subkernel

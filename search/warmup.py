@@ -14,6 +14,7 @@ from engine.board.moves import MAX_MOVES
 from engine.board.perft import PERFT_FRAME, perft_kernel
 from engine.memory import allocate
 from eval.classical import SUMMARY, evaluation_terms
+from eval.network.endings import whose_word_counts
 from eval.network.inference import LINE_FRAME, evaluate_line
 from eval.network.layout import accumulator_stack, new_network
 from eval.weights import COUNT
@@ -50,6 +51,10 @@ def _load_network() -> None:
     evaluate_line(new_network(), allocate(accumulator_stack(1), 1)[0], frames, 0)
 
 
+def _load_endings() -> None:
+    whose_word_counts(from_board(chess.Board()), 0)
+
+
 def _load_perft() -> None:
     stack = allocate(PERFT_FRAME, 2)
     board = chess.Board()
@@ -68,6 +73,7 @@ EVERYTHING: Final = (
     *PLAYING,
     ("evaluation", evaluation_terms, _load_evaluation),
     ("network", evaluate_line, _load_network),
+    ("endings", whose_word_counts, _load_endings),
     ("perft", perft_kernel, _load_perft),
 )
 

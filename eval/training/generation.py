@@ -25,6 +25,7 @@ import numpy.typing as npt
 from bench.cluster import map_unordered
 from engine.memory import allocate
 from engine.sources import PROJECT_ROOT, add_sources, kernel_sources
+from eval.build import require_own_evaluation
 from eval.network.format import decode_network, network_digest
 from eval.training.records import GAME, PLY, VARIANTS
 from eval.training.selfplay import RULES, play_game
@@ -137,9 +138,10 @@ class Player:
     def __init__(self, settings: Settings, network: bytes = b"") -> None:
         """Evaluates with the network file of these bytes, classically when there are none.
 
-        Raises ValueError when that is not what `settings` name, NetworkError when it cannot be used.
+        Raises ValueError when that is not what `settings` name, NetworkError when it cannot be used, EvaluationError
+        in a process with a custom evaluation.
         """
-        _check_network(settings, network)
+        _check_evaluation(settings, network)
         self._seed = settings.seed
         self._rules = settings.as_rules()
         self._worker = new_worker()
@@ -170,8 +172,10 @@ def _random(seed: int, index: int) -> npt.NDArray[np.uint64]:
 _player = cache(Player)  # a process plays by one set of settings
 
 
-def _check_network(settings: Settings, network: bytes) -> None:
-    """Raises ValueError unless `network` holds the bytes of the file that `settings` name."""
+def _check_evaluation(settings: Settings, network: bytes) -> None:
+    """Raises ValueError unless this process evaluates as `settings` say, with the file of the bytes `network`."""
+    # Compiled into the search, it would label the games whatever the settings say.
+    require_own_evaluation("training data")
     if settings.network != network_digest(network):
         raise ValueError(f"the settings name the network '{settings.network}', not '{network_digest(network)}'")
 
@@ -234,10 +238,10 @@ def generate(
 
     Shards that are there are kept; those that are missing or short are played to their end, lowest numbers first.
     `on_progress` is called at the start and after each block. `network` is the file that `settings` name. Raises
-    ShardError, ClusterError, OSError, ValueError for another network, and RuntimeError when a block could not be
-    played.
+    ShardError, ClusterError, OSError, ValueError for another network or a custom evaluation, and RuntimeError when a
+    block could not be played.
     """
-    _check_network(settings, network)
+    _check_evaluation(settings, network)
     folder.mkdir(parents=True, exist_ok=True)
     with only_writer(folder, "making games"):
         head = described(settings)

@@ -13,6 +13,7 @@ import pytest
 
 from bench.commands import genfens
 from bench.openings import BookError, parse_plies, parse_position, play_random_moves
+from eval.network.format import shipped_network
 from search.limits import Limits
 from search.searcher import Game, Searcher
 
@@ -95,7 +96,7 @@ def test_openings_are_within_the_score() -> None:
     assert fens != loose
     scores = []
     for fen in fens + loose:
-        searcher = Searcher(genfens.HASH)
+        searcher = Searcher(genfens.HASH, network=shipped_network())
         info = searcher.search(Game(chess.Board(fen)), Limits(nodes=2000)).info
         assert info is not None
         scores.append(abs(info.score))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from eval.network.format import Network
-from eval.network.layout import FEATURES, OUTPUT_LIMIT
+from eval.network.layout import BLOCK, FEATURES, OUTPUT_LIMIT, QA, QB
 
 
 def random_network(seed: int = 1, hidden: int = 32, buckets: int = 8) -> Network:
@@ -17,4 +17,27 @@ def random_network(seed: int = 1, hidden: int = 32, buckets: int = 8) -> Network
         rng.integers(-OUTPUT_LIMIT, OUTPUT_LIMIT + 1, (buckets, 2, hidden)).astype(np.int16),
         rng.integers(-20_000, 20_000, buckets).astype(np.int32),
         provenance={"data": "noise", "seed": seed},
+    )
+
+
+#: Pawns, which the network below counts a piece of each type as: pawn to king.
+PAWNS_OF_A_PIECE = (1, 3, 3, 5, 9, 0)
+
+
+def material_network() -> Network:
+    """A network that counts pieces as beginners do and knows nothing else: a hundred centipawns for each pawn ahead.
+
+    All its hidden values are alike: 100 and eight for each pawn ahead, at most QA, so that the difference of the two
+    sides' squares grows as the lead does, up to 19 pawns.
+    """
+    rows = np.repeat([8 * pawns for pawns in PAWNS_OF_A_PIECE] + [-8 * pawns for pawns in PAWNS_OF_A_PIECE], 64)
+    output = np.ones((1, 2, BLOCK), np.int16)
+    output[:, 1] = -1
+    return Network(
+        np.repeat(rows[:, np.newaxis], BLOCK, axis=1).astype(np.int16),
+        np.full(BLOCK, 100, np.int16),
+        output,
+        np.zeros(1, np.int32),
+        scale=round(100 * QA * QA * QB / (BLOCK * 4 * 100 * 8)),
+        provenance={"data": "none: material alone"},
     )

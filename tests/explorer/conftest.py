@@ -30,6 +30,7 @@ import json, sys
 from pathlib import Path
 from threading import Timer
 
+from eval.network.format import shipped_network
 from search.benchmark import run_benchmark
 from search.explorer.chess_document import save
 from search.explorer.costs import costs_of_node, costs_of_search
@@ -46,7 +47,7 @@ _, tactics, depth = searched[1]
 documents["again"] = record(tactics, Limits(depth=depth))
 documents["classical"] = record(tactics, Limits(depth=depth), classical=True)
 documents["small"] = record(tactics, Limits(depth=depth), 1000)
-documents["shallow"] = record(tactics, Limits(depth=2), 500)
+documents["shallow"] = record(tactics, Limits(depth=2), 200)
 documents["nodes"] = record(tactics, Limits(nodes=4321))
 documents["one node"] = record(tactics, Limits(nodes=1))
 documents["time"] = record(tactics, Limits(move_time=30))
@@ -68,7 +69,7 @@ at_row = costs_of_node(documents["tactics"], row, ["reverse-futility"]).as_json(
 stopped = record("startpos", Limits(depth=60), 20_000, on_start=lambda stop: Timer(0.3, stop).start())
 save(stopped, folder / "stopped.json.gz")
 
-searcher = Searcher(16)
+searcher = Searcher(16, network=shipped_network())
 start_recording(searcher._worker, 100_000)
 counts = []
 run_benchmark(9, on_position=lambda index, count, fen: counts.append(count), searcher=searcher)

@@ -199,7 +199,7 @@ from search.explorer.chess_document import save
 from search.explorer.recording import record
 from search.limits import Limits
 assert INTERPRETED
-save(record(sys.argv[1], Limits(depth=2), 500), Path(sys.argv[2]))
+save(record(sys.argv[1], Limits(depth=2), 200), Path(sys.argv[2]))
 """
 
 

@@ -83,6 +83,7 @@ def test_its_description_says_what_it_is(built: Path, level: Level) -> None:
         "engine.board.make.complete_position",
         "engine.board.perft.perft_kernel",
         "eval.classical.evaluation_terms",
+        "eval.network.endings.whose_word_counts",
         "eval.network.inference.evaluate_line",
         "search.aspiration.search_iteration",
         "search.table.hashfull",

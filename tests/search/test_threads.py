@@ -9,6 +9,7 @@ import chess
 import numpy as np
 import pytest
 
+from eval.network.format import shipped_network
 from search import threads as threads_module
 from search.benchmark import POSITIONS, run_benchmark
 from search.deepening import Iteration
@@ -267,6 +268,7 @@ def test_the_benchmark_is_that_of_a_fresh_process_after_a_new_game(
     make: Callable[[int], Searcher], run_python: Callable[..., str]
 ) -> None:
     used = make(2)
+    used.set_network(shipped_network())
     used.search(Game(chess.Board(KIWIPETE)), Limits(move_time=200))
     used.search(Game(chess.Board()), Limits(depth=8))
     used.resize_threads(1)

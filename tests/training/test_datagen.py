@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import uci_main
+from eval.build import VARIABLE
 from eval.network.format import write_network
 from eval.training.commands import datagen
 from eval.training.generation import Progress
 from eval.training.progress import ProgressView
 from eval.training.shards import read_shard
+from tests.conftest import PROJECT
 from tests.eval.networks import random_network
 
 QUICK = ["--nodes", "150", "--workers", "1"]
@@ -152,6 +157,48 @@ def test_games_of_a_network(made: Path, tmp_path: Path, capsys: pytest.CaptureFi
     damaged.write_bytes(file.read_bytes()[:-1])
     assert datagen.main([str(folder), *arguments, "--network", str(damaged)]) == 1
     assert capsys.readouterr().err.startswith(f"secateur datagen: {damaged}: the file is cut short: ")
+
+
+EVALUATION = "def evaluate(position):\n    return 0\n"
+
+
+def test_a_custom_evaluation_makes_no_training_data(tmp_path: Path, run_python: Callable[..., str]) -> None:
+    """Neither by the command, which does not even compile it, nor where a worker has it."""
+    file = tmp_path / "level.py"
+    file.write_text(EVALUATION, encoding="utf-8")
+    refusal = (
+        "training data are made with Secateur's own evaluation or a network, not with level.py:evaluate: "
+        "leave out --evaluation and SECATEUR_EVALUATION"
+    )
+    folder = tmp_path / "games"
+    arguments = ["datagen", str(folder), "--games", "16", *QUICK]
+    for flag, variable in (([f"--evaluation={file}"], ""), ([], str(file))):
+        done = subprocess.run(
+            [sys.executable, str(PROJECT / "uci_main.py"), *flag, *arguments],
+            env={**os.environ, VARIABLE: variable},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 2
+        assert done.stderr.splitlines()[-1] == f"secateur datagen: error: {refusal}"
+    said = run_python(PLAYER, str(folder), **{VARIABLE: str(file)})
+    assert said.splitlines() == [refusal] * 2
+    assert not folder.exists()
+
+
+PLAYER = """
+import sys
+from pathlib import Path
+from eval.build import EvaluationError
+from eval.training.generation import Player, Settings, generate
+for make in (lambda: Player(Settings()), lambda: generate(Path(sys.argv[1]), Settings(), games=1)):
+    try:
+        make()
+    except EvaluationError as error:
+        print(error)
+"""
 
 
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,6 +35,12 @@ def main(arguments: list[str]) -> int:
         return inspection.main(arguments)
     parser = _parser()
     options = parser.parse_args(arguments)
+    from eval.build import EvaluationError, require_own_evaluation
+
+    try:
+        require_own_evaluation("training data")
+    except EvaluationError as error:
+        parser.error(str(error))
     from bench.cluster import ClusterError
     from eval.network.format import NetworkError, network_digest, read_network_file
     from eval.training.generation import Settings, generate
