@@ -7,6 +7,7 @@ The wheel is made here. The stand-alone program takes minutes and PyInstaller: `
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -175,20 +176,25 @@ def test_what_takes_a_compiler_says_so(command: list[str], tmp_path: Path) -> No
 def test_a_stand_alone_program_is_not_made_of_stale_kernels(
     built: Path, level: Level, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for other in LEVELS:
-        shutil.copy(library_path(level, built), library_path(other, tmp_path))
+    library = library_path(level, tmp_path)
+    shutil.copy(library_path(level, built), library)
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
+    monkeypatch.setattr(standalone, "LEVELS", (level,))
     assert standalone.stale() == []
-    assert {path.name for path, place in standalone.data() if place == "engine/kernels"} == {
-        library_path(other, tmp_path).name for other in LEVELS
-    }
-    missing, other_sources = library_path(LEVELS[0], tmp_path), library_path(LEVELS[-1], tmp_path)
+    assert [path for path, place in standalone.data() if place == "engine/kernels"] == [library]
+    others = [other for other in LEVELS if other is not level]
+    for other in others:
+        shutil.copy(library, library_path(other, tmp_path))
+    monkeypatch.setattr(standalone, "LEVELS", (level, *others))
+    wrong_level = f"is for {level.name} on {platform.machine()}"
+    assert standalone.stale() == [f"{library_path(other, tmp_path)}: {wrong_level}" for other in others]
+    monkeypatch.setattr(standalone, "LEVELS", (level,))
     sources = source_hash()
     assert sources is not None
-    change(other_sources, sources.encode(), b"0" * len(sources))
-    missing.unlink()
-    expected = [f"{missing}: No such file or directory", f"{other_sources}: is of other sources than these"]
-    assert standalone.stale() == (expected if len(LEVELS) > 1 else expected[:1])
+    change(library, sources.encode(), b"0" * len(sources))
+    assert standalone.stale() == [f"{library}: is of other sources than these"]
+    library.unlink()
+    assert standalone.stale() == [f"{library}: No such file or directory"]
     said = standalone.main(tmp_path / "dist")
     assert said is not None
     assert said.startswith("the program needs the kernels of these sources (run 'make kernels'): ")
