@@ -14,7 +14,9 @@ DEFAULT_THREADS: Final = 1
 DEFAULT_OVERHEAD: Final = 10
 
 
-#: `go mate n` gives up after depth MATE_DEPTHS * n + MATE_DEPTH_BASE.
+#: `go mate n` up to this n leaves no move out and reduces none: a mate that is there is found. Longer ones are looked
+#: for by the usual search, which gives up after depth MATE_DEPTHS * n + MATE_DEPTH_BASE.
+SURE_MATES: Final = 2
 MATE_DEPTHS: Final = 3
 MATE_DEPTH_BASE: Final = 7
 
@@ -52,10 +54,16 @@ class Limits:
         """Whether more is wanted than a move to play: it lasts until stopped, looks for a mate or at certain moves."""
         return self.infinite or self.ponder or self.mate is not None or self.search_moves is not None
 
+    def leaves_nothing_out(self) -> bool:
+        """Whether a mate is so near that the search can afford to look at every move."""
+        return self.mate is not None and self.mate <= SURE_MATES and not self.infinite
+
     def deepest(self, deepest: int) -> int:
         """Depth of the last iteration, `deepest` at most."""
         depth = deepest if self.depth is None else min(max(self.depth, 1), deepest)
-        if self.mate is not None and not self.infinite:
+        if self.mate is not None and self.leaves_nothing_out():
+            depth = min(depth, 2 * self.mate - 1)
+        elif self.mate is not None and not self.infinite:
             # The line of a mate in n is 2n - 1 plies long; moves that look bad are searched to less. Where none was
             # found this far beyond, none is there as a rule, and whoever asked is waiting.
             depth = min(depth, MATE_DEPTHS * self.mate + MATE_DEPTH_BASE)

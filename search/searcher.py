@@ -27,7 +27,8 @@ from search.table import GENERATIONS, allocate_table, hashfull
 from search.tablebase import Ranking, Tables
 from search.threads import Helpers, vote
 from search.timing import LAST_GRACE, Alarm, Budget, TimeManager, budget_for
-from search.worker import STOP, STOP_NOW, forget, new_worker, set_network, set_tunable
+from search.tunables import plain
+from search.worker import STOP, STOP_NOW, forget, new_worker, set_network, set_tunable, set_tunables
 
 __all__ = ["MAX_DEPTH", "Game", "Info", "Progress", "Result", "Searcher"]
 
@@ -250,9 +251,13 @@ class Searcher:
         write_board(game.board, self._worker["frames"][0]["position"])
         set_root(self._worker, root, own_nodes)
         self._begin_reports(game, len(moves), budget, on_info, on_progress)
+        if limits.leaves_nothing_out():
+            set_tunables(self._worker, plain())
         try:
             found, info = self._deepen(limits, root, manager, help_nodes, level)
         finally:
+            if limits.leaves_nothing_out():
+                set_tunables(self._worker, tune)
             self._reporter.clear()
             others, errors, helped = self._helpers.gather()
             with self._lock:

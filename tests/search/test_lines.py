@@ -125,11 +125,15 @@ def remembered(searcher: Searcher, game: Game) -> int:
 # -- mates ---------------------------------------------------------------------------------------------------------
 
 
-def test_go_mate_gives_up_where_there_is_none() -> None:
-    result = Searcher(4).search(Game(chess.Board("8/8/4k3/8/8/3NK3/4P3/8 w - - 0 1")), Limits(mate=1))
+@pytest.mark.parametrize(("mate", "depth"), [(1, 1), (2, 3), (3, 16)])
+def test_go_mate_gives_up_where_there_is_none(mate: int, depth: int) -> None:
+    searcher = Searcher(4)
+    tunables = searcher._worker["tune"].tolist()
+    result = searcher.search(Game(chess.Board("8/8/4k3/8/8/3NK3/4P3/8 w - - 0 1")), Limits(mate=mate))
     assert result.info is not None
     assert result.info.mate is None
-    assert result.info.depth == 10
+    assert result.info.depth == depth
+    assert searcher._worker["tune"].tolist() == tunables
 
 
 def test_a_shorter_mate_than_asked_for_is_enough() -> None:

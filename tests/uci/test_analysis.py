@@ -98,6 +98,21 @@ def test_go_mate_answers_also_where_there_is_none(engine: Engine) -> None:
     assert "info string no mate in 1 was found" in engine.lines
 
 
+@pytest.mark.parametrize(
+    ("fen", "mate", "first"),
+    [
+        # Quiet keys and sacrifices, which a search that prunes may well leave out.
+        ("kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1", 2, "a1a6"),
+        ("r1bq2r1/b4pk1/p1pp1p2/1p2pP2/1P2P1PB/3P4/1PPQ2P1/R3K2R w - - 0 1", 2, "d2h6"),
+        ("6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", 1, "d1d8"),
+    ],
+)
+def test_a_near_mate_is_found_for_certain(engine: Engine, fen: str, mate: int, first: str) -> None:
+    engine.send(f"position fen {fen}", f"go mate {mate}")
+    assert engine.expect("bestmove", timeout=20).startswith(f"bestmove {first}")
+    assert infos(engine)[-1]["score"] == f"mate {mate}"
+
+
 def test_infinite_mate_search_waits_for_stop(engine: Engine) -> None:
     engine.send("position startpos", "go infinite mate 1")
     time.sleep(0.3)
