@@ -40,8 +40,30 @@ class LedgerError(ValueError):
     """A record that is broken, missing or there already; the message is one line."""
 
 
+class _Quotable:
+    """What both kinds of records have: an `id`, and a `figure` that may be quoted."""
+
+    __slots__ = ()
+    id: str
+
+    @property
+    def figure(self) -> str:
+        """What was measured, in a few characters."""
+        raise NotImplementedError
+
+    @property
+    def tag(self) -> str:
+        """What stands behind a figure that is this record's."""
+        return f"[ledger: {self.id}]"
+
+    @property
+    def quote(self) -> str:
+        """The figure as code and README quote it."""
+        return f"{self.figure}  {self.tag}"
+
+
 @dataclass(frozen=True, slots=True)
-class Record:
+class Record(_Quotable):
     """One test. Elo, its error (half of the 95 % interval) and the pair counts are those of `engines[0]`.
 
     `elo0`, `elo1`, `model` and `llr` are None for a match without a stop rule, `bench_nodes` where it was not taken.
@@ -102,23 +124,13 @@ class Record:
         """`2000 games, 0 faults`; None where faults were not counted."""
         return None if self.faults is None else f"{self.games} games, {_faults(self.faults)}"
 
-    @property
-    def tag(self) -> str:
-        """What stands behind a figure that is this record's."""
-        return f"[ledger: {self.id}]"
-
-    @property
-    def quote(self) -> str:
-        """The Elo as code and README quote it."""
-        return f"{self.figure}  {self.tag}"
-
 
 def _faults(count: int) -> str:
     return f"{count} fault" if count == 1 else f"{count} faults"
 
 
 @dataclass(frozen=True, slots=True)
-class SuiteRecord:
+class SuiteRecord(_Quotable):
     """One run of one test suite: how many of its positions each engine solved.
 
     A goal asks about the first engine. `positions` are sessions, games or FENs where those were checked.
@@ -139,16 +151,6 @@ class SuiteRecord:
         """`193 of 201`, and what others solved: `193 of 201; Stockfish 195`."""
         (_, solved), *others = self.solved.items()
         return f"{solved} of {self.positions}" + "".join(f"; {other} {count}" for other, count in others)
-
-    @property
-    def tag(self) -> str:
-        """What stands behind a figure that is this record's."""
-        return f"[ledger: {self.id}]"
-
-    @property
-    def quote(self) -> str:
-        """What was solved as code and README quote it."""
-        return f"{self.figure}  {self.tag}"
 
 
 # --------------------------------------------------------------------------------------------------------------
