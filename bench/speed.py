@@ -339,6 +339,15 @@ def _add_ahead_of_time(report: Report, rounds: int, progress: Callable[[str], No
     report.remarks += remarks
 
 
+def _add_pipeline(report: Report, rounds: int, progress: Callable[[str], None]) -> None:
+    """Adds the rows about making games and networks."""
+    from bench.pipeline_speed import measure_pipeline
+
+    rows, remarks = measure_pipeline(rounds, progress)
+    report.rows += rows
+    report.remarks += remarks
+
+
 def measure(rival: str | None, rounds: int = 3, progress: Callable[[str], None] = lambda _: None) -> Report:
     """Runs the whole table. Raises EngineError when an engine fails; without a rival its rows are left out."""
     report = Report()
@@ -346,7 +355,8 @@ def measure(rival: str | None, rounds: int = 3, progress: Callable[[str], None] 
         report.remarks.append("Stockfish is not installed: perft and search speed were not compared.")
     else:
         report.rows.append(_compare_perft(rival, rounds, progress))
-    if len(os.sched_getaffinity(0)) >= 2 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) >= 2:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if cores >= 2:
         two_thread_speedup()  # loads the kernel
         speedups = []
         for number in range(rounds):
@@ -359,7 +369,7 @@ def measure(rival: str | None, rounds: int = 3, progress: Callable[[str], None] 
             speedups.append(search_speedup())
         report.rows.append(Row("search, 2 threads over 1, nps", "x", tuple(speedups), 1.85, 1.95))
     else:
-        report.remarks.append("One core only: perft and search on two threads were not measured.")
+        report.remarks.append("One core only: perft and search on two threads, and making networks, were not measured.")
     if rival is not None:
         report.rows.append(_compare_bench(rival, rounds, progress))
     compiles = has_numba()
@@ -373,6 +383,8 @@ def measure(rival: str | None, rounds: int = 3, progress: Callable[[str], None] 
     report.rows.append(Row(name, " ms", worst, 50, 10, lower_is_better=True))
     if compiles:
         _add_compilation(report, progress)
+        if cores >= 2:
+            _add_pipeline(report, rounds, progress)
     _add_ahead_of_time(report, rounds, progress)
     return report
 

@@ -95,9 +95,11 @@ _UNITS: Final = {"score": "{:g} %", "elo": "{:+g} Elo", "clean": "{:g} games", "
 _MATCH: Final = "10+0.1, Hash 16, one thread"
 
 GOALS: Final = (
-    Goal(f"toga2 (Debian, about 2850), {_MATCH}", "goal-toga2", "score", 50, 65),
+    Goal(f"toga2 (Debian, about 2850), {_MATCH}", "goal-toga2", "score", 75, 90),
     Goal(f"gnuchess (Debian, about 2660), {_MATCH}", "goal-gnuchess", "score", 70, 85),
     Goal(f"Stockfish 15.1 at `UCI_Elo` 2600, {_MATCH}", "goal-stockfish-2600", "score", 50, 75),
+    Goal(f"Stockfish 15.1 at `UCI_Elo` 2850, {_MATCH}", "goal-stockfish-2850", "score", 50, 75),
+    Goal("the network against the classical evaluation, 5+0.05", "goal-network", "elo", 100, 250),
     Goal("WAC, 1 s a move (201 positions)", "goal-wac", "solved", 190, 197),
     Goal("STS, 1 s a move, best moves (1500 positions)", "goal-sts", "solved", 930, 1080),
     Goal("mates280, 5 s a move, found at the listed distance", "goal-mates", "solved", 15, 60),

@@ -211,6 +211,7 @@ def test_what_numba_compiles_is_measured_where_it_is(monkeypatch: pytest.MonkeyP
     for name, figure in (measured | by_numba).items():
         monkeypatch.setattr(speed, name, lambda *_, figure=figure: figure)
     monkeypatch.setattr(speed, "has_numba", lambda: compiles)
+    monkeypatch.setattr(speed, "_add_pipeline", lambda *_: None)
     monkeypatch.setattr(speed, "_add_ahead_of_time", lambda *_: None)
     report = speed.measure(None, rounds=1)
     values = {row.name: row.median for row in report.rows if "over" not in row.name}
