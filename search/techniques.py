@@ -42,8 +42,8 @@ def _plain(*indexes: int) -> dict[int, int]:
     return {index: OFF[index] for index in indexes}
 
 
-#: No move is reduced, and pruning of late moves, which asks for the reduced depth, gets the depth. (With the LMR_BASE of
-#: the plain search it would get thousands of plies, and prune nothing.) Of history no more than the rounding is left, a
+#: No move is reduced, and the pruning of late moves, which asks for the reduced depth, gets the depth. (With the plain
+#: search's LMR_BASE it would get thousands of plies, and prune nothing.) Of history only the rounding is left, a
 #: hundredth of a ply.
 _NO_REDUCTION: Final = {
     tunables.LMR_BASE: 0,
@@ -121,7 +121,7 @@ assert len(BY_NAME) == sum(len(technique.names) for technique in TECHNIQUES), "t
 
 
 def named(names: Iterable[str]) -> tuple[Technique, ...]:
-    """The techniques of these names, each once. Raises ValueError that names an unknown one and lists those there are."""
+    """The techniques of these names, each once. Raises ValueError that names an unknown one and lists the keys."""
     found = {}
     for name in names:
         technique = BY_NAME.get(name)
