@@ -12,9 +12,9 @@ node; its line is left in `frame.pv[:frame.pv_length]`. PV nodes take no value f
 whole. `cut` is 1 where a cutoff is expected.
 
 Each technique is a block: when it applies, its formula, and, where it was measured, its worth, which is that of the
-whole search against the search without it, at 8000 nodes a move. Most were measured with the piece-square evaluation of
-the time (the commit stands in the ledger). A difference within its error is no proof either way; such a technique is
-kept where longer searches are known to profit from it elsewhere.
+whole search against the search without it, at 8000 nodes a move (`secateur worth` plays such matches). Most were
+measured with the piece-square evaluation of the time (the commit stands in the ledger). A difference within its error
+is no proof either way; such a technique is kept where longer searches are known to profit from it elsewhere.
 """
 
 from __future__ import annotations

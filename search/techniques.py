@@ -63,7 +63,7 @@ TECHNIQUES: Final = (
         "correction history",
         _plain(tunables.CORRECTION_PAWNS, tunables.CORRECTION_PIECES, tunables.CORRECTION_MOVES),
     ),
-    Technique("improving", "asking whether the side to move is improving", {tunables.IMPROVING: 0}),
+    Technique("improving", "the question whether the side to move is improving", {tunables.IMPROVING: 0}),
     Technique("razoring", "razoring", _plain(tunables.RAZOR_DEPTH)),
     Technique("reverse-futility", "reverse futility", _plain(tunables.RFP_DEPTH)),
     Technique("null-move", "null move", _plain(tunables.NULL_DEPTH)),

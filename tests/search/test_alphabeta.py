@@ -126,6 +126,26 @@ def test_histories_are_fed_and_stay_within_their_limit() -> None:
         assert 0 < np.abs(values).max() <= CORRECTION_LIMIT
 
 
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [("ButterflyShare", "history"), ("ContinuationShare", "continuations"), ("CaptureShare", "capture_history")],
+)
+def test_a_history_without_a_share_learns_nothing(name: str, table: str) -> None:
+    worker = root(FENS[1])
+    set_tunable(worker, name, 0)
+    search_root(worker, allocate_table(4), 6, -INFINITE, INFINITE)
+    for other in ("history", "continuations", "capture_history"):
+        assert worker[other].any() == (other != table)
+
+
+def test_killers_are_remembered_unless_switched_off() -> None:
+    for switch in (1, 0):
+        worker = root(FENS[1])
+        set_tunable(worker, "Killers", switch)
+        search_root(worker, allocate_table(4), 6, -INFINITE, INFINITE)
+        assert worker["frames"]["killers"].any() == bool(switch)
+
+
 def test_gravity_never_leaves_its_limits() -> None:
     value, largest = 0, tunables.TABLE[tunables.BONUS_MAX].high
     for bonus in [largest] * 100 + [-largest] * 200:
