@@ -1,6 +1,6 @@
 """What a long run looks like: something that renews itself on a terminal, a line now and then elsewhere.
 
-Everything goes to stderr; stdout is kept for the result.
+All of that goes to stderr; stdout is kept for the result.
 """
 
 from __future__ import annotations
@@ -28,6 +28,16 @@ def figures_table(figures: dict[str, str]) -> Any:
     for label, text in figures.items():
         table.add_row(label, text)
     return table
+
+
+def result_console() -> Any:
+    """What prints a result with rich, to stdout."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    if not console.is_terminal:  # a file has no width
+        console.width = 140
+    return console
 
 
 class Display:

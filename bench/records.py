@@ -93,8 +93,7 @@ class Record(_Quotable):
     faults: int | None = None
 
     def __post_init__(self) -> None:
-        if not _ID.fullmatch(self.id):
-            raise LedgerError(f"'{self.id}' is no ledger id: use small letters, digits and dashes")
+        check_id(self.id)
         if self.verdict not in VERDICTS:
             raise LedgerError(f"{self.id}: the verdict is one of {', '.join(VERDICTS)}, not '{self.verdict}'")
         if not self.what.strip():
@@ -123,6 +122,12 @@ class Record(_Quotable):
     def clean(self) -> str | None:
         """`2000 games, 0 faults`; None where faults were not counted."""
         return None if self.faults is None else f"{self.games} games, {_faults(self.faults)}"
+
+
+def check_id(text: str) -> None:
+    """Raises `LedgerError` when `text` cannot be a record's id."""
+    if not _ID.fullmatch(text):
+        raise LedgerError(f"'{text}' is no ledger id: use small letters, digits and dashes")
 
 
 def _faults(count: int) -> str:

@@ -12,9 +12,9 @@ node; its line is left in `frame.pv[:frame.pv_length]`. PV nodes take no value f
 whole. `cut` is 1 where a cutoff is expected.
 
 Each technique is a block: when it applies, its formula, and, where it was measured, its worth, which is that of the
-whole search against the search without it, at 8000 nodes a move. Most were measured with the piece-square evaluation of
-the time (the commit stands in the ledger). A difference within its error is no proof either way; such a technique is
-kept where longer searches are known to profit from it elsewhere.
+whole search against the search without it, at 8000 nodes a move (`secateur worth` plays such matches). Most were
+measured with the piece-square evaluation of the time (the commit stands in the ledger). A difference within its error
+is no proof either way; such a technique is kept where longer searches are known to profit from it elsewhere.
 """
 
 from __future__ import annotations
@@ -101,6 +101,8 @@ from search.tunables import (
     HISTORY_DEPTH,
     HISTORY_MARGIN,
     IIR_DEPTH,
+    IMPROVING,
+    KILLERS,
     LMP_BASE,
     LMR_CHECK,
     LMR_CUT,
@@ -155,7 +157,7 @@ def _learn(worker, ply, depth, best):
     position = frame.position
     bonus = bonus_for(worker, depth)
     if not is_noisy(best):
-        if frame.killers[0] != best:
+        if frame.killers[0] != best and worker.tune[KILLERS] != 0:
             frame.killers[1] = frame.killers[0]
             frame.killers[0] = best
         add_quiet_history(worker, ply, best, bonus)
@@ -173,7 +175,7 @@ def _learn(worker, ply, depth, best):
 def _is_improving(worker, ply):
     """Whether the side to move stands better than at its last turn without a check, int64 0 or 1; see block 7."""
     evaluation = worker.frames[ply].evaluation
-    if evaluation == NO_SCORE:
+    if evaluation == NO_SCORE or worker.tune[IMPROVING] == 0:
         return 0
     if ply >= 2 and worker.frames[ply - 2].evaluation != NO_SCORE:
         return 1 if evaluation > worker.frames[ply - 2].evaluation else 0
@@ -325,7 +327,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
 
     # 7. Improving: who stands better than at the last turn is about to get on. A fail high is more likely true then,
     #    so that block 9 asks for less; where nothing improves, late moves are worth less (blocks 15 and 16).
-    #      when     not in check: 0 there
+    #      when     not in check, and IMPROVING is not 0: otherwise 0
     #      formula  static evaluation > that of two plies ago, or of four if in check then; 1 where there is neither
     improving = _is_improving(worker, ply)
     evaluated(worker, ply, evaluation, improving)

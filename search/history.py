@@ -17,7 +17,7 @@ from engine.board.exchange import captured_piece
 from engine.board.moves import move_origin, move_target
 from engine.board.position import piece_at
 from engine.jit import inlined
-from search.tunables import BONUS_MAX, BONUS_SLOPE
+from search.tunables import BONUS_MAX, BONUS_SLOPE, BUTTERFLY_SHARE, CAPTURE_SHARE, CONTINUATION_SHARE
 from search.worker import NO_CONTINUATION
 
 HISTORY_LIMIT = 16_384
@@ -27,6 +27,12 @@ HISTORY_LIMIT = 16_384
 def bonus_for(worker, depth):
     """The reward for a cutoff at `depth` plies, int64: deep ones cost more and tell more."""
     return min(depth * worker.tune[BONUS_SLOPE], worker.tune[BONUS_MAX])
+
+
+@inlined
+def _share(worker, share, bonus):
+    """What a history learns of `bonus`, int64; `share` is the index of a percentage."""
+    return worker.tune[share] * bonus // 100
 
 
 @inlined
@@ -72,14 +78,15 @@ def _add_continuation(worker, ply, back, number, bonus):
 
 @inlined
 def add_quiet_history(worker, ply, move, bonus):
-    """Feeds the histories of a quiet move at `ply`. Mutates `worker`."""
+    """Feeds the histories of a quiet move at `ply`: to each its share of `bonus`. Mutates `worker`."""
     position = worker.frames[ply].position
     color, origin, target = position.turn, move_origin(move), move_target(move)
     value = np.int64(worker.history[color, origin, target])
-    worker.history[color, origin, target] = gravity(value, bonus, HISTORY_LIMIT)
+    worker.history[color, origin, target] = gravity(value, _share(worker, BUTTERFLY_SHARE, bonus), HISTORY_LIMIT)
     number = continuation_of(position, move)
-    _add_continuation(worker, ply, 1, number, bonus)
-    _add_continuation(worker, ply, 2, number, bonus)
+    share = _share(worker, CONTINUATION_SHARE, bonus)
+    _add_continuation(worker, ply, 1, number, share)
+    _add_continuation(worker, ply, 2, number, share)
 
 
 @inlined
@@ -91,7 +98,8 @@ def capture_history(worker, position, move):
 
 @inlined
 def add_capture_history(worker, position, move, bonus):
-    """Feeds the history of a capture. Mutates `worker`."""
+    """Feeds the history of a capture with its share of `bonus`. Mutates `worker`."""
     piece, captured = piece_at(position, move_origin(move)), captured_piece(position, move)
     value = np.int64(worker.capture_history[position.turn, piece, move_target(move), captured])
-    worker.capture_history[position.turn, piece, move_target(move), captured] = gravity(value, bonus, HISTORY_LIMIT)
+    share = _share(worker, CAPTURE_SHARE, bonus)
+    worker.capture_history[position.turn, piece, move_target(move), captured] = gravity(value, share, HISTORY_LIMIT)

@@ -39,7 +39,7 @@ from search.tracing import (
     skipped,
     skipped_rest,
 )
-from search.tunables import DELTA_MARGIN, EVASIONS, QUIESCENCE_LOSS, TABLE_CUTS
+from search.tunables import DELTA_MARGIN, EVASIONS, QUIESCENCE_CHECKS, QUIESCENCE_LOSS, TABLE_CUTS
 
 #: Plies of quiescence that also try quiet checks.
 #: worth  +5.2 +- 38.5  [ledger: quiescence-checks]
@@ -107,9 +107,10 @@ def quiescence(worker, table, ply, alpha, beta, checks):
             return ended(worker, STAND_PAT, best)
         alpha = max(alpha, best)
         # 4. Quiet checks: a mate or a fork may begin with one, and the answers are few.
-        #      when     not in check, in the first CHECK_PLIES plies of quiescence
+        #      when     not in check, in the first CHECK_PLIES plies of quiescence, and QUIESCENCE_CHECKS is not 0
         #      formula  quiet moves that give check are tried behind the noisy ones; worth: see CHECK_PLIES
-        quiets = np.int64(CHECKS_ONLY) if checks > 0 else np.int64(NO_QUIETS)
+        has_checks = checks > 0 and worker.tune[QUIESCENCE_CHECKS] != 0
+        quiets = np.int64(CHECKS_ONLY) if has_checks else np.int64(NO_QUIETS)
 
     start(worker, ply, usable_table_move(position, table_move, quiets), quiets)
     best_move = np.int64(NO_MOVE)

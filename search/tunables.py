@@ -61,6 +61,9 @@ CORRECTION_MOVES = _tunable("CorrectionMoves", 75, 0, 300, 15)
 # Correction history: share of an error, times the depth that found it, that enters the tables, in thousandths.
 CORRECTION_RATE = _tunable("CorrectionRate", 125, 30, 400, 18)
 
+# Improving: whether a better evaluation than at the last turn counts for anything, 0 or 1.
+IMPROVING = _tunable("Improving", 1, 0, 1, 1)
+
 # Razoring: greatest depth; margin = base + slope * depth * depth, centipawns.
 RAZOR_DEPTH = _tunable("RazorDepth", 4, 0, 8, 1)
 RAZOR_BASE = _tunable("RazorBase", 200, 50, 500, 20)
@@ -136,12 +139,21 @@ DOUBLE_MARGIN = _tunable("DoubleMargin", 20, 0, 60, 4)
 DELTA_MARGIN = _tunable("DeltaMargin", 150, 50, 300, 15)
 # Quiescence: what a move may lose by exchange and still be tried, centipawns.
 QUIESCENCE_LOSS = _tunable("QuiescenceLoss", 0, -100, 150, 10)
+# Quiescence: whether its first plies try quiet checks, 0 or 1.
+QUIESCENCE_CHECKS = _tunable("QuiescenceChecks", 1, 0, 1, 1)
 # Quiescence in check: moves tried before quiet evasions are left out, once one move is known not to be mated.
 EVASIONS = _tunable("Evasions", 3, 1, 8, 1)
 
 # Histories: bonus a ply of depth, and its limit.
 BONUS_SLOPE = _tunable("BonusSlope", 170, 50, 350, 15)
 BONUS_MAX = _tunable("BonusMax", 1800, 600, 4000, 150)
+# Percent of that bonus that each history learns: of quiet moves by their squares, as continuations, and of captures.
+BUTTERFLY_SHARE = _tunable("ButterflyShare", 100, 0, 200, 10)
+CONTINUATION_SHARE = _tunable("ContinuationShare", 100, 0, 200, 10)
+CAPTURE_SHARE = _tunable("CaptureShare", 100, 0, 200, 10)
+
+# Killers: whether quiet moves that cut are remembered for their siblings, 0 or 1.
+KILLERS = _tunable("Killers", 1, 0, 1, 1)
 
 # Lazy SMP: centipawns that every thread's score is raised by before threads vote for a move.
 VOTE_BASE = _tunable("VoteBase", 10, 1, 60, 3)

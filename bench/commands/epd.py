@@ -15,6 +15,7 @@ from typing import Any, Final
 import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
 
 from bench.cluster import ClusterError, map_unordered
+from bench.display import result_console
 from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs, this_engine
 from bench.records import LedgerError, SuiteRecord, current_commit, save_suite
 from bench.suites import Problem, Solution, SuiteError, Task, load_suite, solve
@@ -243,12 +244,9 @@ def _record(
 
 
 def _show(rows: dict[str, list[Solution]], engines: list[EngineSpec], details: bool) -> None:
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False)
-    if not console.is_terminal:  # a file has no width
-        console.width = 140
+    console = result_console()
     for path, found in rows.items():
         if details or len(found) <= SHOWN:
             grid = Table(title=path, box=None, pad_edge=False, title_justify="left")

@@ -11,6 +11,7 @@ from pathlib import Path
 import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
 
 from bench import records, standing
+from bench.display import result_console
 from bench.records import Circumstances, LedgerError, Record, make_record
 from bench.results import MatchResult
 from bench.stats import Sprt
@@ -52,7 +53,6 @@ def main(arguments: list[str]) -> int:
 
 
 def _show(found: list[Record]) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     table = Table("id", "what", box=None, pad_edge=False)
@@ -63,10 +63,7 @@ def _show(found: list[Record]) -> None:
         llr = "-" if record.llr is None else f"{record.llr:.2f}"
         nodes = str(record.bench_nodes or "-")
         table.add_row(record.id, record.what, record.figure, str(record.games), llr, nodes, record.verdict)
-    console = Console(highlight=False)
-    if not console.is_terminal:  # a file has no width
-        console.width = 140
-    console.print(table if found else "the ledger is empty")
+    result_console().print(table if found else "the ledger is empty")
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -79,6 +76,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("ledger")
     group.add_argument("--ledger", metavar="ID", help="record the result in bench/ledger/ID.json")
     group.add_argument("--what", metavar="TEXT", help="what was tested, in one line")
+    add_circumstances(group)
+
+
+def add_circumstances(group: argparse._ActionsContainer) -> None:
+    """Adds what a record says of the engines, whatever gives it its id."""
     group.add_argument("--commit", action="append", default=[], help="a commit that was tested (default: the current)")
     group.add_argument("--bench-nodes", type=int, metavar="N", help="node count of `secateur bench`")
     group.add_argument("--note", default="", help="anything else worth knowing")
@@ -90,6 +92,10 @@ def problem_with(options: argparse.Namespace) -> str | None:
         return None
     if not options.what:
         return "--ledger needs --what: say in one line what was tested"
+    try:
+        records.check_id(options.ledger)
+    except LedgerError as error:
+        return str(error)
     if (records.LEDGER / f"{options.ledger}.json").exists():
         return f"the ledger has a record {options.ledger} already"
     return None

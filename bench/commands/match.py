@@ -14,7 +14,7 @@ from bench.records import circumstances_of
 from bench.results import GameResult, MatchResult
 from bench.runners.base import RunnerError
 from bench.runners.external import ExternalRunner, shown
-from bench.schedule import make_plan
+from bench.schedule import make_plan, pairings
 from bench.stats import Tally, summary
 
 #: Problems that are printed one by one at the end; --json has them all.
@@ -66,7 +66,7 @@ def main(arguments: list[str]) -> int:
         if (problem := ledger.problem_with(options)) is not None:
             print(f"secateur match: {problem}", file=sys.stderr)
             return 2
-        result = _play(description, options.quiet)
+        result = play_shown(description, options.quiet)
     except (DescriptionError, PlayError, RunnerError, ValueError) as error:
         print(f"secateur match: {error}", file=sys.stderr)
         return 1
@@ -107,9 +107,10 @@ def _dry_run(description: MatchDescription) -> int:
     return 0
 
 
-def _play(description: MatchDescription, quiet: bool) -> MatchResult:
+def play_shown(description: MatchDescription, quiet: bool) -> MatchResult:
+    """Plays a match or tournament and shows how it stands meanwhile, unless `quiet`. Raises `PlayError`."""
     names = tuple(engine.name for engine in description.engines)
-    planned = description.rounds * description.games_per_pair
+    planned = len(pairings(description)) * description.rounds * description.games_per_pair
     with LiveView(names, planned, quiet=quiet) as view:
 
         def on_game(game: GameResult) -> bool:

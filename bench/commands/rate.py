@@ -9,6 +9,7 @@ import sys
 import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
 import scipy  # noqa: F401 - used later; a missing one is to be told before any work is done
 
+from bench.display import result_console
 from bench.pgn import read_games
 from bench.plots import PlotError, check_path, plot_ratings
 from bench.rating import ELO_SCALE, ORDO_SCALE, RatingError, RatingList, rate
@@ -85,7 +86,6 @@ def show(table: RatingList, options: argparse.Namespace, title: str) -> None:
 
 
 def _print(table: RatingList) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     grid = Table(box=None, pad_edge=False)
@@ -107,9 +107,7 @@ def _print(table: RatingList) -> None:
             f"{100 * line.draws / line.games:.1f} %",
             chance,
         )
-    console = Console(highlight=False)
-    if not console.is_terminal:  # a file has no width
-        console.width = 140
+    console = result_console()
     console.print(grid)
     console.print(
         f"white advantage {table.white_advantage:.1f} +- {table.white_error:.1f}, "

@@ -9,14 +9,11 @@ import rich  # noqa: F401 - used later; a missing one is to be told before any w
 import scipy  # noqa: F401 - used later; a missing one is to be told before any work is done
 
 from bench.commands import rate
-from bench.commands.match import report_problems
+from bench.commands.match import play_shown, report_problems
 from bench.description import DescriptionError, MatchDescription, add_arguments, from_arguments, read_toml
-from bench.live import LiveView
-from bench.play import PlayError, play
+from bench.play import PlayError
 from bench.plots import PlotError
 from bench.rating import RatingError
-from bench.results import GameResult, MatchResult
-from bench.schedule import pairings
 
 _EPILOG = """\
 example:
@@ -53,7 +50,7 @@ def main(arguments: list[str]) -> int:
         print(f"secateur tourney: {error}", file=sys.stderr)
         return 2
     try:
-        results = _play(description, options.quiet)
+        results = play_shown(description, options.quiet)
         report_problems("tourney", results)
         rate.show(rate.table_of(results.games, options), options, description.event)
     except (PlayError, RatingError, PlotError, DescriptionError) as error:
@@ -67,15 +64,3 @@ def _describe(options: argparse.Namespace) -> MatchDescription:
     if chosen is None:
         chosen = read_toml(options.file).get("format", "round-robin") if options.file else "round-robin"
     return from_arguments(options, format=chosen)
-
-
-def _play(description: MatchDescription, quiet: bool) -> MatchResult:
-    names = tuple(engine.name for engine in description.engines)
-    planned = len(pairings(description)) * description.rounds * description.games_per_pair
-    with LiveView(names, planned, quiet=quiet) as view:
-
-        def on_game(game: GameResult) -> bool:
-            view.add(game)
-            return True
-
-        return play(description, on_game)

@@ -6,7 +6,7 @@ import random
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from engine.files import user_path
-from engine.uci.options import TUNING_OPTIONS, OptionValues
+from engine.uci.options import TUNABLE_OPTIONS, WITHOUT, OptionValues
 from engine.uci.output import quoted
 from eval.build import chosen_evaluation
 from search.limits import DEFAULT_HASH, Limits
@@ -15,7 +15,7 @@ from search.strength import Level, wanted_level
 if TYPE_CHECKING:
     from engine.uci import backend as backend_module
 
-TUNABLE_NAMES: Final = frozenset(option.name for option in TUNING_OPTIONS)
+TUNABLE_NAMES: Final = frozenset(option.name for option in TUNABLE_OPTIONS)
 
 
 class Listener(Protocol):
@@ -83,10 +83,12 @@ class Equipment:
         elif name in ("OwnBook", "BookFile"):
             self._apply_book()
         elif name in TUNABLE_NAMES:
-            self.searcher.set_tunable(name, self._options.number(name))
+            self.searcher.set_tunable(name, self._options.tunables()[name])
+        elif name == WITHOUT:
+            self.tune(self.searcher)
 
     def tune(self, searcher: backend_module.Searcher) -> None:
-        """Gives a new searcher the numbers that were set in a tuning build."""
+        """Gives a searcher the numbers that the options ask for in a tuning build."""
         for name, value in self._options.tunables().items():
             searcher.set_tunable(name, value)
 

@@ -45,7 +45,7 @@ def converse(source: Iterable[bytes], output: Output, version: str, options: tup
 def run(version: str, tuning: bool = False) -> int:
     """Speaks UCI on stdin and stdout until `quit` or the end of input; returns the exit status.
 
-    With `tuning` every tunable number of the search is an option, too.
+    With `tuning` every tunable number of the search is an option, too, and which of its techniques are switched off.
     """
     if sys.stdin is None or sys.stdout is None:
         return 1

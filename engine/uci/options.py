@@ -9,6 +9,7 @@ from typing import Final
 from engine.uci.output import quoted
 from search.limits import DEFAULT_HASH, DEFAULT_OVERHEAD, DEFAULT_THREADS
 from search.strength import FULL_SKILL, MAX_ELO, MIN_ELO
+from search.techniques import Technique, named, switched_off
 from search.tunables import TABLE
 
 Value = int | bool | str
@@ -107,10 +108,33 @@ OPTIONS: Final = (
 )
 
 
-#: What a tuning build offers besides: every tunable number of the search.
-TUNING_OPTIONS: Final = tuple(
+#: Every tunable number of the search.
+TUNABLE_OPTIONS: Final = tuple(
     Option(tunable.name, "spin", tunable.default, tunable.low, tunable.high) for tunable in TABLE
 )
+
+#: Names techniques of the search that are switched off, whatever the tunable numbers are set to.
+WITHOUT: Final = "Without"
+
+
+@dataclass(frozen=True)
+class TechniquesOption(Option):
+    """A string option of keys of `search.techniques` with spaces or commas between them."""
+
+    def parse(self, text: str | None) -> Value | None:
+        """`text`, once each of its keys is known. Raises ValueError that names an unknown one and lists the keys."""
+        value = super().parse(text)
+        techniques_in(str(value))
+        return value
+
+
+def techniques_in(text: str) -> tuple[Technique, ...]:
+    """The techniques that a value of `Without` names. Raises ValueError as `search.techniques.named`."""
+    return named(() if text == EMPTY else text.replace(",", " ").split())
+
+
+#: What a tuning build offers besides.
+TUNING_OPTIONS: Final = (*TUNABLE_OPTIONS, TechniquesOption(WITHOUT, "string", EMPTY))
 
 
 class OptionValues:
@@ -141,11 +165,12 @@ class OptionValues:
         return value
 
     def tunables(self) -> dict[str, int]:
-        """The numbers of the search that are not at their defaults; empty but in a tuning build."""
-        tuned = (option for option in TUNING_OPTIONS if option.name in self._values)
-        return {
-            option.name: self.number(option.name) for option in tuned if self._values[option.name] != option.default
-        }
+        """The numbers that the search is to have, by name, as set and by `Without`; empty but in a tuning build."""
+        if WITHOUT not in self._values:
+            return {}
+        numbers = {option.name: self.number(option.name) for option in TUNABLE_OPTIONS}
+        off = switched_off(techniques_in(str(self._values[WITHOUT])))
+        return numbers | {TABLE[index].name: value for index, value in off.items()}
 
     def text(self, name: str) -> str:
         """Value of a string option; empty where UCI says `<empty>`."""

@@ -30,48 +30,17 @@ from search.limits import DEFAULT_HASH, Limits
 from search.picker import LOSERS, NOISY, NOISY_START, QUIET_START, QUIETS, ROOT, SECOND_KILLER
 from search.score import INFINITE, MATE, MATE_BOUND, NO_SCORE
 from search.table import allocate_table
+from search.techniques import BY_NAME, Technique, switched_off
 from search.timing import Alarm
-from search.tunables import (
-    DELTA_MARGIN,
-    EVASIONS,
-    FUTILITY_DEPTH,
-    HISTORY_DEPTH,
-    LMP_BASE,
-    NULL_DEPTH,
-    OFF,
-    PROBCUT_DEPTH,
-    QUIESCENCE_LOSS,
-    RAZOR_DEPTH,
-    RFP_DEPTH,
-    SEE_DEPTH,
-    SINGULAR_DEPTH,
-    TABLE_CUTS,
-    defaults,
-)
+from search.tunables import defaults
 from search.worker import STOP, new_worker, set_network, set_tunables
 
 #: Visits that a recording holds unless told otherwise, and at most.
 DEFAULT_CAPACITY: Final = 200_000
 MOST_VISITS: Final = tracing.MOST_VISITS
 
-#: By the key of a reason: the number of the search that switches the technique off, and its value then.
-TECHNIQUES: Final[dict[str, tuple[int, int]]] = {
-    "table": (TABLE_CUTS, OFF[TABLE_CUTS]),
-    "razoring": (RAZOR_DEPTH, OFF[RAZOR_DEPTH]),
-    "reverse-futility": (RFP_DEPTH, OFF[RFP_DEPTH]),
-    "null-move": (NULL_DEPTH, OFF[NULL_DEPTH]),
-    "probcut": (PROBCUT_DEPTH, OFF[PROBCUT_DEPTH]),
-    "multi-cut": (SINGULAR_DEPTH, OFF[SINGULAR_DEPTH]),
-    "late-move": (LMP_BASE, OFF[LMP_BASE]),
-    "futility": (FUTILITY_DEPTH, OFF[FUTILITY_DEPTH]),
-    "history": (HISTORY_DEPTH, OFF[HISTORY_DEPTH]),
-    "exchange-quiet": (SEE_DEPTH, OFF[SEE_DEPTH]),
-    "exchange-noisy": (SEE_DEPTH, OFF[SEE_DEPTH]),
-    "delta": (DELTA_MARGIN, OFF[DELTA_MARGIN]),
-    # Off in `tunables.plain`, which the reference search is compared with, means the reference's rule: not here.
-    "exchange-quiescence": (QUIESCENCE_LOSS, 1_000_000),
-    "evasions": (EVASIONS, OFF[EVASIONS]),
-}
+#: By the key of a reason: the technique that is switched off where a recording is to do without.
+TECHNIQUES: Final[dict[str, Technique]] = {reason: BY_NAME[reason] for reason in chess_document.SWITCHES}
 
 # The picker's stage after it has given out a move, as an index of `chess_document.STAGES`; -1 for none. Behind a move
 # of TABLE and of the killers it stands at the next stage already.
@@ -175,8 +144,7 @@ def _run(
         raise RecordingError(f"the game is over here ({game.board.fen()}): there is no move to search")
     worker = new_worker()
     tune = defaults()
-    for key in without:
-        index, value = TECHNIQUES[key]
+    for index, value in switched_off(TECHNIQUES[key] for key in without).items():
         tune[index] = value
     set_tunables(worker, tune)
     network = None if classical else shipped_network()

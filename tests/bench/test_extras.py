@@ -31,6 +31,7 @@ def run_without(package: str, *arguments: str) -> subprocess.CompletedProcess[st
         ("rich", "book"),
         ("rich", "ledger"),
         ("rich", "calibrate"),
+        ("rich", "worth"),
     ],
 )
 def test_a_missing_package_is_named(package: str, command: str) -> None:

@@ -126,6 +126,27 @@ def test_histories_are_fed_and_stay_within_their_limit() -> None:
         assert 0 < np.abs(values).max() <= CORRECTION_LIMIT
 
 
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [("ButterflyShare", "history"), ("ContinuationShare", "continuations"), ("CaptureShare", "capture_history")],
+)
+def test_a_history_without_a_share_learns_nothing(name: str, table: str) -> None:
+    worker = root(FENS[1])
+    set_tunable(worker, name, 0)
+    search_root(worker, allocate_table(4), 6, -INFINITE, INFINITE)
+    for other in ("history", "continuations", "capture_history"):
+        assert worker[other].any() == (other != table)
+
+
+def test_a_killer_is_remembered_unless_switched_off() -> None:
+    """At the root, where a quiet move fails high: further down, parents have them forgotten by the end."""
+    for switch in (1, 0):
+        worker = root(chess.STARTING_FEN)
+        set_tunable(worker, "Killers", switch)
+        assert search_root(worker, allocate_table(1), 3, -301, -300) >= -300
+        assert worker["frames"][0]["killers"].tolist() == [switch * int(worker["frames"][0]["tried"][0]), 0]
+
+
 def test_gravity_never_leaves_its_limits() -> None:
     value, largest = 0, tunables.TABLE[tunables.BONUS_MAX].high
     for bonus in [largest] * 100 + [-largest] * 200:

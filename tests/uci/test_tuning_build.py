@@ -1,4 +1,4 @@
-"""The tuning build: every number of the search is an option, and nowhere else."""
+"""The tuning build: every number of the search is an option, and its techniques can be switched off; nowhere else."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +9,7 @@ import pytest
 from engine.uci.options import OPTIONS, TUNING_OPTIONS
 from search import tunables
 from search.searcher import Searcher
+from search.techniques import TECHNIQUES
 from search.worker import new_worker, set_tunable
 
 
@@ -32,17 +33,20 @@ def test_the_table_is_what_is_offered(tuning: Any) -> None:
     rows = [
         f"option name {row.name} type spin default {row.default} min {row.low} max {row.high}" for row in tunables.TABLE
     ]
-    assert offered == [option.declaration() for option in OPTIONS] + rows
+    without = "option name Without type string default <empty>"
+    assert offered == [*(option.declaration() for option in OPTIONS), *rows, without]
     tuning.send("quit")
     tuning.finish()
 
 
 def test_a_players_build_offers_none_of_them(engine: Any) -> None:
     name = tunables.TABLE[0].name
-    engine.send("uci", f"setoption name {name} value 5", "isready")
+    engine.send("uci", f"setoption name {name} value 5", "setoption name Without value null-move", "isready")
     engine.expect("readyok")
-    assert not any(f"option name {row.name} " in line for row in tunables.TABLE for line in engine.lines)
-    assert any("no option" in line and name in line for line in engine.lines)
+    offered = [line for line in engine.lines if line.startswith("option name ")]
+    assert not any(f"option name {option.name} " in line for option in TUNING_OPTIONS for line in offered)
+    for refused in (name, "Without"):
+        assert any("no option" in line and refused in line for line in engine.lines)
 
 
 def test_what_is_set_changes_the_search_before_and_after_loading(tuning: Any) -> None:
@@ -53,6 +57,45 @@ def test_what_is_set_changes_the_search_before_and_after_loading(tuning: Any) ->
     usual = bench(tuning)
     tuning.send(f"setoption name {row.name.lower()} value {row.low}", "ucinewgame")
     assert bench(tuning) == changed != usual
+
+
+def test_techniques_are_switched_off_and_on_again(tuning: Any) -> None:
+    tuning.send("setoption name Without value null-move, late-move-reduction")  # nothing is loaded yet
+    without_both = bench(tuning)
+    tuning.send("setoption name Without value null-move")
+    without_null_move = bench(tuning)
+    tuning.send("ucinewgame")
+    assert bench(tuning) == without_null_move
+    tuning.send("setoption name Without value <empty>")
+    usual = bench(tuning)
+    assert len({usual, without_null_move, without_both}) == 3
+    tuning.send("setoption name Without value late-move-reduction null-move")
+    assert bench(tuning) == without_both
+    tuning.send("setoption name Without value")
+    assert bench(tuning) == usual
+
+
+def test_a_technique_that_is_off_stays_off_whatever_its_numbers_are(tuning: Any) -> None:
+    row = tunables.TABLE[tunables.LMR_FACTOR]
+    tuning.send("setoption name Without value late-move-reduction")
+    off = bench(tuning)
+    tuning.send(f"setoption name {row.name} value {row.high}")
+    assert bench(tuning) == off
+    tuning.send("setoption name Without value <empty>")
+    high = bench(tuning)
+    tuning.send(f"setoption name {row.name} value {row.default}")
+    assert bench(tuning) != high
+
+
+def test_an_unknown_technique_is_named_and_changes_nothing(tuning: Any) -> None:
+    tuning.send("setoption name Without value null-move")
+    off = bench(tuning)
+    tuning.send("setoption name Without value razoring rasoring", "isready")
+    tuning.expect("readyok")
+    (complaint,) = [line for line in tuning.lines if "rasoring" in line]
+    assert complaint.startswith("info string there is no technique 'rasoring'; those are ")
+    assert all(technique.key in complaint for technique in TECHNIQUES)
+    assert bench(tuning) == off
 
 
 def test_values_out_of_range_are_refused(tuning: Any) -> None:

@@ -1,0 +1,256 @@
+"""`secateur worth`: what techniques of the search are worth, in games of the engine against itself without them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from dataclasses import dataclass
+from typing import Any, Final
+
+import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
+
+from bench import records
+from bench.adjudication import Adjudication
+from bench.commands import ledger
+from bench.commands.match import play_shown, report_problems
+from bench.description import (
+    DescriptionError,
+    MatchDescription,
+    add_book_arguments,
+    add_rule_arguments,
+    book_from_arguments,
+    rules_from_arguments,
+)
+from bench.display import result_console
+from bench.engines import EngineSpec, engine_from_pairs, this_engine
+from bench.play import PlayError
+from bench.records import LedgerError, circumstances_of
+from bench.schedule import make_plan
+from bench.stats import Tally, estimate, to_json, with_error
+from engine.sources import PROJECT_ROOT
+from search.techniques import TECHNIQUES, Technique, named
+
+DEFAULT_LIMIT: Final = "nodes=8000"
+DEFAULT_GAMES: Final = 400
+DEFAULT_HASH: Final = 16
+#: What the openings and rules are unless the options say otherwise.
+DEFAULTS: Final[dict[str, Any]] = {
+    "book": str(PROJECT_ROOT / "bench" / "books" / "balanced.epd"),
+    "order": "random",
+    "seed": 1,
+    "resign": "4,700",
+    "draw": "40,8,10",
+}
+
+#: The engines' names. The one without the technique is the same process from technique to technique.
+FULL, REDUCED = "full", "without"
+
+_EPILOG = f"""\
+examples:
+  secateur worth null-move --games 1000 --tc nodes=20000 --concurrency 2 --ledger --suffix network
+  secateur worth time-stability time-fall time-effort --tc 1+0.01
+  secateur worth --games 100                        all but what is about time, a quick look
+
+techniques:
+  {chr(10).join(f"{technique.key:<30}{technique.title}" for technique in TECHNIQUES).replace(chr(10), chr(10) + "  ")}
+
+The built-in runner plays. Limited by nodes, the same games come out each time. Exit status: 0 when every game was
+played without a fault, 1 when not, 2 when the options make no sense.
+"""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A technique, the match that tells its worth, and the options with which that enters the ledger."""
+
+    technique: Technique
+    description: MatchDescription
+    record: argparse.Namespace
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What a match said of a technique, from the view of the engine that has it."""
+
+    technique: Technique
+    tally: Tally
+
+    def cells(self) -> tuple[str, ...]:
+        """The row of the table: key, title, Elo with its interval, games and pairs."""
+        found = estimate(self.tally)
+        elo = "-" if found is None else with_error(found.elo, found.elo_error)
+        if found is not None and not (math.isfinite(found.elo) and math.isfinite(found.elo_error)):
+            elo = f"{100 * found.score:.1f} % of the points"
+        pairs = ", ".join(map(str, self.tally.pentanomial))
+        return self.technique.key, self.technique.title, elo, str(self.tally.games), pairs
+
+    def to_json(self) -> dict[str, Any]:
+        """The same for machines."""
+        return {"key": self.technique.key, "title": self.technique.title, **to_json(self.tally)}
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's options."""
+    parser = argparse.ArgumentParser(
+        prog="secateur worth",
+        description="Measures by games what techniques of the search are worth: the engine against itself without one.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("keys", nargs="*", metavar="KEY", help="techniques (default: all but those that need a clock)")
+    games = parser.add_argument_group("games", "default: --book bench/books/balanced.epd --order random --seed 1")
+    games.add_argument("--tc", default=DEFAULT_LIMIT, help=f"time control (default {DEFAULT_LIMIT})")
+    games.add_argument(
+        "--games",
+        type=int,
+        default=DEFAULT_GAMES,
+        metavar="N",
+        help=f"games for each technique, in pairs (default {DEFAULT_GAMES})",
+    )
+    games.add_argument(
+        "--hash", type=int, default=DEFAULT_HASH, metavar="MIB", help=f"table of each engine (default {DEFAULT_HASH})"
+    )
+    add_book_arguments(games)
+    games.add_argument("--concurrency", type=int, default=1, metavar="N", help="games at the same time (default 1)")
+    add_rule_arguments(
+        parser.add_argument_group("adjudication", f"default: --resign {DEFAULTS['resign']} --draw {DEFAULTS['draw']}")
+    )
+    parser.set_defaults(**DEFAULTS)
+    kept = parser.add_argument_group("ledger")
+    kept.add_argument("--ledger", action="store_true", help="record each result in bench/ledger/KEY[-SUFFIX].json")
+    kept.add_argument("--suffix", default="", metavar="TEXT", help="what the records' ids have behind the key")
+    ledger.add_circumstances(kept)
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
+    parser.add_argument("--quiet", action="store_true", help="show nothing while games are played")
+    return parser
+
+
+def main(arguments: list[str]) -> int:
+    """Measures; returns the exit status."""
+    options = parser().parse_args(arguments)
+    try:
+        measurements = _measurements(options)
+    except ValueError as error:  # those of the lab are ValueErrors, too
+        print(f"secateur worth: {error}", file=sys.stderr)
+        return 2
+    found: list[Worth] = []
+    try:
+        if options.ledger and options.bench_nodes is None:
+            _count_benchmark(measurements)
+        status = _measure(measurements, found, options.quiet)
+    except (PlayError, LedgerError, DescriptionError) as error:
+        print(f"secateur worth: {error}", file=sys.stderr)
+        status = 1
+    except KeyboardInterrupt:
+        status = _interrupted()
+    _report(found, options)
+    return status
+
+
+def _measurements(options: argparse.Namespace) -> list[Measurement]:
+    """What the options ask for; whatever can be wrong is found here, before any game. Raises ValueError."""
+    techniques = named(options.keys) or tuple(technique for technique in TECHNIQUES if not technique.needs_clock)
+    if options.games < 2 or options.games % 2:
+        raise DescriptionError(f"--games is an even number, at least 2: openings are played twice; not {options.games}")
+    if options.hash < 1:
+        raise DescriptionError(f"--hash is at least 1, not {options.hash}")
+    if options.suffix and not options.ledger:
+        raise DescriptionError("--suffix is for the records of --ledger")
+    commits = options.commit or list(filter(None, [records.current_commit()])) if options.ledger else []
+    measurements = [_measurement(technique, options, commits) for technique in techniques]
+    make_plan(measurements[0].description)  # the book is that of all
+    return measurements
+
+
+def _measurement(technique: Technique, options: argparse.Namespace, commits: list[str]) -> Measurement:
+    """The match that tells what one technique is worth. Raises ValueError."""
+    full, reduced = _engine(FULL, "<empty>", options), _engine(REDUCED, technique.key, options)
+    if technique.needs_clock and not full.limit.has_clock:
+        raise DescriptionError(f"{technique.key} is about time: it needs a clock like --tc 1+0.01, not {options.tc}")
+    description = MatchDescription(
+        engines=(full, reduced),
+        rounds=options.games // 2,
+        book=book_from_arguments(options, None),
+        concurrency=options.concurrency,
+        adjudication=rules_from_arguments(options, Adjudication()),
+        event=f"{technique.title}, against none",
+        runner="builtin",
+    )
+    record = argparse.Namespace(
+        ledger="-".join(filter(None, (technique.key, options.suffix))) if options.ledger else None,
+        what=description.event,
+        commit=commits,
+        bench_nodes=options.bench_nodes,
+        note=options.note,
+    )
+    problem = ledger.problem_with(record)
+    if problem is not None:
+        raise DescriptionError(problem)
+    return Measurement(technique, description, record)
+
+
+def _engine(name: str, without: str, options: argparse.Namespace) -> EngineSpec:
+    """Secateur with the value `without` of its option for that. Raises `EngineSpecError`."""
+    pairs = ("arg=--tuning", f"name={name}", f"option.Hash={options.hash}", f"option.Without={without}")
+    return engine_from_pairs(this_engine(*pairs), (), options.tc)
+
+
+def _count_benchmark(measurements: list[Measurement]) -> None:
+    """Puts the benchmark's nodes into what is recorded: the engines that play are this one."""
+    from search.benchmark import run_benchmark
+    from search.warmup import load_kernels
+
+    load_kernels()
+    result = run_benchmark()
+    assert result is not None
+    for measurement in measurements:
+        measurement.record.bench_nodes = result.nodes
+
+
+def _measure(measurements: list[Measurement], found: list[Worth], quiet: bool) -> int:
+    """Plays match after match and adds what each said to `found`; returns the exit status.
+
+    A match that Ctrl-C has ended is added, but not recorded, and is the last; so is one in which no game was finished,
+    because none would be in the next. Raises `PlayError`, `LedgerError`.
+    """
+    status = 0
+    for number, measurement in enumerate(measurements, start=1):
+        if not quiet:
+            title = measurement.technique.title
+            print(f"{number} of {len(measurements)}: {measurement.technique.key} ({title})", file=sys.stderr)
+        result = play_shown(measurement.description, quiet)
+        report_problems("worth", result)
+        if result.games:
+            found.append(Worth(measurement.technique, Tally.of(result.games, FULL)))
+        if result.interrupted:
+            return _interrupted()
+        status = max(status, result.exit_status)
+        if not result.games:
+            break
+        ledger.record_match(measurement.record, result, circumstances_of(measurement.description))
+    return status
+
+
+def _interrupted() -> int:
+    print("secateur worth: interrupted; the match under way is not recorded", file=sys.stderr)
+    return 1
+
+
+def _report(found: list[Worth], options: argparse.Namespace) -> None:
+    """Prints what was measured."""
+    if options.json:
+        answer = {"time_control": options.tc, "hash": options.hash, "techniques": [worth.to_json() for worth in found]}
+        print(json.dumps(answer, indent=2))
+        return
+    if not found:
+        return
+    from rich.table import Table
+
+    table = Table("technique", "what it is", box=None, pad_edge=False)
+    for head in ("Elo with it", "games", "pairs worth 0, 1/2, 1, 3/2, 2"):
+        table.add_column(head, justify="right")
+    for worth in found:
+        table.add_row(*worth.cells())
+    result_console().print(table)

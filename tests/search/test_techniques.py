@@ -1,0 +1,128 @@
+"""Each technique of the search, switched off by itself: it must be off, and all else as it was."""
+
+import functools
+from collections.abc import Callable, Iterator
+
+import chess
+import pytest
+
+from eval.network.format import shipped_network
+from search import tunables
+from search.benchmark import run_benchmark
+from search.explorer.chess_document import SWITCHES
+from search.history import HISTORY_LIMIT
+from search.limits import Limits
+from search.searcher import Game, Searcher
+from search.techniques import BY_NAME, TECHNIQUES, Technique, named, switched_off
+from search.timing import NO_BUDGET, TimeManager
+
+#: Plies of the benchmark that show what a technique does. Histories have to be bad for some time before they count.
+#: What needs a clock shows at none, and verification only where null moves are deeper.
+DEPTH = 8
+DEPTHS = {"history-pruning": 11}
+SHOWN_BY_NODES = [row for row in TECHNIQUES if not row.needs_clock and row.key != "null-move-verification"]
+
+
+@pytest.fixture(scope="module")
+def searcher() -> Iterator[Searcher]:
+    searcher = Searcher(16, network=shipped_network())
+    yield searcher
+    searcher.close()
+
+
+@pytest.fixture
+def tuned(searcher: Searcher) -> Callable[..., Searcher]:
+    """The searcher without some techniques, and with other numbers by name."""
+
+    def tune(*techniques: Technique, **numbers: int) -> Searcher:
+        off = {tunables.TABLE[index].name: value for index, value in switched_off(techniques).items()}
+        for row in tunables.TABLE:
+            searcher.set_tunable(row.name, (numbers | off).get(row.name, row.default))
+        searcher.new_game()
+        return searcher
+
+    return tune
+
+
+def nodes(searcher: Searcher | None = None, depth: int = DEPTH) -> int:
+    """Nodes of a short benchmark, by default of the search as it is."""
+    result = run_benchmark(depth, searcher=searcher)
+    assert result is not None
+    return result.nodes
+
+
+usual = functools.cache(functools.partial(nodes, None))
+
+
+def test_each_technique_has_numbers_of_its_own() -> None:
+    changed = [index for technique in TECHNIQUES for index in technique.off]
+    assert len(set(changed)) == len(changed)
+    for technique in TECHNIQUES:
+        assert technique.off
+        for index, value in technique.off.items():
+            assert 0 <= index < tunables.COUNT
+            assert value != tunables.TABLE[index].default
+
+
+def test_recordings_name_the_same_techniques() -> None:
+    assert set(SWITCHES) <= set(BY_NAME)
+    assert {reason for technique in TECHNIQUES for reason in technique.reasons} <= set(SWITCHES)
+
+
+def test_techniques_are_found_by_key_and_by_reason_once() -> None:
+    assert [row.key for row in named(["late-move", "null-move", "late-move-pruning"])] == [
+        "late-move-pruning",
+        "null-move",
+    ]
+    assert named([]) == ()
+    with pytest.raises(ValueError, match=r"no technique 'nul-move'; those are aspiration, .*null-move"):
+        named(["null-move", "nul-move"])
+
+
+@pytest.mark.parametrize("technique", SHOWN_BY_NODES, ids=lambda technique: technique.key)
+def test_the_search_is_another_without_it(technique: Technique, tuned: Callable[..., Searcher]) -> None:
+    depth = DEPTHS.get(technique.key, DEPTH)
+    assert nodes(tuned(technique), depth) != usual(depth)
+
+
+def test_on_again_it_is_the_usual_search(tuned: Callable[..., Searcher]) -> None:
+    assert tuned(*TECHNIQUES)
+    assert nodes(tuned()) == usual(DEPTH)
+
+
+def test_null_moves_are_not_verified_without_that(tuned: Callable[..., Searcher]) -> None:
+    game = Game(chess.Board("r4rk1/1pp1qppp/p1np1n2/2b1p1B1/2B1P1b1/P1NP1N2/1PP1QPPP/R4RK1 w - - 0 10"))
+    counts = {tuned(*off).search(game, Limits(depth=17)).nodes for off in ((), named(["null-move-verification"]))}
+    assert len(counts) == 2
+
+
+def test_no_move_is_reduced_without_late_move_reduction(tuned: Callable[..., Searcher]) -> None:
+    """What was reduced and comes out above alpha is searched again, deeper or shallower: nothing is, then."""
+    (reduction,) = named(["late-move-reduction"])
+    without = nodes(tuned(reduction))
+    assert nodes(tuned(reduction, DeeperMargin=10, ShallowerMargin=40)) == without
+    assert nodes(tuned(reduction, LmrPv=0, LmrNoisy=0, LmrKiller=0, LmrCheck=0)) == without
+    assert nodes(tuned(DeeperMargin=10, ShallowerMargin=40)) != nodes(tuned())
+    # The most that the sums of three histories add is a rounding.
+    assert 0 <= -(100 * -3 * HISTORY_LIMIT // reduction.off[tunables.LMR_HISTORY]) <= 1
+
+
+def test_each_scale_of_time_is_one_without_it() -> None:
+    scales = [row for row in TECHNIQUES if row.needs_clock]
+
+    def scale(*off: Technique) -> float:
+        values = tunables.defaults()
+        for index, value in switched_off(off).items():
+            values[index] = value
+        manager = TimeManager(NO_BUDGET, values)
+        for depth, score in ((8, 100), (9, 80), (10, 60)):
+            manager.iteration_done(depth, score, best=1, effort=0.2)
+        return manager.scale
+
+    assert scale(*scales) == 1.0
+    product = 1.0
+    for row in scales:
+        alone = scale(*(other for other in scales if other is not row))
+        assert alone != 1.0, row.key
+        product *= alone
+    assert product == pytest.approx(scale())
