@@ -13,7 +13,7 @@ import pytest
 from search.explorer.chess_document import load, parse
 from tests.explorer.recorded_tree import Tree
 
-#: What is searched: name, position, depth. All techniques occur in one of them.
+#: What is searched: name, position, depth.
 SEARCHED = (
     ("start", "startpos", 8),
     ("tactics", "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1", 7),
@@ -44,6 +44,8 @@ documents = {}
 for name, position, depth in searched:
     documents[name] = record(position, Limits(depth=depth))
 _, tactics, depth = searched[1]
+# Deep enough for quiet moves that have failed time and again.
+documents["deep"] = record(searched[2][1], Limits(depth=12))
 documents["again"] = record(tactics, Limits(depth=depth))
 documents["classical"] = record(tactics, Limits(depth=depth), classical=True)
 documents["small"] = record(tactics, Limits(depth=depth), 1000)
@@ -89,7 +91,7 @@ class Recorded:
 
 @pytest.fixture(scope="session")
 def recorded(run_python: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> Recorded:
-    """The searches of SEARCHED and a few more, recorded."""
+    """The searches of SEARCHED and a few more, recorded. All techniques occur in one of them."""
     folder: Path = tmp_path_factory.mktemp("recordings")
     run_python(SCRIPT, str(folder), json.dumps(SEARCHED), SECATEUR_TRACING="1")
     documents = {path.name.removesuffix(".json.gz"): load(path) for path in folder.glob("*.json.gz")}
