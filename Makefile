@@ -90,11 +90,15 @@ LINT := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && PY
 lint: $(VENV)/.dev
 	$(LINT)
 
+# Rooms whose tests neither measure times nor play on a clock: two at once.
+UNTIMED := tests/board tests/eval tests/theory tests/training
+
 # The linters leave a core idle: what the tests of recorded searches run on is compiled meanwhile.
 test: $(EXE) $(VENV)/.dev
 	@SECATEUR_TRACING=1 $(BIN)/python uci_main.py warmup </dev/null >/dev/null 2>&1 & \
 		$(LINT); status=$$?; wait; exit $$status
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(UNTIMED)
+	$(BIN)/python -m pytest $(addprefix --ignore=,$(UNTIMED))
 
 clean:
 	rm -rf $(VENV) $(VENV)-standalone $(EXE) engine/kernels build dist *.egg-info

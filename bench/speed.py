@@ -184,11 +184,14 @@ def perft_seconds(engine: Conversation) -> float:
     return total
 
 
-def bench_speed(command: list[str], environment: dict[str, str] | None = None) -> float:
-    """Nodes per second that an engine's `bench` reports, in either of the usual forms. Raises EngineError."""
+def bench_speed(command: list[str], environment: dict[str, str] | None = None, *arguments: str) -> float:
+    """Nodes per second that an engine's `bench` reports, in either of the usual forms. Raises EngineError.
+
+    `arguments` follow the word `bench`.
+    """
     try:
         done = subprocess.run(
-            [*command, "bench"],
+            [*command, "bench", *arguments],
             capture_output=True,
             text=True,
             timeout=PATIENCE,
@@ -297,12 +300,18 @@ def _compare_perft(rival: str, rounds: int, progress: Callable[[str], None]) -> 
     return Row("perft, one thread, over Stockfish's `go perft`", "x", tuple(ratios), 3, 5)
 
 
-def _compare_bench(rival: str, rounds: int, progress: Callable[[str], None]) -> Row:
-    ratios = []
+def _compare_bench(rival: str, rounds: int, progress: Callable[[str], None]) -> list[Row]:
+    """The search with the network and with the classical evaluation, each over the rival's run beside it."""
+    ratios, classical = [], []
     for number in range(rounds):
         progress(f"search speed, round {number + 1} of {rounds}")
-        ratios.append(bench_speed(SECATEUR) / bench_speed([rival]))
-    return Row("search nodes per second over Stockfish's `bench`", "x", tuple(ratios), 1.5, 3)
+        theirs = bench_speed([rival])
+        ratios.append(bench_speed(SECATEUR) / theirs)
+        classical.append(bench_speed(SECATEUR, None, "--classical") / theirs)
+    return [
+        Row("search nodes per second over Stockfish's `bench`, network", "x", tuple(ratios), 0.8, 1.5),
+        Row("search nodes per second over Stockfish's `bench`, classical evaluation", "x", tuple(classical), 1.5, 3),
+    ]
 
 
 def _add_start_up(report: Report, rounds: int, progress: Callable[[str], None]) -> None:
@@ -330,26 +339,11 @@ def _add_compilation(report: Report, progress: Callable[[str], None]) -> None:
         report.rows.append(Row("resident memory at Hash 16", " MiB", (memory,), 400, 250, lower_is_better=True))
 
 
-def _add_ahead_of_time(report: Report, rounds: int, progress: Callable[[str], None]) -> None:
-    """Adds the rows about kernels that were compiled ahead of time."""
-    from bench.ahead_of_time import measure_ahead_of_time
-
-    rows, remarks = measure_ahead_of_time(rounds, progress)
-    report.rows += rows
-    report.remarks += remarks
-
-
-def _add_pipeline(report: Report, rounds: int, progress: Callable[[str], None]) -> None:
-    """Adds the rows about making games and networks."""
-    from bench.pipeline_speed import measure_pipeline
-
-    rows, remarks = measure_pipeline(rounds, progress)
-    report.rows += rows
-    report.remarks += remarks
-
-
 def measure(rival: str | None, rounds: int = 3, progress: Callable[[str], None] = lambda _: None) -> Report:
     """Runs the whole table. Raises EngineError when an engine fails; without a rival its rows are left out."""
+    from bench.ahead_of_time import measure_ahead_of_time
+    from bench.pipeline_speed import measure_pipeline
+
     report = Report()
     if rival is None:
         report.remarks.append("Stockfish is not installed: perft and search speed were not compared.")
@@ -371,7 +365,7 @@ def measure(rival: str | None, rounds: int = 3, progress: Callable[[str], None] 
     else:
         report.remarks.append("One core only: perft and search on two threads, and making networks, were not measured.")
     if rival is not None:
-        report.rows.append(_compare_bench(rival, rounds, progress))
+        report.rows += _compare_bench(rival, rounds, progress)
     compiles = has_numba()
     if compiles:
         _add_start_up(report, rounds, progress)
@@ -383,9 +377,11 @@ def measure(rival: str | None, rounds: int = 3, progress: Callable[[str], None] 
     report.rows.append(Row(name, " ms", worst, 50, 10, lower_is_better=True))
     if compiles:
         _add_compilation(report, progress)
-        if cores >= 2:
-            _add_pipeline(report, rounds, progress)
-    _add_ahead_of_time(report, rounds, progress)
+    parts = [measure_pipeline] if compiles and cores >= 2 else []
+    for part in (*parts, measure_ahead_of_time):
+        rows, remarks = part(rounds, progress)
+        report.rows += rows
+        report.remarks += remarks
     return report
 
 

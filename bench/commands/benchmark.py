@@ -9,7 +9,7 @@ import sys
 from eval.custom import CHOICE
 from search.benchmark import DEFAULT_DEPTH, POSITIONS, run_benchmark
 from search.limits import DEFAULT_HASH
-from search.searcher import MAX_DEPTH
+from search.searcher import MAX_DEPTH, Searcher
 from search.warmup import load_kernels
 
 
@@ -22,12 +22,15 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("depth", nargs="?", type=int, default=DEFAULT_DEPTH, help=f"plies (default {DEFAULT_DEPTH})")
     parser.add_argument("--hash", type=int, default=DEFAULT_HASH, metavar="MIB", help="transposition table size")
+    parser.add_argument("--classical", action="store_true", help="by the classical evaluation, as with UseNNUE off")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     options = parser.parse_args(arguments)
     if not 1 <= options.depth <= MAX_DEPTH:
         parser.error(f"depth is 1 to {MAX_DEPTH}, not {options.depth}")
     if options.hash < 1:
         parser.error(f"--hash is at least 1, not {options.hash}")
+    if CHOICE is not None and options.classical:
+        parser.error(f"--classical: the evaluation is {CHOICE.name}")
     if CHOICE is not None:
         print(f"evaluation: {CHOICE.name}", file=sys.stderr, flush=True)
     load_kernels()
@@ -35,7 +38,8 @@ def main(arguments: list[str]) -> int:
     def report(index: int, nodes: int, fen: str) -> None:
         print(f"{index + 1:2}/{len(POSITIONS)} {nodes:9} nodes  {fen}", file=sys.stderr, flush=True)
 
-    result = run_benchmark(options.depth, options.hash, on_position=report)
+    searcher = Searcher(options.hash) if options.classical else None
+    result = run_benchmark(options.depth, options.hash, on_position=report, searcher=searcher)
     assert result is not None
     if options.json:
         print(json.dumps({"nodes": result.nodes, "seconds": result.seconds, "nps": result.nodes_per_second}))

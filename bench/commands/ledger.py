@@ -12,6 +12,7 @@ import rich  # noqa: F401 - used later; a missing one is to be told before any w
 
 from bench import records, standing
 from bench.display import result_console
+from bench.quotes import check
 from bench.records import Circumstances, LedgerError, Record, make_record
 from bench.results import MatchResult
 from bench.stats import Sprt
@@ -30,7 +31,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     try:
         if options.check:
-            problems = records.check()
+            problems = check()
             readme = PROJECT_ROOT / "README.md"
             if not standing.is_current(readme):
                 problems.append(f"{readme.name}: the table of strength is not current; run ledger --readme README.md")

@@ -13,19 +13,17 @@ import pytest
 
 from bench import records
 from bench.commands import ledger, sprt
+from bench.quotes import check, quotes, wrong_quotes
 from bench.records import (
     LedgerError,
     Record,
     SuiteRecord,
-    check,
     current_commit,
     load,
     load_suites,
-    quotes,
     save,
     save_suite,
     table,
-    wrong_quotes,
 )
 
 RECORDED = Path(__file__).parent / "recorded"

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import chess
 import pytest
 
-from bench import speed
+from bench import ahead_of_time, pipeline_speed, speed
 from bench.comparison import Measured, cells, compare
 from bench.engines import EngineSpec
 from bench.speed import (
@@ -148,8 +148,11 @@ def test_bench_is_compared_by_its_speeds(tmp_path: Path, monkeypatch: pytest.Mon
     rival = tmp_path / "rival"
     rival.write_text("#!/bin/sh\necho 'Nodes/second    : 250000' >&2\n", encoding="ascii")
     rival.chmod(0o755)
-    monkeypatch.setattr(speed, "SECATEUR", [sys.executable, "-c", OURS])
-    assert speed._compare_bench(str(rival), 2, lambda _: None).values == (2.0, 2.0)
+    ours = "import sys; print('9 nodes', {'bench': 500000, 'bench --classical': 750000}[' '.join(sys.argv[1:])], 'nps')"
+    monkeypatch.setattr(speed, "SECATEUR", [sys.executable, "-c", ours])
+    rows = speed._compare_bench(str(rival), 2, lambda _: None)
+    assert [row.values for row in rows] == [(2.0, 2.0), (3.0, 3.0)]
+    assert [row.must for row in rows] == [0.8, 1.5]
 
 
 def known_engine(name: str, nodes: int, milliseconds: int) -> EngineSpec:
@@ -211,8 +214,8 @@ def test_what_numba_compiles_is_measured_where_it_is(monkeypatch: pytest.MonkeyP
     for name, figure in (measured | by_numba).items():
         monkeypatch.setattr(speed, name, lambda *_, figure=figure: figure)
     monkeypatch.setattr(speed, "has_numba", lambda: compiles)
-    monkeypatch.setattr(speed, "_add_pipeline", lambda *_: None)
-    monkeypatch.setattr(speed, "_add_ahead_of_time", lambda *_: None)
+    monkeypatch.setattr(pipeline_speed, "measure_pipeline", lambda *_: ([], []))
+    monkeypatch.setattr(ahead_of_time, "measure_ahead_of_time", lambda *_: ([], []))
     report = speed.measure(None, rounds=1)
     values = {row.name: row.median for row in report.rows if "over" not in row.name}
     expected = {

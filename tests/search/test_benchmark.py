@@ -1,12 +1,15 @@
 """The benchmark: deterministic, and the number that the last behavioural commit states."""
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from bench.commands import benchmark
 from search.benchmark import POSITIONS, run_benchmark
+from search.searcher import Searcher
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -49,3 +52,15 @@ def test_nodes_do_not_depend_on_what_was_searched_before() -> None:
 
 def test_it_can_be_stopped() -> None:
     assert run_benchmark(depth=5, should_stop=lambda: True) is None
+
+
+def test_the_command_searches_with_either_evaluation(capsys: pytest.CaptureFixture[str]) -> None:
+    counted = []
+    for arguments in (["4", "--json"], ["4", "--json", "--classical"]):
+        assert benchmark.main(arguments) == 0
+        counted.append(json.loads(capsys.readouterr().out)["nodes"])
+    network, classical = run_benchmark(4), run_benchmark(4, searcher=Searcher(16))
+    assert network is not None
+    assert classical is not None
+    assert counted == [network.nodes, classical.nodes]
+    assert counted[0] != counted[1]

@@ -178,10 +178,12 @@ def test_a_failing_helper_is_reported_and_harmless(
         result = searcher.search(Game(chess.Board()), Limits(depth=5))
     assert result.best is not None
     assert result.problems == ("a search thread failed: ArithmeticError: broken for the test",) * 2
-    again = searcher.search(Game(chess.Board()), Limits(depth=5))
+    reported: list[Info] = []
+    again = searcher.search(Game(chess.Board()), Limits(depth=5), reported.append)
+    assert again.best is not None
     assert again.problems == ()
-    assert again.info is not None
-    assert again.info.depth >= 5
+    # What is chosen may be a thread's that was stopped a depth earlier.
+    assert max(info.depth for info in reported) == 5
 
 
 def test_helpers_are_stopped_when_the_caller_fails(make: Callable[[int], Searcher]) -> None:
