@@ -91,11 +91,19 @@ class MatchDescription:
             raise DescriptionError("either resume or overwrite, not both")
 
     def fingerprint(self) -> str:
-        """Twelve hexadecimal digits over whatever decides which games are played; a resumed match must agree.
+        """Twelve hexadecimal digits over whatever decides which games are played and how; a resumed match must agree.
 
         The number of rounds is left out, so that a finished match can be prolonged.
         """
-        parts = (self.engines, self.format, self.games_per_pair, self.book, self.adjudication)
+        parts = (
+            self.engines,
+            self.format,
+            self.games_per_pair,
+            self.book,
+            self.adjudication,
+            self.time_margin,
+            self.hang_seconds,
+        )
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
 
 

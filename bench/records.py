@@ -341,14 +341,12 @@ def circumstances_of(description: MatchDescription) -> dict[str, str]:
     return {"book": book, "time_control": " against ".join(limits)}
 
 
-def make_record(
-    results: MatchResult, circumstances: Circumstances, sprt: Sprt | None = None, engine: str | None = None
-) -> Record:
-    """The record of a match from the point of view of `engine` (the first without it).
+def make_record(results: MatchResult, circumstances: Circumstances, sprt: Sprt | None = None) -> Record:
+    """The record of a match from the point of view of its first engine.
 
     Raises `LedgerError` when there are no games.
     """
-    engine = engine or results.engines[0]
+    engine = results.engines[0]
     tally = Tally.of(results.games, engine)
     found = estimate(tally)
     if found is None:

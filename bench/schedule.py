@@ -26,6 +26,16 @@ class Plan:
         return self.description.rounds * len(pairings(self.description))
 
     @property
+    def repeats(self) -> str | None:
+        """A remark where pairs would be played again as they were: no clock, and more of them than openings."""
+        if self.pair_count <= len(self.openings) or any(engine.limit.is_timed for engine in self.description.engines):
+            return None
+        return (
+            f"{self.pair_count} pairs, but {len(self.openings)} openings: limited by nodes or depth, most engines play "
+            "the same games again, and intervals count them as if they were others"
+        )
+
+    @property
     def game_count(self) -> int:
         """Games in the whole match."""
         return self.pair_count * self.description.games_per_pair

@@ -60,7 +60,6 @@ class Row:
     must: float
     aim: float
     lower_is_better: bool = False
-    note: str = ""
 
     @property
     def median(self) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -115,7 +115,10 @@ GOALS: Final = (
 def standing_of(goal: Goal, matches: dict[str, Record], suites: dict[str, SuiteRecord]) -> Standing | None:
     """Where a goal stands, None while nothing was measured."""
     record: Record | SuiteRecord | None = matches.get(goal.id) or suites.get(goal.id)
-    return None if record is None else _READERS[goal.kind](record)
+    standing = None if record is None else _READERS[goal.kind](record)
+    if record is None or standing is None or record.bench_nodes is None:
+        return standing
+    return replace(standing, basis=f"{standing.basis}, bench {record.bench_nodes}")
 
 
 def verdict(goal: Goal, standing: Standing | None) -> str:

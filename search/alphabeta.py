@@ -12,9 +12,13 @@ node; its line is left in `frame.pv[:frame.pv_length]`. PV nodes take no value f
 whole. `cut` is 1 where a cutoff is expected.
 
 Each technique is a block: when it applies, its formula, and, where it was measured, its worth, which is that of the
-whole search against the search without it, at 8000 nodes a move (`secateur worth` plays such matches). Most were
-measured with the piece-square evaluation of the time (the commit stands in the ledger). A difference within its error
-is no proof either way; such a technique is kept where longer searches are known to profit from it elsewhere.
+whole search against the search without it, at 8000 nodes a move (`secateur worth` plays such matches). All were
+measured before there was a network, most even with the piece-square evaluation of the time and without the staged
+picker, corrections and ProbCut (the commit stands in the ledger). A difference within its error is no proof either way;
+such a technique is kept where longer searches are known to profit from it elsewhere.
+
+In the formulas `evaluation` is block 6's estimate, for which the table's score may stand; `static evaluation` is what
+was evaluated and corrected.
 """
 
 from __future__ import annotations
@@ -407,7 +411,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         #     one. (Buro, "ProbCut: an effective selective extension of the alpha-beta algorithm", ICCA Journal 18,
         #     1995.)
         #      when     depth >= PROBCUT_DEPTH, beta is no mate, no deeper search left a score below target in the
-        #               table; captures and promotions whose exchange wins what the evaluation lacks to target
+        #               table; captures and promotions whose exchange wins what the static evaluation lacks to target
         #      formula  value to depth - PROBCUT_SAVED >= target = beta + PROBCUT_MARGIN, after quiescence said so; the
         #               node's value is that less PROBCUT_MARGIN, a mate's as it is
         #      worth    +13.9 +- 38.3  [ledger: probcut]
@@ -521,7 +525,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
                     continue
                 # Futility: a quiet move will not lift an evaluation this far below alpha in the plies that remain.
                 #   when     not in check, reduced depth <= FUTILITY_DEPTH, alpha is no mate
-                #   formula  evaluation + FUTILITY_BASE + FUTILITY_SLOPE * reduced depth <= alpha
+                #   formula  static evaluation + FUTILITY_BASE + FUTILITY_SLOPE * reduced depth <= alpha
                 #   worth    +22.6 +- 44.5  [ledger: futility]
                 if not in_check and reduced <= tune[FUTILITY_DEPTH] and alpha < MATE_BOUND:
                     hoped = frame.evaluation + tune[FUTILITY_BASE] + tune[FUTILITY_SLOPE] * reduced

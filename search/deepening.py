@@ -157,7 +157,7 @@ class Deepening:
             last = found
 
     def best_move_effort(self) -> float:
-        """Share of the last iteration's nodes that its best move took, 0 to 1."""
+        """Share of the nodes of the last iteration's last window that its best move took, 0 to 1."""
         return self._share_of_best() if self._effort is None else self._effort
 
     def _share_of_best(self) -> float:

@@ -58,7 +58,8 @@ CORRECTION_PAWNS = _tunable("CorrectionPawns", 100, 0, 300, 15)
 CORRECTION_PIECES = _tunable("CorrectionPieces", 75, 0, 300, 15)
 CORRECTION_MOVES = _tunable("CorrectionMoves", 75, 0, 300, 15)
 
-# Correction history: share of an error, times the depth that found it, that enters the tables, in thousandths.
+# Correction history: sixteenths of a centipawn that enter the tables for an error of 1000 centipawns and each ply of
+# the depth that found it.
 CORRECTION_RATE = _tunable("CorrectionRate", 125, 30, 400, 18)
 
 # Improving: whether a better evaluation than at the last turn counts for anything, 0 or 1.

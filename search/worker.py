@@ -87,7 +87,7 @@ WORKER: Final = np.dtype(
         # Deepest ply reached, quiescence included.
         ("selective_depth", np.int64),
         ("generation", np.int64),
-        # Moves to search at the root, best first, and the nodes that each took in this iteration.
+        # Moves to search at the root, best first, and the nodes that each took in the iteration's last window.
         ("root_count", np.int64),
         ("root_moves", np.int64, (MAX_MOVES,)),
         ("root_nodes", np.int64, (MAX_MOVES,)),

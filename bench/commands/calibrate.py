@@ -50,7 +50,8 @@ examples:
   secateur calibrate --readme README.md             makes the tables from the record
 
 Each two neighbouring levels play --pairs pairs of games, each anchor --anchor-pairs with the levels nearest to it. The
-games are kept in FOLDER: the same command goes on with what is missing, larger --pairs add to what is there. Without
+games are kept in FOLDER: the same command goes on with what is missing, larger --pairs add to what is there until
+--write has given the levels other ratings, by which the engine is told how to play. Without
 anchors the average rating stays what it is. Exit status: 0 when all was played without a fault and each level is better
 than the one before, 1 when not, 2 when the options make no sense.
 """
@@ -179,6 +180,7 @@ def _play(plan: Plan, options: argparse.Namespace) -> tuple[Calibration, int]:
         # A busy machine may take longer to compile than a game waits for its first move.
         load_kernels(PLAYING)
     plan.folder.mkdir(parents=True, exist_ok=True)
+    commit = current_commit()
     results = []
     matches = plan.matches()
     for number, description in enumerate(matches, start=1):
@@ -187,7 +189,6 @@ def _play(plan: Plan, options: argparse.Namespace) -> tuple[Calibration, int]:
         if result.interrupted:
             raise _InterruptedError
         results.append(result)
-    commit = current_commit()
     calibration = replace(
         plan.record(results),
         commits=(commit,) if commit else (),

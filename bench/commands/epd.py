@@ -78,6 +78,8 @@ def main(arguments: list[str]) -> int:
             raise EngineSpecError("--concurrency and --first are at least 1")
         if options.ledger is not None and (len(options.files) != 1 or options.first is not None):
             raise EngineSpecError("--ledger records one whole suite")
+        if options.ledger is not None and not options.commit:
+            options.commit = list(filter(None, [current_commit()]))  # after hours it may be another one
         names = [engine.name for engine in engines]
         if len(set(names)) < len(names):
             raise EngineSpecError("two engines have the same name; give them different ones")
@@ -237,7 +239,7 @@ def _record(
         limit=str(engines[0].limit),
         positions=totals(found, engines[0].name)["positions"],
         solved={engine.name: totals(found, engine.name)["solved"] for engine in engines},
-        commits=tuple(options.commit) or tuple(filter(None, [current_commit()])),
+        commits=tuple(options.commit),
         bench_nodes=options.bench_nodes,
     )
     print(f"recorded in {save_suite(record)}", file=sys.stderr)

@@ -87,8 +87,11 @@ def add_circumstances(group: argparse._ActionsContainer) -> None:
     group.add_argument("--note", default="", help="anything else worth knowing")
 
 
-def problem_with(options: argparse.Namespace) -> str | None:
-    """What is wrong with these options, to be asked before the games are played."""
+def prepare(options: argparse.Namespace) -> str | None:
+    """To be called before the games are played: what is wrong with these options, None when nothing is.
+
+    The commit is looked up here, since hours later it may be another one. Mutates `options`.
+    """
     if options.ledger is None:
         return None
     if not options.what:
@@ -99,6 +102,8 @@ def problem_with(options: argparse.Namespace) -> str | None:
         return str(error)
     if (records.LEDGER / f"{options.ledger}.json").exists():
         return f"the ledger has a record {options.ledger} already"
+    if not options.commit:
+        options.commit = list(filter(None, [records.current_commit()]))
     return None
 
 
@@ -107,18 +112,24 @@ def record_match(
     results: MatchResult,
     circumstances: dict[str, str],
     sprt: Sprt | None = None,
-    engine: str | None = None,
 ) -> None:
     """Records the match if `--ledger` was given; `circumstances` has `book` and `time_control`.
 
-    Raises `LedgerError`.
+    Raises `LedgerError`, also for a match that did not come to its end.
     """
     if options.ledger is None:
         return
-    commits = tuple(options.commit) or tuple(filter(None, [records.current_commit()]))
+    if results.interrupted or not (results.stopped_early or len(results.games) >= results.games_planned):
+        played = f"{len(results.games)} of {results.games_planned} games were played"
+        raise LedgerError(f"{options.ledger} is not recorded: {played}")
     known = Circumstances(
-        options.ledger, options.what, commits, bench_nodes=options.bench_nodes, note=options.note, **circumstances
+        options.ledger,
+        options.what,
+        tuple(options.commit),
+        bench_nodes=options.bench_nodes,
+        note=options.note,
+        **circumstances,
     )
-    record = make_record(results, known, sprt, engine)
+    record = make_record(results, known, sprt)
     path = records.save(record)
     print(f"recorded in {path}; quote it as {record.quote}", file=sys.stderr)

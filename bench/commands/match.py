@@ -28,7 +28,7 @@ examples:
 
 Without --runner, the match is played by cutechess-cli or fastchess if they are on the PATH, otherwise by the built-in
 runner. Only the built-in runner can --resume and use a --cluster. Exit status: 0 when every game was played without a
-fault, 1 when not, 2 when the description makes no sense.
+fault, 1 when not or when a file is missing or in the way, 2 when the description makes no sense.
 """
 
 
@@ -63,7 +63,7 @@ def main(arguments: list[str]) -> int:
         # What cannot be drawn or recorded is told before hours of games, not after them.
         if options.plot is not None:
             _check_plot(options.plot)
-        if (problem := ledger.problem_with(options)) is not None:
+        if (problem := ledger.prepare(options)) is not None:
             print(f"secateur match: {problem}", file=sys.stderr)
             return 2
         result = play_shown(description, options.quiet)
@@ -75,6 +75,8 @@ def main(arguments: list[str]) -> int:
     else:
         _report(result)
     report_problems("match", result)
+    if result.interrupted and description.pgn:
+        print(f"secateur match: interrupted; --resume goes on with {description.pgn}", file=sys.stderr)
     try:
         if options.plot is not None:
             _plot(result, options.plot)
@@ -82,8 +84,6 @@ def main(arguments: list[str]) -> int:
     except (ValueError, OSError) as error:
         print(f"secateur match: {error}", file=sys.stderr)
         return 1
-    if result.interrupted and description.pgn:
-        print(f"secateur match: interrupted; --resume goes on with {description.pgn}", file=sys.stderr)
     return result.exit_status
 
 

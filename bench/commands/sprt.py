@@ -69,7 +69,7 @@ def main(arguments: list[str]) -> int:
         test = Sprt(options.elo0, options.elo1, options.alpha, options.beta, options.model)
         if options.plot:
             check_path(options.plot)
-        problem = ledger.problem_with(options)
+        problem = ledger.prepare(options)
         if problem:
             raise ValueError(problem)
         is_pgn = options.file is not None and options.file.lower().endswith(".pgn")

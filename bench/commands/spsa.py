@@ -18,7 +18,7 @@ from bench.adjudication import Adjudication
 from bench.cluster import ClusterError
 from bench.description import add_book_arguments, add_rule_arguments, book_from_arguments, rules_from_arguments
 from bench.display import Display, duration, figures_table
-from bench.engines import EngineSpecError, engine_from_pairs, this_engine
+from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs, this_engine
 from bench.plots import check_path, plot_trajectories
 from bench.spsa import GAIN_ITERATIONS, GAIN_MAX, Schedule, SpsaError, default_gain, select
 from bench.tuning import Run, State, Step, edited_source, tune, write_source
@@ -141,9 +141,26 @@ def _matters(tunable: tunables.Tunable, has_clock: bool) -> bool:
     return tunable.name != "VoteBase" and (has_clock or not tunable.name.startswith("Time"))
 
 
+def _engine(options: argparse.Namespace) -> EngineSpec:
+    """The engine that plays itself, with its limit. Raises `SpsaError`."""
+    engine = options.engine or this_engine("arg=--tuning", "option.Hash=8")
+    try:
+        spec = engine_from_pairs(engine, (), options.tc or DEFAULT_LIMIT)
+    except EngineSpecError as error:
+        raise SpsaError(f"--engine: {error}") from None
+    if spec.directory is not None or spec.restart:
+        raise SpsaError("--engine: dir and restart have no meaning here")
+    return spec
+
+
+def _table(options: argparse.Namespace, has_clock: bool) -> list[tunables.Tunable]:
+    """What can be chosen from: without names not those without any effect, which would only wander about."""
+    return tunables.TABLE if options.only else [row for row in tunables.TABLE if _matters(row, has_clock)]
+
+
 def _list(options: argparse.Namespace) -> int:
     print(f"{'name':<24}{'default':>8}{'low':>7}{'high':>7}{'step':>6}")
-    for row in select(tunables.TABLE, options.only or (), options.without or ()):
+    for row in select(_table(options, _engine(options).limit.has_clock), options.only or (), options.without or ()):
         print(f"{row.name:<24}{row.default:>8}{row.low:>7}{row.high:>7}{row.step:>6}")
     return 0
 
@@ -179,17 +196,9 @@ def _run(options: argparse.Namespace) -> Run:
     book = book_from_arguments(options, None)
     if book is None:
         print("secateur spsa: note: without --book every game begins at the start position", file=sys.stderr)
-    engine = options.engine or this_engine("arg=--tuning", "option.Hash=8")
-    try:
-        spec = engine_from_pairs(engine, (), options.tc or DEFAULT_LIMIT)
-    except EngineSpecError as error:
-        raise SpsaError(f"--engine: {error}") from None
-    if spec.directory is not None or spec.restart:
-        raise SpsaError("--engine: dir and restart have no meaning here")
-    # Numbers without any effect would only wander about.
-    table = tunables.TABLE if options.only else [row for row in tunables.TABLE if _matters(row, spec.limit.has_clock)]
+    spec = _engine(options)
     return Run(
-        parameters=select(table, options.only or (), options.without or ()),
+        parameters=select(_table(options, spec.limit.has_clock), options.only or (), options.without or ()),
         schedule=schedule,
         command=spec.command,
         options=spec.options,

@@ -44,7 +44,7 @@ DEFAULTS: Final[dict[str, Any]] = {
     "draw": "40,8,10",
 }
 
-#: The engines' names. The one without the technique is the same process from technique to technique.
+#: The engines' names.
 FULL, REDUCED = "full", "without"
 
 _EPILOG = f"""\
@@ -185,7 +185,7 @@ def _measurement(technique: Technique, options: argparse.Namespace, commits: lis
         bench_nodes=options.bench_nodes,
         note=options.note,
     )
-    problem = ledger.problem_with(record)
+    problem = ledger.prepare(record)
     if problem is not None:
         raise DescriptionError(problem)
     return Measurement(technique, description, record)

@@ -62,6 +62,7 @@ class Collector:
             tuple(engine.name for engine in plan.description.engines),
             games_planned=plan.game_count,
             problems=list(plan.problems),
+            notes=[plan.repeats] if plan.repeats else [],
         )
         self._on_game = on_game
 

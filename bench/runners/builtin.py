@@ -7,7 +7,7 @@ match, even `kill -9`, `resume` reads the file back, drops a last game that was 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -114,13 +114,17 @@ def _resume(plan: Plan, path: Path) -> list[GameResult]:
         file.seek(0, 2)
         if end and not path.read_bytes().endswith(b"\n\n"):
             file.write(b"\n\n")
-    return list(_renumbered(read_games(path), (raw.tags.get("Round", "") for raw in raws), plan))
+    return list(_renumbered(read_games(path), [raw.tags.get("Round", "") for raw in raws], plan))
 
 
-def _renumbered(games: Iterable[GameResult], rounds: Iterable[str], plan: Plan) -> Iterator[GameResult]:
+def _renumbered(games: Iterable[GameResult], rounds: Sequence[str], plan: Plan) -> Iterator[GameResult]:
+    """The games with the numbers that the schedule gave them; `rounds` are the tags of all games in the file.
+
+    Games that the reader leaves out are missing here, and are played again.
+    """
     from dataclasses import replace
 
-    for game, name in zip(games, rounds, strict=False):
-        pair, _, number = name.partition(".")
+    for game in games:
+        pair, _, number = rounds[game.game].partition(".")
         index = (int(pair) - 1) * plan.description.games_per_pair + int(number) - 1
         yield replace(game, game=index, pair=int(pair) - 1)

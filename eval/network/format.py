@@ -233,8 +233,18 @@ def write_network(path: Path, network: Network) -> None:
 
 
 def network_digest(data: bytes) -> str:
-    """What a network file of these bytes is called in records of what was made with it: its SHA-256, "" for none."""
-    return hashlib.sha256(data).hexdigest() if data else ""
+    """What the network in a file of these bytes is called in records of what was made with it, "" for no file.
+
+    The SHA-256 of architecture and numbers. The origin is left out, because the same training on another day writes
+    another date, and yet the same network. Raises NetworkError.
+    """
+    if not data:
+        return ""
+    network = decode_network(data)
+    digest = hashlib.sha256(json.dumps(network.architecture(), sort_keys=True).encode())
+    for name, (dtype, _) in _arrays(network.hidden, network.buckets).items():
+        digest.update(np.ascontiguousarray(getattr(network, name), dtype).tobytes())
+    return digest.hexdigest()
 
 
 def read_network(path: Path) -> Network:

@@ -53,14 +53,14 @@ BLOCKS_PER_SHARD: Final = 256
 _DIGEST: Final = re.compile("(?:[0-9a-f]{64})?")
 
 #: What of this package decides how games go.
-_SOURCES: Final = ("records.py", "selfplay.py")
+_SOURCES: Final = ("generation.py", "records.py", "selfplay.py")
 
 
 @dataclass(frozen=True)
 class Settings:
     """What games are played by. Scores in centipawns; see the fields of RULES.
 
-    `network` is the SHA-256 of the network file that evaluates (`network_digest`), empty for the classical
+    `network` is what the network that evaluates is called (`network_digest`), empty for the classical
     evaluation. Raises ValueError, in one line, for values that make no games.
     """
 

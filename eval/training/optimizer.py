@@ -16,7 +16,8 @@ _ZERO: Final = np.float32(0.0)
 _NEW_MOMENTUM: Final = np.float32(1.0 - MOMENTUM)
 _NEW_SQUARES: Final = np.float32(1.0 - SQUARES)
 
-#: No parameter leaves -1.98 to 1.98, so that 64 times it, as a network file has it, stays within 127.
+#: No parameter leaves -1.98 to 1.98: the bias and 32 pieces' weights, in units of 1/255, then fit into the int16 of
+#: accumulators, whatever is learnt. (Outputs are stretched to their integers' range by `eval.training.quantise`.)
 MOST_WEIGHT: Final = np.float32(1.98)
 
 

@@ -54,8 +54,8 @@ class Facts:
 
     `sources` are the settings that games were played by, each with the number of its games; `share` that of the games
     kept for checking, `wanted` the filter. `slope` is the scale in centipawns with which scores tell results best,
-    `crc` the CRC-32 of the training positions. `seconds` is how long it took to make the pool, None where an older
-    `pool.json` does not say; facts are the same whatever it is.
+    `crc` the CRC-32 of the training positions. `seconds` is how long it took to make the pool, None where nobody
+    timed it; facts are the same whatever it is.
     """
 
     shards: int

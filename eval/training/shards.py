@@ -1,4 +1,4 @@
-"""Shards: the files that games are kept in. About 4.5 bytes a position.
+"""Shards: the files that games are kept in. About 4.3 bytes a position.
 
     file     head, settings (JSON, UTF-8, padded with spaces), blocks, and once it is finished a foot
     head     "SECGAMES", then uint32: version, number of the shard, bytes of settings, CRC-32 of all that before it and

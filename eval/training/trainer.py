@@ -48,7 +48,7 @@ from eval.training.gradients import (
 from eval.training.optimizer import adamw_step, make_step, reduce_gradients
 from eval.training.pool import Pool, batches, write_whole
 from eval.training.quantise import restore
-from eval.training.samples import ANY_HALFMOVES, Filter
+from eval.training.samples import Filter
 
 RUN, CHECKPOINT, LOG, START = "run.json", "checkpoint.npz", "log.jsonl", "start.snet"
 
@@ -316,8 +316,7 @@ def load_run(folder: Path) -> Run:
     path = folder / RUN
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
-        # A run that says nothing of halfmoves was begun on positions with any.
-        values["wanted"] = Filter(**{"halfmoves": ANY_HALFMOVES} | values["wanted"])
+        values["wanted"] = Filter(**values["wanted"])
         values["recipe"] = Recipe(**values["recipe"])
         return Run(**values | {"data": tuple(values["data"])})
     except FileNotFoundError:

@@ -96,6 +96,21 @@ def test_resumes_what_is_missing_and_heals_a_cut_file(describe: Describe, tmp_pa
     assert len(list(read_games(pgn, moves=True))) == 8
 
 
+def test_a_game_that_is_no_good_is_played_again_and_no_other(describe: Describe, tmp_path: Path) -> None:
+    pgn = tmp_path / "games.pgn"
+    whole = play(describe(rounds=4, adjudication=SHORT, pgn=str(pgn)))
+    bad = list(split_games(pgn))[2]
+    data = bytearray(pgn.read_bytes())
+    text = data[bad.start : bad.end].decode()
+    result = bad.tags["Result"]
+    other = "1-0" if result != "1-0" else "0-1"
+    data[bad.start : bad.end] = text.replace(f'[Result "{result}"]', f'[Result "{other}"]').encode()
+    pgn.write_bytes(data)
+    resumed = play(describe(rounds=4, adjudication=SHORT, pgn=str(pgn), resume=True))
+    rows = [[(game.game, game.pair, game.white) for game in games] for games in (resumed.games, whole.games)]
+    assert sorted(rows[0]) == sorted(rows[1])
+
+
 def test_a_cut_within_the_last_newlines_loses_no_game(describe: Describe, tmp_path: Path) -> None:
     pgn = tmp_path / "games.pgn"
     play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn)))

@@ -9,6 +9,7 @@ from fakes import BOOK, FAKE
 
 from bench import records
 from bench.commands import match
+from bench.results import GameResult, MatchResult
 
 pytest.importorskip("matplotlib", reason="plots need Matplotlib")
 
@@ -40,6 +41,43 @@ def test_a_match_is_drawn_and_recorded(tmp_path: Path, ledger: Path) -> None:
     assert record["commits"] == ["abc"]
     assert record["book"] == "book.epd"
     assert record["verdict"] == "measured"
+
+
+def test_the_commit_is_that_which_began_to_play(tmp_path: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commits = iter(["before", "after"])
+    monkeypatch.setattr(records, "current_commit", lambda: next(commits))
+    assert match.main(arguments(tmp_path, "--ledger", "two-fakes", "--what", "nothing at all")) == 0
+    assert json.loads((ledger / "two-fakes.json").read_text(encoding="utf-8"))["commits"] == ["before"]
+
+
+@pytest.mark.parametrize("interrupted", [True, False])
+def test_what_was_not_played_to_its_end_is_not_recorded(
+    tmp_path: Path,
+    ledger: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    interrupted: bool,
+) -> None:
+    games = [GameResult(0, 0, "A", "B", "1-0"), GameResult(1, 0, "B", "A", "1/2-1/2")]
+    partial = MatchResult(("A", "B"), games, 4, interrupted=interrupted)
+    monkeypatch.setattr(match, "play_shown", lambda *_: partial)
+    assert match.main(arguments(tmp_path, "--ledger", "two-fakes", "--what", "half", "--pgn", "games.pgn")) == 1
+    assert list(ledger.iterdir()) == []
+    errors = capsys.readouterr().err
+    assert "two-fakes is not recorded: 2 of 4 games were played" in errors
+    assert ("interrupted; --resume goes on with games.pgn" in errors) == interrupted
+
+
+@pytest.mark.parametrize(
+    ("limit", "rounds", "is_told"), [("nodes=50", 4, True), ("nodes=50", 3, False), ("5+1", 4, False)]
+)
+def test_games_that_are_played_again_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], limit: str, rounds: int, is_told: bool
+) -> None:
+    key, _, number = limit.rpartition("=")
+    more = ["--each", f"{key or 'tc'}={number}", "--rounds", str(rounds)]
+    assert match.main(arguments(tmp_path, *more)) == 0
+    assert (f"note: {rounds} pairs, but 3 openings: limited by nodes" in capsys.readouterr().err) == is_told
 
 
 @pytest.mark.parametrize(

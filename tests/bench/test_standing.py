@@ -58,6 +58,15 @@ def test_a_match_counts_points(pairs: tuple[int, ...], elo: float, value: float,
     assert verdict(goal, found) == reached
 
 
+def test_what_was_measured_is_named_by_its_benchmark() -> None:
+    goal = Goal("toga2", "goal-toga2", "score", 50, 65)
+    for nodes, basis in ((None, "20 games"), (1234, "20 games, bench 1234")):
+        record = replace(match((0, 0, 10, 0, 0), 0.0), bench_nodes=nodes)
+        found = standing_of(goal, {"goal-toga2": record}, {})
+        assert found is not None
+        assert found.basis == basis
+
+
 def test_points_stand_where_there_is_no_finite_elo() -> None:
     goal = Goal("toga2", "goal-toga2", "score", 50, 65)
     record = replace(match((0, 0, 0, 1, 99), 1.0), elo=None, elo_error=None, nelo=None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import struct
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,6 +20,7 @@ from eval.network.format import (
     NetworkError,
     decode_network,
     encode_network,
+    network_digest,
     read_network,
     shipped_network,
     write_network,
@@ -65,6 +67,18 @@ def test_the_layout_is_the_documented_one() -> None:
     assert np.array_equal(first_row, network.features[0])
     assert len(data) == begin + 2 * 64 * (768 + 1 + 2) + 4 + 32
     assert data[-32:] == hashlib.sha256(data[:-32]).digest()
+
+
+def test_a_digest_is_of_the_numbers_and_not_of_the_origin() -> None:
+    network = random_network(1)
+    other_bias = network.output_bias.copy()
+    other_bias[0] += 1
+    digest = network_digest(encode_network(network))
+    assert re.fullmatch("[0-9a-f]{64}", digest)
+    assert network_digest(encode_network(replace(network, provenance={"date": "another"}))) == digest
+    assert network_digest(encode_network(replace(network, output_bias=other_bias))) != digest
+    assert network_digest(encode_network(replace(network, scale=network.scale + 1))) != digest
+    assert network_digest(b"") == ""
 
 
 def test_the_record_holds_the_network_packed() -> None:

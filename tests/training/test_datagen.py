@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import subprocess
@@ -14,7 +13,7 @@ import pytest
 
 import uci_main
 from eval.build import VARIABLE
-from eval.network.format import write_network
+from eval.network.format import network_digest, write_network
 from eval.training.commands import datagen
 from eval.training.generation import Progress
 from eval.training.progress import ProgressView
@@ -144,7 +143,7 @@ def test_games_of_a_network(made: Path, tmp_path: Path, capsys: pytest.CaptureFi
     arguments = ["--games", "16", *QUICK]
     assert datagen.main([str(folder), *arguments, "--network", str(file)]) == 0
     shard = read_shard(folder / "shard-000000.games")
-    assert shard.settings["network"] == hashlib.sha256(file.read_bytes()).hexdigest()
+    assert shard.settings["network"] == network_digest(file.read_bytes())
     classical = read_shard(made / "shard-000000.games")
     assert classical.settings["network"] == ""
     assert shard.plies[:100].tobytes() != classical.plies[:100].tobytes()

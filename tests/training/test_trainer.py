@@ -19,11 +19,10 @@ from eval.training.gradients import CHUNK
 from eval.training.pool import Facts, Pool
 from eval.training.quantise import integer_scores, measure, quantised
 from eval.training.records import SAMPLE
-from eval.training.samples import ANY_HALFMOVES, Filter
+from eval.training.samples import Filter
 from eval.training.trainer import (
     CHECKPOINT,
     LOG,
-    RUN,
     Entry,
     Moment,
     Pace,
@@ -181,15 +180,6 @@ def test_a_run_is_read_back(tmp_path: Path) -> None:
     assert load_run(tmp_path) == run
     with pytest.raises(TrainingError, match=r"holds no run to go on with$"):
         load_run(tmp_path / "other")
-
-
-def test_a_run_from_before_halfmoves_goes_on_with_all_positions(tmp_path: Path) -> None:
-    save_run(tmp_path, Run(RECIPE, ("a",)))
-    path = tmp_path / RUN
-    old = json.loads(path.read_text(encoding="utf-8"))
-    assert old["wanted"].pop("halfmoves") == 40
-    path.write_text(json.dumps(old), encoding="utf-8")
-    assert load_run(tmp_path).wanted == Filter(halfmoves=ANY_HALFMOVES)
 
 
 def test_a_damaged_checkpoint_is_refused(pool: Pool, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import sys
@@ -112,7 +113,8 @@ def _facts(path: Path) -> dict[str, Any]:
     return {
         "file": str(path),
         "bytes": len(data),
-        "sha256": network_digest(data),
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "digest": network_digest(data),
         "network": network.describe(),
         "architecture": network.architecture(),
         "weights": {name: [int(getattr(network, name).min()), int(getattr(network, name).max())] for name in arrays},
@@ -131,6 +133,7 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         f"weights    {ranges}; {facts['dead']} of {architecture['hidden']} units without effect",
         f"size       {facts['bytes']} bytes",
         f"SHA-256    {facts['sha256']}",
+        f"digest     {facts['digest']} (of the numbers: what games and trainings call it)",
     ]
     return [*lines, *(f"{name:<10} {text}" for name, text in _flat(facts["provenance"]))]
 

@@ -118,6 +118,7 @@ def main(arguments: list[str]) -> int:
     """Trains; returns the exit status."""
     options = _parser().parse_args(arguments)
     from bench.plots import check_path
+    from eval.network.format import NetworkError
     from eval.training.shards import ShardError, only_writer
 
     folder = options.checkpoint or options.output.with_suffix(".training")
@@ -127,6 +128,9 @@ def main(arguments: list[str]) -> int:
         if not options.output.absolute().parent.is_dir():
             raise ValueError(f"--output {options.output}: there is no folder {options.output.absolute().parent}")
         run = _run(options, folder)
+    except (NetworkError, ShardError) as error:
+        print(f"secateur train: {error}", file=sys.stderr)
+        return 1
     except ValueError as error:  # those of recipe, run and pictures are ValueErrors, too
         print(f"secateur train: {error}", file=sys.stderr)
         return 2
@@ -253,7 +257,7 @@ def _export(trainer: Trainer, path: Path) -> dict[str, Any]:
     validation, exact = trainer.validate()
     log = trainer.state.log
     data = asdict(trainer.pool.facts)
-    # The file is the same on a slower machine.
+    # A slower machine makes the same file on the same day.
     del data["seconds"]
     facts: dict[str, Any] = {
         "made_by": "secateur train",
