@@ -55,8 +55,8 @@ def test_a_generation_takes_less_than_two_minutes(trained: Path, tmp_path: Path)
     log = [json.loads(line) for line in (tmp_path / "first.training" / "log.jsonl").read_text().splitlines()]
     assert log[-1]["training"] < 0.9 * log[0]["training"]
     data, made = read_network_file(network)
-    # A long path is cut short there.
-    assert said.endswith(f"': {made.describe()}")
+    # Where the path is long, it is cut short.
+    assert said.endswith(f": {made.describe()}")
     assert chess.Move.from_uci(best.split()[1]) in chess.Board().legal_moves
     shards = [read_shard(folder / "shard-000000.games") for folder in (first, second)]
     assert [(len(shard.games), shard.settings["network"]) for shard in shards] == [(48, ""), (16, network_digest(data))]
