@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import time
 from typing import Any, Final
 
@@ -31,6 +32,10 @@ LINE_LIMIT: Final = 1 << 20
 _PROTOCOL_WORDS: Final = (b"bestmove", b"readyok", b"uciok", b"id ", b"option ", b"copyprotection", b"registration")
 
 
+#: What an engine says that goes on without a file it was told to use: Secateur, and Stockfish.
+_REFUSAL: Final = re.compile(rb"info string (?=(?:network|book|endgame tables)\b.* not used|ERROR)(.+)")
+
+
 class EngineFaultError(Exception):
     """What an engine did wrong; `termination` says which way a game ends by it."""
 
@@ -48,6 +53,7 @@ class TimedProtocol(chess.engine.UciProtocol):
         self.received_bestmove = 0.0
         self.last_info = b""
         self.garbage = 0
+        self.refusal = ""
         self.last_error = ""
         self._partial = b""
 
@@ -70,6 +76,8 @@ class TimedProtocol(chess.engine.UciProtocol):
             if line.startswith(b"info "):
                 if b" score " in line and (b" multipv " not in line or b" multipv 1 " in line):
                     self.last_info = line
+                elif not self.refusal and (refusal := _REFUSAL.match(line)):
+                    self.refusal = refusal[1].decode(errors="replace")[:200]
             elif line.startswith(_PROTOCOL_WORDS):
                 if line.startswith(b"bestmove"):
                     self.received_bestmove = now
@@ -110,6 +118,8 @@ class Player:
                 await protocol.initialize()
                 await protocol.configure(dict(spec.options))
                 await protocol.ping()
+            # It would play another match than was asked for.
+            problem = f"refused its options: {protocol.refusal}" if protocol.refusal else ""
         except TimeoutError:
             problem = f"did not answer 'uci' and 'isready' within {START_SECONDS:g} s"
         except chess.engine.EngineTerminatedError as error:
@@ -119,7 +129,7 @@ class Player:
         except BaseException:
             player.kill()
             raise
-        else:
+        if not problem:
             return player
         await player.end()
         raise EngineFaultError(Termination.NOT_STARTED, problem)

@@ -7,6 +7,7 @@ import json
 import sys
 
 from eval.custom import CHOICE
+from eval.network.format import NetworkError
 from search.benchmark import DEFAULT_DEPTH, POSITIONS, run_benchmark
 from search.limits import DEFAULT_HASH
 from search.searcher import MAX_DEPTH, Searcher
@@ -39,7 +40,11 @@ def main(arguments: list[str]) -> int:
         print(f"{index + 1:2}/{len(POSITIONS)} {nodes:9} nodes  {fen}", file=sys.stderr, flush=True)
 
     searcher = Searcher(options.hash) if options.classical else None
-    result = run_benchmark(options.depth, options.hash, on_position=report, searcher=searcher)
+    try:
+        result = run_benchmark(options.depth, options.hash, on_position=report, searcher=searcher)
+    except NetworkError as error:
+        print(f"secateur bench: {error}", file=sys.stderr)
+        return 1
     assert result is not None
     if options.json:
         print(json.dumps({"nodes": result.nodes, "seconds": result.seconds, "nps": result.nodes_per_second}))

@@ -8,10 +8,11 @@ from fakes import fake
 
 from bench import uci
 from bench.adjudication import Adjudication
-from bench.engines import EngineSpec
+from bench.engines import SECATEUR, EngineSpec
 from bench.game import GameTask, check_engine, play_task
 from bench.openings import Opening
 from bench.results import GameResult, Termination
+from bench.timecontrol import TimeControl
 
 pytestmark = pytest.mark.usefixtures("engines_closed")
 
@@ -64,6 +65,15 @@ def test_a_hanging_engine_loses_and_its_process_is_ended(monkeypatch: pytest.Mon
 
 def test_a_flood_of_output_is_a_hang(monkeypatch: pytest.MonkeyPatch) -> None:
     assert play("--fault", "flood", hang_seconds=0.5).termination == Termination.HANG
+
+
+def test_an_engine_that_goes_on_without_its_network_is_refused(tmp_path: Path) -> None:
+    file = str(tmp_path / "none.snet")
+    spec = EngineSpec("one", tuple(SECATEUR), TimeControl.parse("nodes=10"), options=(("EvalFile", file),))
+    problem = check_engine(spec)
+    assert problem is not None
+    assert problem.startswith("engine one refused its options: network not used: ")
+    assert problem.endswith("No such file or directory")
 
 
 def test_an_engine_that_never_says_uciok_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:

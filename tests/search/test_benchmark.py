@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from bench.commands import benchmark
+from eval.network.format import NetworkError
+from search import benchmark as search_benchmark
 from search.benchmark import POSITIONS, run_benchmark
 from search.searcher import Searcher
 
@@ -64,3 +66,14 @@ def test_the_command_searches_with_either_evaluation(capsys: pytest.CaptureFixtu
     assert classical is not None
     assert counted == [network.nodes, classical.nodes]
     assert counted[0] != counted[1]
+
+
+def test_a_network_that_is_damaged_is_told_in_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def damaged() -> None:
+        raise NetworkError("default.snet: the file is cut short")
+
+    monkeypatch.setattr(search_benchmark, "shipped_network", damaged)
+    assert benchmark.main(["1"]) == 1
+    assert capsys.readouterr() == ("", "secateur bench: default.snet: the file is cut short\n")

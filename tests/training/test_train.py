@@ -25,7 +25,7 @@ from eval.training.commands import net, train
 from eval.training.pool import open_pool
 from eval.training.quantise import integer_scores
 from eval.training.records import unpack_samples
-from eval.training.trainer import Entry, Moment
+from eval.training.trainer import RUN, Entry, Moment
 from eval.training.training_view import TrainingView, plot_losses, sparkline
 from tests.conftest import PROJECT
 from tests.training.conftest import TINY, arguments
@@ -193,6 +193,7 @@ def test_networks_that_cannot_be_trained_on_are_refused(
         output = ["--output", str(tmp_path / "on.snet"), "--quiet", "--threads", "1"]
         assert train.main([str(made), *output, "--start", str(start), *more]) == status
         assert capsys.readouterr().err.startswith(f"secateur train: {words}")
+        assert not (tmp_path / "on.training" / RUN).exists(), "the command as it was meant would be refused"
 
 
 def test_missing_things(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -186,7 +186,7 @@ def _run(options: argparse.Namespace, folder: Path) -> Run:
 
 def _train(options: argparse.Namespace, folder: Path, run: Run) -> int:
     from eval.training.pool import FACTS, build_pool, open_pool, write_whole
-    from eval.training.trainer import START, Trainer, load_state, save_run, train
+    from eval.training.trainer import RUN, START, Trainer, TrainingError, load_state, save_run, train
     from eval.training.training_view import TrainingView, plot_losses
 
     problems: list[str] = []
@@ -203,7 +203,13 @@ def _train(options: argparse.Namespace, folder: Path, run: Run) -> int:
         say = _Loading(options.quiet, problems)
         build_pool(folder, run.data, run.wanted, run.validation, run.recipe.seed, run.partial, say.problem, say.shard)
     pool = open_pool(folder)
-    trainer = Trainer(run.recipe, pool, load_state(folder, run.recipe))
+    try:
+        trainer = Trainer(run.recipe, pool, load_state(folder, run.recipe))
+    except TrainingError:
+        if not options.resume:
+            # There is nothing in it to go on with: the folder stays free for the command as it was meant.
+            (folder / RUN).unlink()
+        raise
     if not options.quiet:
         print(
             f"{pool.facts.training} positions to train on, {pool.facts.validation} to check, of {pool.facts.games} "
