@@ -11,7 +11,7 @@ import json
 import math
 import re
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Final
@@ -378,6 +378,14 @@ def make_record(results: MatchResult, circumstances: Circumstances, sprt: Sprt |
         note=circumstances.note,
         faults=sum(game.fault is not None for game in results.games),
     )
+
+
+def tested_commits(named: Sequence[str]) -> list[str]:
+    """The commits that a record names: those that were `named`, else the current one, if there is one.
+
+    To be asked before anything is played: after hours it may be another one.
+    """
+    return list(named) or list(filter(None, [current_commit()]))
 
 
 def current_commit() -> str:

@@ -17,7 +17,7 @@ import rich  # noqa: F401 - used later; a missing one is to be told before any w
 from bench.cluster import ClusterError, map_unordered
 from bench.display import result_console
 from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs, this_engine
-from bench.records import LedgerError, SuiteRecord, current_commit, save_suite
+from bench.records import LedgerError, SuiteRecord, save_suite, tested_commits
 from bench.suites import Problem, Solution, SuiteError, Task, load_suite, solve
 from bench.timecontrol import add_limit_arguments, limit_from_arguments
 
@@ -78,8 +78,8 @@ def main(arguments: list[str]) -> int:
             raise EngineSpecError("--concurrency and --first are at least 1")
         if options.ledger is not None and (len(options.files) != 1 or options.first is not None):
             raise EngineSpecError("--ledger records one whole suite")
-        if options.ledger is not None and not options.commit:
-            options.commit = list(filter(None, [current_commit()]))  # after hours it may be another one
+        if options.ledger is not None:
+            options.commit = tested_commits(options.commit)
         names = [engine.name for engine in engines]
         if len(set(names)) < len(names):
             raise EngineSpecError("two engines have the same name; give them different ones")

@@ -90,7 +90,7 @@ def add_circumstances(group: argparse._ActionsContainer) -> None:
 def prepare(options: argparse.Namespace) -> str | None:
     """To be called before the games are played: what is wrong with these options, None when nothing is.
 
-    The commit is looked up here, since hours later it may be another one. Mutates `options`.
+    Mutates `options`, which get the current commit where none is named.
     """
     if options.ledger is None:
         return None
@@ -102,8 +102,7 @@ def prepare(options: argparse.Namespace) -> str | None:
         return str(error)
     if (records.LEDGER / f"{options.ledger}.json").exists():
         return f"the ledger has a record {options.ledger} already"
-    if not options.commit:
-        options.commit = list(filter(None, [records.current_commit()]))
+    options.commit = records.tested_commits(options.commit)
     return None
 
 

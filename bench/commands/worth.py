@@ -158,7 +158,7 @@ def _measurements(options: argparse.Namespace) -> list[Measurement]:
         raise DescriptionError(f"--hash is at least 1, not {options.hash}")
     if options.suffix and not options.ledger:
         raise DescriptionError("--suffix is for the records of --ledger")
-    commits = options.commit or list(filter(None, [records.current_commit()])) if options.ledger else []
+    commits = records.tested_commits(options.commit) if options.ledger else []
     measurements = [_measurement(technique, options, commits) for technique in techniques]
     make_plan(measurements[0].description)  # the book is that of all
     return measurements

@@ -109,6 +109,16 @@ class Network:
         layers = "1 output layer" if self.buckets == 1 else f"{self.buckets} output layers"
         return f"({FEATURES} -> {self.hidden})x2 -> 1, {layers}"
 
+    def digest(self) -> str:
+        """What it is called in records of what was made with it: the SHA-256 of architecture and numbers, as hex.
+
+        The origin is left out: the same training on another day writes another date, and yet the same network.
+        """
+        digest = hashlib.sha256(json.dumps(self.architecture(), sort_keys=True).encode())
+        for name, (dtype, _) in _arrays(self.hidden, self.buckets).items():
+            digest.update(np.ascontiguousarray(getattr(self, name), dtype).tobytes())
+        return digest.hexdigest()
+
     def record(self) -> Any:
         """A NETWORK record that holds it, as kernels take it."""
         record = new_network()
@@ -233,18 +243,8 @@ def write_network(path: Path, network: Network) -> None:
 
 
 def network_digest(data: bytes) -> str:
-    """What the network in a file of these bytes is called in records of what was made with it, "" for no file.
-
-    The SHA-256 of architecture and numbers. The origin is left out, because the same training on another day writes
-    another date, and yet the same network. Raises NetworkError.
-    """
-    if not data:
-        return ""
-    network = decode_network(data)
-    digest = hashlib.sha256(json.dumps(network.architecture(), sort_keys=True).encode())
-    for name, (dtype, _) in _arrays(network.hidden, network.buckets).items():
-        digest.update(np.ascontiguousarray(getattr(network, name), dtype).tobytes())
-    return digest.hexdigest()
+    """`Network.digest` of a file's bytes, "" for no file. Raises NetworkError."""
+    return decode_network(data).digest() if data else ""
 
 
 def read_network(path: Path) -> Network:

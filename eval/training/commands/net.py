@@ -106,7 +106,7 @@ def _table(found: Comparison) -> list[str]:
 
 def _facts(path: Path) -> dict[str, Any]:
     """What there is to say of a network file. Raises NetworkError."""
-    from eval.network.format import network_digest, read_network_file
+    from eval.network.format import read_network_file
 
     data, network = read_network_file(path)
     arrays = ("features", "bias", "output", "output_bias")
@@ -114,7 +114,7 @@ def _facts(path: Path) -> dict[str, Any]:
         "file": str(path),
         "bytes": len(data),
         "sha256": hashlib.sha256(data).hexdigest(),
-        "digest": network_digest(data),
+        "digest": network.digest(),
         "network": network.describe(),
         "architecture": network.architecture(),
         "weights": {name: [int(getattr(network, name).min()), int(getattr(network, name).max())] for name in arrays},

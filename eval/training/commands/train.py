@@ -153,7 +153,7 @@ def _given(options: argparse.Namespace, names: list[str]) -> dict[str, Any]:
 
 def _run(options: argparse.Namespace, folder: Path) -> Run:
     """The run to train. Raises ValueError, ShardError among them."""
-    from eval.network.format import network_digest, read_network_file
+    from eval.network.format import read_network
     from eval.training.samples import Filter
     from eval.training.shards import find_shards
     from eval.training.trainer import RUN, Recipe, Run, load_run
@@ -164,8 +164,8 @@ def _run(options: argparse.Namespace, folder: Path) -> Run:
         wanted["quiet"] = wanted.pop("quiet_only")
     whole = _given(options, ["partial", "validation"])
     if options.start is not None:
-        data, network = read_network_file(options.start)
-        recipe = {"hidden": network.hidden, "buckets": network.buckets} | recipe | {"start": network_digest(data)}
+        network = read_network(options.start)
+        recipe = {"hidden": network.hidden, "buckets": network.buckets} | recipe | {"start": network.digest()}
     if options.resume:
         run = load_run(folder)
         there: dict[str, Any] = {**asdict(run), **asdict(run.recipe), **asdict(run.wanted)}
