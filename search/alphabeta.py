@@ -110,11 +110,13 @@ from search.tunables import (
     LMP_BASE,
     LMR_CHECK,
     LMR_CUT,
+    LMR_CUTOFFS,
     LMR_HISTORY,
     LMR_KILLER,
     LMR_NOISY,
     LMR_NOT_IMPROVING,
     LMR_PV,
+    LMR_TABLE_NOISY,
     NULL_BASE,
     NULL_DEPTH,
     NULL_DIVISOR,
@@ -146,6 +148,10 @@ NEAR_FIFTY_MOVES = 90
 #: Late moves are reduced from this depth on: at less there is no ply to save.
 LMR_DEPTH = 2
 
+#: Late moves are reduced more once more nodes than this were cut off a ply further: where so much was refuted, the next
+#: move will be, too. (Stockfish counts cutoffs so.)
+CUTOFFS_MANY = 3
+
 # The two values of `cut`. NumPy scalars, because Numba types a recursive call with a literal argument apart.
 CUT, NO_CUT = np.int64(1), np.int64(0)
 
@@ -154,8 +160,9 @@ CUT, NO_CUT = np.int64(1), np.int64(0)
 def _learn(worker, ply, depth, best):
     """Learns from a cutoff: move `best`, the last that was tried, refuted this node. Mutates `worker`.
 
-    `best` gains, and becomes the first killer if it is quiet; a promotion that captures nothing has no history. Of the
-    moves tried before it the captures lose as much in any case, the quiet ones only when `best` is quiet.
+    `best` gains, and becomes the first killer and the counter move if it is quiet; a promotion that captures nothing
+    has no history. Of the moves tried before it the captures lose as much in any case, the quiet ones only when `best`
+    is quiet.
     """
     frame = worker.frames[ply]
     position = frame.position
@@ -164,6 +171,8 @@ def _learn(worker, ply, depth, best):
         if frame.killers[0] != best and worker.tune[KILLERS] != 0:
             frame.killers[1] = frame.killers[0]
             frame.killers[0] = best
+        if ply > 0:
+            worker.counters[worker.frames[ply - 1].continuation] = best
         add_quiet_history(worker, ply, best, bonus)
     elif is_capture(best):
         add_capture_history(worker, position, best, bonus)
@@ -338,6 +347,8 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
     # Killers are for siblings: those that other children left are forgotten.
     worker.frames[ply + 1].killers[0] = NO_MOVE
     worker.frames[ply + 1].killers[1] = NO_MOVE
+    # Cutoffs are counted over the children of siblings together.
+    worker.frames[ply + 2].cutoffs = 0
 
     # What follows guesses from the static evaluation: not at the root, no PV node, not in check, no singular search, no
     # score of a mate in sight.
@@ -545,8 +556,9 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         # 16. Late move reduction, in hundredths of a ply: moves far down the list are most likely no good.
         #      when     depth >= LMR_DEPTH, from the second move on (third in PV nodes), never below one ply
         #      formula  LMR_BASE + LMR_FACTOR * ln(depth) * ln(number of the move); less where the move has done well,
-        #               is noisy or a killer, gives check, or this is a PV node; more where a cutoff is expected anyway
-        #               or the position does not improve (which in check it never does)
+        #               is noisy or a killer, gives check, or this is a PV node; more where a cutoff is expected anyway,
+        #               the position does not improve (which in check it never does), the table's move is noisy, or more
+        #               than CUTOFFS_MANY children of this node and of the siblings before it have been cut off
         #      worth    +188.5 +- 47.6  [ledger: late-move-reduction]
         if quiet:
             reduction -= 100 * history // tune[LMR_HISTORY]
@@ -554,6 +566,10 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         else:
             reduction -= tune[LMR_NOISY]
         reduction += tune[LMR_NOT_IMPROVING] * (1 - improving) + tune[LMR_CUT] * cut
+        if table_move != NO_MOVE and is_noisy(table_move):
+            reduction += tune[LMR_TABLE_NOISY]
+        if worker.frames[ply + 1].cutoffs > CUTOFFS_MANY:
+            reduction += tune[LMR_CUTOFFS]
         if is_pv:
             reduction -= tune[LMR_PV]
         if move == frame.killers[0] or move == frame.killers[1]:
@@ -609,6 +625,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
                 if is_pv:
                     update_pv(worker, ply, move)
                 if score >= beta:
+                    frame.cutoffs += 1
                     _learn(worker, ply, depth, move)
                     break
                 alpha = score
@@ -655,6 +672,7 @@ def search_window(worker, table, depth, alpha, beta):
     """
     worker.null_from = 0
     worker.root_depth = depth
+    worker.frames[1].cutoffs = 0
     forget_accumulators(worker.accumulators, 0)
     searching(worker, WINDOW, 0, 0)
     return alpha_beta(worker, table, 0, depth, alpha, beta, NO_CUT)

@@ -8,8 +8,9 @@ tried before any move is generated, the captures before the quiet moves are gene
     TABLE       the move the transposition table remembers
     NOISY       captures and promotions, most valuable victim first, capture history deciding between them; those that
                 lose material by static exchange evaluation are put aside
-    KILLERS     two quiet moves that refuted siblings of this node
-    QUIETS      all quiet moves by butterfly and continuation history; in quiescence the checks among them
+    KILLERS     two quiet moves that refuted siblings of this node, then the one that last refuted the opponent's move
+    QUIETS      all quiet moves by butterfly and continuation history, checks raised by CHECK_BONUS; in quiescence only
+                the checks
     LOSERS      what NOISY put aside
 
 `start` sets the stage, `next_move` gives a move and moves on. The state is the frame's (see `search.worker`), so the
@@ -25,18 +26,22 @@ from typing import Final
 
 import numpy as np
 
+from engine.board.attacks import bishop_attacks, rook_attacks
+from engine.board.bits import U0, bit
 from engine.board.exchange import captured_piece, exchange_at_least, gives_check
 from engine.board.generate import generate_noisy, generate_quiets
 from engine.board.legality import is_legal
-from engine.board.moves import MAX_MOVES, NO_MOVE, is_capture, is_promotion, move_origin, promotion_piece
-from engine.board.position import PAWN, QUEEN, piece_at
+from engine.board.moves import MAX_MOVES, NO_MOVE, is_capture, is_promotion, move_origin, move_target, promotion_piece
+from engine.board.position import OCCUPIED, PAWN, QUEEN, king_square, piece_at
+from engine.board.tables import KNIGHT_ATTACKS, PAWN_ATTACKS
 from engine.jit import inlined, subkernel
 from search.highest import LANES, LOWEST, highest
 from search.history import HISTORY_LIMIT, capture_history, quiet_history
 from search.node import expect
+from search.tunables import CHECK_BONUS, COUNTERS
 
-ROOT, TABLE, NOISY_START, NOISY, FIRST_KILLER, SECOND_KILLER, QUIET_START, QUIETS, LOSERS, DONE = range(10)
-assert QUIET_START == FIRST_KILLER + 2
+ROOT, TABLE, NOISY_START, NOISY, FIRST_KILLER, SECOND_KILLER, COUNTER, QUIET_START, QUIETS, LOSERS, DONE = range(11)
+assert COUNTER == FIRST_KILLER + 2
 
 #: Which quiet moves a node tries: none, those that give check, all.
 NO_QUIETS, CHECKS_ONLY, ALL_QUIETS = 0, 1, 2
@@ -44,6 +49,9 @@ NO_QUIETS, CHECKS_ONLY, ALL_QUIETS = 0, 1, 2
 #: Worth of one step of `mvv_lva`, a victim being eight: a history at its limit outweighs two victims, and from one end
 #: to the other all but the most extreme.
 VICTIM_STEP: Final = HISTORY_LIMIT // 16
+
+#: What a check may lose by exchange and still be raised in the order, centipawns.
+CHECK_LOSS: Final = 75
 
 #: `frame.order` holds in one number all that picking the best move needs: value << 24 | move << 8 | its place.
 VALUE_SHIFT: Final = 24
@@ -78,6 +86,9 @@ def start(worker, ply, table_move, quiets):
     frame.table_move = table_move
     frame.quiets = quiets
     frame.skip_quiets = 0
+    frame.counter = NO_MOVE
+    if ply > 0 and worker.tune[COUNTERS] != 0:
+        frame.counter = worker.counters[worker.frames[ply - 1].continuation]
     frame.stage = TABLE
 
 
@@ -147,18 +158,36 @@ def _add_noisy(worker, table, ply):
     frame.losers = 0
 
 
+@inlined
+def _check_squares(position):
+    """From where a piece of the side to move attacks the other king, by piece type: seven bitboards."""
+    king = king_square(position, position.turn ^ 1)
+    diagonal = bishop_attacks(king, position.pieces[OCCUPIED])
+    straight = rook_attacks(king, position.pieces[OCCUPIED])
+    return U0, PAWN_ATTACKS[position.turn ^ 1, king], KNIGHT_ATTACKS[king], diagonal, straight, diagonal | straight, U0
+
+
 @subkernel
 def _add_quiets(worker, table, ply):
-    """Generates and values quiet moves behind the losers. Mutates `worker`."""
+    """Generates and values quiet moves behind the losers. Mutates `worker`.
+
+    Safe checks by the moving piece itself are raised: they leave few answers, and what the histories know of the move
+    is mostly from positions where it gave none. (Stockfish orders them so, too.)
+    """
     frame = worker.frames[ply]
     position = frame.position
+    bonus = worker.tune[CHECK_BONUS]
+    checks = _check_squares(position)
     generated = generate_quiets(position, frame.moves, 0)
     end = frame.losers
     for index in range(generated):
         move = np.int64(frame.moves[index])
         if frame.quiets == CHECKS_ONLY and not gives_check(position, move):
             continue
-        frame.order[end] = (quiet_history(worker, ply, move) << VALUE_SHIFT) | (move << MOVE_SHIFT) | end
+        value = quiet_history(worker, ply, move)
+        if checks[piece_at(position, move_origin(move))] & bit(move_target(move)) != U0:
+            value += bonus if exchange_at_least(position, move, -CHECK_LOSS) else 0
+        frame.order[end] = (value << VALUE_SHIFT) | (move << MOVE_SHIFT) | end
         end += 1
     frame.cursor = frame.losers
     frame.end = end
@@ -185,10 +214,15 @@ def _is_loser(position, move):
 
 
 @inlined
-def _killer(worker, table, ply, index):
-    """Killer `index` if it is to be tried at `ply`, else NO_MOVE: int64."""
+def _remembered(worker, table, ply, stage):
+    """The killer or counter move of `stage` if it is to be tried at `ply`, else NO_MOVE: int64."""
     frame = worker.frames[ply]
-    move = np.int64(frame.killers[index])
+    if stage == COUNTER:
+        move = np.int64(frame.counter)
+        if move == frame.killers[0] or move == frame.killers[1]:
+            return np.int64(NO_MOVE)
+    else:
+        move = np.int64(frame.killers[stage - FIRST_KILLER])
     if frame.quiets != ALL_QUIETS or frame.skip_quiets != 0 or move == NO_MOVE or move == frame.table_move:
         return np.int64(NO_MOVE)
     expect(worker, table, ply, move)
@@ -224,8 +258,8 @@ def next_move(worker, table, ply):
             frame.order[frame.losers] = move
             frame.losers += 1
         frame.stage = DONE if frame.quiets == NO_QUIETS else FIRST_KILLER
-    while FIRST_KILLER <= frame.stage < QUIET_START:
-        move = _killer(worker, table, ply, frame.stage - FIRST_KILLER)
+    while FIRST_KILLER <= frame.stage <= COUNTER:
+        move = _remembered(worker, table, ply, frame.stage)
         frame.stage += 1
         if move != NO_MOVE:
             return move
@@ -237,8 +271,10 @@ def next_move(worker, table, ply):
     if frame.stage == QUIETS:
         while frame.skip_quiets == 0 and frame.cursor < frame.end:
             move = _take_best(worker, table, ply)
-            killed = frame.quiets == ALL_QUIETS and (move == frame.killers[0] or move == frame.killers[1])
-            if move != frame.table_move and not killed:
+            tried = frame.quiets == ALL_QUIETS and (
+                move == frame.killers[0] or move == frame.killers[1] or move == frame.counter
+            )
+            if move != frame.table_move and not tried:
                 return move
         frame.stage = LOSERS if frame.quiets == ALL_QUIETS else DONE
         frame.cursor = 0

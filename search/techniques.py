@@ -51,6 +51,8 @@ _NO_REDUCTION: Final = {
     tunables.LMR_HISTORY: 1_000_000_000,
     tunables.LMR_NOT_IMPROVING: 0,
     tunables.LMR_CUT: 0,
+    tunables.LMR_TABLE_NOISY: 0,
+    tunables.LMR_CUTOFFS: 0,
 }
 
 #: Every technique that can be switched off by itself, in the order in which the search comes to them.
@@ -86,6 +88,8 @@ TECHNIQUES: Final = (
         ("exchange-quiet", "exchange-noisy"),
     ),
     Technique("late-move-reduction", "late move reduction", _NO_REDUCTION),
+    Technique("noisy-table-move", "more reduction where the table's move is noisy", {tunables.LMR_TABLE_NOISY: 0}),
+    Technique("cutoff-count", "more reduction where many were cut off", {tunables.LMR_CUTOFFS: 0}),
     Technique(
         "deeper-shallower",
         "re-searches a ply deeper or shallower",
@@ -93,6 +97,8 @@ TECHNIQUES: Final = (
     ),
     Technique("butterfly-history", "butterfly history", {tunables.BUTTERFLY_SHARE: 0}),
     Technique("continuation-history", "continuation history", {tunables.CONTINUATION_SHARE: 0}),
+    Technique("counter-moves", "counter moves", {tunables.COUNTERS: 0}),
+    Technique("check-bonus", "quiet checks early in the order", {tunables.CHECK_BONUS: 0}),
     Technique("capture-history", "capture history", {tunables.CAPTURE_SHARE: 0}),
     Technique("killers", "killer moves", {tunables.KILLERS: 0}),
     Technique("quiescence-checks", "quiet checks in quiescence", {tunables.QUIESCENCE_CHECKS: 0}),

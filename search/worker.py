@@ -51,6 +51,10 @@ FRAME: Final = np.dtype(
         ("tried_count", np.int64),
         # Two quiet moves that refuted siblings of this node.
         ("killers", np.int32, (2,)),
+        # The quiet move that last refuted the move that led here, NO_MOVE where there is none.
+        ("counter", np.int64),
+        # How many nodes a move has cut off at this ply since the last node two plies before it was entered.
+        ("cutoffs", np.int64),
         # The move that led to the next frame; NO_MOVE for a null move.
         ("move", np.int64),
         # That move as an index into the continuation history, 0 to 767; NO_CONTINUATION for a null move.
@@ -101,6 +105,8 @@ WORKER: Final = np.dtype(
         # [earlier move][move] how well a quiet move has answered or followed up another, both as
         # color * 384 + (piece - 1) * 64 + target. The extra row stands for no earlier move and stays 0.
         ("continuations", np.int16, (CONTINUATIONS + 1, CONTINUATIONS)),
+        # [earlier move] the quiet move that last refuted it, or NO_MOVE. The extra entry stands for a null move.
+        ("counters", np.int32, (CONTINUATIONS + 1,)),
         # How far evaluations were off (see `search.correction`): [side to move][pawns], [side to move][whose
         # pieces][pieces] and [earlier move][move], each within CORRECTION_LIMIT.
         ("pawn_corrections", np.int16, (2, CORRECTION_SIZE)),
@@ -156,6 +162,7 @@ def set_tunable(worker: Any, name: str, value: int) -> None:
 def forget(worker: Any) -> None:
     """Clears everything that a worker has learnt. Mutates `worker`."""
     worker["history"] = 0
+    worker["counters"] = 0
     worker["capture_history"] = 0
     worker["continuations"] = 0
     worker["pawn_corrections"] = 0

@@ -112,6 +112,7 @@ STAGES: Final = (
     ("table", "the move that the transposition table remembers"),
     ("noisy", "captures and promotions that lose no material"),
     ("killer", "a quiet move that refuted a sibling"),
+    ("counter", "the quiet move that last refuted the opponent's move"),
     ("quiet", "quiet moves by their history"),
     ("loser", "captures that lose material"),
 )

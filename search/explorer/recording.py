@@ -27,7 +27,7 @@ from search.explorer.measures import counted_nodes, statistics
 from search.explorer.positions import PositionError, read_game, replay
 from search.game import Game
 from search.limits import DEFAULT_HASH, Limits
-from search.picker import LOSERS, NOISY, NOISY_START, QUIET_START, QUIETS, ROOT, SECOND_KILLER
+from search.picker import COUNTER, LOSERS, NOISY, NOISY_START, QUIET_START, QUIETS, ROOT, SECOND_KILLER
 from search.score import INFINITE, MATE, MATE_BOUND, NO_SCORE
 from search.table import allocate_table
 from search.techniques import BY_NAME, Technique, switched_off
@@ -49,7 +49,8 @@ _STAGE_KEYS: Final = {
     NOISY_START: "table",
     NOISY: "noisy",
     SECOND_KILLER: "killer",
-    QUIET_START: "killer",
+    COUNTER: "killer",
+    QUIET_START: "counter",
     QUIETS: "quiet",
     LOSERS: "loser",
 }

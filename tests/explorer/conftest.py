@@ -16,7 +16,7 @@ from tests.explorer.recorded_tree import Tree
 #: What is searched: name, position, depth.
 SEARCHED = (
     ("start", "startpos", 8),
-    ("tactics", "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1", 7),
+    ("tactics", "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1", 8),
     ("attack", "1k1r4/pp1b1R2/3q2pp/4p3/2B5/4Q3/PPP2B2/2K5 b - - 0 1", 10),
     ("rooks", "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1", 10),
     ("mate", "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", 6),
@@ -46,6 +46,8 @@ for name, position, depth in searched:
 _, tactics, depth = searched[1]
 # Deep enough for quiet moves that have failed time and again.
 documents["deep"] = record(searched[2][1], Limits(depth=12))
+# Deep enough for singular searches of positions with a single legal move.
+documents["deeper"] = record(tactics, Limits(depth=11))
 documents["again"] = record(tactics, Limits(depth=depth))
 documents["classical"] = record(tactics, Limits(depth=depth), classical=True)
 documents["small"] = record(tactics, Limits(depth=depth), 1000)

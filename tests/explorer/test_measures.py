@@ -98,7 +98,7 @@ def test_what_techniques_save_is_counted_by_searching_without_them(recorded: Rec
     # The search of a recording that was made without a technique is that very search.
     spared = recorded.documents["no null move"]["result"]
     assert (without["null-move"]["nodes"], without["null-move"]["value"]) == (spared["nodes"], spared["value"])
-    assert without["late-move"]["nodes"] > costs["nodes"]
+    assert without["reverse-futility"]["nodes"] > costs["nodes"]
 
 
 def test_what_ended_a_single_node_is_counted_there(recorded: Recorded) -> None:

@@ -28,10 +28,10 @@ def test_what_was_searched_and_found_comes_first(recorded: Recorded) -> None:
     document = recorded.documents["tactics"]
     lines = printed(document)
     assert lines[0].startswith(f"{full_name()}, ")
-    assert lines[0].endswith("evaluation, depth 7")
+    assert lines[0].endswith("evaluation, depth 8")
     assert document["position"] in lines[1]
     result = document["result"]
-    assert f"{result['move']} {result['score']} at depth 7: {result['nodes']:,} nodes" in lines[2]
+    assert f"{result['move']} {result['score']} at depth 8: {result['nodes']:,} nodes" in lines[2]
     assert lines == list(text_lines(document))
 
 
@@ -56,7 +56,7 @@ def test_the_tree_shows_the_rows_of_its_plies(recorded: Recorded) -> None:
         rows = range(last["first_node"], last["last_node"] + 1)
         parents = [nodes["parent"][row] for row in rows]
         assert len(lines) == sum(parent == -1 or nodes["ply"][parent] < plies for parent in parents)
-    assert re.match(r"\(window\) PV  d=7 \[[^]]+\] = \S+  \S.*; [\d,]+ visits$", lines[0])
+    assert re.match(r"\(window\) PV  d=8 \[[^]]+\] = \S+  \S.*; [\d,]+ visits$", lines[0])
     root = lines[0]
     move = document["result"]["move"]
     assert any(re.match(rf"  {move} ", line) for line in lines)
@@ -90,4 +90,4 @@ def test_what_was_counted_stands_beside_what_was_estimated(recorded: Recorded) -
     for row in costs["without"]:
         pattern = rf"^{row['reason']} .* {row['nodes']:,} \(x{row['nodes'] / costs['nodes']:.2f}\)  \S"
         assert any(re.match(pattern, line) for line in counted), row
-    assert any(line.endswith(f"to depth 7, which takes {costs['nodes']:,} as it is") for line in counted)
+    assert any(line.endswith(f"to depth 8, which takes {costs['nodes']:,} as it is") for line in counted)

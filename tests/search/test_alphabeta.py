@@ -12,6 +12,7 @@ from search.alphabeta import search_root
 from search.deepening import Deepening
 from search.history import HISTORY_LIMIT, gravity
 from search.limits import MAX_PLY
+from search.picker import is_noisy
 from search.score import INFINITE
 from search.table import allocate_table
 from search.worker import CORRECTION_LIMIT, NO_CONTINUATION, new_worker, set_tunable, set_tunables
@@ -133,7 +134,7 @@ def test_histories_are_fed_and_stay_within_their_limit() -> None:
 def test_a_history_without_a_share_learns_nothing(name: str, table: str) -> None:
     worker = root(FENS[1])
     set_tunable(worker, name, 0)
-    search_root(worker, allocate_table(4), 6, -INFINITE, INFINITE)
+    search_root(worker, allocate_table(4), 8, -INFINITE, INFINITE)
     for other in ("history", "continuations", "capture_history"):
         assert worker[other].any() == (other != table)
 
@@ -145,6 +146,18 @@ def test_a_killer_is_remembered_unless_switched_off() -> None:
         set_tunable(worker, "Killers", switch)
         assert search_root(worker, allocate_table(1), 3, -301, -300) >= -300
         assert worker["frames"][0]["killers"].tolist() == [switch * int(worker["frames"][0]["tried"][0]), 0]
+
+
+@pytest.mark.parametrize("switch", [1, 0])
+def test_the_last_refutation_of_a_move_is_its_counter(switch: int) -> None:
+    """Counters are learnt in any case, and taken into the order where that is switched on."""
+    worker = root(FENS[1])
+    set_tunable(worker, "Counters", switch)
+    search_root(worker, allocate_table(4), 8, -INFINITE, INFINITE)
+    counters = worker["counters"]
+    assert counters.any()
+    assert not any(is_noisy(np.int64(move)) for move in counters)
+    assert worker["frames"]["counter"].any() == bool(switch)
 
 
 def test_gravity_never_leaves_its_limits() -> None:

@@ -11,6 +11,7 @@ import pytest
 from engine.board.convert import encode, write_board
 from engine.board.moves import MAX_MOVES, NO_MOVE
 from engine.jit import kernel
+from search import tunables
 from search.history import HISTORY_LIMIT
 from search.picker import ALL_QUIETS, CHECKS_ONLY, NO_QUIETS, next_move, start, usable_table_move
 from search.table import allocate_table
@@ -58,10 +59,12 @@ class Picker:
         quiets: int = ALL_QUIETS,
         skip_after: int = NEVER,
         killers: tuple[int, int] = (NO_MOVE, NO_MOVE),
+        counter: int = NO_MOVE,
     ) -> list[int]:
         frame = self.worker["frames"][PLY]
         write_board(board, frame["position"])
         frame["killers"] = killers
+        self.worker["counters"][NO_CONTINUATION] = counter
         numbers = map(np.int64, (PLY, table_move, quiets, skip_after))
         count = _pick_all(self.worker, self._table, *numbers, self._moves)
         return [int(move) for move in self._moves[:count]]
@@ -75,12 +78,12 @@ def is_noisy(board: chess.Board, move: chess.Move) -> bool:
     return board.is_capture(move) or move.promotion is not None
 
 
-def stage(board: chess.Board, move: chess.Move, is_killer: bool) -> int:
-    """Good noisy moves 0, the killer 1, quiet moves 2, losers 3."""
+def stage(board: chess.Board, move: chess.Move, is_killer: bool, is_counter: bool) -> int:
+    """Good noisy moves 0, the killer 1, the counter move 2, other quiet moves 3, losers 4."""
     if not is_noisy(board, move):
-        return 1 if is_killer else 2
+        return 1 if is_killer else 2 if is_counter else 3
     wins = exchange_value(board, move) >= 0 and move.promotion in (None, chess.QUEEN)
-    return 0 if wins else 3
+    return 0 if wins else 4
 
 
 def boards(rng: random.Random) -> list[chess.Board]:
@@ -92,10 +95,10 @@ def boards(rng: random.Random) -> list[chess.Board]:
     return found
 
 
-def test_every_legal_move_comes_once_whatever_table_and_killers_say() -> None:
+def test_every_legal_move_comes_once_whatever_table_killers_and_counter_say() -> None:
     rng = random.Random(21)
     pick, strangers = Picker(rng), [NO_MOVE]
-    tabled = killed = 0
+    tabled = killed = countered = 0
     for board in boards(rng):
         legal = codes(board)
         quiets = [code for code, move in legal.items() if not is_noisy(board, move)]
@@ -103,14 +106,16 @@ def test_every_legal_move_comes_once_whatever_table_and_killers_say() -> None:
         killers = (rng.choice([*quiets, *strangers]), rng.choice([*quiets, *strangers]))
         if killers[0] == killers[1]:
             killers = (killers[0], NO_MOVE)
-        given = pick(board, table_move, killers=killers)
-        assert sorted(given) == sorted(legal), (board.fen(), table_move, killers)
+        counter = rng.choice([*quiets, *strangers, *killers])
+        given = pick(board, table_move, killers=killers, counter=counter)
+        assert sorted(given) == sorted(legal), (board.fen(), table_move, killers, counter)
         if table_move in legal:
             assert given[0] == table_move
             tabled += 1
         killed += any(killer in legal for killer in killers)
+        countered += counter in legal and counter not in killers
         strangers = quiets or strangers
-    assert min(tabled, killed) > 300
+    assert min(tabled, killed, countered) > 300
 
 
 def test_stages_come_in_their_order() -> None:
@@ -120,11 +125,12 @@ def test_stages_come_in_their_order() -> None:
     for board in boards(rng):
         legal = codes(board)
         quiets = [code for code, move in legal.items() if not is_noisy(board, move)]
-        killer = rng.choice(quiets) if quiets else NO_MOVE
+        killer, counter = (rng.choice(quiets), rng.choice(quiets)) if quiets else (NO_MOVE, NO_MOVE)
 
-        stages = [stage(board, legal[code], code == killer) for code in pick(board, killers=(killer, NO_MOVE))]
+        given = pick(board, killers=(killer, NO_MOVE), counter=counter)
+        stages = [stage(board, legal[code], code == killer, code == counter) for code in given]
         assert stages == sorted(stages), board.fen()
-        losers += stages.count(3)
+        losers += stages.count(4)
     assert losers > 300
 
 
@@ -171,3 +177,29 @@ def test_better_history_comes_first() -> None:
     assert pick(board)[0] == encode(board, favourite)
     pick.worker["history"][1, favourite.from_square, favourite.to_square] = -1
     assert pick(board)[-1] == encode(board, favourite)
+
+
+@pytest.mark.parametrize(
+    ("fen", "move", "raised"),
+    [
+        pytest.param("6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", "d1d8", True, id="rook"),
+        pytest.param("6k1/8/8/8/4B3/8/8/6K1 w - - 0 1", "e4d5", True, id="bishop"),
+        pytest.param("N3k3/8/8/8/8/8/8/6K1 w - - 0 1", "a8c7", True, id="knight"),
+        pytest.param("6k1/8/8/4n3/8/3p4/8/4K3 b - - 0 1", "d3d2", False, id="pawn-lost"),
+        pytest.param("6k1/8/8/8/4n3/3p4/8/4K3 b - - 0 1", "d3d2", True, id="pawn-of-black"),
+        pytest.param("r5k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", "d1d8", False, id="rook-lost"),
+        pytest.param("6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", "d1d7", False, id="no-check"),
+        pytest.param("4k3/8/8/8/8/8/4N3/4R1K1 w - - 0 1", "e2c3", False, id="uncovered"),
+    ],
+)
+def test_safe_checks_by_the_moving_piece_come_first(fen: str, move: str, raised: bool) -> None:
+    """Others have a better history by half of what checks are raised by."""
+    board, played = chess.Board(fen), chess.Move.from_uci(move)
+    quiets = [code for code, legal in codes(board).items() if not is_noisy(board, legal)]
+    pick = Picker(random.Random(26))
+    for name in ("history", "capture_history", "continuations"):
+        pick.worker[name] = 0
+    pick.worker["history"] = tunables.TABLE[tunables.CHECK_BONUS].default // 2
+    pick.worker["history"][int(board.turn), played.from_square, played.to_square] = 0
+    place = [code for code in pick(board) if code in quiets].index(encode(board, played))
+    assert place == (0 if raised else len(quiets) - 1)
