@@ -33,6 +33,11 @@ class LedgerError(ValueError):
     """A record that is broken, missing or there already; the message is one line."""
 
 
+def today() -> str:
+    """The date that a record of now has, UTC."""
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
+
+
 class _Quotable:
     """What both kinds of records have: an `id`, and a `figure` that may be quoted."""
 
@@ -142,7 +147,7 @@ class SuiteRecord(_Quotable):
     commits: tuple[str, ...] = ()
     bench_nodes: int | None = None
     note: str = ""
-    date: str = field(default_factory=lambda: datetime.datetime.now(datetime.UTC).date().isoformat())
+    date: str = field(default_factory=today)
 
     @property
     def figure(self) -> str:
@@ -331,7 +336,7 @@ class Circumstances:
     time_control: str = ""
     bench_nodes: int | None = None
     note: str = ""
-    date: str = field(default_factory=lambda: datetime.datetime.now(datetime.UTC).date().isoformat())
+    date: str = field(default_factory=today)
 
 
 def circumstances_of(description: MatchDescription) -> dict[str, str]:

@@ -6,8 +6,11 @@ import argparse
 import json
 import math
 import sys
-from dataclasses import dataclass
-from typing import Any, Final
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Final
 
 import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
 
@@ -23,17 +26,19 @@ from bench.description import (
     book_from_arguments,
     rules_from_arguments,
 )
-from bench.display import result_console
+from bench.display import Display, duration, result_console
 from bench.engines import EngineSpec, engine_from_pairs, this_engine
 from bench.play import PlayError
-from bench.records import LedgerError, circumstances_of
+from bench.records import LedgerError, Record, circumstances_of
 from bench.schedule import make_plan
+from bench.screening import SHARE, Effect, Pair, Played, Screening, ScreeningError, effects, play
 from bench.stats import Tally, estimate, to_json, with_error
 from engine.sources import PROJECT_ROOT
 from search.techniques import TECHNIQUES, Technique, named
 
 DEFAULT_LIMIT: Final = "nodes=8000"
 DEFAULT_GAMES: Final = 400
+DEFAULT_GAMES_TOGETHER: Final = 6000
 DEFAULT_HASH: Final = 16
 #: What the openings and rules are unless the options say otherwise.
 DEFAULTS: Final[dict[str, Any]] = {
@@ -44,20 +49,24 @@ DEFAULTS: Final[dict[str, Any]] = {
     "draw": "40,8,10",
 }
 
-#: The engines' names.
+#: The engines' names; and what a record calls the sides of pairs that lack several techniques.
 FULL, REDUCED = "full", "without"
+WITH: Final = "with"
 
 _EPILOG = f"""\
 examples:
   secateur worth null-move --games 1000 --tc nodes=20000 --concurrency 2 --ledger --suffix network
   secateur worth time-stability time-fall time-effort --tc 1+0.01
   secateur worth --games 100                        all but what is about time, a quick look
+  secateur worth --together --state worth.jsonl     the same from one set of games, and in a fraction of them
 
 techniques:
   {chr(10).join(f"{technique.key:<30}{technique.title}" for technique in TECHNIQUES).replace(chr(10), chr(10) + "  ")}
 
-The built-in runner plays. Limited by nodes, the same games come out each time. Exit status: 0 when every game was
-played without a fault, 1 when not, 2 when the options make no sense.
+The built-in runner plays. Limited by nodes, the same games come out each time. Together, each side of each pair of
+games lacks every technique with a probability of {SHARE:.0%}, and one regression says what each is worth beside most
+of the others: with equally many games in all, the interval of each of 30 is about a third as wide. Exit status: 0 when
+every game was played without a fault, 1 when not, 2 when the options make no sense.
 """
 
 
@@ -105,9 +114,16 @@ def parser() -> argparse.ArgumentParser:
     games.add_argument(
         "--games",
         type=int,
-        default=DEFAULT_GAMES,
         metavar="N",
-        help=f"games for each technique, in pairs (default {DEFAULT_GAMES})",
+        help=f"games for each technique, in pairs (default {DEFAULT_GAMES}), or for all that are measured together "
+        f"(default {DEFAULT_GAMES_TOGETHER})",
+    )
+    games.add_argument("--together", action="store_true", help="measure all techniques by the same games")
+    games.add_argument(
+        "--state",
+        type=Path,
+        metavar="FILE",
+        help="with --together: keep each pair of games in FILE, and go on from what is there",
     )
     games.add_argument(
         "--hash", type=int, default=DEFAULT_HASH, metavar="MIB", help=f"table of each engine (default {DEFAULT_HASH})"
@@ -130,7 +146,13 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: list[str]) -> int:
     """Measures; returns the exit status."""
     options = parser().parse_args(arguments)
+    if options.games is None:
+        options.games = DEFAULT_GAMES_TOGETHER if options.together else DEFAULT_GAMES
+    if options.together:
+        return _main_together(options)
     try:
+        if options.state is not None:
+            raise DescriptionError("--state is for --together")
         measurements = _measurements(options)
     except ValueError as error:  # those of the lab are ValueErrors, too
         print(f"secateur worth: {error}", file=sys.stderr)
@@ -138,7 +160,9 @@ def main(arguments: list[str]) -> int:
     found: list[Worth] = []
     try:
         if options.ledger and options.bench_nodes is None:
-            _count_benchmark(measurements)
+            nodes = _count_benchmark()
+            for measurement in measurements:
+                measurement.record.bench_nodes = nodes
         status = _measure(measurements, found, options.quiet)
     except (PlayError, LedgerError, DescriptionError) as error:
         print(f"secateur worth: {error}", file=sys.stderr)
@@ -192,21 +216,20 @@ def _measurement(technique: Technique, options: argparse.Namespace, commits: lis
 
 
 def _engine(name: str, without: str, options: argparse.Namespace) -> EngineSpec:
-    """Secateur with the value `without` of its option for that. Raises `EngineSpecError`."""
+    """Secateur with the value `without` of its option of that name. Raises `EngineSpecError`."""
     pairs = ("arg=--tuning", f"name={name}", f"option.Hash={options.hash}", f"option.Without={without}")
     return engine_from_pairs(this_engine(*pairs), (), options.tc)
 
 
-def _count_benchmark(measurements: list[Measurement]) -> None:
-    """Puts the benchmark's nodes into what is recorded: the engines that play are this one."""
+def _count_benchmark() -> int:
+    """The benchmark's nodes, for what is recorded: the engines that play are this one."""
     from search.benchmark import run_benchmark
     from search.warmup import load_kernels
 
     load_kernels()
     result = run_benchmark()
     assert result is not None
-    for measurement in measurements:
-        measurement.record.bench_nodes = result.nodes
+    return result.nodes
 
 
 def _measure(measurements: list[Measurement], found: list[Worth], quiet: bool) -> int:
@@ -254,3 +277,161 @@ def _report(found: list[Worth], options: argparse.Namespace) -> None:
     for worth in found:
         table.add_row(*worth.cells())
     result_console().print(table)
+
+
+# --------------------------------------------------------------------------------------------------------------
+# All by the same games
+# --------------------------------------------------------------------------------------------------------------
+
+
+class Progress(Display):
+    """Shows how many games were played, and when the others will have been."""
+
+    line_seconds: ClassVar[float] = 10.0
+
+    def __init__(self, planned: int, done: int, quiet: bool) -> None:
+        super().__init__(quiet)
+        self._planned, self._before, self._done = planned, done, done
+
+    def add(self, _pair: Pair) -> None:
+        """Takes a pair that was played."""
+        self._done += 1
+        self.tick()
+
+    def line(self) -> str:
+        """Games played and planned, time and time left."""
+        elapsed, played = time.monotonic() - self.began, self._done - self._before
+        left = f", {duration(elapsed * (self._planned - self._done) / played)} left" if played else ""
+        return f"{2 * self._done} of {2 * self._planned} games in {duration(elapsed)}{left}"
+
+    def picture(self) -> Any:
+        """The same."""
+        return self.line()
+
+
+def _main_together(options: argparse.Namespace) -> int:
+    """Measures all techniques by the same games; returns the exit status."""
+    try:
+        measurements = _measurements(options)
+        screening = _screening([measurement.technique for measurement in measurements], options)
+        played = Played(_circumstances(screening, options), options.state)
+    except ValueError as error:  # those of the lab are ValueErrors, too
+        print(f"secateur worth: {error}", file=sys.stderr)
+        return 2
+    try:
+        if options.ledger and options.bench_nodes is None:
+            options.bench_nodes = _count_benchmark()
+        with Progress(screening.pairs, len(played.pairs), options.quiet) as progress:
+            spoilt = play(screening, played, progress.add, _tell, options.concurrency)
+        found = effects(screening.techniques, screening.seed, played.pairs)
+        if options.ledger:
+            _record_together(measurements, found, played, spoilt, options)
+    except KeyboardInterrupt:
+        kept = f"; {options.state} has what was played" if options.state else ""
+        print(f"secateur worth: interrupted, nothing is recorded{kept}", file=sys.stderr)
+        return 1
+    except (ScreeningError, LedgerError) as error:
+        print(f"secateur worth: {error}", file=sys.stderr)
+        return 1
+    _report_together([measurement.technique for measurement in measurements], found, played, options)
+    return 1 if spoilt else 0
+
+
+def _tell(problem: str) -> None:
+    print(f"secateur worth: {problem}", file=sys.stderr)
+
+
+def _screening(techniques: Sequence[Technique], options: argparse.Namespace) -> Screening:
+    """The games that the options ask for. Raises ValueError."""
+
+    def engine(name: str, lacks: Sequence[str]) -> EngineSpec:
+        return _engine(name, " ".join(lacks) or "<empty>", options)
+
+    description = MatchDescription(
+        engines=(engine(WITH, ()), engine(REDUCED, ())),
+        rounds=options.games // 2,
+        book=book_from_arguments(options, None),
+        adjudication=rules_from_arguments(options, Adjudication()),
+        runner="builtin",
+    )
+    return Screening(
+        tuple(technique.key for technique in techniques),
+        options.games // 2,
+        options.seed,
+        engine,
+        make_plan(description).openings,
+        description.adjudication,
+    )
+
+
+def _circumstances(screening: Screening, options: argparse.Namespace) -> dict[str, Any]:
+    """All that the games depend on beside the engine itself, for the state's first line."""
+    return {
+        "techniques": screening.techniques,
+        "share": SHARE,
+        "limit": options.tc,
+        "hash": options.hash,
+        "book": options.book,
+        "order": options.order,
+        "plies": options.plies,
+        "seed": options.seed,
+        "games": options.games,
+        "adjudication": asdict(screening.adjudication),
+    }
+
+
+def _record_together(
+    measurements: Sequence[Measurement],
+    found: dict[str, Effect],
+    played: Played,
+    spoilt: int,
+    options: argparse.Namespace,
+) -> None:
+    """A record for each technique. Raises `LedgerError`."""
+    together = f"one of {len(measurements)} left out at random, {SHARE:.0%} of the time, in the same games"
+    for measurement in measurements:
+        effect, record = found[measurement.technique.key], measurement.record
+        circumstances = circumstances_of(measurement.description)
+        path = records.save(
+            Record(
+                id=record.ledger,
+                what=record.what,
+                date=records.today(),
+                commits=tuple(record.commit),
+                engines=(WITH, REDUCED),
+                games=2 * len(played.pairs),
+                pentanomial=(),
+                elo=round(effect.elo, 2),
+                elo_error=round(effect.error, 2),
+                nelo=None,
+                verdict="measured",
+                bench_nodes=options.bench_nodes,
+                note="; ".join(filter(None, (together, record.note))),
+                faults=spoilt,
+                book=circumstances["book"],
+                time_control=circumstances["time_control"],
+            )
+        )
+        print(f"recorded in {path}", file=sys.stderr)
+
+
+def _report_together(
+    techniques: Sequence[Technique], found: dict[str, Effect], played: Played, options: argparse.Namespace
+) -> None:
+    """Prints what was measured, the most valuable technique first."""
+    games = 2 * len(played.pairs)
+    order = sorted(techniques, key=lambda technique: -found[technique.key].elo)
+    if options.json:
+        rows = [{"key": row.key, "title": row.title, **asdict(found[row.key])} for row in order]
+        answer = {"time_control": options.tc, "hash": options.hash, "games": games, "techniques": rows}
+        print(json.dumps(answer, indent=2))
+        return
+    from rich.table import Table
+
+    table = Table("technique", "what it is", box=None, pad_edge=False)
+    table.add_column("Elo with it", justify="right")
+    for row in order:
+        table.add_row(row.key, row.title, with_error(found[row.key].elo, found[row.key].error))
+    console = result_console()
+    console.print(table)
+    console.print(f"{games} games")

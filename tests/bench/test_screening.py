@@ -1,0 +1,191 @@
+"""`worth --together`: what many techniques are worth, from games in which each side lacks a random few of them."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bench import records
+from bench.commands import worth
+from bench.game import close_tables
+from bench.screening import SHARE, Pair, Played, ScreeningError, effects, left_out
+from search import benchmark
+from search.benchmark import run_benchmark
+
+KEYS = ("null-move", "late-move-reduction", "killers", "razoring", "probcut")
+TRUE = {"null-move": 60.0, "late-move-reduction": 250.0, "killers": 0.0, "razoring": -30.0, "probcut": 15.0}
+QUICK = ["--together", "--games", "40", "--tc", "nodes=100", "--max-moves", "4", "--concurrency", "2", "--quiet"]
+
+
+def simulated(count: int, seed: int = 1) -> list[Pair]:
+    """Pairs between sides that are as strong as their techniques say, without draws."""
+    rng, found = random.Random(seed), []
+    for number in range(count):
+        first, second = left_out(KEYS, seed, number)
+        elo = sum(TRUE[key] for key in second) - sum(TRUE[key] for key in first)
+        expected = 1 / (1 + 10 ** (-elo / 400))
+        found.append(Pair(number, sum(1 if rng.random() < expected else -1 for _ in range(2))))
+    return found
+
+
+def test_each_technique_is_left_out_as_often_as_it_should_be() -> None:
+    drawn = [left_out(KEYS, 7, number) for number in range(4000)]
+    assert drawn == [left_out(KEYS, 7, number) for number in range(4000)]
+    assert drawn != [left_out(KEYS, 8, number) for number in range(4000)]
+    for side in (0, 1):
+        for key in KEYS:
+            share = sum(key in pair[side] for pair in drawn) / len(drawn)
+            assert abs(share - SHARE) < 5 * math.sqrt(SHARE * (1 - SHARE) / len(drawn))
+
+
+def test_worths_are_found_within_their_intervals() -> None:
+    """Also that of a technique beside which the others hardly count; 99.99 % of intervals twice as wide hold them."""
+    found = effects(KEYS, 1, simulated(20_000))
+    for key in KEYS:
+        assert abs(found[key].elo - TRUE[key]) < 2 * found[key].error
+        assert 3 < found[key].error < 15
+
+
+def test_intervals_shrink_with_the_root_of_the_games() -> None:
+    few, many = effects(KEYS, 1, simulated(2_000)), effects(KEYS, 1, simulated(32_000))
+    for key in KEYS:
+        assert few[key].error / many[key].error == pytest.approx(4, rel=0.15)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "part"),
+    [
+        ([], "0 games do not tell 5 techniques apart"),
+        (simulated(3), "6 games do not tell 5 techniques apart"),
+        ([Pair(pair.number, 2) for pair in simulated(40)], None),
+    ],
+)
+def test_too_few_games_are_told(pairs: list[Pair], part: str | None) -> None:
+    """One side winning everything is no reason to fail: then no technique explains it."""
+    if part is None:
+        assert all(math.isfinite(effect.elo) for effect in effects(KEYS, 1, pairs).values())
+        return
+    with pytest.raises(ScreeningError, match=part):
+        effects(KEYS, 1, pairs)
+
+
+def test_games_that_one_technique_always_decides_have_no_worth() -> None:
+    pairs = []
+    for pair in simulated(400):
+        first, second = left_out(KEYS, 1, pair.number)
+        pairs.append(Pair(pair.number, 2 * (("killers" in second) - ("killers" in first))))
+    with pytest.raises(ScreeningError, match="800 games are too one-sided"):
+        effects(KEYS, 1, pairs)
+
+
+def test_a_file_is_gone_on_from(tmp_path: Path) -> None:
+    path, circumstances = tmp_path / "worth.jsonl", {"techniques": KEYS, "seed": 1}
+    played = Played(circumstances, path)
+    for number in (0, 1, 3):
+        played.add(Pair(number, number - 1))
+    with path.open("a") as file:
+        file.write('{"number": 2, "poi')  # the power went
+    again = Played(circumstances, path)
+    assert again.pairs == [Pair(0, -1), Pair(1, 0), Pair(3, 2)]
+    assert list(again.missing(6)) == [2, 4, 5]
+    again.add(Pair(2, 1))
+    assert len(Played(circumstances, path).pairs) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        (None, r"is of other games \(seed differ\)"),
+        ("", "is empty"),
+        ("0\n", r"w\.jsonl:1: no pair of games"),
+        ('{"secateur-worth": 2, "seed": 2}\n', "is of other games"),
+        ('{"secateur-worth": 1, "seed": 2}\n{"number": 1}\n', r"w\.jsonl:2: no pair of games"),
+        ('{"secateur-worth": 1, "seed": 2}\n' + 2 * '{"number": 1, "points": 0}\n', "a pair is there twice"),
+    ],
+)
+def test_a_file_of_something_else_is_refused_and_kept(text: str | None, part: str, tmp_path: Path) -> None:
+    path = tmp_path / "w.jsonl"
+    if text is None:
+        Played({"seed": 1}, path)
+    else:
+        path.write_text(text)
+    before = path.read_bytes()
+    with pytest.raises(ScreeningError, match=part):
+        Played({"seed": 2}, path)
+    assert path.read_bytes() == before
+
+
+def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ScreeningError, match="Is a directory"):
+        Played({"seed": 1}, tmp_path)
+
+
+# --------------------------------------------------------------------------------------------------------------
+# The command
+# --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    folder = tmp_path / "ledger"
+    folder.mkdir()
+    monkeypatch.setattr(records, "LEDGER", folder)
+    monkeypatch.setattr(benchmark, "run_benchmark", functools.partial(run_benchmark, 2))
+    yield folder
+    close_tables()
+
+
+def test_all_are_measured_by_the_same_games(ledger: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    state = tmp_path / "worth.jsonl"
+    arguments = ["null-move", "killers", *QUICK, "--state", str(state), "--commit", "abc", "--json"]
+    assert worth.main(arguments) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["games"] == 40
+    assert {row["key"] for row in answer["techniques"]} == {"null-move", "killers"}
+    assert len(state.read_text().splitlines()) == 21
+
+    # Nothing is left to play; what was played gives the same once more, now for the ledger.
+    assert worth.main([*arguments, "--ledger", "--suffix", "quick"]) == 0
+    assert json.loads(capsys.readouterr().out) == answer
+    counted = run_benchmark(2)
+    assert counted is not None
+    for row in answer["techniques"]:
+        (record,) = [record for record in records.load(ledger) if record.id == f"{row['key']}-quick"]
+        assert (record.games, record.pentanomial, record.faults) == (40, (), 0)
+        assert (record.elo, record.elo_error) == (round(row["elo"], 2), round(row["error"], 2))
+        assert (record.commits, record.bench_nodes) == (("abc",), counted.nodes)
+        assert (record.book, record.time_control) == ("balanced.epd", "nodes=100")
+        assert record.note == "one of 2 left out at random, 15% of the time, in the same games"
+    assert "killers-quick" in (ledger / "README.md").read_text()
+
+
+def test_the_same_seed_plays_the_same_games(capsys: pytest.CaptureFixture[str]) -> None:
+    printed = []
+    for seed in ("3", "3", "4"):
+        assert worth.main(["null-move", "table-cuts", *QUICK, "--seed", seed, "--max-moves", "60", "--json"]) == 0
+        printed.append(json.loads(capsys.readouterr().out)["techniques"])
+    assert printed[0] == printed[1] != printed[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["null-move", "--together", "--games", "7"], "--games is an even number"),
+        (["null-move", "--together", "--concurrency", "0"], "concurrency is at least 1"),
+        (["time-fall", "--together"], "time-fall is about time"),
+        (["null-move", "--together", "--state", "/nowhere/worth.jsonl"], "/nowhere/worth.jsonl: No such file"),
+        (["null-move", "--state", "worth.jsonl"], "--state is for --together"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(arguments: list[str], part: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert worth.main(arguments) == 2
+    output = capsys.readouterr()
+    assert output.err.startswith("secateur worth: ")
+    assert part in output.err
+    assert not output.out
