@@ -96,7 +96,7 @@ def test_the_truth_is_told_at_full_strength(engine: Engine, go: str) -> None:
         go = "go nodes 50000"
     engine.lines.clear()
     engine.send(go)
-    engine.expect("info depth 7 ")
+    engine.expect("info depth 9 ")
     engine.send("stop")
     engine.expect("bestmove")
     assert all(info["multipv"] == "1" for info in infos(engine))

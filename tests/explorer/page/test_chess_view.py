@@ -276,7 +276,7 @@ def test_what_each_technique_saves_is_counted_on_request(tactics, recorded):
     assert meanings(tactics) == [texts[row["key"]] for row in rows]
     count(tactics, "count-costs")
     assert meanings(tactics) == [texts[row["key"]] + counted(row["key"], costs) for row in rows]
-    assert tactics.text("costs-note").endswith(f"to depth 7, which takes {costs['nodes']:,} nodes as it is.")
+    assert tactics.text("costs-note").endswith(f"to depth 8, which takes {costs['nodes']:,} nodes as it is.")
     # It is part of the recording from then on.
     assert json.loads(tactics.download("json"))["costs"] == costs
 
