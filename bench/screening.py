@@ -1,14 +1,18 @@
 """What many techniques are worth, from one set of games: sides lack a random few, and one regression tells them apart.
 
 A match for each technique spends every game on one question. Here every game asks about all of them: in each pair of
-games each side plays without every technique with the probability `SHARE`, and the result counts for each technique
-that one side had and the other had not. So an interval takes a fraction of the games; what is measured is a
-technique's worth beside most of the others, not beside all of them, and not how two of them help each other. (Designs
-of this kind are called random balance: F. E. Satterthwaite, "Random Balance Experimentation", Technometrics 1, 1959.)
+games each side may lack each technique, with the probability `SHARE` and independently of the others, and the result
+counts for each technique that one side had and the other had not. So an interval takes a fraction of the games. What
+is measured is a technique's worth beside most of the others, not beside all of them, and not how two of them help each
+other; where one is part of another and idle without that, its worth comes out by about `SHARE` too low. (Designs of
+this kind are called random balance: F. E. Satterthwaite, "Random Balance Experimentation", Technometrics 1, 1959.)
 
 The model is that of `bench.rating` with a side's rating being the sum of what its techniques are worth: with the
 difference d, in Elo, a side is expected to score 1 / (1 + 10 ** (-d / 400)). The likeliest worths are found by Newton's
-method, and their intervals by the sandwich estimator on pairs, which takes the spread of the results as it was.
+method, and their intervals by the sandwich estimator on pairs, which takes the spread of the results as it was. Pairs
+that weigh much in the fit are corrected for that (the estimator HC3 of J. G. MacKinnon and H. White, "Some
+heteroskedasticity-consistent covariance matrix estimators with improved finite sample properties", Journal of
+Econometrics 29, 1985), and where pairs are few an interval is at least the model's own.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ import json
 import math
 import os
 import random
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +39,7 @@ from bench.rating import ELO_SCALE
 from bench.stats import Z95
 from bench.tuning import MINUS, PATIENCE, PLUS, IterationTask, play_iteration, points_of
 
-#: Probability that a side plays a pair without a technique.
+#: Probability that a side lacks a technique in a pair of games.
 SHARE: Final = 0.15
 
 #: The first line of a state file has this key.
@@ -44,6 +48,9 @@ FORMAT: Final = 1
 
 #: Natural units in one Elo.
 _PER_ELO: Final = math.log(10.0) / ELO_SCALE
+
+#: With fewer pairs than this for each technique the observed spread is a poor guide.
+FEW_PAIRS: Final = 10
 
 _NEWTON_STEPS: Final = 50
 #: Elo that a Newton step must not exceed, and below which the last one was small enough.
@@ -65,22 +72,31 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a technique is worth: Elo, and half of the 95 % interval."""
+    """What a technique is worth: the Elo that having it gains, and half of the 95 % interval."""
 
     elo: float
     error: float
 
 
 def left_out(techniques: Sequence[str], seed: int, number: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What the first and the second side of pair `number` play without: the same for the same `seed`."""
+    """What the first and the second side of pair `number` lack: the same for the same `seed` and order of `techniques`.
+
+    Never the same of both, which would tell nothing.
+    """
     rng = random.Random(f"{seed}/{number}")
-    first, second = (tuple(key for key in techniques if rng.random() < SHARE) for _ in range(2))
-    return first, second
+    while True:
+        first, second = (tuple(key for key in techniques if rng.random() < SHARE) for _ in range(2))
+        if first != second:
+            return first, second
 
 
 def effects(techniques: Sequence[str], seed: int, pairs: Iterable[Pair]) -> dict[str, Effect]:
-    """What each technique is worth by these pairs. Raises `ScreeningError` when they are too few to tell."""
-    pairs = list(pairs)
+    """What each technique is worth by pairs that were played with these `techniques`, in this order, and this `seed`.
+
+    In whichever order the pairs come, the answer is the same. Raises `ScreeningError` when they cannot tell: they are
+    too few, or so one-sided that a worth has no bound.
+    """
+    pairs = sorted(pairs, key=lambda pair: pair.number)
     had = np.zeros((len(pairs), len(techniques)))
     for row, pair in enumerate(pairs):
         first, second = left_out(techniques, seed, pair.number)
@@ -89,22 +105,47 @@ def effects(techniques: Sequence[str], seed: int, pairs: Iterable[Pair]) -> dict
     if not pairs or np.linalg.matrix_rank(had) < len(techniques):
         raise ScreeningError(f"{2 * len(pairs)} games do not tell {len(techniques)} techniques apart: play more")
     worths = np.zeros(len(techniques))
-    for _ in range(_NEWTON_STEPS):
+    try:
+        is_found = _climb(had, scores, worths)
         expected, information = _model(had, worths)
-        step = np.linalg.solve(information, had.T @ (scores - expected))
-        worths += step * min(1.0, _LONGEST_STEP * _PER_ELO / max(float(np.abs(step).max()), 1e-300))
-        if np.abs(step).max() < _SMALL_STEP * _PER_ELO:
-            break
-    else:
-        raise ScreeningError(f"{2 * len(pairs)} games are too one-sided to say what a technique is worth: play more")
-    expected, information = _model(had, worths)
-    bread = np.linalg.inv(information)
-    spread = had * (scores - expected)[:, None]
-    errors = Z95 * np.sqrt(np.diag(bread @ (spread.T @ spread) @ bread))
+        bread = np.linalg.inv(information)
+    except np.linalg.LinAlgError:
+        is_found = False
+    if not is_found:
+        worst = techniques[int(np.abs(worths).argmax())]
+        raise ScreeningError(f"{2 * len(pairs)} games are too one-sided to say what {worst} is worth: play more")
+    errors = Z95 * _deviations(had, scores - expected, expected * (1 - expected), bread)
     return {
         key: Effect(float(worth) / _PER_ELO, float(error) / _PER_ELO)
         for key, worth, error in zip(techniques, worths, errors, strict=True)
     }
+
+
+def _climb(had: NDArray[np.float64], scores: NDArray[np.float64], worths: NDArray[np.float64]) -> bool:
+    """Newton's method: changes `worths` until they are the likeliest; False where it does not get there."""
+    for _ in range(_NEWTON_STEPS):
+        expected, information = _model(had, worths)
+        step = np.linalg.solve(information, had.T @ (scores - expected))
+        longest = float(np.abs(step).max())
+        if longest < _SMALL_STEP * _PER_ELO:
+            return True
+        worths += step * min(1.0, _LONGEST_STEP * _PER_ELO / longest)
+    return False
+
+
+def _deviations(
+    had: NDArray[np.float64],
+    residuals: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    bread: NDArray[np.floating[Any]],
+) -> NDArray[np.float64]:
+    """Standard deviations of the worths, in natural units: float64[techniques]."""
+    leverages = weights * np.einsum("ij,jk,ik->i", had, bread, had)
+    spread = had * (residuals / np.maximum(1 - leverages, 1e-3))[:, None]
+    variances = np.diag(bread @ (spread.T @ spread) @ bread)
+    if len(had) < FEW_PAIRS * had.shape[1]:
+        variances = np.maximum(variances, np.diag(bread))
+    return np.asarray(np.sqrt(variances), np.float64)
 
 
 def _model(had: NDArray[np.float64], worths: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -119,63 +160,89 @@ def _model(had: NDArray[np.float64], worths: NDArray[np.float64]) -> tuple[NDArr
 
 
 class Played:
-    """The pairs that were played, in memory and, if there is a path, in a file of JSON lines as well.
+    """What was played: pairs, and games that an engine spoilt; in memory and, if there is a path, in a file as well.
 
-    The first line of the file is `circumstances`, all that the games depend on. A file that is there is gone on from.
-    Raises `ScreeningError` when it is of other games or cannot be used.
+    The file has JSON lines. The first one has `circumstances`, all that the games depend on, and `provenance`, which
+    need not be the same when a file that is there is gone on from: then the file's is kept. Raises `ScreeningError`
+    when it is of other games or cannot be used.
     """
 
-    def __init__(self, circumstances: Mapping[str, Any], path: Path | None = None) -> None:
+    def __init__(
+        self, circumstances: Mapping[str, Any], provenance: Mapping[str, Any], path: Path | None = None
+    ) -> None:
         self.pairs: list[Pair] = []
+        self.faults = 0
+        self.provenance = dict(provenance)
         self._path = path
         if path is None:
             return
-        header = {FORMAT_KEY: FORMAT, **circumstances}
         try:
             if not path.exists():
+                header = {FORMAT_KEY: FORMAT, "games": circumstances, "provenance": provenance}
                 path.write_text(json.dumps(header) + "\n", encoding="utf-8")
                 return
             text = path.read_bytes()
             whole = text[: text.rfind(b"\n") + 1]
-            self._read(whole, json.loads(json.dumps(header)), path)
+            self._read(whole, json.loads(json.dumps(circumstances)), path)
             if len(whole) < len(text):  # a line that was only half written
                 os.truncate(path, len(whole))
         except OSError as error:
             raise ScreeningError(f"{path}: {error.strerror}") from None
 
-    def _read(self, text: bytes, header: Mapping[str, Any], path: Path) -> None:
-        """Takes the pairs from a file's text."""
-        for number, line in enumerate(text.splitlines(), start=1):
+    def _read(self, text: bytes, circumstances: Mapping[str, Any], path: Path) -> None:
+        """Takes what a file's text has."""
+        lines = text.splitlines()
+        try:
+            header = json.loads(lines[0])
+            played, self.provenance = header["games"], dict(header["provenance"])
+            if header[FORMAT_KEY] != FORMAT:
+                raise ValueError
+            names = [name for name in {**circumstances, **played} if circumstances.get(name) != played.get(name)]
+        except (IndexError, ValueError, KeyError, TypeError):
+            raise ScreeningError(f"{path}: has no games of this version of `worth --together`") from None
+        if names:
+            raise ScreeningError(f"{path}: is of other games ({', '.join(names)} differ); name another file")
+        for number, line in enumerate(lines[1:], start=2):
             try:
-                data = json.loads(line)
-                if number > 1:
-                    self.pairs.append(Pair(int(data["number"]), int(data["points"])))
-                    continue
-                known = data[FORMAT_KEY] == FORMAT
+                self._take(json.loads(line))
             except (ValueError, KeyError, TypeError):
-                raise ScreeningError(f"{path}:{number}: no pair of games of `worth --together`") from None
-            if not known or data != header:
-                names = [name for name in {**header, **data} if header.get(name) != data.get(name)]
-                raise ScreeningError(f"{path}: is of other games ({', '.join(names)} differ); name another file")
-        if not text:
-            raise ScreeningError(f"{path}: is empty; delete it or name another file")
+                raise ScreeningError(f"{path}:{number}: no pair of games") from None
         if len({pair.number for pair in self.pairs}) < len(self.pairs):
             raise ScreeningError(f"{path}: a pair is there twice")
 
+    def _take(self, data: dict[str, int]) -> None:
+        """Takes a line. Raises KeyError, TypeError or ValueError for anything else."""
+        number, faults = data["number"], data.get("faults", 0)
+        if any(not isinstance(value, int) for value in data.values()) or number < 0 or faults < 0:
+            raise ValueError
+        if faults:
+            self.faults += faults
+        elif -2 <= data["points"] <= 2:
+            self.pairs.append(Pair(number, data["points"]))
+        else:
+            raise ValueError
+
     def missing(self, count: int) -> Iterator[int]:
-        """The numbers below `count` that were not played, in order."""
+        """The numbers below `count` of which there is no pair, in order."""
         done = {pair.number for pair in self.pairs}
         return (number for number in range(count) if number not in done)
 
     def add(self, pair: Pair) -> None:
         """Takes a pair; it is in the file before this returns. Raises `ScreeningError`."""
+        self._write({"number": pair.number, "points": pair.points})
+
+    def add_faults(self, number: int, count: int) -> None:
+        """Takes the games of a pair that an engine spoilt, which tell nothing. Raises `ScreeningError`."""
+        self._write({"number": number, "faults": count})
+
+    def _write(self, data: dict[str, int]) -> None:
         if self._path is not None:
             try:
                 with self._path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps({"number": pair.number, "points": pair.points}) + "\n")
+                    file.write(json.dumps(data) + "\n")
             except OSError as error:
                 raise ScreeningError(f"{self._path}: {error.strerror}") from None
-        self.pairs.append(pair)
+        self._take(data)
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -197,9 +264,13 @@ class Screening:
     openings: tuple[Opening, ...]
     adjudication: Adjudication
 
+    def lacks(self, number: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What the sides of pair `number` play without."""
+        return left_out(self.techniques, self.seed, number)
+
     def task(self, number: int) -> IterationTask:
         """Pair `number`: one opening, played with each colour."""
-        lacks = left_out(self.techniques, self.seed, number)
+        lacks = self.lacks(number)
         first, second = self.engine(PLUS, lacks[0]), self.engine(MINUS, lacks[1])
         opening = self.openings[number % len(self.openings)]
         colours = enumerate(((first, second), (second, first)))
@@ -215,38 +286,33 @@ class Screening:
 def play(
     screening: Screening,
     played: Played,
-    on_pair: Callable[[Pair], None],
+    on_pair: Callable[[], None],
     on_problem: Callable[[str], None],
     concurrency: int,
-) -> int:
-    """Plays what is missing, `concurrency` pairs at a time; returns how many were lost to a fault of an engine.
+) -> None:
+    """Plays what is missing, `concurrency` pairs at a time, into `played`.
 
-    Such a pair is reported and counts for nothing. Raises `ScreeningError` when the engine cannot play, and
-    KeyboardInterrupt; what was played is in `played` then.
+    A pair with a fault of an engine is reported and tells nothing. Raises `ScreeningError` when the engine cannot play,
+    and KeyboardInterrupt; what was played is in `played` then.
     """
-    problem = check_engine(screening.engine(PLUS, ()))
+    missing = list(played.missing(screening.pairs))
+    problem = check_engine(screening.engine(PLUS, ())) if missing else None
     if problem is not None:
-        raise ScreeningError(problem)
-
-    def tasks() -> Generator[IterationTask, None, None]:
-        for number in played.missing(screening.pairs):
-            yield screening.task(number)
-
-    spoilt = in_a_row = 0
-    outcomes = map_unordered(play_iteration, tasks(), None, workers=concurrency)
+        raise ScreeningError(problem.replace(f"engine {PLUS}", "the engine"))
+    in_a_row = 0
+    outcomes = map_unordered(play_iteration, map(screening.task, missing), None, workers=concurrency)
     with closing(outcomes):
         for outcome in outcomes:
-            games = outcome.value or ()
+            number, games = outcome.item.iteration, outcome.value or ()
             faults = [outcome.error] if outcome.error is not None else [game.fault for game in games if game.fault]
             for fault in faults:
-                on_problem(f"pair {outcome.item.iteration + 1}: {fault}")
+                lacks = " against ".join(" ".join(keys) or "nothing" for keys in screening.lacks(number))
+                on_problem(f"pair {number + 1} (without {lacks}): {fault}")
             in_a_row = in_a_row + 1 if faults else 0
+            if faults:
+                played.add_faults(number, len(faults))
+            else:
+                played.add(Pair(number, points_of(games)))
             if in_a_row >= PATIENCE:
                 raise ScreeningError(f"given up after {in_a_row} pairs in a row that an engine spoilt")
-            if faults:
-                spoilt += 1
-                continue
-            pair = Pair(outcome.item.iteration, points_of(games))
-            played.add(pair)
-            on_pair(pair)
-    return spoilt
+            on_pair()

@@ -31,7 +31,7 @@ from bench.engines import EngineSpec, engine_from_pairs, this_engine
 from bench.play import PlayError
 from bench.records import LedgerError, Record, circumstances_of
 from bench.schedule import make_plan
-from bench.screening import SHARE, Effect, Pair, Played, Screening, ScreeningError, effects, play
+from bench.screening import SHARE, Effect, Played, Screening, ScreeningError, effects, play
 from bench.stats import Tally, estimate, to_json, with_error
 from engine.sources import PROJECT_ROOT
 from search.techniques import TECHNIQUES, Technique, named
@@ -58,15 +58,15 @@ examples:
   secateur worth null-move --games 1000 --tc nodes=20000 --concurrency 2 --ledger --suffix network
   secateur worth time-stability time-fall time-effort --tc 1+0.01
   secateur worth --games 100                        all but what is about time, a quick look
-  secateur worth --together --state worth.jsonl     the same from one set of games, and in a fraction of them
+  secateur worth --together --games 3000            the same techniques by as many games in all, far more exactly
 
 techniques:
   {chr(10).join(f"{technique.key:<30}{technique.title}" for technique in TECHNIQUES).replace(chr(10), chr(10) + "  ")}
 
 The built-in runner plays. Limited by nodes, the same games come out each time. Together, each side of each pair of
-games lacks every technique with a probability of {SHARE:.0%}, and one regression says what each is worth beside most
-of the others: with equally many games in all, the interval of each of 30 is about a third as wide. Exit status: 0 when
-every game was played without a fault, 1 when not, 2 when the options make no sense.
+games may lack each technique, with a probability of {SHARE:.0%}, and one regression says what each is worth beside most
+of the others: with equally many games in all, the intervals of 30 are about a third as wide. Exit status: 0 when every
+game was played without a fault, 1 when not, 2 when the options make no sense.
 """
 
 
@@ -289,20 +289,17 @@ class Progress(Display):
 
     line_seconds: ClassVar[float] = 10.0
 
-    def __init__(self, planned: int, done: int, quiet: bool) -> None:
+    def __init__(self, planned: int, played: Played, quiet: bool) -> None:
         super().__init__(quiet)
-        self._planned, self._before, self._done = planned, done, done
-
-    def add(self, _pair: Pair) -> None:
-        """Takes a pair that was played."""
-        self._done += 1
-        self.tick()
+        self._planned, self._played, self._before = planned, played, len(played.pairs)
 
     def line(self) -> str:
-        """Games played and planned, time and time left."""
-        elapsed, played = time.monotonic() - self.began, self._done - self._before
-        left = f", {duration(elapsed * (self._planned - self._done) / played)} left" if played else ""
-        return f"{2 * self._done} of {2 * self._planned} games in {duration(elapsed)}{left}"
+        """Games played and planned, faults, time and time left."""
+        elapsed, done = time.monotonic() - self.began, len(self._played.pairs)
+        faults = f", {self._played.faults} spoilt" if self._played.faults else ""
+        played = done - self._before
+        left = f", {duration(elapsed * (self._planned - done) / played)} left" if played else ""
+        return f"{2 * done} of {2 * self._planned} games{faults} in {duration(elapsed)}{left}"
 
     def picture(self) -> Any:
         """The same."""
@@ -313,60 +310,68 @@ def _main_together(options: argparse.Namespace) -> int:
     """Measures all techniques by the same games; returns the exit status."""
     try:
         measurements = _measurements(options)
-        screening = _screening([measurement.technique for measurement in measurements], options)
-        played = Played(_circumstances(screening, options), options.state)
+        screening = _screening(measurements, options)
+        if options.bench_nodes is None and (options.ledger or options.state):
+            options.bench_nodes = _count_benchmark()
+        commits = records.tested_commits(options.commit)
+        played = Played(_circumstances(screening, options), {"commits": commits}, options.state)
     except ValueError as error:  # those of the lab are ValueErrors, too
         print(f"secateur worth: {error}", file=sys.stderr)
         return 2
+    status = 0
     try:
-        if options.ledger and options.bench_nodes is None:
-            options.bench_nodes = _count_benchmark()
-        with Progress(screening.pairs, len(played.pairs), options.quiet) as progress:
-            spoilt = play(screening, played, progress.add, _tell, options.concurrency)
-        found = effects(screening.techniques, screening.seed, played.pairs)
-        if options.ledger:
-            _record_together(measurements, found, played, spoilt, options)
+        with Progress(screening.pairs, played, options.quiet) as progress:
+            play(screening, played, progress.tick, _tell, options.concurrency)
     except KeyboardInterrupt:
-        kept = f"; {options.state} has what was played" if options.state else ""
-        print(f"secateur worth: interrupted, nothing is recorded{kept}", file=sys.stderr)
-        return 1
+        status = _broken_off("interrupted", options)
+    except ScreeningError as error:
+        status = _broken_off(str(error), options)
+    try:
+        found = effects(screening.techniques, screening.seed, played.pairs)
+        _report_together(measurements, found, played, options)
+        if options.ledger and status == 0:
+            _record_together(measurements, found, played, options)
     except (ScreeningError, LedgerError) as error:
-        print(f"secateur worth: {error}", file=sys.stderr)
-        return 1
-    _report_together([measurement.technique for measurement in measurements], found, played, options)
-    return 1 if spoilt else 0
+        status = _broken_off(str(error), options)
+    return 1 if played.faults else status
 
 
 def _tell(problem: str) -> None:
     print(f"secateur worth: {problem}", file=sys.stderr)
 
 
-def _screening(techniques: Sequence[Technique], options: argparse.Namespace) -> Screening:
+def _broken_off(reason: str, options: argparse.Namespace) -> int:
+    """Says why the run did not come to its end, and where its games are; returns the exit status."""
+    unrecorded = "; not recorded" if options.ledger else ""
+    kept = f"; {options.state} has what was played" if options.state else ""
+    _tell(f"{reason}{unrecorded}{kept}")
+    return 1
+
+
+def _screening(measurements: Sequence[Measurement], options: argparse.Namespace) -> Screening:
     """The games that the options ask for. Raises ValueError."""
 
     def engine(name: str, lacks: Sequence[str]) -> EngineSpec:
         return _engine(name, " ".join(lacks) or "<empty>", options)
 
-    description = MatchDescription(
-        engines=(engine(WITH, ()), engine(REDUCED, ())),
-        rounds=options.games // 2,
-        book=book_from_arguments(options, None),
-        adjudication=rules_from_arguments(options, Adjudication()),
-        runner="builtin",
-    )
+    description = measurements[0].description
+    plan = make_plan(description)
+    for problem in plan.problems:
+        _tell(problem)
     return Screening(
-        tuple(technique.key for technique in techniques),
-        options.games // 2,
+        tuple(measurement.technique.key for measurement in measurements),
+        description.rounds,
         options.seed,
         engine,
-        make_plan(description).openings,
+        plan.openings,
         description.adjudication,
     )
 
 
 def _circumstances(screening: Screening, options: argparse.Namespace) -> dict[str, Any]:
-    """All that the games depend on beside the engine itself, for the state's first line."""
+    """All that the games depend on, for the state's first line; the benchmark stands for the engine."""
     return {
+        "bench": options.bench_nodes,
         "techniques": screening.techniques,
         "share": SHARE,
         "limit": options.tc,
@@ -375,20 +380,15 @@ def _circumstances(screening: Screening, options: argparse.Namespace) -> dict[st
         "order": options.order,
         "plies": options.plies,
         "seed": options.seed,
-        "games": options.games,
         "adjudication": asdict(screening.adjudication),
     }
 
 
 def _record_together(
-    measurements: Sequence[Measurement],
-    found: dict[str, Effect],
-    played: Played,
-    spoilt: int,
-    options: argparse.Namespace,
+    measurements: Sequence[Measurement], found: dict[str, Effect], played: Played, options: argparse.Namespace
 ) -> None:
     """A record for each technique. Raises `LedgerError`."""
-    together = f"one of {len(measurements)} left out at random, {SHARE:.0%} of the time, in the same games"
+    together = f"one of {len(measurements)} that sides lacked at random, {SHARE:.0%} of the time, in the same games"
     for measurement in measurements:
         effect, record = found[measurement.technique.key], measurement.record
         circumstances = circumstances_of(measurement.description)
@@ -397,7 +397,7 @@ def _record_together(
                 id=record.ledger,
                 what=record.what,
                 date=records.today(),
-                commits=tuple(record.commit),
+                commits=tuple(played.provenance["commits"]),
                 engines=(WITH, REDUCED),
                 games=2 * len(played.pairs),
                 pentanomial=(),
@@ -407,7 +407,7 @@ def _record_together(
                 verdict="measured",
                 bench_nodes=options.bench_nodes,
                 note="; ".join(filter(None, (together, record.note))),
-                faults=spoilt,
+                faults=played.faults,
                 book=circumstances["book"],
                 time_control=circumstances["time_control"],
             )
@@ -416,11 +416,11 @@ def _record_together(
 
 
 def _report_together(
-    techniques: Sequence[Technique], found: dict[str, Effect], played: Played, options: argparse.Namespace
+    measurements: Sequence[Measurement], found: dict[str, Effect], played: Played, options: argparse.Namespace
 ) -> None:
     """Prints what was measured, the most valuable technique first."""
     games = 2 * len(played.pairs)
-    order = sorted(techniques, key=lambda technique: -found[technique.key].elo)
+    order = sorted((row.technique for row in measurements), key=lambda technique: -found[technique.key].elo)
     if options.json:
         rows = [{"key": row.key, "title": row.title, **asdict(found[row.key])} for row in order]
         answer = {"time_control": options.tc, "hash": options.hash, "games": games, "techniques": rows}

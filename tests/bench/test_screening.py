@@ -6,15 +6,19 @@ import functools
 import json
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from bench import records
+from bench import records, screening
+from bench.cluster import Outcome
 from bench.commands import worth
 from bench.game import close_tables
-from bench.screening import SHARE, Pair, Played, ScreeningError, effects, left_out
+from bench.results import GameResult, Termination
+from bench.screening import SHARE, Pair, Played, Screening, ScreeningError, effects, left_out
+from bench.tuning import IterationTask
 from search import benchmark
 from search.benchmark import run_benchmark
 
@@ -35,17 +39,22 @@ def simulated(count: int, seed: int = 1) -> list[Pair]:
 
 
 def test_each_technique_is_left_out_as_often_as_it_should_be() -> None:
-    drawn = [left_out(KEYS, 7, number) for number in range(4000)]
-    assert drawn == [left_out(KEYS, 7, number) for number in range(4000)]
-    assert drawn != [left_out(KEYS, 8, number) for number in range(4000)]
+    keys = [f"technique-{number}" for number in range(30)]
+    drawn = [left_out(keys, 7, number) for number in range(4000)]
+    assert drawn == [left_out(keys, 7, number) for number in range(4000)]
+    assert drawn != [left_out(keys, 8, number) for number in range(4000)]
     for side in (0, 1):
-        for key in KEYS:
+        for key in keys:
             share = sum(key in pair[side] for pair in drawn) / len(drawn)
             assert abs(share - SHARE) < 5 * math.sqrt(SHARE * (1 - SHARE) / len(drawn))
 
 
+def test_both_sides_never_lack_the_same() -> None:
+    assert {left_out(["killers"], 7, number) for number in range(100)} == {(("killers",), ()), ((), ("killers",))}
+
+
 def test_worths_are_found_within_their_intervals() -> None:
-    """Also that of a technique beside which the others hardly count; 99.99 % of intervals twice as wide hold them."""
+    """Also beside one that outweighs all others; of intervals twice as wide 99.99 % hold the truth."""
     found = effects(KEYS, 1, simulated(20_000))
     for key in KEYS:
         assert abs(found[key].elo - TRUE[key]) < 2 * found[key].error
@@ -58,72 +67,91 @@ def test_intervals_shrink_with_the_root_of_the_games() -> None:
         assert few[key].error / many[key].error == pytest.approx(4, rel=0.15)
 
 
-@pytest.mark.parametrize(
-    ("pairs", "part"),
-    [
-        ([], "0 games do not tell 5 techniques apart"),
-        (simulated(3), "6 games do not tell 5 techniques apart"),
-        ([Pair(pair.number, 2) for pair in simulated(40)], None),
-    ],
-)
-def test_too_few_games_are_told(pairs: list[Pair], part: str | None) -> None:
-    """One side winning everything is no reason to fail: then no technique explains it."""
-    if part is None:
-        assert all(math.isfinite(effect.elo) for effect in effects(KEYS, 1, pairs).values())
-        return
-    with pytest.raises(ScreeningError, match=part):
-        effects(KEYS, 1, pairs)
+def test_intervals_of_few_games_hold_the_truth_as_well() -> None:
+    """95 % of them; without a correction for what a pair weighs in the fit about 85 % would."""
+    held = []
+    for seed in range(100):
+        found = effects(KEYS, seed, simulated(60, seed))
+        held += [abs(found[key].elo - TRUE[key]) < found[key].error for key in KEYS if key != "late-move-reduction"]
+    assert 0.92 < sum(held) / len(held) <= 1
+
+
+def test_the_order_in_which_pairs_end_does_not_matter() -> None:
+    pairs = simulated(300)
+    assert effects(KEYS, 1, pairs) == effects(KEYS, 1, random.Random(3).sample(pairs, len(pairs)))
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_too_few_games_are_told(count: int) -> None:
+    with pytest.raises(ScreeningError, match=f"{2 * count} games do not tell 5 techniques apart: play more"):
+        effects(KEYS, 1, simulated(count))
+
+
+@pytest.mark.parametrize("points", [0, 2])
+def test_games_that_all_end_alike_are_explained_by_nothing(points: int) -> None:
+    """And a few of them are no proof that nothing is worth anything."""
+    for effect in effects(KEYS, 1, [Pair(number, points) for number in range(40)]).values():
+        assert abs(effect.elo) < effect.error
+        assert effect.error > 50
 
 
 def test_games_that_one_technique_always_decides_have_no_worth() -> None:
     pairs = []
-    for pair in simulated(400):
-        first, second = left_out(KEYS, 1, pair.number)
-        pairs.append(Pair(pair.number, 2 * (("killers" in second) - ("killers" in first))))
-    with pytest.raises(ScreeningError, match="800 games are too one-sided"):
+    for number in range(400):
+        first, second = left_out(KEYS, 1, number)
+        pairs.append(Pair(number, 2 * (("killers" in second) - ("killers" in first))))
+    with pytest.raises(ScreeningError, match="800 games are too one-sided to say what killers is worth"):
         effects(KEYS, 1, pairs)
 
 
 def test_a_file_is_gone_on_from(tmp_path: Path) -> None:
     path, circumstances = tmp_path / "worth.jsonl", {"techniques": KEYS, "seed": 1}
-    played = Played(circumstances, path)
+    played = Played(circumstances, {"commits": ["abc"]}, path)
     for number in (0, 1, 3):
         played.add(Pair(number, number - 1))
+    played.add_faults(2, 2)
     with path.open("a") as file:
-        file.write('{"number": 2, "poi')  # the power went
-    again = Played(circumstances, path)
-    assert again.pairs == [Pair(0, -1), Pair(1, 0), Pair(3, 2)]
+        file.write('{"number": 4, "poi')  # the power went
+    again = Played(circumstances, {"commits": ["def"]}, path)
+    assert again.pairs == played.pairs == [Pair(0, -1), Pair(1, 0), Pair(3, 2)]
+    assert (again.faults, again.provenance) == (2, {"commits": ["abc"]})
     assert list(again.missing(6)) == [2, 4, 5]
     again.add(Pair(2, 1))
-    assert len(Played(circumstances, path).pairs) == 4
+    assert len(Played(circumstances, {}, path).pairs) == 4
+
+
+HEADER = '{"secateur-worth": 1, "games": {"seed": 2}, "provenance": {}}\n'
 
 
 @pytest.mark.parametrize(
     ("text", "part"),
     [
         (None, r"is of other games \(seed differ\)"),
-        ("", "is empty"),
-        ("0\n", r"w\.jsonl:1: no pair of games"),
-        ('{"secateur-worth": 2, "seed": 2}\n', "is of other games"),
-        ('{"secateur-worth": 1, "seed": 2}\n{"number": 1}\n', r"w\.jsonl:2: no pair of games"),
-        ('{"secateur-worth": 1, "seed": 2}\n' + 2 * '{"number": 1, "points": 0}\n', "a pair is there twice"),
+        ("", "has no games of this version"),
+        ("0\n", "has no games of this version"),
+        (HEADER.replace("1", "2"), "has no games of this version"),
+        (HEADER + '{"number": 1}\n', r"w\.jsonl:2: no pair of games"),
+        (HEADER + '{"number": 1, "points": 3}\n', r"w\.jsonl:2: no pair of games"),
+        (HEADER + '{"number": 1, "points": 0.5}\n', r"w\.jsonl:2: no pair of games"),
+        (HEADER + '{"number": -1, "points": 0}\n', r"w\.jsonl:2: no pair of games"),
+        (HEADER + 2 * '{"number": 1, "points": 0}\n', "a pair is there twice"),
     ],
 )
 def test_a_file_of_something_else_is_refused_and_kept(text: str | None, part: str, tmp_path: Path) -> None:
     path = tmp_path / "w.jsonl"
     if text is None:
-        Played({"seed": 1}, path)
+        Played({"seed": 1}, {}, path)
     else:
         path.write_text(text)
     before = path.read_bytes()
     with pytest.raises(ScreeningError, match=part):
-        Played({"seed": 2}, path)
+        Played({"seed": 2}, {}, path)
     assert path.read_bytes() == before
 
 
 def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
     with pytest.raises(ScreeningError, match="Is a directory"):
-        Played({"seed": 1}, tmp_path)
+        Played({"seed": 1}, {}, tmp_path)
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -161,7 +189,7 @@ def test_all_are_measured_by_the_same_games(ledger: Path, tmp_path: Path, capsys
         assert (record.elo, record.elo_error) == (round(row["elo"], 2), round(row["error"], 2))
         assert (record.commits, record.bench_nodes) == (("abc",), counted.nodes)
         assert (record.book, record.time_control) == ("balanced.epd", "nodes=100")
-        assert record.note == "one of 2 left out at random, 15% of the time, in the same games"
+        assert record.note == "one of 2 that sides lacked at random, 15% of the time, in the same games"
     assert "killers-quick" in (ledger / "README.md").read_text()
 
 
@@ -171,6 +199,53 @@ def test_the_same_seed_plays_the_same_games(capsys: pytest.CaptureFixture[str]) 
         assert worth.main(["null-move", "table-cuts", *QUICK, "--seed", seed, "--max-moves", "60", "--json"]) == 0
         printed.append(json.loads(capsys.readouterr().out)["techniques"])
     assert printed[0] == printed[1] != printed[2]
+
+
+def test_games_that_an_engine_spoils_tell_nothing_and_are_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ledger: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One of four pairs: the others are kept, printed and recorded, with the number of games that were spoilt."""
+
+    def played(task: IterationTask) -> tuple[GameResult, ...]:
+        ending = Termination.CRASH if task.iteration == 2 else Termination.CHECKMATE
+        return tuple(
+            GameResult(game.game, game.pair, game.white.name, game.black.name, "1-0", ending) for game in task.games
+        )
+
+    def one_by_one(function: Any, items: Iterable[Any], cluster: None, *, workers: int) -> Iterator[Outcome[Any, Any]]:
+        yield from (Outcome(item, function(item)) for item in items)
+
+    monkeypatch.setattr(screening, "play_iteration", played)
+    monkeypatch.setattr(screening, "map_unordered", one_by_one)
+    state = tmp_path / "worth.jsonl"
+    arguments = ["null-move", "--together", "--games", "8", "--state", str(state), "--quiet"]
+    assert worth.main([*arguments, "--ledger", "--suffix", "faults", "--commit", "abc"]) == 1
+    output = capsys.readouterr()
+    assert output.err.count("secateur worth: pair 3 (without ") == 2
+    assert output.out.splitlines()[-1] == "6 games"
+    (record,) = records.load(ledger)
+    assert (record.id, record.games, record.faults) == ("null-move-faults", 6, 2)
+    # The spoilt pair is played again; that it was spoilt is not forgotten.
+    assert worth.main(arguments) == 1
+    assert "pair 3" in capsys.readouterr().err
+
+
+def test_a_run_that_is_broken_off_shows_what_it_has_and_where_it_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ledger: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken_off(screening: Screening, played: Played, *rest: object) -> None:
+        for number in range(10):
+            played.add(Pair(number, number % 3 - 1))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(worth, "play", broken_off)
+    state = tmp_path / "worth.jsonl"
+    arguments = ["null-move", "--together", "--state", str(state), "--quiet", "--ledger", "--bench-nodes", "7"]
+    assert worth.main(arguments) == 1
+    output = capsys.readouterr()
+    assert output.err == f"secateur worth: interrupted; not recorded; {state} has what was played\n"
+    assert output.out.splitlines()[-1] == "20 games"
+    assert not list(ledger.glob("*.json"))
 
 
 @pytest.mark.parametrize(
