@@ -1,8 +1,31 @@
-"""Names of files and folders as people type them."""
+"""Files and folders that users name: paths as people type them, safe reading, safe replacing, and locks."""
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO, Any, Final
+
+#: The longest quotation of a user's own input in a message, in characters.
+QUOTE_LENGTH: Final = 80
+
+#: The longest path that a message shows whole, in characters.
+PATH_LENGTH: Final = 200
+
+#: What a path may lead to besides a regular file.
+_KINDS: Final = (
+    (stat.S_ISDIR, "is a folder"),
+    (stat.S_ISFIFO, "is a pipe"),
+    (stat.S_ISSOCK, "is a socket"),
+    (stat.S_ISCHR, "is a device"),
+    (stat.S_ISBLK, "is a device"),
+)
 
 
 def user_path(text: str) -> Path:
@@ -11,8 +34,169 @@ def user_path(text: str) -> Path:
     Raises ValueError that names it when there is no such user, or when no file can be called that.
     """
     if "\0" in text:
-        raise ValueError(f"{text!r}: a path holds no null character")
+        raise ValueError(f"{shown(text)}: a path holds no null character")
     try:
         return Path(text).expanduser()
     except RuntimeError as error:
-        raise ValueError(f"{text}: {error}") from None
+        raise ValueError(f"{shown(text)}: {error}") from None
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Messages
+# --------------------------------------------------------------------------------------------------------------
+
+
+def printable(text: str) -> str:
+    r"""Text from a file or a user for a terminal: one line, control characters and bare surrogates as `\x1b`."""
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
+        for character in text
+    )
+
+
+def quoted(text: str) -> str:
+    """A user's text for a message: in quotes, printable, and at most QUOTE_LENGTH characters of it."""
+    if len(text) > QUOTE_LENGTH:
+        return f"'{printable(text[:QUOTE_LENGTH])}...' ({len(text)} characters)"
+    return f"'{printable(text)}'"
+
+
+def shown(path: Path | str) -> str:
+    """A path for a message: printable, and when it is long only its beginning and its end."""
+    text = str(path)
+    if len(text) > PATH_LENGTH:
+        half = PATH_LENGTH // 2
+        return f"{printable(text[:half])}...{printable(text[-half:])} ({len(text)} characters)"
+    return printable(text)
+
+
+def reason(error: OSError) -> str:
+    """Why the system refused something, without number and path."""
+    return error.strerror or str(error) or type(error).__name__
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Reading and writing
+# --------------------------------------------------------------------------------------------------------------
+
+
+def open_regular(path: Path | str, mode: str = "rb", **options: Any) -> IO[Any]:
+    """Opens a regular file as `open` does; never waits for a pipe and never begins to read a device.
+
+    Opening for writing ("w") empties the file only once it is known to be a regular one.
+    Raises OSError, whose `strerror` says what else the path leads to.
+    """
+    flags = {
+        "r": os.O_RDONLY,
+        "w": os.O_WRONLY | os.O_CREAT,
+        "a": os.O_WRONLY | os.O_CREAT | os.O_APPEND,
+        "x": os.O_WRONLY | os.O_CREAT | os.O_EXCL,
+    }[mode[0]]
+    if "+" in mode:
+        flags = flags & ~os.O_WRONLY | os.O_RDWR
+    flags |= getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    # Opening a pipe to write fails at once with ENXIO when nobody reads it.
+    flags |= getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+    try:
+        descriptor = os.open(path, flags, 0o666)
+    except OSError as error:
+        if error.errno in (errno.ENXIO, errno.EISDIR):
+            _refuse_irregular(path, os.stat(path).st_mode)  # noqa: PTH116 - a path may be a string
+        raise
+    try:
+        _refuse_irregular(path, os.fstat(descriptor).st_mode)
+        if mode[0] == "w":
+            os.ftruncate(descriptor, 0)
+        if hasattr(os, "set_blocking"):
+            os.set_blocking(descriptor, True)
+        return os.fdopen(descriptor, mode.replace("x", "w"), **options)
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _refuse_irregular(path: Path | str, mode: int) -> None:
+    """Raises OSError for the mode of anything but a regular file."""
+    if not stat.S_ISREG(mode):
+        kind = next((text for is_kind, text in _KINDS if is_kind(mode)), "is something else")
+        raise OSError(errno.EINVAL, f"{kind}, not a file", str(path))
+
+
+def read_bytes(path: Path | str, limit: int) -> bytes:
+    """The whole of a regular file of at most `limit` bytes.
+
+    Raises OSError, also for a larger file, and for one that grows while it is read.
+    """
+    with open_regular(path) as file:
+        data: bytes = file.read(limit + 1)
+    if len(data) > limit:
+        size = f"{limit >> 20} MiB" if limit >= 1 << 20 else f"{limit} bytes"
+        raise OSError(errno.EFBIG, f"is larger than {size}", str(path))
+    return data
+
+
+def read_text(path: Path | str, limit: int) -> str:
+    """The same as UTF-8 text, newlines as they are. Raises OSError, also for what is no such text."""
+    try:
+        return read_bytes(path, limit).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise OSError(errno.EILSEQ, f"is no UTF-8 text (byte {error.start})", str(path)) from None
+
+
+def replace_file(path: Path, data: bytes | str) -> None:
+    """Gives a file new contents all at once: whatever happens, the old or the new ones are there whole.
+
+    Text becomes UTF-8. A file that is there keeps its permissions, and a symbolic link leads to the new contents.
+    Raises OSError, also where the path leads to something else than a regular file.
+    """
+    target = Path(os.path.realpath(path))
+    mode = 0o666 & ~_umask()
+    with suppress(FileNotFoundError):
+        mode = target.stat().st_mode
+        _refuse_irregular(path, mode)
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".tmp", dir=target.parent)
+    scratch = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data.encode("utf-8") if isinstance(data, str) else data)
+            file.flush()
+            os.fsync(file.fileno())
+        scratch.chmod(stat.S_IMODE(mode))
+        scratch.replace(target)
+    except BaseException:
+        scratch.unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Locks
+# --------------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Holds the lock that the file `path` stands for, which ends with the process at the latest; makes the file.
+
+    The file stays: a lock on a file that was deleted protects nothing. Raises BlockingIOError when another process, or
+    another place in this one, holds it, and OSError when the file cannot be opened.
+    """
+    with open_regular(path, "a+b") as file:
+        try:
+            if sys.platform == "win32":
+                import msvcrt
+
+                file.seek(0)
+                msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+            else:
+                import fcntl
+
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise BlockingIOError(errno.EAGAIN, "is in use by another process", str(path)) from None
+        yield

@@ -8,13 +8,47 @@ from typing import Final
 
 PROJECT_ROOT: Final = Path(__file__).resolve().parent.parent
 
-#: Source folders whose files can reach machine code; everything in them counts.
+#: Source folders whose files can reach machine code; everything in them counts, but for UNCOMPILED.
 KERNEL_FOLDERS: Final = ("engine", "engine/board", "eval", "eval/network", "eval/terms", "search")
+
+#: Files of those folders that no machine code is made of: they hold no kernel, and no kernel's module takes a value
+#: from them. An edit to one keeps the kernel cache.
+UNCOMPILED: Final = frozenset(
+    (
+        "engine/builder.py",
+        "engine/cache_folder.py",
+        "engine/extras.py",
+        "engine/files.py",
+        "engine/launcher.py",
+        "engine/version.py",
+        "engine/board/convert.py",
+        "eval/build.py",
+        "eval/report.py",
+        "eval/network/evaluator.py",
+        "eval/network/format.py",
+        "eval/network/reference.py",
+        "search/benchmark.py",
+        "search/deepening.py",
+        "search/export.py",
+        "search/game.py",
+        "search/info.py",
+        "search/outcome.py",
+        "search/perft.py",
+        "search/searcher.py",
+        "search/strength.py",
+        "search/tablebase.py",
+        "search/techniques.py",
+        "search/threads.py",
+        "search/timing.py",
+        "search/warmup.py",
+    )
+)
 
 
 def kernel_sources() -> list[Path]:
     """The source files whose text can change machine code, sorted; none in a program that comes without its sources."""
-    return sorted(path for folder in KERNEL_FOLDERS for path in (PROJECT_ROOT / folder).glob("*.py"))
+    paths = (path for folder in KERNEL_FOLDERS for path in (PROJECT_ROOT / folder).glob("*.py"))
+    return sorted(path for path in paths if path.relative_to(PROJECT_ROOT).as_posix() not in UNCOMPILED)
 
 
 def source_hash() -> str | None:

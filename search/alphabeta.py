@@ -11,11 +11,12 @@ Contract of `alpha_beta(worker, table, ply, depth, alpha, beta, cut)`, fail-soft
 node; its line is left in `frame.pv[:frame.pv_length]`. PV nodes take no value from the table, so that the line is
 whole. `cut` is 1 where a cutoff is expected.
 
-Each technique is a block: when it applies, its formula, and, where it was measured, its worth, which is that of the
-whole search against the search without it, at 8000 nodes a move (`secateur worth` plays such matches). All were
-measured before there was a network, most even with the piece-square evaluation of the time and without the staged
-picker, corrections and ProbCut (the commit stands in the ledger). A difference within its error is no proof either way;
-such a technique is kept where longer searches are known to profit from it elsewhere.
+Each technique is a block: when it applies, its formula, and, where it was measured, its worth: what the search gains by
+it in Elo, with the network, at 8000 nodes a move. Games in which each side lacked a random few of them told all worths
+at once (`secateur worth --together`); each is that beside most of the others. What was measured of some before, with
+the classical evaluation, stands in the ledger, too. A difference within its error is no proof either way; such a
+technique is kept where longer searches are known to profit from it elsewhere. Records whose ids begin with `idea-` are
+of what was tried in one such set of games; not all of it was kept.
 
 In the formulas `evaluation` is block 6's estimate, for which the table's score may stand; `static evaluation` is what
 was evaluated and corrected.
@@ -32,7 +33,7 @@ from engine.board.position import has_pieces
 from engine.jit import inlined, kernel, subkernel
 from eval.network.accumulator import forget_accumulators
 from search.correction import corrected, learn_correction
-from search.history import add_capture_history, add_quiet_history, bonus_for, quiet_history
+from search.history import add_capture_history, add_quiet_history, bonus_for, learn_counter_move, quiet_history
 from search.limits import MAX_PLY
 from search.node import (
     answers_window,
@@ -148,8 +149,8 @@ NEAR_FIFTY_MOVES = 90
 #: Late moves are reduced from this depth on: at less there is no ply to save.
 LMR_DEPTH = 2
 
-#: Late moves are reduced more once more nodes than this were cut off a ply further: where so much was refuted, the next
-#: move will be, too. (Stockfish counts cutoffs so.)
+#: Late moves are reduced more once more than this failed high a ply further: where so much was refuted, the next move
+#: will be, too. (Stockfish counts cutoffs so.)
 CUTOFFS_MANY = 3
 
 # The two values of `cut`. NumPy scalars, because Numba types a recursive call with a literal argument apart.
@@ -171,8 +172,7 @@ def _learn(worker, ply, depth, best):
         if frame.killers[0] != best and worker.tune[KILLERS] != 0:
             frame.killers[1] = frame.killers[0]
             frame.killers[0] = best
-        if ply > 0:
-            worker.counters[worker.frames[ply - 1].continuation] = best
+        learn_counter_move(worker, ply, best)
         add_quiet_history(worker, ply, best, bonus)
     elif is_capture(best):
         add_capture_history(worker, position, best, bonus)
@@ -204,7 +204,7 @@ def _may_prune_noisy(worker, ply, move, depth):
     Exchange pruning: it loses more material than the depth can win back.
       when     depth <= SEE_DEPTH
       formula  exchange < -SEE_NOISY * depth
-      worth    of noisy and quiet moves together  +85.0 +- 46.7  [ledger: exchange-pruning]
+      worth    of noisy and quiet moves together  {{exchange-pruning}}
     """
     tune = worker.tune
     position = worker.frames[ply].position
@@ -218,7 +218,7 @@ def _has_bad_history(worker, depth, reduced, history):
     History pruning: it has failed here time and again.
       when     reduced <= HISTORY_DEPTH
       formula  history < -HISTORY_MARGIN * depth
-      worth    +13.9 +- 31.6  [ledger: history-pruning]
+      worth    {{history-pruning}}
     """
     tune = worker.tune
     return reduced <= tune[HISTORY_DEPTH] and history < -tune[HISTORY_MARGIN] * depth
@@ -254,7 +254,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
     # 1. Check extension: being in check is no quiet place to stop.
     #      when     in check, not at the root, not again for a singular search of the same position
     #      formula  depth + CHECK_EXTENSION
-    #      worth    +7.0 +- 36.5  [ledger: check-extension]
+    #      worth    {{check-extension}}
     #               In another test the search without it was worth +3.5 +- 28.0  [ledger: no-check-extension]
     #               It is kept because mates are found sooner with it.
     if in_check and ply > 0 and excluded == NO_MOVE:
@@ -292,6 +292,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
     #      when     no PV node, no singular search, searched as deep, its bound answers the window, and the fifty-move
     #               rule, which entries know nothing of, is not near: fewer than NEAR_FIFTY_MOVES plies
     #      formula  the table's score; its move and evaluation are used in any case
+    #      worth    with those of quiescence  {{table-cuts}}
     table_move = np.int64(NO_MOVE)
     raw = np.int64(NO_SCORE)
     table_score = np.int64(NO_SCORE)
@@ -342,12 +343,13 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
     #    so that block 9 asks for less; where nothing improves, late moves are worth less (blocks 15 and 16).
     #      when     not in check, and IMPROVING is not 0: otherwise 0
     #      formula  static evaluation > that of two plies ago, or of four if in check then; 1 where there is neither
+    #      worth    {{improving}}
     improving = _is_improving(worker, ply)
     evaluated(worker, ply, evaluation, improving)
     # Killers are for siblings: those that other children left are forgotten.
     worker.frames[ply + 1].killers[0] = NO_MOVE
     worker.frames[ply + 1].killers[1] = NO_MOVE
-    # Cutoffs are counted over the children of siblings together.
+    # Cutoffs are counted over the children of siblings together: those below another node are forgotten.
     worker.frames[ply + 2].cutoffs = 0
 
     # What follows guesses from the static evaluation: not at the root, no PV node, not in check, no singular search, no
@@ -357,7 +359,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         # 8. Razoring: so far below alpha, only captures can help; see whether they do.
         #      when     depth <= RAZOR_DEPTH, alpha is no mate
         #      formula  evaluation + RAZOR_BASE + RAZOR_SLOPE * depth * depth <= alpha
-        #      worth    -5.6 +- 25.0  [ledger: razoring]
+        #      worth    {{razoring}}
         if (
             depth <= tune[RAZOR_DEPTH]
             and alpha < MATE_BOUND
@@ -373,7 +375,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         # 9. Reverse futility: so far above beta, the opponent's next plies will not bring it back.
         #      when     depth <= RFP_DEPTH
         #      formula  evaluation - RFP_MARGIN * (depth - improving) >= beta; the value lies between the two
-        #      worth    +43.7 +- 35.5  [ledger: reverse-futility]
+        #      worth    {{reverse-futility}}
         if depth <= tune[RFP_DEPTH] and evaluation - tune[RFP_MARGIN] * (depth - improving) >= beta:
             return ended(worker, REVERSE_FUTILITY, (evaluation + beta) // 2)
 
@@ -386,7 +388,8 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         #      verify   from NULL_VERIFY_DEPTH on the cutoff has to be confirmed by a search to depth - saved in which
         #               nobody passes for the first NULL_VERIFY_SHARE % of its plies, unless one is under way already
         #               (verification search; its form is Stockfish's)
-        #      worth    +5.2 +- 40.0  [ledger: null-move]
+        #      worth    {{null-move}}
+        #               of its verification  {{null-move-verification}}
         if (
             depth >= tune[NULL_DEPTH]
             and evaluation >= beta
@@ -425,7 +428,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         #               table; captures and promotions whose exchange wins what the static evaluation lacks to target
         #      formula  value to depth - PROBCUT_SAVED >= target = beta + PROBCUT_MARGIN, after quiescence said so; the
         #               node's value is that less PROBCUT_MARGIN, a mate's as it is
-        #      worth    +13.9 +- 38.3  [ledger: probcut]
+        #      worth    {{probcut}}
         target = beta + tune[PROBCUT_MARGIN]
         probed = max(depth - tune[PROBCUT_SAVED], 0)
         if depth >= tune[PROBCUT_DEPTH] and beta < MATE_BOUND and not (table_depth > probed and table_score < target):
@@ -451,7 +454,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
     # 12. Internal iterative reduction: without a table move the ordering is poor; come back when there is one.
     #      when     depth >= IIR_DEPTH, no table move, PV node or cutoff expected, not at the root, no singular search
     #      formula  depth - 1
-    #      worth    -20.9 +- 38.9  [ledger: internal-reduction]
+    #      worth    {{internal-iterative-reduction}}
     if ply > 0 and depth >= tune[IIR_DEPTH] and table_move == NO_MOVE and excluded == NO_MOVE and (is_pv or cut != 0):
         depth -= 1
     shortened(worker, depth)
@@ -464,7 +467,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
     #      formula  value without it, at depth (depth - 1) / 2, < target = table score - SINGULAR_MARGIN / 100 * depth:
     #               one ply more, two when below by DOUBLE_MARGIN outside PV nodes; otherwise target >= beta: cut
     #               (multi-cut); otherwise table score >= beta: one ply less
-    #      worth    +31.4 +- 40.0  [ledger: singular-extension]
+    #      worth    {{singular-extension}}
     extension = np.int64(0)
     if (
         ply > 0
@@ -506,6 +509,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
     quiets = np.int64(0)
     frame.tried_count = 0
     quiet_limit = (tune[LMP_BASE] + depth * depth) // (2 - improving)
+    noisy_table_move = table_move != NO_MOVE and is_noisy(table_move)
     while True:
         move = next_move(worker, table, ply)
         if move == NO_MOVE:
@@ -529,7 +533,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
             else:
                 # Late move pruning: after so many quiet moves the ordering has had its chance.
                 #   formula  LMP_BASE + depth * depth of them, half as many when not improving (or in check)
-                #   worth    +100.0 +- 40.1  [ledger: late-move-pruning]
+                #   worth    {{late-move-pruning}}
                 if quiets >= quiet_limit:
                     frame.skip_quiets = 1
                     skipped(worker, ply, move, LATE_MOVE)
@@ -537,7 +541,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
                 # Futility: a quiet move will not lift an evaluation this far below alpha in the plies that remain.
                 #   when     not in check, reduced depth <= FUTILITY_DEPTH, alpha is no mate
                 #   formula  static evaluation + FUTILITY_BASE + FUTILITY_SLOPE * reduced depth <= alpha
-                #   worth    +22.6 +- 44.5  [ledger: futility]
+                #   worth    {{futility}}
                 if not in_check and reduced <= tune[FUTILITY_DEPTH] and alpha < MATE_BOUND:
                     hoped = frame.evaluation + tune[FUTILITY_BASE] + tune[FUTILITY_SLOPE] * reduced
                     if hoped <= alpha:
@@ -558,15 +562,17 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         #      formula  LMR_BASE + LMR_FACTOR * ln(depth) * ln(number of the move); less where the move has done well,
         #               is noisy or a killer, gives check, or this is a PV node; more where a cutoff is expected anyway,
         #               the position does not improve (which in check it never does), the table's move is noisy, or more
-        #               than CUTOFFS_MANY children of this node and of the siblings before it have been cut off
-        #      worth    +188.5 +- 47.6  [ledger: late-move-reduction]
+        #               than CUTOFFS_MANY moves have failed high a ply further, here or below the siblings before
+        #      worth    {{late-move-reduction}}
+        #               of the reduction by the table's move  {{noisy-table-move}}
+        #               of that by the count of cutoffs       {{cutoff-count}}
         if quiet:
             reduction -= 100 * history // tune[LMR_HISTORY]
             quiets += 1
         else:
             reduction -= tune[LMR_NOISY]
         reduction += tune[LMR_NOT_IMPROVING] * (1 - improving) + tune[LMR_CUT] * cut
-        if table_move != NO_MOVE and is_noisy(table_move):
+        if noisy_table_move:
             reduction += tune[LMR_TABLE_NOISY]
         if worker.frames[ply + 1].cutoffs > CUTOFFS_MANY:
             reduction += tune[LMR_CUTOFFS]
@@ -592,7 +598,7 @@ def alpha_beta(worker, table, ply, depth, alpha, beta, cut):
         #               same to the full depth, a ply deeper when above the best value by more than DEEPER_MARGIN, a ply
         #               shallower when by less than SHALLOWER_MARGIN; if still above alpha: (alpha, beta)
         #      worth    not measured: by itself it changes no value, only its cost
-        #               of the ply deeper or shallower  -11.1 +- 24.9  [ledger: deeper-shallower]
+        #               of the ply deeper or shallower  {{deeper-shallower}}
         score = alpha + 1
         if searched > 1:
             reduced = new_depth

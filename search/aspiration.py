@@ -6,6 +6,7 @@ Where it lies outside after all, the search says on which side, and only that si
   formula  last score - width .. last score + width, width = ASPIRATION_WINDOW; at each failure width is multiplied by
            ASPIRATION_GROWTH / 100, then low:  alpha = score - width, beta = middle of the window that failed
                                          high: beta = score + width
+  worth    {{aspiration}}
 
 The engine's threads and self-play, which has no Python between its searches, both deepen by this kernel.
 """

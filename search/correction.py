@@ -10,7 +10,7 @@ the other keys came into use in Stockfish.)
   formula  sum of CORRECTION_PAWNS, CORRECTION_PIECES and CORRECTION_MOVES times their entries; the entries, in
            sixteenths of a centipawn, are moved by CORRECTION_RATE / 1000 * depth * error in centipawns, _MOST_LEARNT at
            most, the less the closer they are to CORRECTION_LIMIT
-  worth    +45.4 +- 36.0  [ledger: correction-history]
+  worth    {{correction-history}}
 """
 
 from __future__ import annotations

@@ -90,7 +90,6 @@ def set_root(worker: Any, root: Root, node_limit: int) -> None:
     worker["failed"] = 0
     frames = worker["frames"]
     frames["killers"] = 0
-    frames["cutoffs"] = 0
     frames["move"] = 0
     frames["excluded"] = 0
     frames["continuation"] = NO_CONTINUATION

@@ -1,12 +1,17 @@
 """Histories: how well moves have done, fed by cutoffs and read by ordering, pruning and reductions.
 
-Worth, by the test described in `search.alphabeta`: capture history +10.4 +- 39.9  [ledger: capture-history];
-continuation history -5.2 +- 37.3  [ledger: continuation-history]; killers, which come before the quiet moves,
--13.9 +- 37.1  [ledger: killers].
+Worth, by the test described in `search.alphabeta`:
+
+    butterfly history                               {{butterfly-history}}
+    continuation history                            {{continuation-history}}
+    capture history                                 {{capture-history}}
+    killers, which come before the quiet moves      {{killers}}
+    counter moves, which come behind the killers    {{counter-moves}}
+
 Tried and not kept: the continuation of four plies back with half its weight, which in another test brought
 +3.5 +- 29.0  [ledger: continuation-four].
 
-Every entry is moved by one formula, `gravity`, which keeps it within -HISTORY_LIMIT .. HISTORY_LIMIT.
+Every entry of a history is moved by one formula, `gravity`, which keeps it within -HISTORY_LIMIT .. HISTORY_LIMIT.
 """
 
 from __future__ import annotations
@@ -14,10 +19,10 @@ from __future__ import annotations
 import numpy as np
 
 from engine.board.exchange import captured_piece
-from engine.board.moves import move_origin, move_target
+from engine.board.moves import NO_MOVE, move_origin, move_target
 from engine.board.position import piece_at
 from engine.jit import inlined
-from search.tunables import BONUS_MAX, BONUS_SLOPE, BUTTERFLY_SHARE, CAPTURE_SHARE, CONTINUATION_SHARE
+from search.tunables import BONUS_MAX, BONUS_SLOPE, BUTTERFLY_SHARE, CAPTURE_SHARE, CONTINUATION_SHARE, COUNTER_MOVES
 from search.worker import NO_CONTINUATION
 
 HISTORY_LIMIT = 16_384
@@ -87,6 +92,21 @@ def add_quiet_history(worker, ply, move, bonus):
     share = _share(worker, CONTINUATION_SHARE, bonus)
     _add_continuation(worker, ply, 1, number, share)
     _add_continuation(worker, ply, 2, number, share)
+
+
+@inlined
+def counter_move(worker, ply):
+    """The quiet move that last refuted the one that led to `ply`, int64; NO_MOVE at the root or when there is none."""
+    if ply == 0 or worker.tune[COUNTER_MOVES] == 0:
+        return np.int64(NO_MOVE)
+    return np.int64(worker.counter_moves[earlier_continuation(worker, ply, 1)])
+
+
+@inlined
+def learn_counter_move(worker, ply, move):
+    """Remembers a quiet move as the refutation of the one that led to `ply`, if any did. Mutates `worker`."""
+    if ply > 0:
+        worker.counter_moves[earlier_continuation(worker, ply, 1)] = move
 
 
 @inlined

@@ -9,8 +9,8 @@ tried before any move is generated, the captures before the quiet moves are gene
     NOISY       captures and promotions, most valuable victim first, capture history deciding between them; those that
                 lose material by static exchange evaluation are put aside
     KILLERS     two quiet moves that refuted siblings of this node, then the one that last refuted the opponent's move
-    QUIETS      all quiet moves by butterfly and continuation history, checks raised by CHECK_BONUS; in quiescence only
-                the checks
+    QUIETS      all quiet moves by butterfly and continuation history, safe checks raised by CHECK_BONUS; in quiescence
+                only the checks
     LOSERS      what NOISY put aside
 
 `start` sets the stage, `next_move` gives a move and moves on. The state is the frame's (see `search.worker`), so the
@@ -36,9 +36,9 @@ from engine.board.position import OCCUPIED, PAWN, QUEEN, king_square, piece_at
 from engine.board.tables import KNIGHT_ATTACKS, PAWN_ATTACKS
 from engine.jit import inlined, subkernel
 from search.highest import LANES, LOWEST, highest
-from search.history import HISTORY_LIMIT, capture_history, quiet_history
+from search.history import HISTORY_LIMIT, capture_history, counter_move, quiet_history
 from search.node import expect
-from search.tunables import CHECK_BONUS, COUNTERS
+from search.tunables import CHECK_BONUS
 
 ROOT, TABLE, NOISY_START, NOISY, FIRST_KILLER, SECOND_KILLER, COUNTER, QUIET_START, QUIETS, LOSERS, DONE = range(11)
 assert COUNTER == FIRST_KILLER + 2
@@ -50,7 +50,7 @@ NO_QUIETS, CHECKS_ONLY, ALL_QUIETS = 0, 1, 2
 #: to the other all but the most extreme.
 VICTIM_STEP: Final = HISTORY_LIMIT // 16
 
-#: What a check may lose by exchange and still be raised in the order, centipawns.
+#: What a check may lose by exchange and still count as safe, centipawns.
 CHECK_LOSS: Final = 75
 
 #: `frame.order` holds in one number all that picking the best move needs: value << 24 | move << 8 | its place.
@@ -86,9 +86,7 @@ def start(worker, ply, table_move, quiets):
     frame.table_move = table_move
     frame.quiets = quiets
     frame.skip_quiets = 0
-    frame.counter = NO_MOVE
-    if ply > 0 and worker.tune[COUNTERS] != 0:
-        frame.counter = worker.counters[worker.frames[ply - 1].continuation]
+    frame.counter = counter_move(worker, ply)
     frame.stage = TABLE
 
 
@@ -173,6 +171,7 @@ def _add_quiets(worker, table, ply):
 
     Safe checks by the moving piece itself are raised: they leave few answers, and what the histories know of the move
     is mostly from positions where it gave none. (Stockfish orders them so, too.)
+      worth    {{check-bonus}}
     """
     frame = worker.frames[ply]
     position = frame.position

@@ -42,7 +42,7 @@ from search.tracing import (
 from search.tunables import DELTA_MARGIN, EVASIONS, QUIESCENCE_CHECKS, QUIESCENCE_LOSS, TABLE_CUTS
 
 #: Plies of quiescence that also try quiet checks.
-#: worth  +5.2 +- 38.5  [ledger: quiescence-checks]
+#: worth  {{quiescence-checks}}
 CHECK_PLIES = 1
 
 
@@ -123,6 +123,7 @@ def quiescence(worker, table, ply, alpha, beta, checks):
             # 5. Delta pruning: not even the victim for free lifts the score to alpha.
             #      when     not in check, a capture, no promotion, alpha is no mate
             #      formula  evaluation + victim + DELTA_MARGIN <= alpha; that sum, which it might have brought, counts
+            #      worth    {{delta-pruning}}
             if is_noisy(move) and not is_promotion(move) and abs(alpha) < MATE_BOUND:
                 optimistic = evaluation + EXCHANGE_VALUES[captured_piece(position, move)] + worker.tune[DELTA_MARGIN]
                 if optimistic <= alpha:
@@ -132,6 +133,7 @@ def quiescence(worker, table, ply, alpha, beta, checks):
             # 6. Exchange pruning: there is nothing to win where the piece that moves is lost for less.
             #      when     not in check; quiet checks, too
             #      formula  exchange < -QUIESCENCE_LOSS
+            #      worth    {{exchange-quiescence}}
             if not exchange_at_least(position, move, -worker.tune[QUIESCENCE_LOSS]):
                 skipped(worker, ply, move, EXCHANGE_QUIESCENCE)
                 continue
@@ -140,6 +142,7 @@ def quiescence(worker, table, ply, alpha, beta, checks):
             #    worth their nodes.
             #      when     in check, best value no mate against us
             #      formula  moves searched >= EVASIONS; captures and promotions are still tried
+            #      worth    {{evasion-limit}}
             frame.skip_quiets = 1
             if not is_noisy(move):
                 skipped(worker, ply, move, EVASION_LIMIT)

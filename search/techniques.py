@@ -97,10 +97,10 @@ TECHNIQUES: Final = (
     ),
     Technique("butterfly-history", "butterfly history", {tunables.BUTTERFLY_SHARE: 0}),
     Technique("continuation-history", "continuation history", {tunables.CONTINUATION_SHARE: 0}),
-    Technique("counter-moves", "counter moves", {tunables.COUNTERS: 0}),
-    Technique("check-bonus", "quiet checks early in the order", {tunables.CHECK_BONUS: 0}),
     Technique("capture-history", "capture history", {tunables.CAPTURE_SHARE: 0}),
     Technique("killers", "killer moves", {tunables.KILLERS: 0}),
+    Technique("counter-moves", "counter moves", {tunables.COUNTER_MOVES: 0}),
+    Technique("check-bonus", "safe quiet checks early in the order", {tunables.CHECK_BONUS: 0}),
     Technique("quiescence-checks", "quiet checks in quiescence", {tunables.QUIESCENCE_CHECKS: 0}),
     Technique("delta-pruning", "delta pruning", _plain(tunables.DELTA_MARGIN), ("delta",)),
     # What the plain search leaves on, because the reference search knows this rule, too.

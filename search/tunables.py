@@ -1,10 +1,10 @@
 """The numbers of the search that games can tune, each once: default, range and step.
 
 What games would hardly tell apart, or what is no matter of degree, stands where it is used: plies of a few that decide
-the form of a technique (CHECK_PLIES, which `search.theory` plays by, LMR_DEPTH, CUTOFFS_MANY, FIRST_DEPTHS, half the
-depth for a singular search), guards against the rules (NEAR_FIFTY_MOVES), the units and limits of histories and
-corrections, which entry of the table is replaced, and the milliseconds and counts of `search.timing` and
-`search.searcher`.
+the form of a technique (CHECK_PLIES, which `search.theory` plays by, LMR_DEPTH, FIRST_DEPTHS, half the depth for a
+singular search), what counts as many cutoffs (CUTOFFS_MANY) or as a safe check (CHECK_LOSS), guards against the rules
+(NEAR_FIFTY_MOVES), the units and limits of histories and corrections, which entry of the table is replaced, and the
+milliseconds and counts of `search.timing` and `search.searcher`.
 
 Kernels read a tunable as `worker.tune[NAME]`, where NAME is its index; a new worker holds the defaults, and the
 reductions that follow from them. No value is compiled in. In a tuning build (`secateur --tuning`) each is a UCI option.
@@ -160,8 +160,8 @@ CAPTURE_SHARE = _tunable("CaptureShare", 100, 0, 200, 10)
 # Killers: whether quiet moves that cut are remembered for their siblings, 0 or 1.
 KILLERS = _tunable("Killers", 1, 0, 1, 1)
 # Counter moves: whether the last refutation of the opponent's move is tried early, 0 or 1.
-COUNTERS = _tunable("Counters", 1, 0, 1, 1)
-# What a quiet move that gives check is raised by in the order, in units of the histories.
+COUNTER_MOVES = _tunable("CounterMoves", 1, 0, 1, 1)
+# What a quiet move that gives a safe check is raised by in the order, in units of the histories.
 CHECK_BONUS = _tunable("CheckBonus", 8000, 0, 32000, 1000)
 
 # Lazy SMP: centipawns that every thread's score is raised by before threads vote for a move.

@@ -53,7 +53,8 @@ FRAME: Final = np.dtype(
         ("killers", np.int32, (2,)),
         # The quiet move that last refuted the move that led here, NO_MOVE where there is none.
         ("counter", np.int64),
-        # How many nodes a move has cut off at this ply since the last node two plies before it was entered.
+        # How many moves have failed high at this ply, in searches on the same frame as well, since a node two plies
+        # before came to its moves.
         ("cutoffs", np.int64),
         # The move that led to the next frame; NO_MOVE for a null move.
         ("move", np.int64),
@@ -106,7 +107,7 @@ WORKER: Final = np.dtype(
         # color * 384 + (piece - 1) * 64 + target. The extra row stands for no earlier move and stays 0.
         ("continuations", np.int16, (CONTINUATIONS + 1, CONTINUATIONS)),
         # [earlier move] the quiet move that last refuted it, or NO_MOVE. The extra entry stands for a null move.
-        ("counters", np.int32, (CONTINUATIONS + 1,)),
+        ("counter_moves", np.int32, (CONTINUATIONS + 1,)),
         # How far evaluations were off (see `search.correction`): [side to move][pawns], [side to move][whose
         # pieces][pieces] and [earlier move][move], each within CORRECTION_LIMIT.
         ("pawn_corrections", np.int16, (2, CORRECTION_SIZE)),
@@ -162,7 +163,7 @@ def set_tunable(worker: Any, name: str, value: int) -> None:
 def forget(worker: Any) -> None:
     """Clears everything that a worker has learnt. Mutates `worker`."""
     worker["history"] = 0
-    worker["counters"] = 0
+    worker["counter_moves"] = 0
     worker["capture_history"] = 0
     worker["continuations"] = 0
     worker["pawn_corrections"] = 0

@@ -5,9 +5,8 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from engine.files import user_path
+from engine.files import quoted, user_path
 from engine.uci.options import TUNABLE_OPTIONS, WITHOUT, OptionValues
-from engine.uci.output import quoted
 from eval.build import chosen_evaluation
 from search.limits import DEFAULT_HASH, Limits
 from search.strength import Level, wanted_level

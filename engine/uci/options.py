@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import Final
 
-from engine.uci.output import quoted
+from engine.files import quoted
 from search.limits import DEFAULT_HASH, DEFAULT_OVERHEAD, DEFAULT_THREADS
 from search.strength import FULL_SKILL, MAX_ELO, MIN_ELO
 from search.techniques import Technique, named, switched_off

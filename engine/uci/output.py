@@ -7,12 +7,9 @@ import sys
 import threading
 from contextlib import suppress
 from datetime import datetime
-from typing import BinaryIO, TextIO
+from typing import IO, BinaryIO
 
-from engine.files import user_path
-
-#: Longest quotation of a user's own input in a message.
-QUOTE_LENGTH = 80
+from engine.files import open_regular, user_path
 
 
 class Output:
@@ -26,7 +23,7 @@ class Output:
         self._lock = threading.Lock()
         # The log's own: who listens must not wait for who speaks, whose reader may be slow.
         self._log_lock = threading.Lock()
-        self._log: TextIO | None = None
+        self._log: IO[str] | None = None
 
     def line(self, text: str) -> None:
         """Writes one line (or several, separated by newlines)."""
@@ -60,7 +57,7 @@ class Output:
         log = None
         if path:
             # Whole lines at once, so that a crash loses none.
-            log = user_path(path).open("a", encoding="utf-8", errors="backslashreplace", buffering=1)
+            log = open_regular(user_path(path), "a", encoding="utf-8", errors="backslashreplace", buffering=1)
         with self._log_lock:
             self._end_log()
             self._log = log
@@ -83,14 +80,6 @@ class Output:
         if log is not None:
             with suppress(OSError):
                 log.close()
-
-
-def quoted(text: str) -> str:
-    """A user's text for a message: printable, one line, and not longer than a message should be."""
-    clean = "".join(character if character.isprintable() else "?" for character in text)
-    if len(clean) > QUOTE_LENGTH:
-        return f"'{clean[:QUOTE_LENGTH]}...' ({len(text)} characters)"
-    return f"'{clean}'"
 
 
 def reader_is_gone() -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from engine.uci.output import quoted
+from engine.files import quoted
 from search.limits import Clock, Limits
 
 #: `go` parameters that take a number.

@@ -7,7 +7,7 @@ from typing import Final
 import chess
 
 from engine.board.convert import from_board
-from engine.uci.output import quoted
+from engine.files import quoted
 from engine.uci.parse import PositionCommand
 from search.game import Game
 

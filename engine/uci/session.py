@@ -17,11 +17,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
+from engine.files import quoted
 from engine.uci.equipment import Equipment
 from engine.uci.events import Event, Line, TaskDone
 from engine.uci.loader import Loader
 from engine.uci.options import OPTIONS, Option, OptionValues
-from engine.uci.output import Output, quoted, reader_is_gone
+from engine.uci.output import Output, reader_is_gone
 from engine.uci.parse import GoCommand, parse_go, parse_position, parse_setoption
 from engine.uci.tasks import BenchTask, PerftTask, SearchTask, Task, TaskThread
 from search.limits import MAX_PLY, Limits

@@ -6,6 +6,7 @@ the copy for the purpose. Where the cache lies is `test_cache_folder`'s.
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -19,7 +20,7 @@ import pytest
 
 from engine import jit
 from engine.cache_folder import CACHE_VARIABLE
-from engine.sources import KERNEL_FOLDERS, kernel_sources
+from engine.sources import KERNEL_FOLDERS, UNCOMPILED, kernel_sources
 from tests.board.tiny_kernel import PROJECT, RUN_TINY, TINY, TINY_PART
 
 
@@ -99,6 +100,46 @@ def test_every_kernel_lies_in_a_folder_that_counts() -> None:
     assert PROJECT / "engine" / "board" / "make.py" in found
     # Those of the training pipeline are keyed by its files besides: see the next test.
     assert {path.parent for path in found - sources} == {PROJECT / "eval" / "training"}
+
+
+#: Kernel modules take decorators and choices from these. The name of the cache folder covers both.
+OPEN_DOORS = ("engine.jit", "engine.library", "eval.build")
+
+
+def test_no_kernel_takes_a_value_from_a_file_that_does_not_count() -> None:
+    """Walks the imports of every module with kernels, and of what it imports."""
+    modules = {
+        ".".join(path.relative_to(PROJECT).with_suffix("").parts): path
+        for folder in KERNEL_FOLDERS
+        for path in (PROJECT / folder).glob("*.py")
+    }
+    imported = {name: _imported_modules(path) & modules.keys() for name, path in modules.items()}
+    waiting = [name for name, path in modules.items() if _declares_kernels(path)]
+    assert "search.alphabeta" in waiting
+    reached: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += () if name in OPEN_DOORS else imported[name]
+    found = {modules[name].relative_to(PROJECT).as_posix() for name in reached} - {"eval/build.py"}
+    assert found & UNCOMPILED == set()
+    assert all((PROJECT / name).is_file() for name in UNCOMPILED)
+
+
+def _imported_modules(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return found
+
+
+def _declares_kernels(path: Path) -> bool:
+    decorators = {"kernel", "subkernel", "inlined", "float_kernel", "float_inlined", "hook", "machine_op"}
+    return bool({f"engine.jit.{name}" for name in decorators} & _imported_modules(path))
 
 
 def test_a_tool_s_kernels_are_rebuilt_alone(warm: Path, project: Path, run_python: Callable[..., str]) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from engine.board.convert import encode, write_board
 from search import tunables
-from search.alphabeta import search_root
+from search.alphabeta import CUTOFFS_MANY, search_root
 from search.deepening import Deepening
 from search.history import HISTORY_LIMIT, gravity
 from search.limits import MAX_PLY
@@ -152,12 +152,24 @@ def test_a_killer_is_remembered_unless_switched_off() -> None:
 def test_the_last_refutation_of_a_move_is_its_counter(switch: int) -> None:
     """Counters are learnt in any case, and taken into the order where that is switched on."""
     worker = root(FENS[1])
-    set_tunable(worker, "Counters", switch)
+    set_tunable(worker, "CounterMoves", switch)
     search_root(worker, allocate_table(4), 8, -INFINITE, INFINITE)
-    counters = worker["counters"]
+    counters = worker["counter_moves"]
     assert counters.any()
     assert not any(is_noisy(np.int64(move)) for move in counters)
     assert worker["frames"]["counter"].any() == bool(switch)
+
+
+def test_cutoffs_counted_before_do_not_matter() -> None:
+    """Every count that is read was begun anew by this search."""
+    searched = []
+    for left in (0, 99):
+        worker = root(FENS[1])
+        worker["frames"]["cutoffs"] = left
+        value = search_root(worker, allocate_table(4), 8, -INFINITE, INFINITE)
+        searched.append((value, int(worker["nodes"]), worker["frames"]["cutoffs"][1:8].tolist()))
+    assert searched[0] == searched[1]
+    assert max(searched[0][2]) > CUTOFFS_MANY
 
 
 def test_gravity_never_leaves_its_limits() -> None:

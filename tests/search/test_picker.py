@@ -64,7 +64,7 @@ class Picker:
         frame = self.worker["frames"][PLY]
         write_board(board, frame["position"])
         frame["killers"] = killers
-        self.worker["counters"][NO_CONTINUATION] = counter
+        self.worker["counter_moves"][NO_CONTINUATION] = counter
         numbers = map(np.int64, (PLY, table_move, quiets, skip_after))
         count = _pick_all(self.worker, self._table, *numbers, self._moves)
         return [int(move) for move in self._moves[:count]]

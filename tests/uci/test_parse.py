@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.files import quoted
 from engine.uci.options import OPTIONS, OptionValues
-from engine.uci.output import quoted
 from engine.uci.parse import parse_go, parse_position, parse_setoption
 from search.limits import Clock
 
@@ -102,7 +102,7 @@ def test_declarations_have_the_protocols_form() -> None:
 
 
 def test_quotations_are_one_short_printable_line() -> None:
-    assert quoted("a\nb\x00c") == "'a?b?c'"
+    assert quoted("a\nb\x00c") == r"'a\nb\x00c'"
     assert len(quoted("x" * 100_000)) < 120
 
 

@@ -1,0 +1,160 @@
+"""Files that users name: what is read, what is refused, and what stays whole."""
+
+from __future__ import annotations
+
+import errno
+import multiprocessing
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.files import (
+    PATH_LENGTH,
+    QUOTE_LENGTH,
+    locked,
+    open_regular,
+    printable,
+    quoted,
+    read_bytes,
+    read_text,
+    replace_file,
+    shown,
+)
+
+WRITING = ("w", "a", "r+b", "a+b")
+
+
+@pytest.fixture(params=["pipe", "folder", "device", "link to a pipe"])
+def no_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    path = tmp_path / "thing"
+    if request.param == "device":
+        return Path("/dev/zero")
+    if request.param == "folder":
+        path.mkdir()
+        return path
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("this system has no named pipes")
+    os.mkfifo(path)
+    if request.param == "pipe":
+        return path
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    return link
+
+
+@pytest.mark.parametrize("mode", ["rb", *WRITING])
+def test_only_a_regular_file_is_opened(no_file: Path, mode: str) -> None:
+    with pytest.raises(OSError, match=r"is a (pipe|folder|device), not a file") as caught:
+        open_regular(no_file, mode)
+    assert caught.value.strerror.startswith("is a ")
+
+
+def test_other_refusals_are_the_system_s(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        open_regular(tmp_path / "none")
+    (tmp_path / "there").write_text("kept")
+    with pytest.raises(FileExistsError):
+        open_regular(tmp_path / "there", "x")
+    assert (tmp_path / "there").read_text() == "kept"
+
+
+def test_an_opened_file_reads_and_writes_as_usual(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    for mode, text in (("w", "one\n"), ("a", "two\n")):
+        with open_regular(path, mode, encoding="utf-8") as file:
+            file.write(text)
+    with open_regular(path, "r", encoding="utf-8") as file:
+        assert list(file) == ["one\n", "two\n"]
+    with open_regular(path, "w", encoding="utf-8") as file:
+        file.write("new")
+    assert path.read_text() == "new"
+
+
+def test_reading_stops_at_the_limit(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"12345")
+    assert read_bytes(path, 5) == b"12345"
+    with pytest.raises(OSError, match="is larger than 4 bytes"):
+        read_bytes(path, 4)
+    path.write_bytes(b"\xef\xbb\xbfa\xc3\xa4")
+    assert read_text(path, 100) == "aä"
+    path.write_bytes(b"ab\xff")
+    with pytest.raises(OSError, match=r"is no UTF-8 text \(byte 2\)"):
+        read_text(path, 100)
+
+
+def test_a_replaced_file_keeps_its_permissions_and_its_links(tmp_path: Path) -> None:
+    path, link = tmp_path / "file", tmp_path / "link"
+    replace_file(path, "first ä")
+    umask = os.umask(0)
+    os.umask(umask)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask
+    path.chmod(0o640)
+    link.symlink_to(path)
+    replace_file(link, b"second")
+    assert link.is_symlink()
+    assert path.read_bytes() == b"second"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert sorted(tmp_path.iterdir()) == [path, link]
+
+
+def test_a_failed_replacement_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        replace_file(path, "new")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_nothing_but_a_file_is_replaced(no_file: Path) -> None:
+    with pytest.raises(OSError, match="not a file"):
+        replace_file(no_file, "new")
+
+
+def _hold(path: Path, ready: Any, release: Any) -> None:
+    with locked(path):
+        ready.set()
+        release.wait(60)
+
+
+def test_a_lock_has_one_holder_and_ends_with_its_process(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    context = multiprocessing.get_context("spawn")
+    ready, release = context.Event(), context.Event()
+    holder = context.Process(target=_hold, args=(path, ready, release))
+    holder.start()
+    try:
+        assert ready.wait(60)
+        with pytest.raises(BlockingIOError, match="is in use by another process"), locked(path):
+            pass
+        holder.kill()
+        holder.join(60)
+        with locked(path), pytest.raises(BlockingIOError), locked(path):
+            pass
+        with locked(path):
+            pass
+    finally:
+        holder.kill()
+        holder.join(60)
+
+
+def test_messages_show_no_control_characters_and_no_endless_text() -> None:
+    assert printable("a\x1b[31mb\n\udc80ä") == r"a\x1b[31mb\n\udc80ä"
+    assert quoted("x" * QUOTE_LENGTH) == "'" + "x" * QUOTE_LENGTH + "'"
+    assert quoted("x" * 100) == "'" + "x" * QUOTE_LENGTH + "...' (100 characters)"
+    assert shown("x" * PATH_LENGTH) == "x" * PATH_LENGTH
+    long = shown("/begin/" + "x" * 10_000_000 + "/end\x1b.pgn")
+    assert len(long) < 2 * PATH_LENGTH
+    assert long.startswith("/begin/")
+    assert r"/end\x1b.pgn (10000016 characters)" in long
