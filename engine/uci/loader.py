@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import gc
+import mmap
 import threading
 import time
-from typing import Any
+from typing import Any, Final
+
+#: Bytes of memory that loading the kernels takes at least. LLVM ends the process where it gets none.
+HEADROOM: Final = 32 << 20
+
+
+def _check_memory() -> None:
+    """Raises MemoryError when the system does not give HEADROOM."""
+    try:
+        mmap.mmap(-1, HEADROOM).close()
+    except OSError:
+        raise MemoryError(f"there are no {HEADROOM >> 20} MiB for the kernels") from None
 
 
 class Loader:
@@ -36,6 +48,7 @@ class Loader:
             self.step = "importing"
             from engine.uci import backend
 
+            _check_memory()
             self._kernels = backend.PLAYING
             self.compiled = backend.load_kernels(on_step=self._on_step)
             self.seconds = time.monotonic() - began

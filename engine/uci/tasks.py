@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 from engine.uci.equipment import Equipment
 from engine.uci.options import OptionValues
@@ -161,6 +162,22 @@ class PerftTask(Task):
         self._answer("\n".join([*rows, "", f"Nodes searched: {sum(counts.values())}"]))
 
 
+class EvaluationTask(Task):
+    """An `eval`. Its kernels may have to be compiled first, and the conversation goes on meanwhile."""
+
+    def __init__(self, equipment: Equipment, output: Output) -> None:
+        super().__init__(output)
+        self._report = equipment.backend.evaluation_report
+        self._board, self._network = equipment.positions.game.board, equipment.searcher.network
+
+    def stop(self) -> None:
+        """Changes nothing: only compiling takes time, and the next `eval` would wait for it, too."""
+
+    def run(self) -> None:
+        """Evaluates and answers."""
+        self._answer(self._report(self._board, self._network))
+
+
 class BenchTask(Task):
     """A `bench`: with a searcher of its own, so that what was learnt for the game stays."""
 
@@ -199,12 +216,19 @@ class TaskThread:
         self._on_done = on_done
         self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
+        # Now, while there is memory for a thread: tables and helpers come later.
+        with suppress(RuntimeError):
+            self._start()
+
+    def _start(self) -> None:
+        if self._thread is None:
+            thread = threading.Thread(target=self._work, name="search", daemon=True)
+            thread.start()
+            self._thread = thread
 
     def begin(self, task: Task) -> None:
-        """Hands over a task, when the one before it is done."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name="search", daemon=True)
-            self._thread.start()
+        """Hands over a task, when the one before it is done. Raises RuntimeError when the system gives no thread."""
+        self._start()
         self._tasks.put(task)
 
     def close(self) -> None:
