@@ -46,10 +46,11 @@ COMPILING_PATIENCE: Final = 0.5
 #: Seconds that the session waits for an answer that is on its way, at the end of input or before the next command.
 FAREWELL: Final = 2.0
 
-#: Seconds that `quit` waits: for the engine to be loaded, when commands before it wait for that; and for a count, a
-#: benchmark or a search to end.
+#: Seconds that `quit` waits: for the engine to be loaded, when commands before it wait for that; for a short count or
+#: benchmark to end by itself; and for the answer of what was stopped.
 LOAD_PATIENCE: Final = 0.8
-QUIT_PATIENCE: Final = 0.4
+TOOL_PATIENCE: Final = 0.4
+QUIT_PATIENCE: Final = 1.2
 
 #: Seconds between two looks at the loader.
 _LOOK: Final = 0.02
@@ -128,7 +129,7 @@ class Session:
             event = self._next_event()
             # When there is no memory for a message, either, the next command may find some.
             with suppress(MemoryError):
-                self._look_at_loader()
+                self._look_after()
                 if isinstance(event, Line):
                     self._take(event)
                 elif isinstance(event, TaskDone):
@@ -142,13 +143,24 @@ class Session:
         self.over.set()
 
     def _next_event(self) -> Event | None:
-        """The next event, None after _LOOK seconds without one while deferred commands wait for the loader."""
-        if not (self._deferred and self._task is None):
-            return self._events.get()
+        """The next event, None after a while without one when there is something to look after meanwhile."""
+        seconds = None
+        if self._task is not None:
+            seconds = HEARTBEAT if self._task.is_tool else None
+        elif self._deferred:
+            seconds = _LOOK
         try:
-            return self._events.get(timeout=_LOOK)
+            return self._events.get(timeout=seconds)
         except queue.Empty:
             return None
+
+    def _look_after(self) -> None:
+        """Looks after what takes long: the loader, or a tool that is silent."""
+        task = self._task
+        if task is None or not task.is_tool:
+            self._look_at_loader()
+        elif self._output.silence() >= HEARTBEAT and not task.has_answered:
+            self._output.info(f"{task.name}: {time.perf_counter() - task.created:.0f} s so far")
 
     def _take(self, line: Line) -> None:
         """Handles one line, now or later; whatever goes wrong becomes a message."""
@@ -241,7 +253,7 @@ class Session:
         """
         deadline = math.inf
         while self._task is not None or self._deferred:
-            self._look_at_loader()
+            self._look_after()
             is_loading = self._task is None and not self._loader.done.is_set()
             if not is_loading and (self._task is None or not self._task.is_tool or reader_is_gone()):
                 deadline = min(deadline, time.monotonic() + FAREWELL)
@@ -325,7 +337,7 @@ class Session:
                 self._take_deferred()
         task = self._task
         if task is not None:
-            if not (task.is_tool and task.finished.wait(QUIT_PATIENCE)):
+            if not (task.is_tool and task.finished.wait(TOOL_PATIENCE)):
                 task.stop()
             if task.finished.wait(QUIT_PATIENCE):
                 self._task = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -19,8 +20,13 @@ class Task:
     #: Whether it answers with a result that was asked for, and not with a move.
     is_tool = True
 
+    #: What messages call it.
+    name = "search"
+
     def __init__(self, output: Output) -> None:
         self._output = output
+        #: When it was handed over, as of `time.perf_counter`.
+        self.created = time.perf_counter()
         #: Set before the answer goes out: whoever reads it may speak again before this thread gets any further.
         self.has_answered = False
         #: Set when nothing of it is left to be done.
@@ -140,6 +146,8 @@ class SearchTask(Task):
 class PerftTask(Task):
     """A `go perft`: counts, one line a move."""
 
+    name = "perft"
+
     def __init__(self, equipment: Equipment, output: Output, depth: int) -> None:
         """Raises ValueError for a depth that is out of range."""
         super().__init__(output)
@@ -165,6 +173,8 @@ class PerftTask(Task):
 class EvaluationTask(Task):
     """An `eval`. Its kernels may have to be compiled first, and the conversation goes on meanwhile."""
 
+    name = "eval"
+
     def __init__(self, equipment: Equipment, output: Output) -> None:
         super().__init__(output)
         self._report = equipment.backend.evaluation_report
@@ -180,6 +190,8 @@ class EvaluationTask(Task):
 
 class BenchTask(Task):
     """A `bench`: with a searcher of its own, so that what was learnt for the game stays."""
+
+    name = "bench"
 
     def __init__(self, equipment: Equipment, output: Output, depth: int | None) -> None:
         super().__init__(output)

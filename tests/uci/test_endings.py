@@ -158,3 +158,14 @@ def test_the_launcher_starts_the_engine_from_anywhere(tmp_path: Path) -> None:
         [launcher], input="uci\nquit\n", cwd="/", capture_output=True, text=True, timeout=20, check=True
     )
     assert done.stdout.splitlines()[-1] == "uciok"
+
+
+def test_a_long_count_says_every_two_seconds_that_it_goes_on(start: Callable[..., Engine]) -> None:
+    engine = start()
+    engine.send("isready", "go perft 12")
+    for _ in range(3):
+        began = time.perf_counter()
+        assert "perft: " in engine.expect("info string perft", timeout=30)
+        assert time.perf_counter() - began < 10  # 1.5 s on an idle machine
+    engine.send("quit")
+    engine.finish(timeout=30)
