@@ -37,10 +37,14 @@ class Loader:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begins loading; later calls do nothing."""
+        """Begins loading; later calls do nothing. Without a thread for it, loading has failed."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._load, name="loader", daemon=True)
-            self._thread.start()
+            try:
+                self._thread.start()
+            except RuntimeError as error:
+                self.error = error
+                self.done.set()
 
     def _load(self) -> None:
         began = time.monotonic()

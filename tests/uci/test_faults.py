@@ -310,6 +310,28 @@ def test_every_go_is_answered_when_no_thread_can_be_started(monkeypatch: pytest.
     assert not any("internal error" in line for line in said)
 
 
+def test_without_a_thread_to_load_with_the_conversation_goes_on(run_python: Callable[..., str]) -> None:
+    script = """
+import threading
+start = threading.Thread.start
+def refuse(thread):
+    if thread.name == "loader":
+        raise RuntimeError("can't start new thread")
+    start(thread)
+threading.Thread.start = refuse
+from engine.uci.loop import run
+run("without a loader")
+"""
+    lines = run_python(script, stdin="uci\nisready\ngo depth 3\nd\nisready\nquit\n").splitlines()
+    assert [line for line in lines if not line.startswith(("id ", "option ", "info string "))] == [
+        "uciok",
+        "readyok",
+        "bestmove 0000",
+        "readyok",
+    ]
+    assert "info string the engine cannot be loaded: RuntimeError: 'can't start new thread'" in lines
+
+
 def test_without_any_thread_a_search_has_one_iteration(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a machine that gives none when the engine is loaded, either."""
     searcher = Searcher(1)
