@@ -1,20 +1,17 @@
 """What Numba compiles at the moment, for how long, and how long it may take; and lines on stderr that say so.
 
 `engine.kernel_cache` calls `begin` and `end`, whatever made Numba compile. Whoever shows it in a way of their own calls
-`silence`, and `current` from time to time. Nothing heavy is imported here.
+`silence`, and `current` from time to time. Hardly anything is imported here, because `uci` is answered after it.
 """
 
 from __future__ import annotations
 
-import json
-import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from engine.files import read_text, replace_file
 from engine.progress import LINE_SECONDS, Ticker, say
 
 #: What is to be done about compiling at a bad moment, such as in a game.
@@ -32,7 +29,28 @@ WARMUP: Final = {
 }
 COSTS: Final = {
     **WARMUP,
+    "search.alphabeta.search_root": ("the search of one window", 43.0),
+    "eval.training.selfplay.play_game": ("self-play", 45.0),
+    "eval.training.checking.check_games": ("the check of games", 11.0),
+    "eval.training.decoding.decode_samples": ("the decoder of games", 4.0),
+    "eval.training.decoding.sample_phases": ("the phases of positions", 1.5),
+    "eval.training.decoding.sample_evaluations": ("the evaluation of positions", 18.0),
+    "eval.training.records.unpack_samples": ("the decoder of positions", 1.0),
+    "eval.training.records.unpack_starts": ("the decoder of openings", 1.0),
+    "eval.training.coefficients._collect": ("the evaluation's terms", 15.0),
+    "eval.training.texel.values": ("the tuned evaluation", 1.5),
+    "eval.training.texel.loss_and_gradient": ("the tuner's gradients", 1.0),
+    "eval.training.gradients.add_gradients": ("the network's gradients", 3.0),
+    "eval.training.gradients.outputs": ("the network's outputs", 0.7),
+    "eval.training.gradients.write_features": ("the network's inputs", 0.5),
+    "eval.training.gradients.count_unsound": ("the check of positions", 0.3),
+    "eval.training.optimizer.reduce_gradients": ("the sum of gradients", 0.4),
+    "eval.training.optimizer.adamw_step": ("the optimizer", 0.4),
+    "eval.training.quantise._integer_scores": ("the network in whole numbers", 0.8),
 }
+
+#: About how many seconds the library of all of them takes for one level of processor.
+LIBRARY_SECONDS: Final = 75.0
 
 #: Where the seconds of earlier compilations are kept, in the cache's root.
 SECONDS_FILE: Final = "secateur-compile-seconds.json"
@@ -54,8 +72,7 @@ class Compilation(NamedTuple):
     def line(self) -> str:
         """All of it in one line."""
         place = f" ({self.number} of {self.total})" if self.total else ""
-        expected = "" if self.expected is None else f", about {_rounded(self.expected)} s expected"
-        return f"compiling {self.name}{place}: {self.elapsed:.0f} s{expected}"
+        return f"compiling {self.name}{place}: {span(self.elapsed, self.expected)}"
 
 
 class _State:
@@ -139,6 +156,10 @@ def end(is_compiled: bool) -> None:
         _STATE.ticker = None
     _STATE.kernel = ""
     if is_compiled and _STATE.file is not None:
+        import json
+
+        from engine.files import replace_file
+
         # Another process may have added some meanwhile.
         _STATE.seconds = {**_STATE.seconds, **_read(_STATE.file), kernel: round(seconds, 3)}
         with suppress(OSError):
@@ -161,6 +182,10 @@ def expected_seconds(kernel: str) -> float | None:
 
 def _read(file: Path) -> dict[str, float]:
     """Seconds by kernel; nothing from a file that is not there or damaged."""
+    import json
+
+    from engine.files import read_text
+
     try:
         found = json.loads(read_text(file, _LARGEST))
     except (OSError, ValueError, RecursionError):
@@ -170,7 +195,7 @@ def _read(file: Path) -> dict[str, float]:
     return {
         name: float(seconds)
         for name, seconds in found.items()
-        if isinstance(seconds, int | float) and math.isfinite(seconds) and 0 <= seconds < 1e6
+        if isinstance(seconds, int | float) and 0 <= seconds < 1e6
     }
 
 
@@ -183,6 +208,11 @@ def _phrase(kernel: str) -> str:
     return COSTS[kernel][0] if kernel in COSTS else kernel
 
 
-def _rounded(seconds: float) -> int:
-    """Whole seconds, and only as exact as a guess can be."""
-    return max(1, round(seconds)) if seconds < 10 else 5 * round(seconds / 5)
+def span(elapsed: float, expected: float | None) -> str:
+    """Seconds so far, and those expected as exactly as a guess can be."""
+    if expected is None:
+        return f"{elapsed:.0f} s"
+    guess = max(1, round(expected)) if expected < 10 else 5 * round(expected / 5)
+    return f"{elapsed:.0f} s, " + (
+        f"about {guess} s expected" if elapsed <= guess else f"more than the {guess} s expected"
+    )

@@ -6,32 +6,43 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self
 
 #: Seconds between two lines, and between two versions of a terminal's only line.
-LINE_SECONDS: Final = 1.5
+LINE_SECONDS: Final = 1.0
 RENEWAL_SECONDS: Final = 0.5
 
 #: What takes no longer than these seconds is not worth a line.
 PATIENCE: Final = 0.3
 
 
+#: What takes the line that is renewed away.
+_CLEAR: Final = "\r\x1b[K"
+
+#: Tickers that renew their line at the moment.
+_renewing: set[Ticker] = set()
+
+
 def say(text: str) -> None:
     """Prints a line on stderr, if that can be written to."""
-    _write(f"{text}\n")
+    _write(f"{_CLEAR if _renewing else ''}{text}\n")
 
 
 def _write(text: str) -> None:
-    stream = sys.stderr
-    if stream is not None:
-        with suppress(OSError, ValueError):
+    stream, is_own = sys.stderr, sys.stderr is sys.__stderr__
+    if stream is None:
+        return
+    with suppress(OSError, ValueError):
+        if is_own:
+            # Past Python's buffer: a thread that waits for a reader there would keep the program from ending.
+            os.write(stream.fileno(), text.encode(errors="replace"))
+        else:
             stream.write(text)
             stream.flush()
 
@@ -55,10 +66,11 @@ class Ticker:
         self._thread.start()
 
     def stop(self, last: str = "") -> None:
-        """Ends with the line `last`, which is not said where nothing was said before."""
+        """Ends with the line `last`, which is not said where nothing was said before. It may have ended already."""
         self._last = last
         self._over.set()
-        self._thread.join(1.0)
+        if self._thread.ident is not None:
+            self._thread.join(1.0)
 
     def __enter__(self) -> Self:
         self.start()
@@ -75,12 +87,14 @@ class Ticker:
         pause, said = self._patience, False
         while not self._over.wait(pause):
             if renews:
-                _write(f"\r{self._line()[: _columns() - 1]}\x1b[K")
+                _renewing.add(self)
+                _write(f"{_CLEAR}{self._line()[: _columns() - 1]}")
             else:
                 say(self._line())
             pause, said = RENEWAL_SECONDS if renews else LINE_SECONDS, True
         if said and renews:
-            _write("\r\x1b[K")
+            _write(_CLEAR)
+            _renewing.discard(self)
         if said and self._last:
             say(self._last)
 
@@ -96,11 +110,13 @@ def main(arguments: list[str]) -> int:
     if len(arguments) < 2:
         say("usage: python -m engine.progress TEXT COMMAND ...")
         return 2
+    import subprocess
+
     text, *command = arguments
     start = time.monotonic()
     with Ticker(lambda: f"secateur: {text}: {time.monotonic() - start:.0f} s"):
         try:
-            process: subprocess.Popen[Any] = subprocess.Popen(command)
+            process = subprocess.Popen(command)
         except OSError as error:
             problem = error.strerror or str(error)
         else:
