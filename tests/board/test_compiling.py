@@ -48,7 +48,14 @@ def run(project: Path, tmp_path: Path) -> Callable[..., tuple[str, list[str]]]:
         named = {CACHE_VARIABLE: str(tmp_path / "kernels"), "PYTHONPATH": str(project)}
         command = [sys.executable, "-c", script]
         done = subprocess.run(
-            command, cwd=project, env=os.environ | named, text=True, capture_output=True, check=False, timeout=300
+            command,
+            cwd=project,
+            env=os.environ | named,
+            text=True,
+            input="quit\n",
+            capture_output=True,
+            check=False,
+            timeout=300,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout, done.stderr.splitlines()
@@ -114,6 +121,19 @@ assert found[-1].elapsed > found[0].elapsed >= 0
 assert found[0].expected is None
 """
     assert run(SLOW_COMPILER + script) == ("", [])
+
+
+def test_a_session_says_it_in_its_own_way(run: Callable[..., tuple[str, list[str]]]) -> None:
+    script = """
+import time, uci_main
+from engine import compiling
+
+uci_main.main([])  # until `quit`
+compiling.begin("search.aspiration.search_iteration")
+time.sleep(1)
+assert compiling.current().name == "the search"
+"""
+    assert run(script)[1] == []
 
 
 def test_a_kernel_that_cannot_be_compiled_is_no_longer_current(run: Callable[..., tuple[str, list[str]]]) -> None:
