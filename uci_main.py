@@ -129,8 +129,11 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"secateur: {error}", file=sys.stderr)
         return USAGE
     if arguments in ([], [TUNING_FLAG]):
+        from engine import compiling
         from engine.uci.loop import run
 
+        # The session says what it compiles, as UCI.
+        compiling.silence()
         return run(with_evaluation(version()), tuning=bool(arguments))
     # OpenBench's client hands over a command and its words as one argument.
     name, *rest = [*arguments[0].split(), *arguments[1:]] or [""]

@@ -99,6 +99,31 @@ def this_engine(*more: str) -> list[str]:
     return [f"cmd={program}", *(f"arg={argument}" for argument in arguments), *more]
 
 
+def compile_kernels(engines: Iterable[EngineSpec], cluster: str | None = None) -> None:
+    """Compiles this Secateur's kernels, unless they are there, when it is among the engines: before its clock runs.
+
+    An engine that has to compile them itself may lose its first game on time. Those of a `cluster` are not here.
+    """
+    if cluster is None and any(_is_this_engine(engine) for engine in engines):
+        from search.warmup import load_kernels
+
+        load_kernels()
+
+
+def _is_this_engine(engine: EngineSpec) -> bool:
+    """Whether that is the Secateur that runs, with its usual kernels."""
+    arguments = engine.command[len(SECATEUR) :]
+    if engine.command[: len(SECATEUR)] != tuple(SECATEUR):
+        arguments = engine.command[1:]
+        launchers = (PROJECT_ROOT / "secateur", Path(sys.executable).with_name("secateur"))
+        try:
+            if Path(engine.resolved_program()) not in launchers:
+                return False
+        except EngineSpecError:
+            return False
+    return set(arguments) <= {"--tuning"}
+
+
 def make_engine(
     name: str, command: tuple[str, ...], limit: str, directory: str | None, options: dict[str, str], restart: bool
 ) -> EngineSpec:

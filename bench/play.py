@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench.description import DescriptionError, MatchDescription
+from bench.engines import compile_kernels
 from bench.results import GameResult, MatchResult
 from bench.runners.base import OnGame, Runner, RunnerError
 from bench.runners.builtin import BuiltinRunner
@@ -33,7 +34,9 @@ def play(description: MatchDescription, on_game: OnGame | None = None) -> MatchR
     """
     try:
         plan = prepare(description)
-        return pick_runner(description).run(plan, on_game or _go_on)
+        runner = pick_runner(description)
+        compile_kernels(description.engines, description.cluster)
+        return runner.run(plan, on_game or _go_on)
     except (DescriptionError, RunnerError) as error:
         raise PlayError(str(error)) from None
 

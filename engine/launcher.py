@@ -8,16 +8,20 @@ commit copies nothing, and commits share one environment as long as their requir
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import re
 import shlex
 import shutil
+import stat
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+from engine.files import read_bytes, reason, replace_file, shown
 from engine.sources import PROJECT_ROOT, add_sources
 
 ENTRY_POINT = PROJECT_ROOT / "uci_main.py"
@@ -26,9 +30,15 @@ ENTRY_POINT = PROJECT_ROOT / "uci_main.py"
 STANDING_VARIABLE = "SECATEUR_STANDING_DIR"
 #: Standing builds are kept this long after the last build that asked for them.
 KEEP_SECONDS = 90 * 24 * 3600
+#: A launcher is never longer than this, in bytes.
+_LONGEST = 1 << 16
 #: What a running engine needs of the project.
 _PARTS = ("engine", "search", "eval", "bench", "uci_main.py", "pyproject.toml", "LICENSE")
 _IGNORED = ("__pycache__", "*.pyc")
+
+#: What copies are called, and the file that says that they were made here. Nothing else is ever deleted.
+_COPY = re.compile("(source|environment)-[0-9a-f]{20}")
+MARKER = "made-by-secateur"
 
 
 def launcher_text(python: str, windows: bool = False, entry_point: Path = ENTRY_POINT) -> str:
@@ -45,14 +55,17 @@ def launcher_text(python: str, windows: bool = False, entry_point: Path = ENTRY_
 def write_launcher(path: Path, standing: bool = False) -> None:
     """Writes an executable script to `path` that starts Secateur with this interpreter, from any folder.
 
-    A `standing` one goes on working when the project's folder is gone. Raises OSError.
+    A `standing` one goes on working when the project's folder is gone. Raises OSError, also for a file that is there
+    and is no such script.
     """
     windows = sys.platform == "win32"
     if windows and path.suffix.lower() not in (".bat", ".cmd"):
         path = path.with_suffix(".bat")
+    if path.exists() and ENTRY_POINT.name.encode() not in read_bytes(path, _LONGEST):
+        raise FileExistsError(errno.EEXIST, "is there, and is no launcher of Secateur's", str(path))
     python, entry_point = make_standing(_standing_root()) if standing else (sys.executable, ENTRY_POINT)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(launcher_text(python, windows, entry_point), encoding="utf-8", newline="")
+    replace_file(path, launcher_text(python, windows, entry_point))
     path.chmod(0o755)
 
 
@@ -72,11 +85,14 @@ def make_standing(root: Path) -> tuple[str, Path]:
 
 
 def _sweep(root: Path) -> None:
-    """Removes copies that no build has asked for in KEEP_SECONDS."""
+    """Removes copies that no build has asked for in KEEP_SECONDS; those of earlier versions have no marker and stay."""
     if not root.is_dir():
         return
     for copy in root.iterdir():
-        if copy.name.startswith(("source-", "environment-")) and time.time() - copy.stat().st_mtime > KEEP_SECONDS:
+        status = copy.lstat()
+        if _COPY.fullmatch(copy.name) is None or not stat.S_ISDIR(status.st_mode) or not (copy / MARKER).is_file():
+            continue
+        if time.time() - status.st_mtime > KEEP_SECONDS:
             shutil.rmtree(copy, ignore_errors=True)
 
 
@@ -89,6 +105,7 @@ def _copy_once(target: Path, copy: Callable[[Path], object]) -> Path:
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         fresh = Path(folder) / "copy"
         copy(fresh)
+        (fresh / MARKER).touch()
         try:
             fresh.rename(target)
         except OSError:
@@ -135,4 +152,7 @@ if __name__ == "__main__":
     *flags, name = sys.argv[1:] or [""]
     if not name or flags not in ([], ["--standing"]):
         sys.exit("usage: python -m engine.launcher [--standing] PATH")
-    write_launcher(Path(name), standing=bool(flags))
+    try:
+        write_launcher(Path(name), standing=bool(flags))
+    except OSError as error:
+        sys.exit(f"secateur: {shown(error.filename or name)}: {reason(error)}")

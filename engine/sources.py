@@ -17,9 +17,12 @@ UNCOMPILED: Final = frozenset(
     (
         "engine/builder.py",
         "engine/cache_folder.py",
+        "engine/compiling.py",
         "engine/extras.py",
         "engine/files.py",
+        "engine/kernel_cache.py",
         "engine/launcher.py",
+        "engine/progress.py",
         "engine/version.py",
         "engine/board/convert.py",
         "eval/build.py",

@@ -16,7 +16,7 @@ import chess
 import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
 
 from bench.cluster import ClusterError, map_unordered
-from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs, this_engine
+from bench.engines import EngineSpec, EngineSpecError, compile_kernels, engine_from_pairs, this_engine
 from bench.openings import BookError, parse_plies, play_random_moves
 from bench.suites import Problem, Task, solve
 from bench.timecontrol import add_limit_arguments, limit_from_arguments
@@ -74,6 +74,7 @@ def main(arguments: list[str]) -> int:
         print(f"secateur book: {error}", file=sys.stderr)
         return 2
     candidates = (Candidate(options.seed, index, plies, engine) for index in itertools.count())
+    compile_kernels([engine], options.cluster)
     try:
         with path.open("w", encoding="utf-8") as file:
             tried = 0

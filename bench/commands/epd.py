@@ -16,7 +16,7 @@ import rich  # noqa: F401 - used later; a missing one is to be told before any w
 
 from bench.cluster import ClusterError, map_unordered
 from bench.display import result_console
-from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs, this_engine
+from bench.engines import EngineSpec, EngineSpecError, compile_kernels, engine_from_pairs, this_engine
 from bench.records import LedgerError, SuiteRecord, save_suite, tested_commits
 from bench.suites import Problem, Solution, SuiteError, Task, load_suite, solve
 from bench.timecontrol import add_limit_arguments, limit_from_arguments
@@ -145,6 +145,7 @@ def _marked(suites: dict[str, list[Problem]]) -> list[list[Problem]]:
 
 def _solve_all(tasks: list[Task], options: argparse.Namespace) -> Iterable[Solution]:
     """Every solution as it comes, with a progress bar on a terminal."""
+    compile_kernels({task.engine for task in tasks}, options.cluster)
     with ExitStack() as stack:
         progress: Any = None
         if sys.stderr.isatty() and tasks:

@@ -17,12 +17,14 @@ def main(arguments: list[str]) -> int:
     parser.parse_args(arguments)
     start = time.perf_counter()
     print("secateur: loading the kernels", file=sys.stderr, flush=True)
-    from engine import jit
+    from engine import compiling, jit
     from search.warmup import EVERYTHING, load_kernels
 
     if jit.AHEAD_OF_TIME:
         print(f"secateur: nothing to compile. {jit.compiler_report()}", file=sys.stderr)
         return 0
+
+    compiling.without_advice()
 
     def step(index: int, count: int, name: str) -> None:
         seconds = time.perf_counter() - start

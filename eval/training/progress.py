@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from types import TracebackType
 from typing import Any, ClassVar, Final
 
 from bench.display import Display, duration
+from engine.progress import LINE_SECONDS, Ticker
 from eval.training.generation import Progress
 
 #: The pace is that of so many blocks at most.
@@ -24,9 +26,21 @@ class ProgressView(Display):
         self._by_games = games is not None
         self._pace: deque[tuple[float, int, int]] = deque(maxlen=PACE_BLOCKS)
         self._state: Progress | None = None
+        self._waiting = Ticker(lambda: f"{self.line()} ({duration(time.monotonic() - self.began)})", LINE_SECONDS)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._waiting.stop()
+        super().__exit__(kind, error, trace)
 
     def update(self, progress: Progress) -> None:
         """Takes the state of the run after another block."""
+        if self._state is None and self.shows_lines:
+            # On a busy machine the first block takes minutes.
+            self._waiting.start()
+        elif progress.added:
+            self._waiting.stop()
         self._state = progress
         self._pace.append((time.monotonic(), progress.positions, self._done(progress)))
         self.tick()
@@ -56,5 +70,4 @@ class ProgressView(Display):
                 left = max(self._wanted - last_done, 0) * (now - began) / (last_done - first_done)
                 text += f", {duration(left)} left"
             return text
-        # Until the first block is done, kernels may have to be compiled.
         return text + ", starting"

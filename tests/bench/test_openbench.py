@@ -4,13 +4,14 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from engine.launcher import KEEP_SECONDS, _sweep
+from engine.launcher import KEEP_SECONDS, MARKER, _copy_once, _sweep
 from tests.conftest import MAKE_VARIABLES
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -128,10 +129,41 @@ def test_a_second_build_shares_the_environment(engine: Path) -> None:
 
 
 def test_standing_copies_that_nobody_wants_any_more_are_removed(tmp_path: Path) -> None:
-    for name, age in (("source-old", KEEP_SECONDS + 60), ("source-new", 60), ("notes", KEEP_SECONDS + 60)):
-        folder = tmp_path / name
-        folder.mkdir()
-        when = time.time() - age
-        os.utime(folder, (when, when))
-    _sweep(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["notes", "source-new"]
+    old, new, unmarked, linked = (f"source-{number:020x}" for number in range(4))
+    root, elsewhere = tmp_path / "standing", tmp_path / "elsewhere"
+    for folder in (root / old, root / new, root / unmarked, root / "source-code", root / "notes", elsewhere):
+        folder.mkdir(parents=True)
+        if folder.name != unmarked:
+            (folder / MARKER).touch()
+    (root / linked).symlink_to(elsewhere)
+    (root / old / "link").symlink_to(elsewhere)
+    for path in (*root.iterdir(), elsewhere):
+        when = time.time() - (60 if path.name == new else KEEP_SECONDS + 60)
+        os.utime(path, (when, when), follow_symlinks=False)
+    _sweep(root)
+    assert sorted(path.name for path in root.iterdir()) == sorted([new, unmarked, linked, "notes", "source-code"])
+    assert (elsewhere / MARKER).exists()
+
+
+def test_a_standing_copy_has_the_marker(tmp_path: Path) -> None:
+    copy = _copy_once(tmp_path / f"source-{0:020x}", Path.mkdir)
+    assert (copy / MARKER).is_file()
+
+
+def test_a_launcher_replaces_nothing_but_a_launcher(tmp_path: Path) -> None:
+    launcher, thesis = tmp_path / "engine", tmp_path / "thesis.txt"
+    thesis.write_text("chapter", encoding="utf-8")
+    refused = {thesis: "is there, and is no launcher of Secateur's", tmp_path: "is a folder, not a file"}
+    for path in (launcher, launcher, *refused):
+        problem = refused.get(path)
+        done = subprocess.run(
+            [sys.executable, "-m", "engine.launcher", str(path)],
+            cwd=PROJECT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.stderr == (f"secateur: {path}: {problem}\n" if problem else "")
+        assert done.returncode == (1 if problem else 0)
+    assert thesis.read_text(encoding="utf-8") == "chapter"
+    assert os.access(launcher, os.X_OK)

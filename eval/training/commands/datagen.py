@@ -8,7 +8,10 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from eval.training.generation import Progress
 
 _EPILOG = """\
 examples:
@@ -43,7 +46,7 @@ def main(arguments: list[str]) -> int:
         parser.error(str(error))
     from bench.cluster import ClusterError
     from eval.network.format import NetworkError, network_digest, read_network_file
-    from eval.training.generation import Settings, generate
+    from eval.training.generation import Player, Settings, generate
     from eval.training.progress import ProgressView
     from eval.training.shards import ShardError
 
@@ -82,6 +85,13 @@ def main(arguments: list[str]) -> int:
     folder = Path(options.folder)
     try:
         with ProgressView(options.games, options.positions) as view:
+
+            def on_progress(progress: Progress) -> None:
+                if progress.added == 0 and options.cluster is None and not _is_enough(progress, options):
+                    # Once, and not in every worker at the same time: a game of one ply takes all of self-play's kernel.
+                    Player(Settings(soft_nodes=1, hard_nodes=1, max_plies=1)).play(0)
+                view.update(progress)
+
             progress = generate(
                 folder,
                 settings,
@@ -89,7 +99,7 @@ def main(arguments: list[str]) -> int:
                 options.positions,
                 options.workers,
                 options.cluster,
-                view.update,
+                on_progress,
                 network,
             )
     except (ShardError, ClusterError, OSError, RuntimeError) as error:
@@ -100,6 +110,13 @@ def main(arguments: list[str]) -> int:
     else:
         print(f"{folder}: {progress.games} games, {progress.positions} positions")
     return 0
+
+
+def _is_enough(progress: Progress, options: argparse.Namespace) -> bool:
+    """Whether nothing is left to be played."""
+    if options.games is not None:
+        return progress.games >= int(options.games)
+    return progress.positions >= int(options.positions)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -121,6 +121,10 @@ def main(arguments: list[str]) -> int:
     from eval.network.format import NetworkError
     from eval.training.shards import ShardError, only_writer
 
+    if options.quiet:
+        from engine import compiling
+
+        compiling.silence()
     folder = options.checkpoint or options.output.with_suffix(".training")
     try:
         if options.plot is not None:
