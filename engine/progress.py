@@ -62,8 +62,9 @@ class Ticker:
         self._thread = threading.Thread(target=self._run, name="ticker", daemon=True)
 
     def start(self) -> None:
-        """Begins."""
-        self._thread.start()
+        """Begins. Without a thread for it, nothing is said."""
+        with suppress(RuntimeError):
+            self._thread.start()
 
     def stop(self, last: str = "") -> None:
         """Ends with the line `last`, which is not said where nothing was said before. It may have ended already."""

@@ -1,4 +1,4 @@
-"""Loading of the engine, which takes a second from the cache and half a minute where kernels must be compiled."""
+"""Loading of the engine, which takes a second from the cache and about a minute where kernels must be compiled."""
 
 from __future__ import annotations
 
@@ -32,8 +32,6 @@ class Loader:
         self.step = ""
         self.compiled = 0
         self.seconds = 0.0
-        self._kernels: Any = ()
-        self._kernel: Any = None
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
@@ -53,7 +51,6 @@ class Loader:
             from engine.uci import backend
 
             _check_memory()
-            self._kernels = backend.PLAYING
             self.compiled = backend.load_kernels(on_step=self._on_step)
             self.seconds = time.monotonic() - began
             self.step = "rehearsing"
@@ -69,9 +66,3 @@ class Loader:
 
     def _on_step(self, index: int, count: int, name: str) -> None:
         self.step = f"{name} kernels ({index + 1} of {count})"
-        self._kernel = self._kernels[index][1]
-
-    def is_compiling(self) -> bool:
-        """Whether the kernel being loaded was not in the cache, which takes seconds instead of milliseconds."""
-        statistics = getattr(self._kernel, "stats", None)
-        return statistics is not None and bool(statistics.cache_misses) and not self.done.is_set()

@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
+from engine import compiling
 from engine.files import quoted
 from engine.uci.equipment import Equipment
 from engine.uci.events import EndOfInput, Event, Line, TaskDone
@@ -72,6 +73,12 @@ Beyond the protocol:
   bench [DEPTH]                  searches fixed positions
   compiler                       what compiled and runs the engine
   debug on|off                   more about each search"""
+
+
+def _compiling() -> str:
+    """What is compiled at the moment, for how long, and how long it may take; empty when nothing is."""
+    compilation = compiling.current()
+    return "" if compilation is None else compilation.line()
 
 
 class Session:
@@ -160,7 +167,7 @@ class Session:
         if task is None or not task.is_tool:
             self._look_at_loader()
         elif self._output.silence() >= HEARTBEAT and not task.has_answered:
-            self._output.info(f"{task.name}: {time.perf_counter() - task.created:.0f} s so far")
+            self._output.info(_compiling() or f"{task.name}: {time.perf_counter() - task.created:.0f} s so far")
 
     def _take(self, line: Line) -> None:
         """Handles one line, now or later; whatever goes wrong becomes a message."""
@@ -233,18 +240,18 @@ class Session:
         if self.end_seen.is_set() and reader_is_gone():
             self.leave()
         now = time.perf_counter()
-        is_compiling = self._loader.is_compiling()
-        patience = COMPILING_PATIENCE if is_compiling else READY_PATIENCE
+        patience = COMPILING_PATIENCE if _compiling() else READY_PATIENCE
         for line in [line for line in self._deferred if line.text.split()[0] == "isready"]:
             if now - line.received >= patience:
                 self._deferred.remove(line)
-                self._output.info("readyok comes early: the next search waits for the kernels")
+                self._output.info(f"readyok comes early: the next search waits for the kernels; {compiling.ADVICE}")
                 self._output.line("readyok")
         if self._waiting_since is None:
             self._waiting_since = self._last_message = now
         elif now - self._last_message >= HEARTBEAT:
             self._last_message = now
-            self._output.info(f"loading {self._loader.step}, {now - self._waiting_since:.0f} s so far")
+            waited = now - self._waiting_since
+            self._output.info(_compiling() or f"loading {self._loader.step}, {waited:.0f} s so far")
 
     def _finish(self) -> None:
         """The end of input: answers what is still owed, and ends the session.
@@ -331,7 +338,7 @@ class Session:
         """Ends the session soon. A script that pipes everything in at once still gets the short answers."""
         deadline = time.perf_counter() + LOAD_PATIENCE
         while self._deferred and self._task is None and time.perf_counter() < deadline:
-            if self._loader.is_compiling():
+            if _compiling():
                 break
             if self._loader.done.wait(_LOOK):
                 self._take_deferred()
