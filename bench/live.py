@@ -7,9 +7,10 @@ from collections import deque
 from types import TracebackType
 from typing import Any
 
-from bench.display import Display, duration, figures_table
+from bench.display import figures_table
 from bench.results import GameResult
 from bench.stats import Sprt, Tally, estimate, with_error
+from engine.display import Display, duration
 
 #: The time left is reckoned from the pace of this many games: those of a resumed match come all at once.
 PACE_GAMES = 64

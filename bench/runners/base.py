@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 
 from bench.cluster import ClusterError, map_unordered
-from bench.description import MatchDescription
 from bench.engines import EngineSpec
 from bench.game import check_engine
 from bench.results import GameResult, MatchResult
 from bench.schedule import Plan
+from engine.errors import CommandError
 
 #: Called with every finished game in order of completion; False ends the match.
 OnGame = Callable[[GameResult], bool]
 
 
-class RunnerError(RuntimeError):
+class RunnerError(CommandError, RuntimeError):
     """A runner that cannot play this match at all; the message is one line."""
 
 
@@ -36,13 +36,13 @@ class Runner(ABC):
         """The command that would be run; for the built-in runner, what it would play, in words."""
 
 
-def unfit_engines(description: MatchDescription) -> dict[EngineSpec, str]:
+def unfit_engines(engines: Sequence[EngineSpec], cluster: str | None) -> dict[EngineSpec, str]:
     """The engines that do not start or refuse their options, and why. Each is started once, where it would play.
 
-    Otherwise every game would tell the same. Raises `RunnerError` when the cluster cannot be used.
+    Otherwise every game, or every position, would tell the same. Raises `RunnerError` when the cluster cannot be used.
     """
     unfit: dict[EngineSpec, str] = {}
-    checks = map_unordered(check_engine, description.engines, description.cluster)
+    checks = map_unordered(check_engine, engines, cluster)
     try:
         with closing(checks):
             for outcome in checks:

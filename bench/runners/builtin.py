@@ -44,7 +44,7 @@ class BuiltinRunner(Runner):
             if not collector.add(game):
                 return collector.finish(time.monotonic() - began)
         known = {game.game for game in done}
-        unfit = unfit_engines(description)
+        unfit = unfit_engines(description.engines, description.cluster)
         collector.result.problems.extend(unfit.values())
         tasks = (
             task

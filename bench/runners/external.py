@@ -108,6 +108,14 @@ class ExternalRunner(Runner):
         """Where the program is; None when it is not on the PATH."""
         return shutil.which(cls.program)
 
+    @classmethod
+    def required_program(cls) -> str:
+        """The same. Raises `RunnerError` when it is not on the PATH."""
+        program = cls.program_path()
+        if program is None:
+            raise RunnerError(f"{cls.program} is not on the PATH; --runner builtin needs no other program")
+        return program
+
     @abstractmethod
     def command_words(self, arguments: tuple[str, ...]) -> Iterator[str]:
         """The words that hand `arguments` to an engine's program."""
@@ -167,11 +175,9 @@ class ExternalRunner(Runner):
     def run(self, plan: Plan, on_game: OnGame) -> MatchResult:
         """Runs the program and reads its output to the end."""
         began = time.monotonic()
-        program = self.program_path()
-        if program is None:
-            raise RunnerError(f"{self.program} is not on the PATH; --runner builtin needs no other program")
+        program = self.required_program()
         collector = Collector(plan, on_game)
-        unfit = unfit_engines(plan.description)
+        unfit = unfit_engines(plan.description.engines, None)
         if unfit:
             collector.result.problems.extend(unfit.values())
             fit = tuple(engine for engine in plan.description.engines if engine not in unfit)

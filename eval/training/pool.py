@@ -206,7 +206,7 @@ def _mapped(path: Path) -> Any:
 
 
 def open_pool(folder: Path) -> Pool:
-    """Opens a pool. Raises OSError, and ValueError where it is not whole."""
+    """Opens a pool. Raises OSError, and ShardError where it is not whole."""
     facts = Facts(**json.loads((folder / FACTS).read_text(encoding="utf-8")))
     pool = Pool(_mapped(folder / TRAINING), _mapped(folder / VALIDATION), facts)
     for name, samples, count in (
@@ -214,7 +214,7 @@ def open_pool(folder: Path) -> Pool:
         (VALIDATION, pool.validation, facts.validation),
     ):
         if len(samples) != count:
-            raise ValueError(f"{folder / name}: holds {len(samples)} positions instead of {count}")
+            raise ShardError(f"{folder / name}: holds {len(samples)} positions instead of {count}")
     return pool
 
 

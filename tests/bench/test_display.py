@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.display import Display
+from engine.display import Display
 
 
 class Counting(Display):
