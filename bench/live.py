@@ -43,9 +43,13 @@ class LiveView(Display):
         self._games.append(game)
         self._finished.append(time.monotonic())
         if game.fault is not None:
-            self._faults.append(game.fault)
-            self.say(game.fault)
+            self.add_problem(game.fault)
         self.tick()
+
+    def add_problem(self, text: str) -> None:
+        """Takes a line about what went wrong, and shows it at once."""
+        self._faults.append(text)
+        self.say(text)
 
     def figures(self) -> dict[str, str]:
         """What there is to show, as label and text."""

@@ -154,8 +154,10 @@ class TimedProtocol(WatchedProtocol):
             if line.startswith(b"info "):
                 if b" score " in line and (b" multipv " not in line or b" multipv 1 " in line):
                     self.last_info = line
-                elif not self.refusal and (refusal := _REFUSAL.match(line)):
-                    self.refusal = refusal[1].decode(errors="replace")[:200]
+                else:
+                    self.last_line = line[:LAST_LENGTH].decode(errors="replace")
+                    if not self.refusal and (refusal := _REFUSAL.match(line)):
+                        self.refusal = refusal[1].decode(errors="replace")[:LAST_LENGTH]
             elif line.startswith(_PROTOCOL_WORDS):
                 if line.startswith(b"bestmove"):
                     self.received_bestmove = now

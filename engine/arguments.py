@@ -17,8 +17,8 @@ from engine.files import printable, reason, shown
 EXIT_STATUS: Final = """\
 exit status:
   0  the command has done all that it was asked for
-  1  it failed, in part or as a whole: a file is missing, damaged or in the way, a program is missing, an engine has a
-     fault, Ctrl-C ended it
+  1  it failed, in part or as a whole: a file is missing, damaged or in the way, a program or package is missing, an engine
+     has a fault, Ctrl-C ended it
   2  its arguments make no sense: nothing was done
 An error is one line on stderr."""
 

@@ -105,7 +105,7 @@ def play_shown(description: MatchDescription, quiet: bool) -> MatchResult:
             view.add(game)
             return True
 
-        return play(description, on_game)
+        return play(description, on_game, view.add_problem)
 
 
 def report_problems(name: str, result: MatchResult) -> None:

@@ -14,7 +14,7 @@ from bench.rating import ELO_SCALE, ORDO_SCALE, RatingList, rate
 from bench.results import GameResult
 from engine.arguments import Parser, command
 from engine.display import Steps
-from engine.errors import arguments_are_judged
+from engine.errors import FAILED, arguments_are_judged
 
 _EPILOG = """\
 example:
@@ -135,6 +135,8 @@ def main(arguments: list[str]) -> int:
         games, problems = read_all(options.files, lambda path: steps.show(f"reading {path}"))
         for problem in problems:
             print(f"secateur rate: {problem}", file=sys.stderr)
+        if problems and not games:
+            return FAILED
         steps.show("fitting the ratings")
         table = table_of(games, options)
     show(table, options, f"Ratings from {', '.join(options.files)}")

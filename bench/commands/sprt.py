@@ -117,7 +117,7 @@ def _play(description: MatchDescription, test: Sprt, quiet: bool) -> MatchResult
             tally.add_pair(waiting.pop(game.pair), game.points(first))
             return test.verdict(test.llr(tally)) is None
 
-        return play(description, on_game)
+        return play(description, on_game, view.add_problem)
 
 
 def _read(path: str, engine: str | None) -> MatchResult:

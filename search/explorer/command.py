@@ -132,7 +132,7 @@ def _record(options: argparse.Namespace) -> int:
         board = read_board(_position(options), options.after)
     except PositionError as error:
         raise FileError(str(error)) from None
-    KERNELS.wait(lambda text: print(f"secateur explore: {text}", file=sys.stderr, flush=True))
+    KERNELS.wait(lambda text: _say(text, options.quiet), every=1.5)
 
     from search.explorer.chess_document import save
     from search.explorer.recording import RecordingError, record
@@ -162,6 +162,11 @@ def _record(options: argparse.Namespace) -> int:
         result = document["result"]
         print(f"{out}: depth {result['depth']}, {result['score']}, {result['visits']:,} visits")
     return 0
+
+
+def _say(text: str, quiet: bool) -> None:
+    if not quiet:
+        print(f"secateur explore: {text}", file=sys.stderr, flush=True)
 
 
 def _position(options: argparse.Namespace) -> str:
