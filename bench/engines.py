@@ -78,6 +78,7 @@ def engine_from_pairs(pairs: Iterable[str], defaults: Iterable[str] = (), fallba
     limits: dict[str, str] = {}
     for group in (tuple(defaults), tuple(pairs)):
         own_limits: dict[str, str] = {}
+        own_command: str | None = None
         for pair in group:
             key, equals, value = pair.partition("=")
             if not equals:
@@ -89,6 +90,9 @@ def engine_from_pairs(pairs: Iterable[str], defaults: Iterable[str] = (), fallba
             elif key in ("tc", "st", "movetime", "nodes", "depth"):
                 own_limits[key] = value
             elif key in ("cmd", "name", "dir", "restart"):
+                if key == "cmd" and own_command is not None:
+                    raise EngineSpecError(f"{quoted(pair)}: the command is {shown(own_command)} already")
+                own_command = value if key == "cmd" else own_command
                 values[key] = value
             elif key == "proto" and value == "uci":
                 pass

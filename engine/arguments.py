@@ -17,8 +17,8 @@ from engine.files import printable, reason, shown
 EXIT_STATUS: Final = """\
 exit status:
   0  the command has done all that it was asked for
-  1  it failed, in part or as a whole: a file is missing, damaged or in the way, a program or package is missing, an engine
-     has a fault, Ctrl-C ended it
+  1  it failed, in part or as a whole: a file is missing, damaged or in the way, a program or package is missing,
+     an engine has a fault, Ctrl-C ended it
   2  its arguments make no sense: nothing was done
 An error is one line on stderr."""
 
@@ -109,6 +109,8 @@ def reported(prog: str, work: Callable[[], int], extra: str | None = None) -> in
     except OSError as error:
         where = "" if error.filename is None else f"{shown(str(error.filename))}: "
         complain(prog, where + reason(error))
+    except UnicodeDecodeError as error:
+        complain(prog, f"a file is no UTF-8 text (byte {error.start} of what was read)")
     except KeyboardInterrupt:
         complain(prog, "interrupted")
     return FAILED

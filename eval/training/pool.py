@@ -207,7 +207,10 @@ def _mapped(path: Path) -> Any:
 
 def open_pool(folder: Path) -> Pool:
     """Opens a pool. Raises OSError, and ShardError where it is not whole."""
-    facts = Facts(**json.loads((folder / FACTS).read_text(encoding="utf-8")))
+    try:
+        facts = Facts(**json.loads((folder / FACTS).read_text(encoding="utf-8")))
+    except (ValueError, TypeError) as error:
+        raise ShardError(f"{folder / FACTS}: is damaged: {error}") from None
     pool = Pool(_mapped(folder / TRAINING), _mapped(folder / VALIDATION), facts)
     for name, samples, count in (
         (TRAINING, pool.training, facts.training),

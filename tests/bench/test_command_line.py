@@ -180,7 +180,6 @@ def test_what_cannot_be_started_is_said(
         ("datagen", "stats", "missing"),
         ("datagen", "games", "--games", "1", "--network", "missing.snet"),
         ("net", "missing.snet"),
-        ("explore", "missing.json"),
     ],
 )
 def test_a_missing_file_is_a_failure(
@@ -207,7 +206,7 @@ def described() -> Callable[..., MatchDescription]:
     def parse(*arguments: str) -> MatchDescription:
         parser = Parser(prog="secateur match")
         add_arguments(parser)
-        return from_arguments(parser.parse_args([*ENGINES, *arguments]))
+        return from_arguments(parser.parse_args([*arguments, *ENGINES]))
 
     return parse
 
@@ -252,6 +251,12 @@ def test_games_that_make_no_sense_are_refused(
     Path("match.toml").write_text("rounds = 50\n")
     with pytest.raises(DescriptionError, match=line):
         described(*arguments.split())
+
+
+def test_a_file_behind_an_engine_is_not_taken_for_its_command(capsys: pytest.CaptureFixture[str]) -> None:
+    status, error = run(capsys, "match", *ENGINES, "match.toml")
+    assert status == 2
+    assert error.startswith(f"secateur match: --engine: 'match.toml': the command is {sys.executable} already")
 
 
 def test_a_test_of_two_games_is_no_test(capsys: pytest.CaptureFixture[str]) -> None:
