@@ -29,7 +29,7 @@ def test_games_are_made_counted_and_verified(tmp_path: Path, capsys: pytest.Capt
     assert uci_main.main(["datagen", str(folder), "--games", "16", *QUICK]) == 0
     out, err = capsys.readouterr()
     assert out.startswith(f"{folder}: 16 games, ")
-    assert err.startswith("0 games, 0 positions, starting\n")
+    assert "0 games, 0 positions, starting (0:0" in err
     assert uci_main.main(["datagen", str(folder), "--games", "16", *QUICK, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["folder"], told["games"]) == (str(folder), 16)
@@ -70,7 +70,7 @@ def test_bad_shards_are_reported_and_left_out(
     good.write_bytes((made / "shard-000000.games").read_bytes())
     path.write_bytes(path.read_bytes()[:-1])
     for action in ("stats", "verify"):
-        assert datagen.main([action, str(path.parent)]) == 1
+        assert datagen.main([action, str(path.parent), "--quiet"]) == 1
         out, err = capsys.readouterr()
         assert err == f"{path}: is truncated: it has no foot\n"
         assert "64" in out
@@ -126,7 +126,7 @@ def test_wrong_usage_is_told_in_one_line(
     [
         ("stats nowhere", "secateur datagen stats: nowhere: there is no such file or folder"),
         ("verify .", "secateur datagen verify: .: holds no shards"),
-        ("file --games 1", "secateur datagen: file: File exists"),
+        ("file --games 16", "secateur datagen: file: File exists"),
     ],
 )
 def test_failures_are_told_in_one_line(
@@ -218,7 +218,7 @@ def test_the_games_are_said_before_they_are_played(
 
     def generate(folder: Path, settings: object, games: int | None, *rest: object) -> Progress:
         asked.append(games)
-        assert capsys.readouterr().err == "40 games are rounded up to 3 blocks of 16: 48\n"
+        assert capsys.readouterr().err == "--games 40 is rounded up to 48: games are played in blocks of 16\n"
         return Progress(3, 100, 100)
 
     monkeypatch.setattr("eval.training.generation.generate", generate)

@@ -77,9 +77,9 @@ def main(arguments: list[str]) -> int:
     folder = Path(options.folder)
     games = options.games
     if games is not None and games % GAMES_PER_BLOCK:
-        blocks = -(-games // GAMES_PER_BLOCK)
-        games = blocks * GAMES_PER_BLOCK
-        print(f"{options.games} games are rounded up to {blocks} blocks of {GAMES_PER_BLOCK}: {games}", file=sys.stderr)
+        games = -(-games // GAMES_PER_BLOCK) * GAMES_PER_BLOCK
+        why = f"games are played in blocks of {GAMES_PER_BLOCK}"
+        print(f"--games {options.games} is rounded up to {games}: {why}", file=sys.stderr)
     with ProgressView(games, options.positions, options.quiet) as view:
         progress = generate(
             folder, settings, games, options.positions, options.workers, options.cluster, view.update, network
