@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 import os
 import subprocess
@@ -13,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from pathlib import Path
 
+from engine.arguments import Parser, command
 from engine.compiling import LIBRARY_SECONDS, span
 from engine.extras import has_numba
 from engine.levels import LEVELS, Level
@@ -31,9 +31,10 @@ from engine.progress import Ticker, say
 from engine.sources import PROJECT_ROOT, source_hash
 
 
+@command("secateur kernels")
 def main(arguments: list[str]) -> int:
     """Builds or lists; exit status 1 when a library cannot be built, or this machine uses none."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="secateur kernels",
         description="Compiles the kernels ahead of time: a library for each level of processor, with which the engine "
         f"starts at once and needs no Numba. They lie in {folder()} ({FOLDER_VARIABLE} puts them elsewhere).",
