@@ -1,8 +1,9 @@
 """Holds the engine against what it owes until something goes wrong: `python -m tests.uci.fuzz --sessions 10000`.
 
 Sessions at random run in this process, with the real session of the engine, and `--pipes` more with a process each;
-`--fens` gives it good and bad positions instead, `--games` lets it play against itself with every line checked. What
-goes wrong is printed, a session as a script which `--replay` plays again. Exit status 1: something went wrong; 2: wrong
+`--fens` gives it good and bad positions instead, `--games` lets it play against itself with every line checked,
+`--files` gives hostile files to every command, and `--cold` measures silences while kernels are compiled. What goes
+wrong is printed, a session as a script which `--replay` plays again. Exit status 1: something went wrong; 2: wrong
 usage.
 """
 
@@ -20,6 +21,8 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from bench.display import Display, duration, figures_table
 from bench.records import LedgerError, SuiteRecord, current_commit, save_suite
 from engine.uci.positions import PositionKeeper
+from tests.uci.fuzz import samples
+from tests.uci.fuzz.files import first_cases
 from tests.uci.fuzz.games import play_games
 from tests.uci.fuzz.grammar import scripts
 from tests.uci.fuzz.play import Connect, FailedSessionError, play
@@ -72,7 +75,9 @@ def parser() -> argparse.ArgumentParser:
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument("--fens", type=int, default=0, metavar="N", help="give it N FENs instead")
     instead.add_argument("--games", type=int, default=0, metavar="N", help="play N games instead")
+    instead.add_argument("--files", type=int, default=0, metavar="N", help="give commands N hostile files instead")
     instead.add_argument("--replay", type=Path, metavar="FILE", help="play the script in FILE instead")
+    parser.add_argument("--only", default="", metavar="TEXT", help="of the files, those whose case has TEXT in it")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="which ones (default 1)")
     parser.add_argument("--save", type=Path, metavar="FILE", help="write the script of what went wrong to FILE")
     parser.add_argument("--no-shrink", action="store_true", help="do not look for a smaller session that goes wrong")
@@ -127,6 +132,24 @@ def run_fens(count: int, start: int, view: View) -> None:
         view.add()
 
 
+def run_files(count: int, start: int, only: str, view: View) -> None:
+    """Gives so many hostile files to the commands, and prints what goes wrong. Raises BreachError at the end."""
+    failed = 0
+    try:
+        for case in first_cases(count, start):
+            if only in str(case):
+                try:
+                    case.run()
+                except BreachError as breach:
+                    failed += 1
+                    print(breach, flush=True)
+            view.add()
+    finally:
+        samples.clear()
+    if failed:
+        raise BreachError(f"{failed} of {count} went wrong")
+
+
 def run(options: argparse.Namespace) -> SuiteRecord:
     """Does what the options ask for; the record of it. Raises BreachError or FailedSessionError."""
     limit = f"seed {options.seed}"
@@ -138,6 +161,10 @@ def run(options: argparse.Namespace) -> SuiteRecord:
         what, count = "games", options.games
         with View(what, count) as view:
             play_games(count, options.seed, lambda plies: view.add())
+    elif options.files:
+        what, count = "files", options.files
+        with View(what, count) as view:
+            run_files(count, options.seed, options.only, view)
     else:
         what, count = "sessions", options.sessions + options.pipes
         limit += f", {options.pipes} over pipes"
@@ -152,7 +179,7 @@ def run(options: argparse.Namespace) -> SuiteRecord:
 def main(arguments: list[str] | None = None) -> int:
     """Does what is asked for; returns the exit status."""
     options = parser().parse_args(arguments)
-    if min(options.sessions, options.pipes, options.fens, options.games) < 0:
+    if min(options.sessions, options.pipes, options.fens, options.games, options.files) < 0:
         parser().error("a number of things to do is no less than 0")
     if options.replay is not None:
         try:
