@@ -34,7 +34,7 @@ def test_sessions_at_random(script: Script) -> None:
 
 # Starting processes takes too long to look for the smallest session that goes wrong.
 @settings(at_random, max_examples=PROCESSES, phases=[Phase.generate])
-@given(scripts())
+@given(scripts(processes=True))
 def test_sessions_at_random_over_pipes(script: Script) -> None:
     play(script, OverPipes)
 

@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from bench.display import Display, duration, figures_table
 from bench.records import LedgerError, SuiteRecord, current_commit, save_suite
 from engine.uci.positions import PositionKeeper
+from tests.uci.fuzz import play as player
 from tests.uci.fuzz import samples
 from tests.uci.fuzz.files import first_cases
 from tests.uci.fuzz.games import play_games
@@ -110,7 +111,7 @@ def run_sessions(sessions: int, start: int, connect: Connect, view: View, shrink
             derandomize=False,
             phases=[Phase.generate, Phase.shrink] if shrink else [Phase.generate],
             suppress_health_check=list(HealthCheck),
-        )(given(scripts())(one))
+        )(given(scripts(processes=connect is OverPipes))(one))
         before = view.done
         try:
             seed(start * 1_000_003 + batch)(one_batch)()
@@ -172,6 +173,8 @@ def run(options: argparse.Namespace) -> SuiteRecord:
             run_sessions(options.sessions, options.seed, InProcess, view, not options.no_shrink)
             run_sessions(options.pipes, options.seed + 1, OverPipes, view, not options.no_shrink)
     print(view.line(), file=sys.stderr)
+    if player.slowest_end:
+        print(f"the slowest end of a session took {player.slowest_end:.2f} s", file=sys.stderr)
     commits = tuple(options.commit) or tuple(filter(None, [current_commit()]))
     return SuiteRecord(options.ledger or "", what, limit, view.done, {"Secateur": view.done}, commits)
 

@@ -256,10 +256,7 @@ class _Box:
             self._spot = self._place = self._hostile(self._place, whole.read_bytes(), precious)
 
     def _hostile(self, place: Path, sample: bytes, precious: Path) -> Path:
-        others = tuple(
-            samples.sample(name).read_bytes() for name in samples.OTHERS if name[-4:] != self.victim.sample[-4:]
-        )
-        return hostile.make(self.case.kind, hostile.Scene(place, sample, others, precious, self._rng))
+        return samples.hostile_file(self.case.kind, place, self.victim.sample, sample, precious, self._rng)
 
     def _fill(self, whole: Path, precious: Path) -> None:
         """Where a folder is wanted: something else, or one with a hostile file among its own and a user's."""

@@ -1,6 +1,6 @@
 """Damaged and foreign files: what users, other programs and crashes put where a command looks for its own.
 
-A `Kind` makes one from a good file, the *sample*. The kinds of FOREIGN are nothing that any command wrote, so no command
+Each kind makes one from a good file, the *sample*. Those of FOREIGN are nothing that any command wrote, so no command
 may change them; those of DAMAGED were a good file once; those of ODD are no regular files, or have names of their own.
 """
 

@@ -7,6 +7,7 @@ import functools
 import gzip
 import io
 import os
+import random
 import re
 import shutil
 import struct
@@ -24,6 +25,7 @@ import chess.polyglot
 from engine.cache_folder import CACHE_VARIABLE
 from engine.launcher import write_launcher
 from tests.conftest import PROJECT
+from tests.uci.fuzz import hostile
 
 SECATEUR: Final = (sys.executable, str(PROJECT / "uci_main.py"))
 _FAKES: Final = PROJECT / "tests" / "bench"
@@ -70,6 +72,7 @@ def clear() -> None:
     shutil.rmtree(folder(), ignore_errors=True)
     folder.cache_clear()
     sample.cache_clear()
+    standing_file.cache_clear()
 
 
 def environment(home: Path, scratch: Path) -> dict[str, str]:
@@ -192,6 +195,30 @@ OTHERS: Final = (
     *("games.pgn", "games.zip", "book.epd", "book.bin", "match.toml", "network.snet", "README.md"),
     *("tree.txt", "evaluation.py", "log.txt"),
 )
+
+
+def hostile_file(kind: str, place: Path, name: str, data: bytes, precious: Path, rng: random.Random) -> Path:
+    """Makes a hostile file of `data`, which are the sample `name` or one of its files; where it is."""
+    others = tuple(sample(other).read_bytes() for other in OTHERS if other[-4:] != name[-4:])
+    return hostile.make(kind, hostile.Scene(place, data, others, precious, rng))
+
+
+@functools.cache
+def standing_file(name: str, kind: str, seed: int) -> Path:
+    """A hostile file of the sample `name`, or a folder with one among good ones; it is there until `clear`."""
+    rng = random.Random(f"{name} {kind} {seed}")
+    whole, precious = sample(name), folder() / "precious.txt"
+    precious.write_bytes(hostile.NOTES)
+    place = spot = Path(tempfile.mkdtemp(dir=folder())) / name
+    if not whole.is_dir():
+        return hostile_file(kind, place, name, whole.read_bytes(), precious, rng)
+    shutil.copytree(whole, place)
+    place.chmod(0o700)
+    for spot in rng.sample(sorted(path for path in place.rglob("*") if path.is_file()), 3):
+        data = spot.read_bytes()
+        spot.unlink()
+        hostile_file(kind, spot, name, data, precious, rng)
+    return place
 
 
 @functools.cache
