@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
 
 import pytest
 
 import uci_main
 from engine.uci.options import OPTIONS
-from tests.uci.fuzz import files, samples
+from tests.uci.fuzz import files
 from tests.uci.fuzz.files import VICTIMS, Case, Victim, first_cases
 from tests.uci.fuzz.searches import BreachError
 
@@ -20,12 +19,6 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes, devices 
 FILES = r"(--[a-z-]+) (?:FILE|FOLDER|PGN|BOOK|OUT|PATH)\b"
 #: Options of that kind which take the name of a program, or compile for minutes.
 LEFT_OUT = {"speed --rival"}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _samples() -> Iterator[None]:
-    yield
-    samples.clear()
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ usage.
 from __future__ import annotations
 
 import argparse
+import functools
 import itertools
 import sys
 import time
@@ -21,8 +22,8 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from bench.display import Display, duration, figures_table
 from bench.records import LedgerError, SuiteRecord, current_commit, save_suite
 from engine.uci.positions import PositionKeeper
+from tests.uci.fuzz import cold
 from tests.uci.fuzz import play as player
-from tests.uci.fuzz import samples
 from tests.uci.fuzz.files import first_cases
 from tests.uci.fuzz.games import play_games
 from tests.uci.fuzz.grammar import scripts
@@ -77,8 +78,9 @@ def parser() -> argparse.ArgumentParser:
     instead.add_argument("--fens", type=int, default=0, metavar="N", help="give it N FENs instead")
     instead.add_argument("--games", type=int, default=0, metavar="N", help="play N games instead")
     instead.add_argument("--files", type=int, default=0, metavar="N", help="give commands N hostile files instead")
+    instead.add_argument("--cold", action="store_true", help="measure silences with an empty cache instead: 20 minutes")
     instead.add_argument("--replay", type=Path, metavar="FILE", help="play the script in FILE instead")
-    parser.add_argument("--only", default="", metavar="TEXT", help="of the files, those whose case has TEXT in it")
+    parser.add_argument("--only", default="", metavar="TEXT", help="of the files or silences, those with TEXT in them")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="which ones (default 1)")
     parser.add_argument("--save", type=Path, metavar="FILE", help="write the script of what went wrong to FILE")
     parser.add_argument("--no-shrink", action="store_true", help="do not look for a smaller session that goes wrong")
@@ -136,19 +138,34 @@ def run_fens(count: int, start: int, view: View) -> None:
 def run_files(count: int, start: int, only: str, view: View) -> None:
     """Gives so many hostile files to the commands, and prints what goes wrong. Raises BreachError at the end."""
     failed = 0
-    try:
-        for case in first_cases(count, start):
-            if only in str(case):
-                try:
-                    case.run()
-                except BreachError as breach:
-                    failed += 1
-                    print(breach, flush=True)
-            view.add()
-    finally:
-        samples.clear()
+    for case in first_cases(count, start):
+        if only in str(case):
+            try:
+                case.run()
+            except BreachError as breach:
+                failed += 1
+                print(breach, flush=True)
+        view.add()
     if failed:
         raise BreachError(f"{failed} of {count} went wrong")
+
+
+def run_cold(only: str, view: View) -> None:
+    """Measures what begins with an empty cache, and prints it. Raises BreachError for what takes too long."""
+    measures = {f"{number} engines": functools.partial(cold.engines, number) for number in (1, 2)}
+    measures |= {line: functools.partial(cold.command, line) for line in cold.COMMANDS}
+    failures = []
+    for name, measure in measures.items():
+        if only in name:
+            try:
+                measured = measure()
+                print(measured, flush=True)
+                measured.check()
+            except BreachError as breach:
+                failures.append(str(breach))
+        view.add()
+    if failures:
+        raise BreachError("too long: " + "; ".join(failures))
 
 
 def run(options: argparse.Namespace) -> SuiteRecord:
@@ -162,6 +179,10 @@ def run(options: argparse.Namespace) -> SuiteRecord:
         what, count = "games", options.games
         with View(what, count) as view:
             play_games(count, options.seed, lambda plies: view.add())
+    elif options.cold:
+        what, count = "silences", 2 + len(cold.COMMANDS)
+        with View(what, count) as view:
+            run_cold(options.only, view)
     elif options.files:
         what, count = "files", options.files
         with View(what, count) as view:

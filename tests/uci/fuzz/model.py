@@ -237,8 +237,9 @@ class Model:
         getattr(self, f"_on_{words[0]}")(words[1:], text[:200], now)
 
     def input_ended(self, now: float) -> None:
-        """The input was closed: everything is owed an answer, soon."""
+        """The input was closed: everything is owed an answer, soon; nothing by an engine that is still being loaded."""
         self._release(now)
+        self._is_quitting = not self._is_loaded
 
     def _release(self, now: float) -> None:
         """Whatever was begun is told to end."""

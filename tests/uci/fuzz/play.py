@@ -218,7 +218,7 @@ def play(script: Script, connect: Connect = InProcess) -> int:
         player.do(Say(b"quit"))
 
     if script and isinstance(script[0], Setting):
-        setting, script = script[0], script[1:]
+        setting = script[0]
         connect = functools.partial(OverPipes, setting=setting)
         if setting.what != CACHE:
             talk = endured(script)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import bz2
 import functools
 import gzip
@@ -38,6 +39,7 @@ WORDS: Final = {
     "rated": f"--engine cmd={sys.executable} arg={_FAKES / 'rated_engine.py'}",
     "tiny": "--hidden 32 --superbatches 1 --superbatch-size 256 --batch-size 256 --validation 0.2 --threads 1 --quiet",
     "python": sys.executable,
+    "secateur": str(PROJECT / "uci_main.py"),
     "fake": str(_FAKES / "fake_engine.py"),
     "data": "--nodes 20 --hard-nodes 60 --workers 1 --max-plies 60",
     "spsa": "--only AspirationWindow --tc depth=1 --max-moves 4 --quiet",
@@ -63,16 +65,10 @@ _SUITE: Final = b"""1k1r4/pp1b1R2/3q2pp/4p3/2B5/4Q3/PPP2B2/2K5 b - - bm Qd1+; id
 
 @functools.cache
 def folder() -> Path:
-    """Where the samples of this process lie; whoever asks first for it removes it with `clear`."""
-    return Path(tempfile.mkdtemp(prefix="secateur-samples-"))
-
-
-def clear() -> None:
-    """Removes all samples."""
-    shutil.rmtree(folder(), ignore_errors=True)
-    folder.cache_clear()
-    sample.cache_clear()
-    standing_file.cache_clear()
+    """Where the samples of this process lie, until it ends."""
+    made = Path(tempfile.mkdtemp(prefix="secateur-samples-"))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
 
 
 def environment(home: Path, scratch: Path) -> dict[str, str]:
@@ -205,7 +201,7 @@ def hostile_file(kind: str, place: Path, name: str, data: bytes, precious: Path,
 
 @functools.cache
 def standing_file(name: str, kind: str, seed: int) -> Path:
-    """A hostile file of the sample `name`, or a folder with one among good ones; it is there until `clear`."""
+    """A hostile file of the sample `name`, or a folder with one among good ones; it stays."""
     rng = random.Random(f"{name} {kind} {seed}")
     whole, precious = sample(name), folder() / "precious.txt"
     precious.write_bytes(hostile.NOTES)

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from io import RawIOBase
+from pathlib import Path
 from typing import Any, Protocol
 from unittest.mock import patch
 
@@ -148,7 +149,12 @@ class OverPipes:
             # A copy of its own: the kernels that are compiled in its place are good ones.
             self._cache = tempfile.TemporaryDirectory(prefix="secateur-cache-")
             environment[CACHE_VARIABLE] = f"{self._cache.name}/cache"
-            shutil.copytree(samples.standing_file("cache", kind, int(seed)), environment[CACHE_VARIABLE], symlinks=True)
+            if kind == "no kernels":
+                Path(environment[CACHE_VARIABLE]).mkdir(mode=0o700)
+            else:
+                shutil.copytree(
+                    samples.standing_file("cache", kind, int(seed)), environment[CACHE_VARIABLE], symlinks=True
+                )
         elif setting is not None:
             limit = functools.partial(_limit, setting)
         self._process = subprocess.Popen(
