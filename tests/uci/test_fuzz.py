@@ -15,7 +15,7 @@ from tests.uci.fuzz import __main__ as command
 from tests.uci.fuzz.grammar import scripts
 from tests.uci.fuzz.model import Model
 from tests.uci.fuzz.play import FailedSessionError, play
-from tests.uci.fuzz.script import EndInput, Follow, Pause, Say, Script, Settle, from_text, resolved, to_text
+from tests.uci.fuzz.script import EndInput, Follow, Pause, Say, Script, Setting, Settle, from_text, resolved, to_text
 from tests.uci.fuzz.searches import BreachError
 from tests.uci.fuzz.wires import OverPipes
 
@@ -34,9 +34,35 @@ def test_sessions_at_random(script: Script) -> None:
 
 # Starting processes takes too long to look for the smallest session that goes wrong.
 @settings(at_random, max_examples=PROCESSES, phases=[Phase.generate])
-@given(scripts())
+@given(scripts(processes=True))
 def test_sessions_at_random_over_pipes(script: Script) -> None:
     play(script, OverPipes)
+
+
+#: What the engine is in the middle of when it has to end; each with a position of the damaged tables.
+STATES = (
+    (),
+    ("go perft 12",),
+    ("bench 30",),
+    ("go infinite",),
+    ("go ponder wtime 60000 btime 60000",),
+    ("go searchmoves e2e5 infinite", "position startpos moves e2e5", "go infinite"),
+    ("position fen 8/8/8/8/1k6/8/6PK/8 w - - 0 1", "go infinite"),
+    ("setoption name Debug Log File value <log.txt:pipe:0>", "go infinite", "go infinite", "d"),
+)
+#: The same with an engine that compiles, and before it has loaded.
+SETTINGS = {"loaded": (), "loading": (), "compiling": (Setting("cache", "no kernels 0"),)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("lines", STATES, ids=lambda lines: "; ".join(lines))
+def test_the_engine_ends_at_once_in_every_state(lines: tuple[str, ...], setting: str) -> None:
+    tables = [f"setoption name SyzygyPath value <syzygy:flipped:{seed}>" for seed in (0, 1)]
+    said = [Say(line.encode()) for line in (*tables, *lines)]
+    begun = [Pause(3000 if setting == "loaded" else 500)]
+    for end in (Say(b"quit"), EndInput()):
+        play((*SETTINGS[setting], *said, *begun, end), OverPipes)
 
 
 # -- the script --------------------------------------------------------------------------------------------------------
@@ -49,10 +75,10 @@ def test_a_script_survives_its_text(script: Script) -> None:
 
 
 def test_a_script_is_read_and_its_mistakes_are_named() -> None:
-    text = "# a comment\n> go \\xff\\\\\n\n~ 2.5\n= 30\n+\n+ ponder\n."
-    steps = (Say(b"go \xff\\"), Pause(2.5), Settle(30), Follow(False), Follow(True), EndInput())
+    text = "! AS 300\n# a comment\n> go \\xff\\\\\n\n~ 2.5\n= 30\n+\n+ ponder\n."
+    steps = (Setting("AS", "300"), Say(b"go \xff\\"), Pause(2.5), Settle(30), Follow(False), Follow(True), EndInput())
     assert from_text(text) == steps
-    for wrong in ("> uci\n? 3", "> uci\n~ soon", "> uci\n+ pondering"):
+    for wrong in ("> uci\n? 3", "> uci\n! AS 300", "> uci\n~ soon", "> uci\n+ pondering"):
         with pytest.raises(ValueError, match="line 2: "):
             from_text(wrong)
 

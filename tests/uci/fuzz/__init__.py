@@ -8,7 +8,12 @@
     wires       the engine in this process, or a process of its own behind pipes
     play        one session, line by line, against the model
     games       games of the engine against itself, checked in the same way
+    hostile     files that are damaged or foreign
+    samples     good files of every kind, from which those are made
+    files       every command and option that opens a file, on hostile ones
+    cold        how long nothing is said while kernels are compiled
     verdicts    what the engine takes for a position, against python-chess
 
-`python -m tests.uci.fuzz --sessions 10000 --seed 1` runs as many as wanted.
+`python -m tests.uci.fuzz --sessions 10000 --seed 1` runs as many as wanted, `--files 200` gives the commands
+so many hostile files, `--cold` measures silences with an empty cache.
 """

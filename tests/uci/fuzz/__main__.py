@@ -1,13 +1,15 @@
 """Holds the engine against what it owes until something goes wrong: `python -m tests.uci.fuzz --sessions 10000`.
 
 Sessions at random run in this process, with the real session of the engine, and `--pipes` more with a process each;
-`--fens` gives it good and bad positions instead, `--games` lets it play against itself with every line checked. What
-goes wrong is printed, a session as a script which `--replay` plays again. Exit status 1: something went wrong.
+`--fens` gives it good and bad positions instead, `--games` lets it play against itself with every line checked,
+`--files` gives hostile files to every command, and `--cold` measures silences while kernels are compiled. What goes
+wrong is printed, a session as a script which `--replay` plays again. Exit status 1: something went wrong.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import itertools
 import sys
 import time
@@ -21,6 +23,9 @@ from bench.records import LedgerError, SuiteRecord, current_commit, save_suite
 from engine.arguments import Parser, complain
 from engine.display import Display, duration
 from engine.uci.positions import PositionKeeper
+from tests.uci.fuzz import cold
+from tests.uci.fuzz import play as player
+from tests.uci.fuzz.files import first_cases
 from tests.uci.fuzz.games import play_games
 from tests.uci.fuzz.grammar import scripts
 from tests.uci.fuzz.play import Connect, FailedSessionError, play
@@ -71,7 +76,10 @@ def parser() -> Parser:
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument("--fens", type=int, default=0, metavar="N", help="give it N FENs instead")
     instead.add_argument("--games", type=int, default=0, metavar="N", help="play N games instead")
+    instead.add_argument("--files", type=int, default=0, metavar="N", help="give commands N hostile files instead")
+    instead.add_argument("--cold", action="store_true", help="measure silences with an empty cache instead: 20 minutes")
     instead.add_argument("--replay", type=Path, metavar="FILE", help="play the script in FILE instead")
+    parser.add_argument("--only", default="", metavar="TEXT", help="of the files or silences, those with TEXT in them")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="which ones (default 1)")
     parser.add_argument("--save", type=Path, metavar="FILE", help="write the script of what went wrong to FILE")
     parser.add_argument("--no-shrink", action="store_true", help="do not look for a smaller session that goes wrong")
@@ -104,7 +112,7 @@ def run_sessions(sessions: int, start: int, connect: Connect, view: View, shrink
             derandomize=False,
             phases=[Phase.generate, Phase.shrink] if shrink else [Phase.generate],
             suppress_health_check=list(HealthCheck),
-        )(given(scripts())(one))
+        )(given(scripts(processes=connect is OverPipes))(one))
         before = view.done
         try:
             seed(start * 1_000_003 + batch)(one_batch)()
@@ -126,6 +134,39 @@ def run_fens(count: int, start: int, view: View) -> None:
         view.add()
 
 
+def run_files(count: int, start: int, only: str, view: View) -> None:
+    """Gives so many hostile files to the commands, and prints what goes wrong. Raises BreachError at the end."""
+    failed = 0
+    for case in first_cases(count, start):
+        if only in str(case):
+            try:
+                case.run()
+            except BreachError as breach:
+                failed += 1
+                print(breach, flush=True)
+        view.add()
+    if failed:
+        raise BreachError(f"{failed} of {count} went wrong")
+
+
+def run_cold(only: str, view: View) -> None:
+    """Measures what begins with an empty cache, and prints it. Raises BreachError for what takes too long."""
+    measures = {f"{number} engines": functools.partial(cold.engines, number) for number in (1, 2)}
+    measures |= {line: functools.partial(cold.command, line) for line in cold.COMMANDS}
+    failures = []
+    for name, measure in measures.items():
+        if only in name:
+            try:
+                measured = measure()
+                print(measured, flush=True)
+                measured.check()
+            except BreachError as breach:
+                failures.append(str(breach))
+        view.add()
+    if failures:
+        raise BreachError("too long: " + "; ".join(failures))
+
+
 def run(options: argparse.Namespace) -> SuiteRecord:
     """Does what the options ask for; the record of it. Raises BreachError or FailedSessionError."""
     limit = f"seed {options.seed}"
@@ -137,6 +178,14 @@ def run(options: argparse.Namespace) -> SuiteRecord:
         what, count = "games", options.games
         with View(what, count) as view:
             play_games(count, options.seed, lambda plies: view.add())
+    elif options.cold:
+        what, count = "silences", 2 + len(cold.COMMANDS)
+        with View(what, count) as view:
+            run_cold(options.only, view)
+    elif options.files:
+        what, count = "files", options.files
+        with View(what, count) as view:
+            run_files(count, options.seed, options.only, view)
     else:
         what, count = "sessions", options.sessions + options.pipes
         limit += f", {options.pipes} over pipes"
@@ -144,6 +193,8 @@ def run(options: argparse.Namespace) -> SuiteRecord:
             run_sessions(options.sessions, options.seed, InProcess, view, not options.no_shrink)
             run_sessions(options.pipes, options.seed + 1, OverPipes, view, not options.no_shrink)
     print(view.line(), file=sys.stderr)
+    if player.slowest_end:
+        print(f"the slowest end of a session took {player.slowest_end:.2f} s", file=sys.stderr)
     commits = tuple(options.commit) or tuple(filter(None, [current_commit()]))
     return SuiteRecord(options.ledger or "", what, limit, view.done, {"Secateur": view.done}, commits)
 
@@ -151,7 +202,7 @@ def run(options: argparse.Namespace) -> SuiteRecord:
 def main(arguments: list[str] | None = None) -> int:
     """Does what is asked for; returns the exit status."""
     options = parser().parse_args(arguments)
-    if min(options.sessions, options.pipes, options.fens, options.games) < 0:
+    if min(options.sessions, options.pipes, options.fens, options.games, options.files) < 0:
         parser().error("a number of things to do is no less than 0")
     if options.replay is not None:
         try:

@@ -71,6 +71,17 @@ def scattered(rng: random.Random) -> str:
     return " ".join(fields)
 
 
+def few(rng: random.Random) -> str:
+    """Three men: what the smallest endgame tables know."""
+    board = chess.Board(None)
+    while not board.is_valid():
+        board = chess.Board(None)
+        men = [chess.Piece.from_symbol(letter) for letter in ("K", "k", rng.choice("QRBNPqrbnp"))]
+        board.set_piece_map(dict(zip(rng.sample(range(64), 3), men, strict=True)))
+        board.turn = rng.choice(chess.COLORS)
+    return board.fen()
+
+
 def played(rng: random.Random, chess960: bool = False) -> Iterator[str]:
     """The FENs of one game of random moves, to its end or 150 plies; in Chess960 from any start position."""
     board = chess.Board.from_chess960_pos(rng.randrange(960)) if chess960 else chess.Board()

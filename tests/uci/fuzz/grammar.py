@@ -10,8 +10,9 @@ from typing import Final
 from hypothesis import strategies as st
 
 from engine.uci.options import MOST_MOVES, OPTIONS, Option
-from tests.uci.fuzz.fens import ODD, ODD_960, mutated, scattered
-from tests.uci.fuzz.script import EndInput, Follow, Pause, Say, Script, Settle, Step
+from tests.uci.fuzz.fens import ODD, ODD_960, few, mutated, scattered
+from tests.uci.fuzz.hostile import KINDS
+from tests.uci.fuzz.script import CACHE, EndInput, Follow, Pause, Say, Script, Setting, Settle, Step
 
 Draw = Callable[..., object]
 
@@ -23,6 +24,27 @@ _MODEST: Final = {"Hash": 32, "Threads": 4}
 _NOWHERE: Final = ("<empty>", "", "/no/such/file", "/", "~nobody-of-that-name/x", "a\0b")
 _PATHS: Final = (*_NOWHERE, str(_TABLES), str(_TABLES), __file__, ".")
 _LOGS: Final = (*_NOWHERE, "/dev/full")
+#: What each of them takes.
+_SAMPLES: Final = {
+    "EvalFile": "network.snet",
+    "BookFile": "book.bin",
+    "SyzygyPath": "syzygy",
+    "Debug Log File": "log.txt",
+}
+#: A line holds no newline; and as many hostile files of a kind as there are seeds.
+_HOSTILE: Final = tuple(kind for kind in KINDS if kind != "newline in the name")
+_SEEDS: Final = 4
+
+#: What a process may lack: bytes of memory in MiB, files, and compiled kernels that are whole.
+_SETTINGS: Final = (
+    # With less, the interpreter or a library of others ends the process.
+    st.builds(Setting, st.just("AS"), st.integers(200, 3000).map(str)),
+    st.builds(Setting, st.just("NOFILE"), st.integers(6, 40).map(str)),
+    st.builds(Setting, st.just("NPROC"), st.integers(2, 40).map(str)),
+    st.builds(
+        Setting, st.just(CACHE), st.builds("{} {}".format, st.sampled_from(_HOSTILE), st.integers(0, _SEEDS - 1))
+    ),
+)
 
 _TIMES: Final = ("1", "2", "5", "10", "30", "60", "1000", "60000", "3600000", "0", "-5", "9" * 16, "1" * 30)
 _VALUES: Final = {
@@ -40,6 +62,7 @@ _VALUES: Final = {
 _NOISE: Final = ("fast", "Depth", "e2", "=", "\u2654", "go", "moves", "none")
 _MOVES: Final = ("e2e4", "e7e5", "e1g1", "e8c8", "e1h1", "O-O", "0-0-0", "a7a8q", "a7a8", "0000", "e2e2", "P@e4", "xyz")
 
+_OTHER_POSITIONS: Final = ("few", "scattered", "mutated", "nonsense")
 _NO_POSITIONS: Final = ("", "fen", "startpos e2e4", "end", "fen moves e2e4", "fen 8 w", "moves e2e4")
 _COUNTS: Final = ("perft 1", "perft 2", "perft 3", "perft 0", "perft x", "perft 33")
 
@@ -56,12 +79,14 @@ def _line(*words: str) -> Say:
 @st.composite
 def _position(draw: Draw) -> Say:
     """A position, good as a rule: from the start, an odd place, scattered pieces, or a FEN with something wrong."""
-    kind = draw(st.sampled_from(("start", "start", "start", "odd", "odd", "960", "scattered", "mutated", "nonsense")))
+    kind = draw(st.sampled_from(("start", "start", "start", "odd", "odd", "960", *_OTHER_POSITIONS)))
     if kind == "nonsense":
         return _line("position", draw(st.sampled_from(_NO_POSITIONS)))
     start = "startpos"
     if kind in ("odd", "960"):
         start = "fen " + draw(st.sampled_from(ODD if kind == "odd" else ODD_960))
+    elif kind == "few":
+        start = "fen " + few(random.Random(draw(st.integers(0, 1 << 32))))
     elif kind in ("scattered", "mutated"):
         rng = random.Random(draw(st.integers(0, 1 << 32)))
         start = "fen " + (scattered(rng) if kind == "scattered" else mutated(rng, rng.choice(ODD + ODD_960)))
@@ -109,6 +134,8 @@ def _setoption(draw: Draw) -> Say:
         value = str(draw(st.one_of(st.sampled_from((low, high)), st.integers(low, high))))
         if fault < 3:
             value = draw(st.sampled_from((str(low - 1), str(option.high + 1), "lots", "", "1.5", "9" * 30)))
+    elif option.name in _SAMPLES and draw(st.booleans()):
+        value = f"<{_SAMPLES[option.name]}:{draw(st.sampled_from(_HOSTILE))}:{draw(st.integers(0, _SEEDS - 1))}>"
     else:
         value = draw(st.sampled_from(_LOGS if option.name == "Debug Log File" else _PATHS))
     return _line("setoption  name", name, "value", value)
@@ -165,6 +192,7 @@ _PARTS: Final = (
     (2, _lines("d", "d", "eval", "flip", "compiler", "help", "register later")),
     (1, _lines("debug on", "debug off", "debug", "debug maybe")),
     (1, _lines("bench 1", "bench x", *(f"go {count}" for count in _COUNTS))),
+    (1, _lines("bench 30", "go perft 12")),
     (2, _pause),
     (2, _settle.map(lambda step: [step])),
 )
@@ -182,9 +210,14 @@ _ENDINGS: Final = (
 
 
 @st.composite
-def scripts(draw: Draw) -> Script:
-    """A whole session. Each chooses its table's size first, so that most are quick to begin."""
+def scripts(draw: Draw, processes: bool = False) -> Script:
+    """A whole session. Each chooses its table's size first, so that most are quick to begin.
+
+    Of `processes` of their own, every third lacks something.
+    """
     steps: list[Step] = []
+    if processes and draw(st.integers(0, 2)) == 0:
+        steps.append(draw(st.one_of(*_SETTINGS)))
     if draw(st.integers(0, 9)):
         steps.append(Say(b"setoption name Hash value 1"))
     for part in draw(st.lists(_part, min_size=1, max_size=9)):

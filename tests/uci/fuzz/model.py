@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from typing import Final, Protocol
 
 import chess
@@ -30,7 +31,7 @@ TOLERATED: Final = (
 
 #: What may be said of the loading, before anything else that needs it.
 _LOADING: Final = re.compile(
-    r"info string (\d+ kernels compiled in|loading|compiling|kernels not cached|kernels not used:|(the )?kernels are"
+    r"info string (\d+ kernels compiled in|loading|compiling|kernels not (cached|used:)|no kernels|(the )?kernels are"
     r"|readyok comes early:|(perft|bench|eval): \d+ s so far) ?.*"
 )
 _SPIN_OPTION: Final = re.compile(r"option name .+ type spin default (-?\d+) min (-?\d+) max (-?\d+)")
@@ -53,6 +54,12 @@ def judged(fen: str, chess960: bool) -> chess.Board | None:
     if status & chess.STATUS_INVALID_EP_SQUARE:
         board.ep_square = None
     return board
+
+
+def check_letters(line: str) -> None:
+    """Raises BreachError for a line that a terminal would obey."""
+    if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in line):
+        raise BreachError(f"characters that terminals obey: {line[:200]!r}")
 
 
 class Debt(Protocol):
@@ -231,8 +238,9 @@ class Model:
         getattr(self, f"_on_{words[0]}")(words[1:], text[:200], now)
 
     def input_ended(self, now: float) -> None:
-        """The input was closed: everything is owed an answer, soon."""
+        """The input was closed: everything is owed an answer, soon; nothing by an engine that is still being loaded."""
         self._release(now)
+        self._is_quitting = not self._is_loaded
 
     def _release(self, now: float) -> None:
         """Whatever was begun is told to end."""
@@ -397,6 +405,7 @@ class Model:
 
     def heard(self, line: str, now: float) -> None:
         """A line came. Raises BreachError when nobody asked for it, or when it is not what was asked for."""
+        check_letters(line)
         if _LOADING.fullmatch(line):
             return
         if self._files and _FILES.fullmatch(line):
@@ -428,8 +437,8 @@ class Model:
     def _answered_at_once(self, debt: Debt, now: float) -> None:
         if isinstance(debt, Block):
             self._check_introduction(debt.lines)
-        elif debt.name.split()[:1] == ["isready"]:
-            self._note_loaded(now)
+        elif debt.name.split()[:1] == ["isready"] and self._is_loaded:
+            # Before, it says that the engine listens; what needs a loaded one is done in its turn.
             self._check_order(debt)
 
     def _check_introduction(self, lines: list[str]) -> None:
@@ -486,6 +495,40 @@ class Model:
         """The engine has ended. Raises BreachError when something was owed: after `quit` nothing is."""
         if not self._is_quitting and not self.is_settled():
             raise BreachError(f"ended without an answer to '{self.owed()[0].name}'")
+
+
+class Lenient(Model):
+    """What is owed by an engine that the system gives little: an answer to every `isready` and `go`, whatever it is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._owes = {"readyok": 0, "bestmove": 0}
+
+    def sent(self, raw: bytes, now: float) -> None:
+        words = raw.decode("utf-8", "backslashreplace").split()
+        if words[:1] == ["isready"]:
+            self._owes["readyok"] += 1
+        elif words[:1] == ["go"] and "perft" not in Order.of(words[1:]).numbers:
+            self._owes["bestmove"] += 1
+
+    def heard(self, line: str, now: float) -> None:
+        check_letters(line)
+        if "internal error" in line:
+            raise BreachError(line)
+        word = line.split(" ")[0]
+        if word in self._owes:
+            self._owes[word] -= 1
+            if self._owes[word] < 0:
+                raise BreachError(f"nobody asked for '{line[:200]}'")
+
+    def owed(self) -> list[Debt]:
+        return [Lines(name, 0.0, "") for name, count in self._owes.items() if count]
+
+    def milliseconds(self) -> float:
+        return math.inf
+
+    def ended(self) -> None:
+        pass
 
 
 #: The engine's commands; each has a method of the model's.

@@ -5,10 +5,12 @@
     = MS            wait until everything owed has been answered; after so many milliseconds a search is stopped
     + or + ponder   play the last answer on the board, its expected reply with it
     .               the end of input
+    ! WHAT VALUE    first of all: the engine is a process with that limit (`! AS 600`, in MiB; `! NOFILE 12`), or with a
+                    compiled kernel damaged (`! cache flipped 3`, by a seed)
     # ...           a comment
 
 A line may hold `<N>`, which stands for the legal move number N of the position (counted round and round), and `<N*>`,
-the same in the other notation of castling.
+the same in the other notation of castling; and `<SAMPLE:KIND:SEED>`, the path of a hostile file (`hostile`).
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 import chess
 
@@ -53,7 +56,18 @@ class EndInput:
     """The input ends."""
 
 
-Step = Say | Pause | Settle | Follow | EndInput
+@dataclass(frozen=True)
+class Setting:
+    """What the engine's process lacks: `what` is a limit with its value, or the cache with the damage and a seed."""
+
+    what: str
+    value: str
+
+
+#: What a setting damages instead of limiting.
+CACHE: Final = "cache"
+
+Step = Setting | Say | Pause | Settle | Follow | EndInput
 Script = tuple[Step, ...]
 
 _MOVE = re.compile(r"<(\d+)(\*?)>")
@@ -74,6 +88,8 @@ def _line(step: Step) -> str:
             return f"= {patience:g}"
         case Follow(pondering):
             return "+ ponder" if pondering else "+"
+        case Setting(what, value):
+            return f"! {what} {value}"
     return "."
 
 
@@ -89,10 +105,12 @@ def from_text(text: str) -> Script:
                 steps.append((Pause if sign == "~" else Settle)(float(rest)))
             elif sign == "+" and rest in ("", "ponder"):
                 steps.append(Follow(rest == "ponder"))
+            elif sign == "!" and not steps and " " in rest:
+                steps.append(Setting(*rest.split(maxsplit=1)))
             elif line == ".":
                 steps.append(EndInput())
             elif line and sign != "#":
-                raise ValueError("a step begins with one of > ~ = + . #")
+                raise ValueError("a step begins with one of > ~ = + . #, the first of all with !")
         except ValueError as error:
             raise ValueError(f"line {number}: {error}") from None
     return tuple(steps)

@@ -245,8 +245,9 @@ class Search:
             # A weaker player shows its choice once more.
             is_whole = len(self._firsts) in (0, self._wanted) or self._settings.is_weakened
             self._expect(is_whole, f"{len(self._firsts)} lines of {self._wanted} at depth {self._depth}")
-            # The threads' vote may go to one that is not as deep.
-            self._expect(self._depth <= depth or self._settings.threads > 1, f"depth {depth} after {self._depth}")
+            # The threads' vote may go to one that is not as deep, and a weaker player's choice, too.
+            may_fall = self._settings.threads > 1 or self._settings.is_weakened
+            self._expect(self._depth <= depth or may_fall, f"depth {depth} after {self._depth}")
             self._firsts = []
             self._depth, self._first = depth, first
         self._expect(number == len(self._firsts) + 1, f"line {number} after {len(self._firsts)}")

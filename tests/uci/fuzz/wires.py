@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import functools
 import gc
+import os
 import queue
+import shutil
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from io import RawIOBase
+from pathlib import Path
 from typing import Any, Protocol
 from unittest.mock import patch
 
+from engine.cache_folder import CACHE_VARIABLE
 from engine.uci import session as session_module
 from engine.uci.loader import Loader
 from engine.uci.loop import converse
 from engine.uci.output import Output
 from search.warmup import EVERYTHING, load_kernels
 from tests.uci.conftest import ENGINE
+from tests.uci.fuzz import samples
+from tests.uci.fuzz.script import CACHE, Setting
 
 #: What takes the engine's lines: the text without its newline, and when it came (`time.perf_counter`).
 Listener = Callable[[str, float], None]
@@ -122,13 +129,42 @@ class InProcess:
         return f"it goes on {seconds:g} s after the end" if self._thread.is_alive() else None
 
 
-class OverPipes:
-    """A process of its own, as a GUI starts it."""
+def _limit(setting: Setting) -> None:
+    """In the new process: the system gives it no more."""
+    import resource
 
-    def __init__(self, listener: Listener) -> None:
+    most = int(setting.value) << (20 if setting.what == "AS" else 0)
+    resource.setrlimit(getattr(resource, f"RLIMIT_{setting.what}"), (most, most))
+
+
+class OverPipes:
+    """A process of its own, as a GUI starts it; with a `setting` it lacks something."""
+
+    def __init__(self, listener: Listener, setting: Setting | None = None) -> None:
         self._listener = listener
+        self._cache: tempfile.TemporaryDirectory[str] | None = None
+        environment, limit = {**os.environ}, None
+        if setting is not None and setting.what == CACHE:
+            kind, _, seed = setting.value.rpartition(" ")
+            # A copy of its own: the kernels that are compiled in its place are good ones.
+            self._cache = tempfile.TemporaryDirectory(prefix="secateur-cache-")
+            environment[CACHE_VARIABLE] = f"{self._cache.name}/cache"
+            if kind == "no kernels":
+                Path(environment[CACHE_VARIABLE]).mkdir(mode=0o700)
+            else:
+                shutil.copytree(
+                    samples.standing_file("cache", kind, int(seed)), environment[CACHE_VARIABLE], symlinks=True
+                )
+        elif setting is not None:
+            limit = functools.partial(_limit, setting)
         self._process = subprocess.Popen(
-            ENGINE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
+            ENGINE,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            env=environment,
+            preexec_fn=limit,
         )
         self._readers = [threading.Thread(target=read, daemon=True) for read in (self._listen, self._listen_to_errors)]
         self._errors = b""
@@ -168,6 +204,8 @@ class OverPipes:
             status = None
         for reader in self._readers:
             reader.join(seconds)
+        if self._cache is not None:
+            self._cache.cleanup()
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             assert stream is not None
             stream.close()
