@@ -34,7 +34,8 @@ def result_console() -> Any:
     """What prints a result with rich, to stdout."""
     from rich.console import Console
 
-    console = Console(highlight=False)
+    # Names of engines and players are not markup.
+    console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:  # a file has no width
         console.width = 140
     return console
@@ -73,7 +74,10 @@ class Display:
                 return self
             # The clock runs on between events, so the picture is asked for anew instead of being handed over.
             self._live = Live(
-                get_renderable=self.picture, console=Console(stderr=True), refresh_per_second=2, transient=True
+                get_renderable=self.picture,
+                console=Console(stderr=True, markup=False, emoji=False),
+                refresh_per_second=2,
+                transient=True,
             )
             self._live.start()
         return self
