@@ -152,7 +152,7 @@ def parse_json(text: str | bytes) -> Any:
     """The value of a JSON text, which can be written as JSON again.
 
     Raises ValueError for anything else: json.JSONDecodeError for a fault at a line, and for values nested deeper than
-    NESTING, numbers that are not finite or whole ones of more than NUMBER_LENGTH digits, and text that is not UTF-8.
+    NESTING, numbers that are not finite or whole ones of more than NUMBER_LENGTH digits, and what is no UTF-8 text.
     """
     import json
 
@@ -183,6 +183,11 @@ def parse_json(text: str | bytes) -> Any:
         level = [item for item in items if isinstance(item, dict | list)]
     if level:
         raise ValueError("its values are nested too deeply")
+    if ("\\ud" if isinstance(text, str) else b"\\ud") in text.lower():  # type: ignore[operator]
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise ValueError("a text has half of a character (a lone surrogate)") from None
     return value
 
 
