@@ -364,7 +364,7 @@ def make_record(results: MatchResult, circumstances: Circumstances, sprt: Sprt |
     found = estimate(tally)
     if found is None:
         raise LedgerError(f"{circumstances.id}: there are no games to record")
-    is_finite = math.isfinite(found.elo) and math.isfinite(found.elo_error)
+    is_finite = found.has_interval
     llr = sprt.llr(tally) if sprt is not None else None
     verdict = "measured"
     if sprt is not None and llr is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 import time
 from collections.abc import Sequence
@@ -32,7 +31,7 @@ from bench.play import PlayError
 from bench.records import LedgerError, Record, circumstances_of
 from bench.schedule import make_plan
 from bench.screening import SHARE, Effect, Played, Screening, ScreeningError, effects, play
-from bench.stats import Tally, estimate, to_json, with_error
+from bench.stats import Tally, elo_text, estimate, to_json, with_error
 from engine.sources import PROJECT_ROOT
 from search.techniques import TECHNIQUES, Technique, named
 
@@ -89,9 +88,7 @@ class Worth:
     def cells(self) -> tuple[str, ...]:
         """The row of the table: key, title, Elo with its interval, games and pairs."""
         found = estimate(self.tally)
-        elo = "-" if found is None else with_error(found.elo, found.elo_error)
-        if found is not None and not (math.isfinite(found.elo) and math.isfinite(found.elo_error)):
-            elo = f"{100 * found.score:.1f} % of the points"
+        elo = "-" if found is None else elo_text(found)
         pairs = ", ".join(map(str, self.tally.pentanomial))
         return self.technique.key, self.technique.title, elo, str(self.tally.games), pairs
 
