@@ -31,6 +31,7 @@ from bench.results import GameResult, MatchResult
 from bench.runners.base import OnGame
 from bench.speed import replace_table
 from bench.stats import Tally
+from engine.errors import CommandError
 from engine.files import parse_json, read_bytes, reason
 from search.strength import Level
 
@@ -56,7 +57,7 @@ _MOST_BYTES: Final = 16 << 20
 _ROW: Final = re.compile(r"Level\(([\d_]+)(, ([\d_]+), ([\d_]+), ([\d_]+)\))")
 
 
-class CalibrationError(ValueError):
+class CalibrationError(CommandError, ValueError):
     """A calibration that makes no sense, or says nothing; the message is one line."""
 
 

@@ -24,6 +24,7 @@ from typing import IO, Final
 import chess
 import chess.pgn
 
+from engine.errors import CommandError
 from engine.files import printable, quoted, read_bytes, reason, shown
 
 #: Orders in which a book is read.
@@ -59,7 +60,7 @@ _DAMAGED: Final = (
 _CHECKS: Final = re.compile(r"\d\+\d|\+\d\+\d")
 
 
-class BookError(ValueError):
+class BookError(CommandError, ValueError):
     """A book that cannot be used at all; the message names the file."""
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bench.rating import RatingList
 from bench.results import MatchResult, complete_pairs
 from bench.stats import Sprt, Tally, elo_text, estimate
+from engine.errors import CommandError, MissingError
 from engine.extras import remedy
 
 if TYPE_CHECKING:
@@ -29,19 +30,23 @@ _STYLES: Final = ("-", "--", ":", "-.")
 _LINE, _BAND, _BOUND = "#1f5f8b", "#9fc5e0", "#b03a2e"
 
 
-class PlotError(ValueError):
+class PlotError(CommandError, ValueError):
     """A picture that cannot be made; the message is one line and names the file."""
+
+
+class MissingForPlotError(PlotError, MissingError):
+    """A picture that cannot be made, because a package or its folder is not there."""
 
 
 def check_path(path: str | Path) -> Path:
     """The path, if a picture can be drawn and written there: meant for before the games. Raises `PlotError`."""
     path = Path(path)
     if util.find_spec("matplotlib") is None:
-        raise PlotError(f"{path}: pictures need the package 'matplotlib': {remedy('lab')}")
+        raise MissingForPlotError(f"{path}: pictures need the package 'matplotlib': {remedy('lab')}")
     if path.suffix.lower() not in ENDINGS:
         raise PlotError(f"{path}: a picture's name ends with {' or '.join(ENDINGS)}")
     if not path.absolute().parent.is_dir():
-        raise PlotError(f"{path}: there is no such folder")
+        raise MissingForPlotError(f"{path}: there is no such folder")
     return path
 
 

@@ -19,6 +19,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from engine.errors import CommandError
 from engine.files import quoted
 
 _CLOCK: Final = re.compile(
@@ -31,7 +32,7 @@ _MOST_SECONDS: Final = 1e9
 _MOST_COUNT: Final = 10**15
 
 
-class TimeControlError(ValueError):
+class TimeControlError(CommandError, ValueError):
     """A time control that cannot be understood; the message quotes it."""
 
 

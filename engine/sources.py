@@ -15,8 +15,11 @@ KERNEL_FOLDERS: Final = ("engine", "engine/board", "eval", "eval/network", "eval
 #: from them. An edit to one keeps the kernel cache.
 UNCOMPILED: Final = frozenset(
     (
+        "engine/arguments.py",
         "engine/builder.py",
         "engine/cache_folder.py",
+        "engine/display.py",
+        "engine/errors.py",
         "engine/extras.py",
         "engine/files.py",
         "engine/launcher.py",

@@ -5,21 +5,22 @@ from __future__ import annotations
 import argparse
 import itertools
 import random
-import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import chess
-import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
 
-from bench.cluster import ClusterError, map_unordered
+from bench.cluster import map_unordered
 from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs, this_engine
-from bench.openings import BookError, parse_plies, play_random_moves
+from bench.openings import parse_plies, play_random_moves
+from bench.runners.base import unfit_engines
 from bench.suites import Problem, Task, solve
 from bench.timecontrol import add_limit_arguments, limit_from_arguments
+from engine.arguments import Parser, command
+from engine.display import Steps
+from engine.errors import CommandError, arguments_are_judged
 
 #: Name: the score window in centipawns from white's point of view.
 WINDOWS: Final = {"balanced": (-40, 40), "unbalanced": (90, 150)}
@@ -58,42 +59,38 @@ class Judged:
     error: str = ""
 
 
+@command("secateur book")
 def main(arguments: list[str]) -> int:
     """Makes a book; returns the exit status."""
     options = parser().parse_args(arguments)
-    try:
+    with arguments_are_judged():
         engine = _engine(options)
         low, high = WINDOWS[options.kind] if options.window is None else options.window
         if low > high or options.count < 1 or options.concurrency < 1:
             raise EngineSpecError("the window's first score is the lower one; --count and --concurrency are at least 1")
         plies = parse_plies(options.plies)
-        path = Path(options.file)
-        if path.exists() and not options.overwrite:
-            raise EngineSpecError(f"{path} is there already; --overwrite replaces it")
-    except (BookError, EngineSpecError) as error:
-        print(f"secateur book: {error}", file=sys.stderr)
-        return 2
+    path = Path(options.file)
+    if path.exists() and not options.overwrite:
+        raise CommandError(f"{path} is there already; --overwrite replaces it")
+    with Steps("starting the engine", options.quiet):
+        for problem in unfit_engines((engine,), options.cluster).values():
+            raise CommandError(problem)
     candidates = (Candidate(options.seed, index, plies, engine) for index in itertools.count())
-    try:
-        with path.open("w", encoding="utf-8") as file:
-            tried = 0
-            for tried, line in _lines(candidates, low, high, options):  # noqa: B007 - the last value is told below
-                file.write(line + "\n")
-                file.flush()
-    except (ClusterError, OSError, RuntimeError) as error:
-        print(f"secateur book: {error}", file=sys.stderr)
-        return 1
+    with path.open("w", encoding="utf-8") as file:
+        tried = 0
+        for tried, line in _lines(candidates, low, high, options):  # noqa: B007 - the last value is told below
+            file.write(line + "\n")
+            file.flush()
     print(f"{path}: {options.count} openings, white between {low / 100:+.2f} and {high / 100:+.2f}, {tried} tried")
     return 0
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The command's options."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="secateur book",
         description="Makes openings: random moves from the start, kept if an engine's score lies in the window.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", metavar="FILE.epd")
     parser.add_argument("--count", type=int, default=500, help="openings to make (default 500)")
@@ -111,6 +108,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--concurrency", type=int, default=1, help="searches at the same time (default 1)")
     parser.add_argument("--cluster", metavar="tcp://HOST:PORT", help="search on this Dask cluster")
     parser.add_argument("--overwrite", action="store_true", help="replace the file")
+    parser.add_quiet()
     return parser
 
 
@@ -150,21 +148,15 @@ def judge(candidate: Candidate) -> Judged:
 def _lines(
     candidates: Iterator[Candidate], low: int, high: int, options: argparse.Namespace
 ) -> Iterator[tuple[int, str]]:
-    """The lines of the book, each with the number of candidates tried so far. Raises RuntimeError for a bad engine."""
+    """The lines of the book, each with the number of candidates tried so far. Raises CommandError for a bad engine."""
     seen: set[str] = set()
     failures = 0
-    with ExitStack() as stack:
-        progress: Any = None
-        if sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import Progress
-
-            progress = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
-            bar = progress.add_task("openings", total=options.count)
+    with Steps("searching", options.quiet) as steps:
         for tried, judged in enumerate(_in_order(candidates, options), start=1):
+            steps.show(f"{len(seen)} of {options.count} openings, {tried} tried")
             failures = failures + 1 if judged.error else 0
             if failures >= PATIENCE:
-                raise RuntimeError(f"given up after {failures} failures in a row: {judged.error}")
+                raise CommandError(f"given up after {failures} failures in a row: {judged.error}")
             if judged.score is None or not low <= judged.score <= high:
                 continue
             board = chess.Board(judged.fen)
@@ -174,8 +166,6 @@ def _lines(
             seen.add(board.epd())
             for_mover = judged.score if board.turn == chess.WHITE else -judged.score
             yield tried, board.epd(hmvc=board.halfmove_clock, fmvn=board.fullmove_number, ce=for_mover)
-            if progress is not None:
-                progress.advance(bar)
             if len(seen) >= options.count:
                 return
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from functools import partial
 from importlib import metadata
 from pathlib import Path
 
+from engine.arguments import Parser, command
 from engine.extras import has_numba
 from engine.levels import LEVELS, Level
 from engine.library import (
@@ -28,9 +28,10 @@ from engine.library import (
 from engine.sources import PROJECT_ROOT, source_hash
 
 
+@command("secateur kernels")
 def main(arguments: list[str]) -> int:
     """Builds or lists; exit status 1 when a library cannot be built, or this machine uses none."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="secateur kernels",
         description="Compiles the kernels ahead of time: a library for each level of processor, with which the engine "
         f"starts at once and needs no Numba. They lie in {folder()} ({FOLDER_VARIABLE} puts them elsewhere).",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 
+from engine.arguments import Parser, command
 
+
+@command("secateur warmup")
 def main(arguments: list[str]) -> int:
     """Compiles every kernel that is not cached yet, with progress on stderr."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="secateur warmup",
         description="Compiles every kernel into the user's cache, once for each version and machine; afterwards the "
         "engine starts in about a second. With kernels that were compiled ahead of time there is nothing to do.",
