@@ -155,7 +155,7 @@ def test_what_cannot_be_played_ends_the_run(
         (["nul-move"], "no technique 'nul-move'; those are aspiration, "),
         (["null-move", "--games", "7"], "--games is an even number"),
         (["null-move", "--games", "0"], "--games is an even number"),
-        (["null-move", "--hash", "0"], "--hash is at least 1"),
+        (["null-move", "--hash", "0"], "--hash is 1 to"),
         (["null-move", "--concurrency", "0"], "concurrency is at least 1"),
         (["null-move", "--tc", "soon"], "'soon' is no time control"),
         (["null-move", "--resign", "soon"], "--resign soon"),
