@@ -166,7 +166,7 @@ def test_messages_show_no_control_characters_and_no_endless_text() -> None:
 )
 @pytest.mark.parametrize("encoded", [False, True])
 def test_json_that_cannot_be_written_again_is_refused(text: str, encoded: bool) -> None:
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"nested|JSON|too large|surrogate"):
         parse_json(text.encode() if encoded else text)
 
 
