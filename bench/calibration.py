@@ -32,6 +32,7 @@ from bench.runners.base import OnGame
 from bench.speed import replace_table
 from bench.stats import Tally
 from engine.errors import CommandError
+from engine.files import parse_json, read_bytes, reason
 from search.strength import Level
 
 #: Where README has the tables.
@@ -49,6 +50,9 @@ RULES: Final = Adjudication(ResignRule(4, 1000, both_sides=True), DrawRule(50, 8
 #: Points of the two games of a pair, by the place of the pair in a pentanomial.
 _PAIRS: Final = ((0.0, 0.0), (0.0, 0.5), (0.5, 0.5), (0.5, 1.0), (1.0, 1.0))
 _RESULTS: Final = {0.0: "0-1", 0.5: "1/2-1/2", 1.0: "1-0"}
+
+#: A record is at most this large, in bytes.
+_MOST_BYTES: Final = 16 << 20
 
 _ROW: Final = re.compile(r"Level\(([\d_]+)(, ([\d_]+), ([\d_]+), ([\d_]+)\))")
 
@@ -167,7 +171,7 @@ def load(ledger: Path | None = None) -> Calibration:
     """The record. Raises `CalibrationError` naming the file when it is missing or broken."""
     path = record_path(ledger)
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = parse_json(read_bytes(path, _MOST_BYTES))
         return Calibration(
             **{
                 **data,
@@ -181,12 +185,12 @@ def load(ledger: Path | None = None) -> Calibration:
             }
         )
     except OSError as error:
-        raise CalibrationError(f"{path}: {error.strerror}") from None
+        raise CalibrationError(f"{path}: {reason(error)}") from None
     except KeyError as error:
         raise CalibrationError(f"{path}: there is no {error}") from None
     except (ValueError, TypeError, AttributeError) as error:
-        reason = re.sub(r"^\w+\.__init__\(\) ", "", str(error))
-        raise CalibrationError(f"{path}: {reason}") from None
+        why = re.sub(r"^\w+\.__init__\(\) ", "", str(error))
+        raise CalibrationError(f"{path}: {why}") from None
 
 
 def save(calibration: Calibration, ledger: Path | None = None) -> Path:

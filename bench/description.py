@@ -18,10 +18,21 @@ from typing import Any, Final, NoReturn
 from bench.adjudication import Adjudication, DrawRule, ResignRule
 from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs, make_engine, split_command
 from engine.errors import CommandError, MissingError
+from engine.files import quoted, read_text, reason, shown
 
 RUNNERS: Final = ("auto", "builtin", "cutechess", "fastchess")
 FORMATS: Final = ("match", "gauntlet", "round-robin")
 DEFAULT_LIMIT: Final = "10+0.1"
+
+_MOST_ROUNDS: Final = 10_000_000
+_MOST_AT_ONCE: Final = 10_000
+_MOST_SECONDS: Final = 1_000_000
+_MOST_NUMBER: Final = 1_000_000
+
+#: A description is at most this large, in bytes.
+_MOST_BYTES: Final = 1 << 20
+#: The beginning of a key that Python's reader of TOML takes quadratic time for.
+_LONG_KEY: Final = re.compile(r"""^[ \t\[]*+(?:[\w"'-]++[ \t]*+\.[ \t]*+){20}""", re.MULTILINE)
 
 
 class DescriptionError(CommandError, ValueError):
@@ -75,21 +86,35 @@ class MatchDescription:
             twice = next(name for name in names if names.count(name) > 1)
             raise DescriptionError(f"two engines are called {twice}; give them different names")
         if self.format not in FORMATS:
-            raise DescriptionError(f"format is one of {', '.join(FORMATS)}, not '{self.format}'")
+            raise DescriptionError(f"format is one of {', '.join(FORMATS)}, not {quoted(self.format)}")
         if self.format == "match" and len(names) != 2:
             raise DescriptionError(f"a match is between two engines, not {len(names)}; set format for a tournament")
         if self.runner not in RUNNERS:
-            raise DescriptionError(f"runner is one of {', '.join(RUNNERS)}, not '{self.runner}'")
+            raise DescriptionError(f"runner is one of {', '.join(RUNNERS)}, not {quoted(self.runner)}")
         if self.games_per_pair not in (1, 2):
             raise DescriptionError("games_per_pair is 2 (colours swapped) or 1")
-        for name, value, least in (
-            ("rounds", self.rounds, 1),
-            ("concurrency", self.concurrency, 1),
-            ("time_margin", self.time_margin, 0),
-            ("hang_seconds", self.hang_seconds, 0.1),
+        for name, value, least, most in (
+            ("rounds", self.rounds, 1, _MOST_ROUNDS),
+            ("concurrency", self.concurrency, 1, _MOST_AT_ONCE),
+            ("time_margin", self.time_margin, 0, _MOST_SECONDS),
+            ("hang_seconds", self.hang_seconds, 0.1, _MOST_SECONDS),
         ):
-            if value < least:
-                raise DescriptionError(f"{name} is at least {least}, not {value}")
+            # "nan" is neither too small nor too large.
+            if not least <= value <= most:
+                bound = f"at most {most}" if value > most else f"at least {least}"
+                raise DescriptionError(f"{name} is {bound}, not {shown(str(value))}")
+        rules = self.adjudication
+        numbers = [("max_moves", rules.max_moves, 1), ("tablebase_pieces", rules.tablebase_pieces, 2)]
+        if self.book is not None:
+            numbers.append(("the book's plies", self.book.plies, 0))
+        for rule in (rules.resign, rules.draw):
+            if rule is not None:
+                numbers += [("adjudication's moves", rule.moves, 1), ("adjudication's score", rule.score, 0)]
+        if rules.draw is not None:
+            numbers.append(("adjudication's first move", rules.draw.from_move, 0))
+        for name, number, least in numbers:
+            if number is not None and not least <= number <= _MOST_NUMBER:
+                raise DescriptionError(f"{name} is {least} to {_MOST_NUMBER}, not {shown(str(number))}")
         if self.resume and self.pgn is None:
             raise DescriptionError("to resume, name the PGN file of the match that was cut short")
         if self.resume and self.overwrite:
@@ -242,8 +267,8 @@ def rules_from_arguments(arguments: argparse.Namespace, rules: Adjudication) -> 
 
 
 def _integers(option: str, text: str, parts: list[str], count: int) -> list[int]:
-    if len(parts) != count or not all(part.strip().isdigit() for part in parts):
-        raise DescriptionError(f"{option} {text}: expected {count} whole numbers with commas between them")
+    if len(parts) != count or not all(re.fullmatch(r"\s*[0-9]{1,9}\s*", part) for part in parts):
+        raise DescriptionError(f"{option} {shown(text)}: expected {count} whole numbers with commas between them")
     return [int(part) for part in parts]
 
 
@@ -290,17 +315,26 @@ _DRAW: Final[dict[str, tuple[type, ...]]] = {"from_move": (int,), "moves": (int,
 
 def read_toml(path: str | Path) -> dict[str, Any]:
     """The fields of a `MatchDescription` that the file sets. Raises `DescriptionError` naming file, line and key."""
+    place = shown(path)
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_text(path, _MOST_BYTES)
+    except OSError as error:
+        raise MissingDescriptionError(f"{place}: {reason(error)}") from None
+    long_key = _LONG_KEY.search(text)
+    if long_key is not None:
+        line = text.count("\n", 0, long_key.start()) + 1
+        raise DescriptionError(f"{place}:{line}: a key of so many parts is none of a match")
+    try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        where = re.search(r" \(at line (\d+), column \d+\)$", str(error))
-        line = where[1] if where else str(text.count("\n") + 1)
-        raise DescriptionError(f"{path}:{line}: {re.sub(r' [(]at .*', '', str(error))}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
-        raise MissingDescriptionError(f"{path}: {reason}") from None
-    return _TomlReader(str(path), text).description(data)
+        message, _, where = str(error).partition(" (at line ")
+        line = int(where.partition(",")[0]) if where else text.count("\n") + 1
+        raise DescriptionError(f"{place}:{line}: {message.removesuffix(' (at end of document)')}") from None
+    except RecursionError:
+        raise DescriptionError(f"{place}: its values are nested too deeply") from None
+    except ValueError:  # Python refuses to read a number of thousands of digits
+        raise DescriptionError(f"{place}: a number has too many digits") from None
+    return _TomlReader(place, text).description(data)
 
 
 class _TomlReader:
@@ -375,11 +409,12 @@ class _TomlReader:
             # In Python, a bool is an int, but "rounds = true" is a mistake.
             if not isinstance(value, known[key]) or (isinstance(value, bool) and bool not in known[key]):
                 expected = " or ".join(_TYPE_NAMES[kind] for kind in known[key])
-                self._fail(prefix + key, f"must be {expected}, not {value!r}")
+                self._fail(prefix + key, f"must be {expected}, not {shown(repr(value))}")
 
     def _fail(self, key: str, message: str) -> NoReturn:
         line = self._lines.get(key) or self._lines.get(key.rpartition(".")[0])
         place = f"{self._path}:{line}" if line else self._path
+        key = shown(key)
         raise DescriptionError(
             f"{place}: {key} {message}" if not message.startswith("engine ") else f"{place}: {message}"
         )
@@ -405,9 +440,9 @@ def _key_lines(text: str) -> dict[str, int]:
     counts: dict[str, int] = {}
     table = ""
     for number, line in enumerate(text.splitlines(), start=1):
-        header = re.match(r"\s*(\[\[?)\s*([^\[\]]+?)\s*\]", line)
+        header = re.match(r"\s*(\[\[?)([^\[\]]+)\]", line)
         if header:
-            table = header[2]
+            table = header[2].strip()
             if header[1] == "[[":
                 counts[table] = counts.get(table, 0) + 1
                 table = f"{table}[{counts[table]}]"

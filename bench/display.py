@@ -21,7 +21,8 @@ def result_console() -> Any:
     """What prints a result with rich, to stdout."""
     from rich.console import Console
 
-    console = Console(highlight=False)
+    # Names of engines and players are not markup.
+    console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:  # a file has no width
         console.width = 140
     return console

@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.display import figures_table
 from bench.results import GameResult
-from bench.stats import Sprt, Tally, estimate, with_error
+from bench.stats import Sprt, Tally, elo_text, estimate
 from engine.display import Display, duration
 
 #: The time left is reckoned from the pace of this many games: those of a resumed match come all at once.
@@ -60,7 +60,7 @@ class LiveView(Display):
             figures[name] = f"{tally.wins} - {tally.losses} - {tally.draws}  (won, lost, drawn)"
             found = estimate(tally)
             if found is not None:
-                figures[name] += f"  Elo {with_error(found.elo, found.elo_error)}"
+                figures[name] += f"  Elo {elo_text(found)}"
         if self._sprt is not None:
             llr = self._sprt.llr(Tally.of(self._games, self._engines[0]))
             figures["LLR"] = f"{llr:+.2f} [{self._sprt.lower:.2f}, {self._sprt.upper:.2f}]"

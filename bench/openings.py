@@ -1,8 +1,8 @@
 """Opening books: EPD (or FEN) lines and PGN games, plain or compressed, become a list of `Opening`.
 
 A book of a quarter of a million lines is cut into entries without looking at them; only the entries that are asked
-for (`count`) are parsed and checked for legality. An entry that is broken is reported as `file:line: why` and left
-out, and the rest goes on.
+for (`count`) are parsed and checked for legality. An entry that is broken, or of another variant than standard chess,
+is reported as `file:line: why` and left out, and the rest goes on.
 """
 
 from __future__ import annotations
@@ -12,25 +12,52 @@ import gzip
 import io
 import lzma
 import random
+import re
+import struct
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 import chess
 import chess.pgn
 
 from engine.errors import CommandError
+from engine.files import printable, quoted, read_bytes, reason, shown
 
 #: Orders in which a book is read.
 ORDERS: Final = ("sequential", "random")
 
-_DECOMPRESSORS: Final[dict[str, Callable[[bytes], bytes]]] = {
-    ".gz": gzip.decompress,
-    ".bz2": bz2.decompress,
-    ".xz": lzma.decompress,
+#: A book is at most this large, compressed and decompressed, in bytes.
+MOST_BYTES: Final = 512 << 20
+
+#: One entry is at most this long, in characters: a position, or a game.
+_LONGEST_LINE: Final = 10_000
+_LONGEST_GAME: Final = 1_000_000
+
+_DECOMPRESSORS: Final[dict[str, Callable[[IO[bytes]], io.BufferedIOBase]]] = {
+    ".gz": lambda file: gzip.GzipFile(fileobj=file),
+    ".bz2": bz2.BZ2File,
+    ".xz": lzma.LZMAFile,
 }
+
+#: What reading damaged compressed data raises.
+_DAMAGED: Final = (
+    OSError,
+    EOFError,
+    ValueError,
+    RuntimeError,
+    MemoryError,
+    struct.error,
+    zlib.error,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+)
+
+#: The counters of checks in the FEN of a Three-check position: "3+3" or "+0+0".
+_CHECKS: Final = re.compile(r"\d\+\d|\+\d\+\d")
 
 
 class BookError(CommandError, ValueError):
@@ -77,7 +104,7 @@ def load_openings(
     as `file:line: why`. Raises `BookError` when the file cannot be read or holds no usable opening.
     """
     if order not in ORDERS:
-        raise BookError(f"{path}: the order of a book is one of {', '.join(ORDERS)}, not '{order}'")
+        raise BookError(f"{shown(path)}: the order of a book is one of {', '.join(ORDERS)}, not {quoted(order)}")
     path = Path(path)
     name, text = _read_book(path)
     is_pgn = name.lower().endswith(".pgn")
@@ -92,9 +119,9 @@ def load_openings(
             openings.append(_pgn_opening(entry, plies) if is_pgn else _epd_opening(entry))
         except ValueError as error:
             if problems is not None:
-                problems.append(f"{path}:{entry.line}: {error}")
+                problems.append(f"{shown(path)}:{entry.line}: {shown(str(error))}")
     if not openings and (count is None or count > 0):
-        raise BookError(f"{path}: holds no usable opening")
+        raise BookError(f"{shown(path)}: holds no usable opening")
     return openings
 
 
@@ -106,21 +133,36 @@ def load_openings(
 def _read_book(path: Path) -> tuple[str, str]:
     """The name that tells the format, without a compressor's ending, and the decoded text."""
     try:
-        data = path.read_bytes()
-        name = path.name
-        ending = path.suffix.lower()
+        data = read_bytes(path, MOST_BYTES)
+    except FileNotFoundError:
+        raise BookError(f"{shown(path)}: there is no such book") from None
+    except OSError as error:
+        raise BookError(f"{shown(path)}: {reason(error)}") from None
+    name = path.name
+    ending = path.suffix.lower()
+    try:
         if ending == ".zip":
             name, data = _unzip(data)
         elif ending in _DECOMPRESSORS:
-            name, data = path.stem, _DECOMPRESSORS[ending](data)
-    except FileNotFoundError:
-        raise BookError(f"{path}: there is no such book") from None
-    except (OSError, EOFError, zipfile.BadZipFile, lzma.LZMAError, NotImplementedError, RuntimeError) as error:
-        raise BookError(f"{path}: cannot be read: {error}") from error
+            with _DECOMPRESSORS[ending](io.BytesIO(data)) as stream:
+                name, data = path.stem, _decompressed(stream)
+    except BookError as error:
+        raise BookError(f"{shown(path)}: {error}") from None
+    except _DAMAGED as error:
+        why = str(error) or type(error).__name__
+        raise BookError(f"{shown(path)}: cannot be read: {shown(why)}") from None
     try:
         return name, data.decode("utf-8-sig")
     except UnicodeDecodeError:  # PGN was Latin-1 for most of its life
         return name, data.decode("latin-1")
+
+
+def _decompressed(stream: io.BufferedIOBase | IO[bytes]) -> bytes:
+    """The rest of a stream. Raises BookError, without the file's name, once it is larger than any book."""
+    data = stream.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise BookError(f"is larger than {MOST_BYTES >> 20} MiB when it is decompressed")
+    return data
 
 
 def _unzip(data: bytes) -> tuple[str, bytes]:
@@ -133,8 +175,9 @@ def _unzip(data: bytes) -> tuple[str, bytes]:
         ]
         books = [book for book in books if book.lower().endswith((".pgn", ".epd", ".fen", ".txt"))] or books
         if len(books) != 1:
-            raise zipfile.BadZipFile(f"expected one book in the archive, found {len(books)}")
-        return books[0], archive.read(books[0])
+            raise BookError(f"one book is expected in the archive, not {len(books)}")
+        with archive.open(books[0]) as stream:
+            return books[0], _decompressed(stream)
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -151,9 +194,11 @@ def _epd_entries(text: str) -> Iterator[_Entry]:
 
 def _epd_opening(entry: _Entry) -> Opening:
     """Parses one line; raises `ValueError` saying what is wrong with it."""
+    if len(entry.text) > _LONGEST_LINE:
+        raise ValueError(f"a line of {len(entry.text)} characters is no position")
     board, operations = parse_position(entry.text)
     identity = operations.get("id")
-    return Opening(board.fen(), (), identity if isinstance(identity, str) else f"line {entry.line}")
+    return Opening(board.fen(), (), printable(identity) if isinstance(identity, str) else f"line {entry.line}")
 
 
 def parse_position(line: str, chess960: bool = False) -> tuple[chess.Board, dict[str, object]]:
@@ -163,6 +208,10 @@ def parse_position(line: str, chess960: bool = False) -> tuple[chess.Board, dict
     operations: dict[str, object] = {}
     if len(fields) < 4:
         raise ValueError("a position needs at least four fields")
+    if "[" in fields[0] or "~" in fields[0] or fields[0].count("/") > 7:
+        raise ValueError("a position of Crazyhouse, with pieces in hand or marked as promoted: only chess is played")
+    if any(_CHECKS.fullmatch(field) for field in fields[4:7]):
+        raise ValueError("a position of Three-check, which counts checks: only chess is played")
     if len(fields) >= 6 and fields[4].isdigit() and fields[5].isdigit():
         board.set_fen(" ".join(fields[:6]))
     else:
@@ -219,6 +268,9 @@ class _Line(chess.pgn.BaseVisitor[Opening]):
         return chess.pgn.SKIP
 
     def visit_board(self, board: chess.Board) -> None:
+        if self._error is None and (board.uci_variant != "chess" or board.chess960):
+            variant = quoted(self._tags.get("Variant", "Chess960"))
+            self._error = ValueError(f"a game of the variant {variant}: openings are of standard chess")
         if not self._moves:
             self._start = board.fen()
         if self._plies is None or len(self._moves) <= self._plies:
@@ -239,11 +291,13 @@ class _Line(chess.pgn.BaseVisitor[Opening]):
             raise ValueError("nobody can move at the end of the opening")
         named = (self._tags.get(tag, "") for tag in ("Opening", "ECO", "Eco"))
         name = next((value for value in named if value not in ("", "?")), f"line {self._entry.line}")
-        return Opening(self._start, tuple(self._moves[: self._plies]), name)
+        return Opening(self._start, tuple(self._moves[: self._plies]), printable(name))
 
 
 def _pgn_opening(entry: _Entry, plies: int | None) -> Opening:
     """Parses one game; raises `ValueError` saying what is wrong with it."""
+    if len(entry.text) > _LONGEST_GAME:
+        raise ValueError(f"a game of {len(entry.text)} characters is no opening")
     opening = chess.pgn.read_game(io.StringIO(entry.text), Visitor=lambda: _Line(entry, plies))
     if opening is None:
         raise ValueError("no game here")

@@ -15,6 +15,7 @@ import os
 import re
 import textwrap
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -23,6 +24,7 @@ import chess
 import chess.pgn
 
 from bench.results import WHITE_POINTS, GameResult, MoveRecord, Termination
+from engine.files import quoted, read_bytes, shown
 
 #: The tag that ties a game to the match it belongs to, by the description's fingerprint.
 MATCH_TAG: Final = "MatchId"
@@ -64,8 +66,15 @@ _REASONS: Final = (
 
 _TAG: Final = re.compile(r'\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]')
 _END: Final = re.compile(r"(?:^|\s)(1-0|0-1|1/2-1/2|\*)\s*$")
-_COMMENT: Final = re.compile(r"(?P<score>[+-]?\d+\.\d+|[+-]?#?M?\d+)/(?P<depth>\d+)(?:\s+(?P<seconds>\d+(?:\.\d+)?)s)?")
-_NODES: Final = re.compile(r"\bn=(\d+)")
+#: Numbers are as long as an engine's can be. No match begins within a number, which would take quadratic time.
+_COMMENT: Final = re.compile(
+    r"(?<!\d)(?P<score>[+-]?\d{1,7}\.\d{1,9}|[+-]?#?M?\d{1,7})/(?P<depth>\d{1,6})(?!\d)"
+    r"(?:\s+(?P<seconds>\d{1,9}(?:\.\d{1,9})?)s)?"
+)
+_NODES: Final = re.compile(r"\bn=(\d{1,18})(?!\d)")
+
+#: A file of games is at most this large, in bytes.
+_MOST_BYTES: Final = 2 << 30
 
 
 def termination_of(text: str) -> Termination:
@@ -220,7 +229,7 @@ class RawGame:
 
 def split_games(path: str | Path) -> Iterator[RawGame]:
     """Cuts a PGN file into its games. Raises OSError when it cannot be read."""
-    data = Path(path).read_bytes()
+    data = read_bytes(path, _MOST_BYTES)
     offset = start = 0
     first_line = 1
     lines: list[bytes] = []
@@ -257,9 +266,10 @@ def _raw_game(lines: list[bytes], first_line: int, start: int, end: int) -> RawG
         if line.startswith("[") and not in_moves:
             match = _TAG.fullmatch(line)
             if match is None and problem is None:
-                problem, problem_line = f"not a tag: {line[:60]}", number
+                problem, problem_line = f"not a tag: {quoted(line)}", number
             elif match is not None:
-                tags[match[1]] = re.sub(r"\\(.)", r"\1", match[2])
+                # Names go to terminals, and a long one into every line of a table.
+                tags[match[1]] = shown(re.sub(r"\\(.)", r"\1", match[2]))
         elif line and not line.startswith("%"):
             in_moves = True
     return RawGame(first_line, start, end, tags, _decode(b"".join(lines)), problem, problem_line)
@@ -278,13 +288,13 @@ def read_games(path: str | Path, problems: list[str] | None = None, *, moves: bo
         problem, line = _what_is_wrong(raw)
         parsed = None
         if problem is None and moves:
-            parsed = chess.pgn.read_game(io.StringIO(raw.text))
+            parsed = chess.pgn.read_game(io.StringIO(raw.text), Visitor=_QuietBuilder)
             if parsed is None or parsed.errors:
                 problem = str(parsed.errors[0]) if parsed is not None else "no game here"
                 line = _line_of(raw, problem)
         if problem is not None:
             if problems is not None:
-                problems.append(f"{path}:{line}: {problem}")
+                problems.append(f"{shown(path)}:{line}: {shown(problem)}")
             continue
         if raw.tags["Result"] == "*":
             continue
@@ -297,6 +307,13 @@ def read_games(path: str | Path, problems: list[str] | None = None, *, moves: bo
         yield _game_result(index, pair, raw, parsed)
 
 
+class _QuietBuilder(chess.pgn.GameBuilder[chess.pgn.Game]):
+    """Collects what is wrong with a game's moves, which python-chess would also print."""
+
+    def handle_error(self, error: Exception) -> None:
+        self.game.errors.append(error)
+
+
 def _what_is_wrong(raw: RawGame) -> tuple[str | None, int]:
     """The first thing wrong with a game's frame, and its line."""
     if raw.problem is not None:
@@ -306,7 +323,7 @@ def _what_is_wrong(raw: RawGame) -> tuple[str | None, int]:
     if "Result" not in raw.tags:
         return "a game without a Result tag", raw.line
     if raw.tags["Result"] not in (*WHITE_POINTS, "*"):
-        return f"no result: {raw.tags['Result'][:20]!r}", raw.line
+        return f"no result: {quoted(raw.tags['Result'])}", raw.line
     if end is None:
         return "the game is cut short: no result at its end", last_line
     if end[1] != raw.tags["Result"]:
@@ -316,10 +333,10 @@ def _what_is_wrong(raw: RawGame) -> tuple[str | None, int]:
 
 def _line_of(raw: RawGame, problem: str) -> int:
     """The line with the move that python-chess quotes in its message."""
-    quoted = re.search(r"'([^']+)'", problem)
-    if quoted:
+    word = re.search(r"'([^']+)'", problem)
+    if word:
         for number, line in enumerate(raw.text.splitlines(), start=raw.line):
-            if not line.startswith("[") and re.search(rf"(?<!\S){re.escape(quoted[1])}(?!\S)", line):
+            if not line.startswith("[") and re.search(rf"(?<!\S){re.escape(word[1])}(?!\S)", line):
                 return number
     return raw.line
 
@@ -335,7 +352,7 @@ def _game_result(index: int, pair: int, raw: RawGame, parsed: chess.pgn.Game | N
         termination = termination_of(tags.get("Termination", ""))
     records: tuple[MoveRecord, ...] = ()
     final_fen = None
-    plies = int(tags["PlyCount"]) if tags.get("PlyCount", "").isdigit() else None
+    plies = int(tags["PlyCount"]) if re.fullmatch(r"[0-9]{1,6}", tags.get("PlyCount", "")) else None
     if parsed is not None:
         records = tuple(_move_record(node) for node in parsed.mainline())
         final_fen, plies = parsed.end().board().fen(), len(records)
@@ -364,7 +381,9 @@ def _move_record(node: chess.pgn.ChildNode) -> MoveRecord:
     match = _COMMENT.search(comment)
     nodes = _NODES.search(comment)
     centipawns = mate = depth = None
-    seconds = node.emt() or 0.0
+    seconds = 0.0
+    with suppress(ValueError):  # a number of thousands of digits
+        seconds = node.emt() or 0.0
     if match:
         depth = int(match["depth"])
         score = match["score"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bench.rating import RatingList
 from bench.results import MatchResult, complete_pairs
-from bench.stats import Sprt, Tally, estimate, with_error
+from bench.stats import Sprt, Tally, elo_text, estimate
 from engine.errors import CommandError, MissingError
 from engine.extras import remedy
 
@@ -73,8 +73,10 @@ def plot_match(results: MatchResult, path: str | Path, sprt: Sprt | None = None)
         raise PlotError(f"{path}: not drawn, there are no pairs of games yet")
     figure, axes = new_figure(1 if sprt is None else 2)
     upper = axes[0]
-    elo = with_error(found.elo, found.elo_error)
-    upper.set_title(f"{engine} against {', '.join(results.engines[1:])}: {tally.games} games, Elo {elo}")
+    elo = elo_text(found)
+    title = f"{engine} against {', '.join(results.engines[1:])}: {tally.games} games, Elo {elo}"
+    # A "$" in a name begins no formula.
+    upper.set_title(title, parse_math=False)
     upper.axhline(50, color="grey", linewidth=0.8)
     low = [max(score - margin, 0.0) for score, margin in zip(scores, margins, strict=True)]
     high = [min(score + margin, 100.0) for score, margin in zip(scores, margins, strict=True)]
@@ -113,10 +115,10 @@ def plot_ratings(table: RatingList, path: str | Path, title: str = "Ratings") ->
         elinewidth=4,
         capsize=0,
     )
-    axes.set_yticks(list(places), [line.name for line in rated])
+    axes.set_yticks(list(places), [line.name for line in rated], parse_math=False)
     axes.set_ylim(0.4, len(rated) + 0.6)
     axes.set_xlabel(f"rating, 95 % interval ({table.games} games)")
-    axes.set_title(title)
+    axes.set_title(title, parse_math=False)
     axes.grid(axis="x", alpha=0.3)
     save_figure(figure, path)
 

@@ -20,12 +20,16 @@ from bench.description import MatchDescription
 from bench.results import MatchResult
 from bench.stats import Sprt, Tally, estimate
 from engine.errors import CommandError
+from engine.files import parse_json, read_bytes, reason
 from engine.sources import PROJECT_ROOT
 
 LEDGER: Final = PROJECT_ROOT / "bench" / "ledger"
 
 #: What a test can end with. "measured" is a match that had nothing to decide.
 VERDICTS: Final = ("accepted", "rejected", "measured", "undecided")
+
+#: A record is at most this large, in bytes.
+_MOST_BYTES: Final = 1 << 20
 
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9-]*")
 
@@ -177,10 +181,12 @@ def load(folder: Path | None = None) -> list[Record]:
 def _load_file(path: Path) -> Record:
     known = {item.name: item for item in fields(Record)}
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = parse_json(read_bytes(path, _MOST_BYTES))
     except json.JSONDecodeError as error:
         raise LedgerError(f"{path}:{error.lineno}: {error.msg}") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise LedgerError(f"{path}: {reason(error)}") from None
+    except ValueError as error:
         raise LedgerError(f"{path}: {error}") from None
     if not isinstance(data, dict) or not set(data) <= set(known):
         raise LedgerError(f"{path}: a record is a table of {', '.join(known)}")
@@ -224,9 +230,11 @@ def load_suites(folder: Path | None = None) -> dict[str, SuiteRecord]:
     found = {}
     for path in sorted(suites_folder(folder).glob("*.json")):
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            data = parse_json(read_bytes(path, _MOST_BYTES))
             record = SuiteRecord(**{**data, "commits": tuple(data.get("commits", ()))})
-        except (OSError, ValueError, TypeError, AttributeError) as error:
+        except OSError as error:
+            raise LedgerError(f"{path}: {reason(error)}") from None
+        except (ValueError, TypeError, AttributeError) as error:
             raise LedgerError(f"{path}: {error}".replace("SuiteRecord.__init__() ", "")) from None
         if record.id != path.stem or not record.solved:
             raise LedgerError(f"{path}: the record calls itself {record.id} and has {len(record.solved)} engines")
@@ -357,7 +365,7 @@ def make_record(results: MatchResult, circumstances: Circumstances, sprt: Sprt |
     found = estimate(tally)
     if found is None:
         raise LedgerError(f"{circumstances.id}: there are no games to record")
-    is_finite = math.isfinite(found.elo) and math.isfinite(found.elo_error)
+    is_finite = found.has_interval
     llr = sprt.llr(tally) if sprt is not None else None
     verdict = "measured"
     if sprt is not None and llr is not None:

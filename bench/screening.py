@@ -39,6 +39,7 @@ from bench.rating import ELO_SCALE
 from bench.stats import Z95
 from bench.tuning import MINUS, PATIENCE, PLUS, IterationTask, play_iteration, points_of
 from engine.errors import CommandError
+from engine.files import parse_json, read_bytes, reason, shown
 
 #: Probability that a side lacks a technique in a pair of games.
 SHARE: Final = 0.15
@@ -46,6 +47,9 @@ SHARE: Final = 0.15
 #: The first line of a state file has this key.
 FORMAT_KEY: Final = "secateur-worth"
 FORMAT: Final = 1
+
+#: A file of pairs is at most this large, in bytes.
+_MOST_BYTES: Final = 1 << 30
 
 #: Natural units in one Elo.
 _PER_ELO: Final = math.log(10.0) / ELO_SCALE
@@ -182,19 +186,19 @@ class Played:
                 header = {FORMAT_KEY: FORMAT, "games": circumstances, "provenance": provenance}
                 path.write_text(json.dumps(header) + "\n", encoding="utf-8")
                 return
-            text = path.read_bytes()
+            text = read_bytes(path, _MOST_BYTES)
             whole = text[: text.rfind(b"\n") + 1]
             self._read(whole, json.loads(json.dumps(circumstances)), path)
             if len(whole) < len(text):  # a line that was only half written
                 os.truncate(path, len(whole))
         except OSError as error:
-            raise ScreeningError(f"{path}: {error.strerror}") from None
+            raise ScreeningError(f"{shown(path)}: {reason(error)}") from None
 
     def _read(self, text: bytes, circumstances: Mapping[str, Any], path: Path) -> None:
         """Takes what a file's text has."""
         lines = text.splitlines()
         try:
-            header = json.loads(lines[0])
+            header = parse_json(lines[0])
             played, self.provenance = header["games"], dict(header["provenance"])
             if header[FORMAT_KEY] != FORMAT:
                 raise ValueError
@@ -205,8 +209,8 @@ class Played:
             raise ScreeningError(f"{path}: is of other games ({', '.join(names)} differ); name another file")
         for number, line in enumerate(lines[1:], start=2):
             try:
-                self._take(json.loads(line))
-            except (ValueError, KeyError, TypeError):
+                self._take(parse_json(line))
+            except (ValueError, KeyError, TypeError, AttributeError):
                 raise ScreeningError(f"{path}:{number}: no pair of games") from None
         if len({pair.number for pair in self.pairs}) < len(self.pairs):
             raise ScreeningError(f"{path}: a pair is there twice")

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.results import GameResult, complete_pairs
+from engine.files import quoted
 
 #: Two-sided 95 % quantile of the normal distribution.
 Z95: Final = 1.959963984540054
@@ -41,6 +42,10 @@ _PAIRS: Final = {
 }
 
 MODELS: Final = ("normalized", "logistic")
+
+#: Bounds of a test within which it can be computed, by model.
+MOST_ELO: Final = {"normalized": 200.0, "logistic": 1000.0}
+LEAST_RISK: Final = 1e-9
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -145,6 +150,7 @@ class Estimate:
     """What the counts say about the difference in strength. Every `error` is half of a 95 % interval.
 
     Elo is infinite for a score of 0 or 1, and an error is NaN where the interval leaves the scores that exist.
+    `samples` are the pairs (or games) that were counted.
     """
 
     score: float
@@ -156,6 +162,12 @@ class Estimate:
     los: float
     draw_ratio: float
     pairs_ratio: float
+    samples: int
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether the counts say how sure they are: they differ, and the interval has two ends."""
+        return self.score_error > 0.0 and math.isfinite(self.elo) and math.isfinite(self.elo_error)
 
 
 def elo_of_score(score: float) -> float:
@@ -203,6 +215,7 @@ def estimate(tally: Tally, paired: bool | None = None) -> Estimate | None:
         los=los,
         draw_ratio=counts[len(counts) // 2] / total,
         pairs_ratio=above / below if below else (math.inf if above else math.nan),
+        samples=total,
     )
 
 
@@ -226,12 +239,15 @@ class Sprt:
     model: str = "normalized"
 
     def __post_init__(self) -> None:
-        if not self.elo0 < self.elo1:
-            raise ValueError(f"SPRT: elo0 must be below elo1, not {self.elo0:g} and {self.elo1:g}")
-        if not (0.0 < self.alpha < 1.0 and 0.0 < self.beta < 1.0 and self.alpha + self.beta < 1.0):
-            raise ValueError(f"SPRT: alpha {self.alpha:g} and beta {self.beta:g} must be above 0, their sum below 1")
         if self.model not in MODELS:
-            raise ValueError(f"SPRT: the model is one of {', '.join(MODELS)}, not '{self.model}'")
+            raise ValueError(f"SPRT: the model is one of {', '.join(MODELS)}, not {quoted(self.model)}")
+        most = MOST_ELO[self.model]
+        if not -most <= self.elo0 < self.elo1 <= most:
+            both = f"both from {-most:g} to {most:g}"
+            raise ValueError(f"SPRT: elo0 must be below elo1, {both}, not {self.elo0:g} and {self.elo1:g}")
+        if not (self.alpha >= LEAST_RISK and self.beta >= LEAST_RISK and self.alpha + self.beta < 1.0):
+            least = f"at least {LEAST_RISK:g}"
+            raise ValueError(f"SPRT: alpha {self.alpha:g} and beta {self.beta:g} must be {least}, their sum below 1")
 
     @property
     def lower(self) -> float:
@@ -324,6 +340,20 @@ def with_error(value: float, error: float) -> str:
     return f"{value:+.2f} +- {error:.2f}"
 
 
+def elo_text(found: Estimate) -> str:
+    """The Elo difference with its error, or what can be said of it where there is none.
+
+    Where every game was won, the bound is the score at which n such results still have a chance of 2.5 %: the n-th
+    root of that, because a result is a win with no more than the expected score's probability.
+    """
+    if not math.isfinite(found.elo):
+        bound = elo_of_score(0.025 ** (1.0 / found.samples))
+        return f"> {bound:+.2f} (every game won)" if found.elo > 0.0 else f"< {-bound:+.2f} (every game lost)"
+    if not found.has_interval:
+        return f"{found.elo + 0.0:+.2f} (too few games for an interval)"
+    return with_error(found.elo, found.elo_error)
+
+
 def summary(tally: Tally, sprt: Sprt | None = None, paired: bool | None = None) -> list[str]:
     """The whole standing of a match in a few lines of text."""
     lines = [f"Games    {tally.games}: {tally.wins} wins, {tally.draws} draws, {tally.losses} losses, "]
@@ -336,11 +366,13 @@ def summary(tally: Tally, sprt: Sprt | None = None, paired: bool | None = None) 
     if found is None:
         return lines
     is_paired = len(tally.counts(paired)) == 5
-    lines.append(f"Elo      {with_error(found.elo, found.elo_error)}   nElo {with_error(found.nelo, found.nelo_error)}")
+    nelo = f"   nElo {with_error(found.nelo, found.nelo_error)}" if found.score_error > 0.0 else ""
+    lines.append(f"Elo      {elo_text(found)}{nelo}")
     lines.append(f"LOS      {100.0 * found.los:.2f} %   draw ratio {100.0 * found.draw_ratio:.2f} %")
     if is_paired:
         lines.append(f"Pairs    {tally.pairs}: {list(tally.pentanomial)} (0, 1/2, 1, 3/2, 2 points), ")
-        lines[-1] += f"pairs ratio {found.pairs_ratio:.2f}, one-point pairs {tally.wl} won and lost, {tally.dd} drawn"
+        ratio = f"{found.pairs_ratio:.2f}" if math.isfinite(found.pairs_ratio) else "-"
+        lines[-1] += f"pairs ratio {ratio}, one-point pairs {tally.wl} won and lost, {tally.dd} drawn"
     if sprt is not None:
         llr = sprt.llr(tally, paired)
         lines.append(f"LLR      {llr:.2f} ({100.0 * sprt.progress(llr):.1f} %) ({sprt.lower:.2f}, {sprt.upper:.2f}) ")
@@ -367,6 +399,10 @@ def to_json(tally: Tally, sprt: Sprt | None = None, paired: bool | None = None) 
         for name in Estimate.__slots__:
             value = getattr(found, name)
             answer[name] = value if math.isfinite(value) else None
+        if not found.has_interval:
+            answer["elo_error"] = None
+        if found.score_error == 0.0:
+            answer["score_error"] = answer["nelo_error"] = None
     if sprt is not None:
         llr = sprt.llr(tally, paired)
         answer["sprt"] = {**sprt.to_json(), "llr": llr, "verdict": sprt.verdict(llr)}

@@ -29,10 +29,14 @@ from bench.results import Termination
 from bench.timecontrol import TimeControl
 from bench.uci import QUIT_SECONDS, READY_SECONDS, EngineFaultError, WatchedProtocol
 from engine.errors import CommandError
-from engine.files import reason
+from engine.files import quoted, read_bytes, reason, shown
 
-_OPERATION: Final = re.compile(r"\s*([A-Za-z]\w*)((?:\s+|(?=;|$))(?:\"[^\"]*\"|[^;\"])*)(?:;|$)")
+#: Nothing that this has matched is matched in another way once more, so that a line takes time in proportion to it.
+_OPERATION: Final = re.compile(r"\s*+([A-Za-z]\w*+)(?=\s|;|$)((?:\"[^\"]*+\"|[^;\"]++)*+)(?:;|$)")
 _GRADE: Final = re.compile(r"(\S+)=(\d+)$")
+
+#: A suite is at most this large, in bytes.
+_MOST_BYTES: Final = 64 << 20
 
 #: Seconds that an engine may overstep its time, or be silent where it has no time limit.
 GRACE_SECONDS: Final = 10.0
@@ -123,9 +127,9 @@ def load_suite(path: str | Path, problems: list[str]) -> list[Problem]:
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8-sig", errors="replace")
+        text = read_bytes(path, _MOST_BYTES).decode("utf-8-sig", errors="replace")
     except OSError as error:
-        raise SuiteError(f"{path}: {error.strerror}") from None
+        raise SuiteError(f"{shown(path)}: {reason(error)}") from None
     found = []
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -133,9 +137,9 @@ def load_suite(path: str | Path, problems: list[str]) -> list[Problem]:
         try:
             found.append(parse_problem(line, f"{path.stem}:{number}"))
         except ValueError as error:
-            problems.append(f"{path}:{number}: {error}")
+            problems.append(f"{shown(path)}:{number}: {shown(str(error))}")
     if not found:
-        raise SuiteError(f"{path}: holds no position that asks for anything")
+        raise SuiteError(f"{shown(path)}: holds no position that asks for anything")
     return found
 
 
@@ -151,7 +155,7 @@ def parse_problem(line: str, name: str = "") -> Problem:
     if not board.is_valid():
         raise ValueError(f"not a legal position: {' '.join(fields[:4])}")
     operations = dict(_operations(fields[4]))
-    name = operations.get("id", name)
+    name = shown(operations.get("id", name))
     best, mate = [], None
     for word in _words(operations.get("bm", "")):
         if word.startswith("#"):
@@ -173,10 +177,10 @@ def _operations(text: str) -> Iterator[tuple[str, str]]:
     """Name and operands of each operation. A lone semicolon before the first is forgiven."""
     place = 0
     text = text.strip().lstrip(";")
-    while place < len(text.rstrip()):
+    while place < len(text):
         match = _OPERATION.match(text, place)
         if match is None:
-            raise ValueError(f"no operation: {text[place:].strip()[:40]}")
+            raise ValueError(f"no operation: {quoted(text[place:].strip())}")
         yield match[1], match[2].strip().strip('"')
         place = match.end()
 
@@ -188,9 +192,12 @@ def _words(operands: str) -> list[str]:
 
 def _number(word: str) -> int:
     try:
-        return int(word)
+        number = int(word)
     except ValueError:
-        raise ValueError(f"no number of moves to mate: {word}") from None
+        number = 0
+    if not 0 < abs(number) < 1000:
+        raise ValueError(f"no number of moves to mate: {quoted(word)}")
+    return number
 
 
 def _move(board: chess.Board, word: str) -> str:
@@ -216,8 +223,9 @@ def _grades(board: chess.Board, operations: dict[str, str]) -> tuple[tuple[str, 
         pairs = [(match[1], match[2]) for match in matches if match]
         if len(pairs) < len(matches):  # c0 is only a comment, after all
             return ()
-    if not all(point.isdigit() for _, point in pairs):
-        raise ValueError(f"grades are numbers, not {operations['c8']}")
+    wrong = next((point for _, point in pairs if not point.isdecimal() or len(point) > 9), None)
+    if wrong is not None:
+        raise ValueError(f"grades are numbers of at most nine digits, not {quoted(wrong)}")
     return tuple((_move(board, word), int(point)) for word, point in pairs)
 
 

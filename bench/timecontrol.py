@@ -15,16 +15,21 @@ Written as cutechess-cli and fastchess write it, so that the same text means the
 from __future__ import annotations
 
 import argparse
-import math
 import re
 from dataclasses import dataclass
 from typing import Final
 
 from engine.errors import CommandError
+from engine.files import quoted
 
 _CLOCK: Final = re.compile(
     r"(?:(?P<moves>\d+)/)?(?:(?P<minutes>\d+):)?(?P<seconds>\d+(?:\.\d*)?|\.\d+)(?:\+(?P<increment>\d+(?:\.\d*)?|\.\d+))?"
 )
+
+
+#: The longest times in seconds, and the largest numbers of moves, nodes or plies.
+_MOST_SECONDS: Final = 1e9
+_MOST_COUNT: Final = 10**15
 
 
 class TimeControlError(CommandError, ValueError):
@@ -64,11 +69,11 @@ class TimeControl:
                     raise ValueError
             except ValueError:
                 raise TimeControlError(
-                    f"'{part}' is no time control; write for example 10+0.1, 40/60+0.6, movetime=0.1, "
+                    f"{quoted(part)} is no time control; write for example 10+0.1, 40/60+0.6, movetime=0.1, "
                     f"nodes=10000 or depth=8"
                 ) from None
         if values.get("base") is not None and values.get("movetime") is not None:
-            raise TimeControlError(f"'{text}' has both a clock and a time a move; give one of them")
+            raise TimeControlError(f"{quoted(text)} has both a clock and a time a move; give one of them")
         return cls(**values)  # type: ignore[arg-type]
 
     @property
@@ -109,21 +114,21 @@ def _parse_clock(text: str) -> dict[str, float | int | None]:
     base = float(match["seconds"]) + 60 * int(match["minutes"] or 0)
     moves = int(match["moves"] or 0)
     increment = float(match["increment"] or 0)
-    if base == 0 and increment == 0:
+    if (base == 0 and increment == 0) or max(base, increment) > _MOST_SECONDS or moves > _MOST_COUNT:
         raise ValueError
     return {"base": base, "increment": increment, "moves": moves or None}
 
 
 def _positive(text: str) -> float:
     value = float(text)
-    if not 0 < value < math.inf:
+    if not 0 < value <= _MOST_SECONDS:
         raise ValueError
     return value
 
 
 def _positive_integer(text: str) -> int:
-    value = _positive(text)
-    if value != int(value):
+    value = float(text)
+    if not 0 < value <= _MOST_COUNT or value != int(value):
         raise ValueError
     return int(value)
 

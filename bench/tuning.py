@@ -23,12 +23,16 @@ from bench.game import GameTask, check_engine, play_task
 from bench.openings import BookError, Opening, load_openings
 from bench.results import GameResult
 from bench.spsa import Proposal, Schedule, Spsa, SpsaError
+from engine.files import parse_json, read_bytes, reason, shown
 from search.tunables import Tunable
 
 #: Faulty iterations in a row after which the run is given up: something is wrong with the engine or the machine.
 PATIENCE: Final = 20
 
 FORMAT: Final = 1
+
+#: A run's file is at most this large, in bytes.
+_MOST_BYTES: Final = 1 << 30
 
 PLUS, MINUS = "plus", "minus"
 
@@ -136,20 +140,20 @@ class State:
         Raises `SpsaError` naming file and line.
         """
         try:
-            text = path.read_bytes()
+            text = read_bytes(path, _MOST_BYTES)
         except OSError as error:
-            raise SpsaError(f"{path}: {error.strerror}") from None
+            raise SpsaError(f"{shown(path)}: {reason(error)}") from None
         whole = text[: text.rfind(b"\n") + 1]
         steps: list[Step] = []
         run: Run | None = None
         for number, line in enumerate(whole.splitlines(), start=1):
             try:
-                data = json.loads(line)
+                data = parse_json(line)
                 if run is None:
                     run = Run.from_json(data)
                 else:
                     steps.append(_step(data, run))
-            except (ValueError, KeyError, TypeError, AttributeError):
+            except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
                 what = "no tuning run of this version" if run is None else "no iteration of this run"
                 raise SpsaError(f"{path}:{number}: {what}") from None
         if run is None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import functools
+import re
 import sys
 from collections.abc import Callable
 from importlib import util
+from math import nan
 from typing import Any, Final, NoReturn
 
 from engine.errors import FAILED, USAGE, CommandError, MissingError
 from engine.extras import remedy
-from engine.files import printable, reason, shown
+from engine.files import printable, quoted, reason, shown
 
 #: At the end of every command's help.
 EXIT_STATUS: Final = """\
@@ -26,6 +28,11 @@ An error is one line on stderr."""
 ERROR_LENGTH: Final = 1000
 
 
+#: The largest numbers that options take.
+MOST_WHOLE: Final = 2**63 - 1
+MOST_REAL: Final = 1e12
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line, whose help states the exit statuses, and which works without the extras.
 
@@ -38,6 +45,9 @@ class Parser(argparse.ArgumentParser):
     ) -> None:
         whole = "\n\n".join(part.strip("\n") for part in (epilog, EXIT_STATUS) if part)
         super().__init__(epilog=whole, formatter_class=_Formatter, **options)
+        # What Python reads as a number, such as "nan" and "1_0", is not always one that a command can use.
+        self.register("type", int, whole_number)
+        self.register("type", float, finite_number)
         self._needs = needs
         self._extra = extra
 
@@ -56,6 +66,26 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Prints one line and ends the process with the status of wrong usage."""
         self.exit(USAGE, _line(self.prog, message))
+
+
+def whole_number(text: str) -> int:
+    """A whole number of at most 64 bits, as `type=int` of an option reads it."""
+    number = int(text) if re.fullmatch(r"\s*[-+]?[0-9]{1,20}\s*", text) else MOST_WHOLE + 1
+    if abs(number) > MOST_WHOLE:
+        raise argparse.ArgumentTypeError(f"a whole number is expected, not {quoted(text)}")
+    return number
+
+
+def finite_number(text: str) -> float:
+    """A number of moderate size, as `type=float` of an option reads it."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = nan
+    # What is no number is no smaller than any.
+    if not abs(number) <= MOST_REAL:
+        raise argparse.ArgumentTypeError(f"a number is expected, not {quoted(text)}")
+    return number
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -111,6 +141,8 @@ def reported(prog: str, work: Callable[[], int], extra: str | None = None) -> in
         complain(prog, where + reason(error))
     except UnicodeDecodeError as error:
         complain(prog, f"a file is no UTF-8 text (byte {error.start} of what was read)")
+    except MemoryError:
+        complain(prog, "there is not enough memory for what was asked")
     except KeyboardInterrupt:
         complain(prog, "interrupted")
     return FAILED

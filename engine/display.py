@@ -73,7 +73,7 @@ class Display:
                 # The clock runs on between events, so the picture is asked for anew instead of being handed over.
                 self._live = Live(
                     get_renderable=self.picture,
-                    console=Console(stderr=True),
+                    console=Console(stderr=True, markup=False, emoji=False),
                     refresh_per_second=2,
                     transient=True,
                     redirect_stdout=False,

@@ -9,14 +9,19 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from math import isfinite
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, NoReturn
 
 #: The longest quotation of a user's own input in a message, in characters.
 QUOTE_LENGTH: Final = 80
 
 #: The longest path that a message shows whole, in characters.
 PATH_LENGTH: Final = 200
+
+#: The longest whole number of a JSON text in characters, small enough for a float, and how deep its values may nest.
+NUMBER_LENGTH: Final = 300
+NESTING: Final = 100
 
 #: What a path may lead to besides a regular file.
 _KINDS: Final = (
@@ -141,6 +146,49 @@ def read_text(path: Path | str, limit: int) -> str:
         return read_bytes(path, limit).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise OSError(errno.EILSEQ, f"is no UTF-8 text (byte {error.start})", str(path)) from None
+
+
+def parse_json(text: str | bytes) -> Any:
+    """The value of a JSON text, which can be written as JSON again.
+
+    Raises ValueError for anything else: json.JSONDecodeError for a fault at a line, and for values nested deeper than
+    NESTING, numbers that are not finite or whole ones of more than NUMBER_LENGTH digits, and what is no UTF-8 text.
+    """
+    import json
+
+    def integer(digits: str) -> int:
+        if len(digits) > NUMBER_LENGTH:
+            raise ValueError(f"the number {quoted(digits)} is too large")
+        return int(digits)
+
+    def real(digits: str) -> float:
+        value = float(digits)
+        if not isfinite(value):
+            raise ValueError(f"the number {quoted(digits)} is too large")
+        return value
+
+    def constant(name: str) -> NoReturn:
+        raise ValueError(f"found the number {name}, which JSON does not know")
+
+    try:
+        value = json.loads(text, parse_int=integer, parse_float=real, parse_constant=constant)
+    except RecursionError:
+        raise ValueError("its values are nested too deeply") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"is no UTF-8 text (byte {error.start})") from None
+    level: list[Any] = [[value]]
+    for _ in range(NESTING + 1):
+        contents = (container.values() if isinstance(container, dict) else container for container in level)
+        items = (item for content in contents for item in content)
+        level = [item for item in items if isinstance(item, dict | list)]
+    if level:
+        raise ValueError("its values are nested too deeply")
+    if ("\\ud" if isinstance(text, str) else b"\\ud") in text.lower():  # type: ignore[operator]
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise ValueError("a text has half of a character (a lone surrogate)") from None
+    return value
 
 
 def replace_file(path: Path, data: bytes | str) -> None:

@@ -14,10 +14,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from engine.errors import CommandError
-from engine.files import user_path
+from engine.files import printable, quoted, read_bytes, reason, shown, user_path
 
 #: Environment variable that names the evaluation, as `--evaluation` does; processes that are started inherit it.
 VARIABLE: Final = "SECATEUR_EVALUATION"
+
+#: A file with an evaluation is at most this large, in bytes.
+MOST_SOURCE_BYTES: Final = 4 << 20
 
 #: The function that is meant where only a file is named.
 DEFAULT_FUNCTION: Final = "evaluate"
@@ -42,7 +45,7 @@ class Choice:
     def name(self) -> str:
         """What it is called wherever Secateur says who it is: `centre.py:evaluate`, or its own name without a file."""
         is_in_file = self.function is None or self.file.is_file()
-        return f"{self.file.name}:{self.function_name}" if is_in_file else self.function_name
+        return shown(f"{self.file.name}:{self.function_name}" if is_in_file else self.function_name)
 
 
 _choice: Choice | None = None
@@ -138,13 +141,15 @@ def _check_source(choice: Choice) -> None:
 
     file = choice.file
     try:
-        tree = ast.parse(file.read_bytes(), str(file))
+        tree = ast.parse(read_bytes(file, MOST_SOURCE_BYTES), str(file))
     except OSError as error:
-        raise EvaluationError(f"{file}: {error.strerror or error}") from None
+        raise EvaluationError(f"{shown(file)}: {reason(error)}") from None
     except SyntaxError as error:
-        raise EvaluationError(f"{file}:{error.lineno}: {error.msg}") from None
+        raise EvaluationError(f"{shown(file)}:{error.lineno}: {printable(error.msg)}") from None
+    except (RecursionError, MemoryError):  # what the parser raises for brackets within brackets within brackets
+        raise EvaluationError(f"{shown(file)}: its expressions are nested too deeply") from None
     except ValueError as error:  # null bytes
-        raise EvaluationError(f"{file}: {error}") from None
+        raise EvaluationError(f"{shown(file)}: {error}") from None
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
@@ -155,5 +160,5 @@ def _check_source(choice: Choice) -> None:
             names.add(node.id)
     if choice.function_name not in names and "*" not in names:
         defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
-        known = f"; it defines {', '.join(defined)}" if defined else ""
-        raise EvaluationError(f"{file}: there is no function '{choice.function_name}'{known}")
+        known = f"; it defines {shown(', '.join(defined))}" if defined else ""
+        raise EvaluationError(f"{shown(file)}: there is no function {quoted(choice.function_name)}{known}")

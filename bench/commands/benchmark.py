@@ -7,6 +7,7 @@ import sys
 
 from engine.arguments import Parser, command
 from engine.display import Steps
+from engine.uci.options import most_hash
 from search.benchmark import DEFAULT_DEPTH, POSITIONS, run_benchmark
 from search.limits import DEFAULT_HASH
 
@@ -31,8 +32,8 @@ def main(arguments: list[str]) -> int:
 
     if not 1 <= options.depth <= MAX_DEPTH:
         parser.error(f"depth is 1 to {MAX_DEPTH}, not {options.depth}")
-    if options.hash < 1:
-        parser.error(f"--hash is at least 1, not {options.hash}")
+    if not 1 <= options.hash <= most_hash():
+        parser.error(f"--hash is 1 to {most_hash()} on this machine, not {options.hash}")
     if CHOICE is not None and options.classical:
         parser.error(f"--classical: the evaluation is {CHOICE.name}")
     if CHOICE is not None:

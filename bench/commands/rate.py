@@ -12,9 +12,10 @@ from bench.pgn import read_games
 from bench.plots import check_path, plot_ratings
 from bench.rating import ELO_SCALE, ORDO_SCALE, RatingList, rate
 from bench.results import GameResult
-from engine.arguments import Parser, command
+from engine.arguments import Parser, command, finite_number
 from engine.display import Steps
 from engine.errors import FAILED, arguments_are_judged
+from engine.files import reason, shown
 
 _EPILOG = """\
 example:
@@ -53,16 +54,16 @@ def _anchor(text: str) -> tuple[str, float]:
     try:
         if not (equals and name):
             raise ValueError
-        return name, float(value)
-    except ValueError:
-        raise ValueError(f"--anchor {text}: expected NAME=RATING") from None
+        return name, finite_number(value)
+    except (ValueError, argparse.ArgumentTypeError):
+        raise ValueError(f"--anchor {shown(text)}: expected NAME=RATING") from None
 
 
 def _white(text: str) -> float | None:
     try:
-        return None if text == "auto" else float(text)
-    except ValueError:
-        raise ValueError(f"--white {text}: expected a number or auto") from None
+        return None if text == "auto" else finite_number(text)
+    except argparse.ArgumentTypeError:
+        raise ValueError(f"--white {shown(text)}: expected a number or auto") from None
 
 
 def table_of(games: list[GameResult], options: argparse.Namespace) -> RatingList:
@@ -158,5 +159,5 @@ def read_all(
             # A pair's number is at most that of its game, so this keeps the files apart.
             games += [replace(game, pair=game.pair + first) for game in read_games(path, problems)]
         except OSError as error:
-            problems.append(f"{path}: {error.strerror}")
+            problems.append(f"{shown(path)}: {reason(error)}")
     return games, problems

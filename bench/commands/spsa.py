@@ -353,7 +353,7 @@ def _print(state: State) -> None:
     print(f"{len(state.steps)} of {run.schedule.iterations} iterations of {2 * run.pairs} games at {run.limit}")
     print(f"plus won {won}, even {even}, lost {lost}")
     # Wide enough for every column: to a file or a pipe nothing is to be cut off.
-    console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=200)
+    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 200)
     console.print(_values_table(state))
     try:
         old, new = _new_source(state)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 import time
 from collections.abc import Sequence
@@ -30,11 +29,12 @@ from bench.play import PlayError
 from bench.records import LedgerError, Record, circumstances_of
 from bench.schedule import make_plan
 from bench.screening import SHARE, Effect, Played, Screening, ScreeningError, effects, play
-from bench.stats import Tally, estimate, to_json, with_error
+from bench.stats import Tally, elo_text, estimate, to_json, with_error
 from engine.arguments import Parser, command
 from engine.display import Display, Steps, duration
 from engine.errors import arguments_are_judged
 from engine.sources import PROJECT_ROOT
+from engine.uci.options import most_hash
 from search.techniques import TECHNIQUES, Technique, named
 
 DEFAULT_LIMIT: Final = "nodes=8000"
@@ -90,9 +90,7 @@ class Worth:
     def cells(self) -> tuple[str, ...]:
         """The row of the table: key, title, Elo with its interval, games and pairs."""
         found = estimate(self.tally)
-        elo = "-" if found is None else with_error(found.elo, found.elo_error)
-        if found is not None and not (math.isfinite(found.elo) and math.isfinite(found.elo_error)):
-            elo = f"{100 * found.score:.1f} % of the points"
+        elo = "-" if found is None else elo_text(found)
         pairs = ", ".join(map(str, self.tally.pentanomial))
         return self.technique.key, self.technique.title, elo, str(self.tally.games), pairs
 
@@ -178,8 +176,8 @@ def _measurements(options: argparse.Namespace) -> list[Measurement]:
     techniques = named(options.keys) or tuple(technique for technique in TECHNIQUES if not technique.needs_clock)
     if options.games < 2 or options.games % 2:
         raise DescriptionError(f"--games is an even number, at least 2: openings are played twice; not {options.games}")
-    if options.hash < 1:
-        raise DescriptionError(f"--hash is at least 1, not {options.hash}")
+    if not 1 <= options.hash <= most_hash():
+        raise DescriptionError(f"--hash is 1 to {most_hash()} on this machine, not {options.hash}")
     if options.suffix and not options.ledger:
         raise DescriptionError("--suffix is for the records of --ledger")
     commits = records.tested_commits(options.commit) if options.ledger else []

@@ -34,6 +34,7 @@ from bench.results import GameResult, MatchResult, Termination
 from bench.runners.base import Collector, OnGame, OnProblem, Runner, RunnerError, unfit_engines
 from bench.schedule import Plan
 from bench.timecontrol import TimeControl
+from engine.files import printable
 
 _FINISHED: Final = re.compile(r"Finished game (\d+) \((.+) vs (.+)\): (1-0|0-1|1/2-1/2|\*) \{(.*)\}")
 #: Lines in which the programs complain. That an engine was ended after a fault is no news.
@@ -46,6 +47,8 @@ _NO_COMPLAINT: Final = re.compile(r"is not responsive|Illegal move|Stats will be
 _REMARK: Final = re.compile(r"\bPVs?\b|info line|extract score|last PV|mating", re.IGNORECASE)
 #: Remarks that differ only in the move are counted together.
 _ANY_MOVE: Final = re.compile(r"\b[a-h][1-8][a-h][1-8][nbrq]?\b")
+#: Characters of a line that are looked at.
+_LONGEST_LINE: Final = 4096
 #: Seconds that the program gets to end its games and engines after Ctrl-C.
 STOP_SECONDS: Final = 20.0
 
@@ -61,7 +64,8 @@ class Output:
 
     def read(self, line: str, games_per_pair: int) -> GameResult | None:
         """Takes one line; returns the game that it says is finished."""
-        line = line.rstrip()
+        # What is longer comes from an engine, and would take the pattern quadratic time.
+        line = printable(line.rstrip()[:_LONGEST_LINE])
         finished = _FINISHED.fullmatch(line)
         if finished is not None:
             number, white, black, result, reason = finished.groups()

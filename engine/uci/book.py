@@ -10,6 +10,8 @@ from typing import Final
 import chess
 import chess.polyglot
 
+from engine.files import open_regular, shown
+
 #: Places at which a file is looked at to see whether its keys are in order, as those of a book are.
 _SAMPLES: Final = 1000
 
@@ -33,16 +35,18 @@ class Book:
     def __init__(self, file: Path) -> None:
         """Raises ValueError, in one line that names the file, for one that cannot be read or is no book."""
         try:
+            # Python-chess would wait for a pipe and map a device.
+            open_regular(file).close()
             self._reader = chess.polyglot.open_reader(file)
         except OSError as error:
-            reason = error.strerror or "its size is no multiple of 16 bytes, so it is no Polyglot book"
-            raise ValueError(f"{file}: {reason}") from None
+            why = error.strerror or "its size is no multiple of 16 bytes, so it is no Polyglot book"
+            raise ValueError(f"{shown(file)}: {why}") from None
         if not len(self._reader):
             self.close()
-            raise ValueError(f"{file}: is empty")
+            raise ValueError(f"{shown(file)}: is empty")
         if not self._is_sorted():
             self.close()
-            raise ValueError(f"{file}: its positions are in no order, so it is no Polyglot book")
+            raise ValueError(f"{shown(file)}: its positions are in no order, so it is no Polyglot book")
 
     def _is_sorted(self) -> bool:
         count = len(self._reader)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from engine.files import quoted
@@ -55,11 +57,32 @@ class Option:
 
 
 def memory_mebibytes() -> int:
-    """Physical memory of this machine in MiB; 4096 where it cannot be told."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
-    except (AttributeError, OSError, ValueError):
-        return 4096
+    """Memory in MiB that this process may use: the machine's, or its container's or its own limit if that is lower.
+
+    4096 where it cannot be told.
+    """
+    limits = []
+    with suppress(AttributeError, OSError, ValueError):
+        limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    for file in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with suppress(OSError, ValueError):  # "max" is no limit
+            limits.append(int(Path(file).read_text(encoding="ascii")))
+    with suppress(ImportError):
+        import resource
+
+        soft = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if soft != resource.RLIM_INFINITY:
+            limits.append(soft)
+    return min(limits, default=4096 << 20) >> 20
+
+
+def most_hash() -> int:
+    """The largest table in MiB: a quarter of the memory is left to everything else.
+
+    A table takes its memory only as a search fills it. With one that is larger, the system would end the engine in the
+    middle of a game.
+    """
+    return max(DEFAULT_HASH, memory_mebibytes() * 3 // 4)
 
 
 def cores() -> int:
@@ -83,7 +106,7 @@ ABOUT: Final = "Secateur, a UCI chess engine in Python: python-chess outside, Nu
 EMPTY: Final = "<empty>"
 
 OPTIONS: Final = (
-    Option("Hash", "spin", DEFAULT_HASH, 1, max(DEFAULT_HASH, memory_mebibytes())),
+    Option("Hash", "spin", DEFAULT_HASH, 1, most_hash()),
     Option("Threads", "spin", DEFAULT_THREADS, 1, max(THREADS_ANYWHERE, cores())),
     Option("Clear Hash", "button"),
     Option("Ponder", "check", False),

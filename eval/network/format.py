@@ -31,6 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.errors import CommandError
+from engine.files import parse_json, read_bytes, reason, shown
 from eval.network.layout import BLOCK, BUCKETS, FEATURES, MAX_HIDDEN, MOST_PIECES, OUTPUT_LIMIT, QA, QB, new_network
 
 MAGIC: Final = b"SECATNET"
@@ -148,14 +149,14 @@ def _check_architecture(found: Mapping[str, Any]) -> None:
     """Raises NetworkError unless the kernels can compute this architecture."""
     for name, expected in (("features", FEATURE_SET), ("activation", ACTIVATION), ("qa", QA), ("qb", QB)):
         if found.get(name) != expected:
-            raise NetworkError(f"{name} is {found.get(name)!r}, expected {expected!r}")
+            raise NetworkError(f"{name} is {shown(repr(found.get(name)))}, expected {expected!r}")
     hidden, buckets, scale = found.get("hidden"), found.get("buckets"), found.get("scale")
     if type(hidden) is not int or not BLOCK <= hidden <= MAX_HIDDEN or hidden % BLOCK:
-        raise NetworkError(f"hidden is {hidden!r}, expected a multiple of {BLOCK} up to {MAX_HIDDEN}")
+        raise NetworkError(f"hidden is {shown(repr(hidden))}, expected a multiple of {BLOCK} up to {MAX_HIDDEN}")
     if type(buckets) is not int or buckets not in BUCKETS:
-        raise NetworkError(f"buckets is {buckets!r}, expected {' or '.join(map(str, BUCKETS))}")
+        raise NetworkError(f"buckets is {shown(repr(buckets))}, expected {' or '.join(map(str, BUCKETS))}")
     if type(scale) is not int or not 1 <= scale <= MAX_SCALE:
-        raise NetworkError(f"scale is {scale!r}, expected 1 to {MAX_SCALE}")
+        raise NetworkError(f"scale is {shown(repr(scale))}, expected 1 to {MAX_SCALE}")
 
 
 def _check_ranges(network: Network) -> None:
@@ -227,8 +228,8 @@ def decode_network(data: bytes) -> Network:
 def _header(text: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     """Architecture and provenance. Raises NetworkError."""
     try:
-        header = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        header = parse_json(text)
+    except ValueError as error:
         raise NetworkError(f"the header is not the JSON that was expected: {error}") from None
     parts = [header.get(name) if isinstance(header, dict) else None for name in ("architecture", "provenance")]
     if not all(isinstance(part, dict) for part in parts):
@@ -256,13 +257,12 @@ def read_network(path: Path) -> Network:
 def read_network_file(path: Path) -> tuple[bytes, Network]:
     """The bytes of a network file and what they hold. Raises NetworkError as `read_network`."""
     try:
-        with path.open("rb") as file:
-            data = file.read(_LONGEST_FILE + 1)
+        data = read_bytes(path, _LONGEST_FILE)
         return data, decode_network(data)
     except OSError as error:
-        raise NetworkError(f"{path}: {error.strerror or error}") from None
+        raise NetworkError(f"{shown(path)}: {reason(error)}") from None
     except NetworkError as error:
-        raise NetworkError(f"{path}: {error}") from None
+        raise NetworkError(f"{shown(path)}: {error}") from None
 
 
 @functools.cache

@@ -30,10 +30,14 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.errors import CommandError
+from engine.files import open_regular, parse_json, reason, shown
 from eval.training.records import ENDINGS, GAME, PLY, VARIANTS
 
 MAGIC: Final = b"SECGAMES"
 VERSION: Final = 1
+
+#: The head with its settings is at most this long, in bytes.
+_LONGEST_HEAD: Final = 1 << 20
 
 _HEAD: Final = np.dtype([("magic", "S8"), ("version", "<u4"), ("number", "<u4"), ("settings", "<u4"), ("crc", "<u4")])
 BLOCK: Final = np.dtype(
@@ -206,9 +210,12 @@ def check_settings(path: Path, found: dict[str, Any], wanted: dict[str, Any]) ->
 
 def is_empty(path: Path) -> bool:
     """Whether an unfinished shard was left before its head was whole."""
-    data = path.read_bytes()
     try:
+        with open_regular(path) as file:
+            data = file.read(_LONGEST_HEAD)
         _read_head(path, data)
+    except OSError as error:
+        raise ShardError(f"{shown(path)}: {reason(error)}") from None
     except _TruncatedError:
         return True
     return False
@@ -233,12 +240,20 @@ def _read_head(path: Path, data: bytes | mmap.mmap) -> tuple[int, dict[str, Any]
     if head["version"] != VERSION:
         raise ShardError(f"{path}: has format version {head['version']}, this program reads version {VERSION}")
     end = _HEAD.itemsize + int(head["settings"])
+    if end > _LONGEST_HEAD:
+        raise ShardError(f"{path}: is corrupt: its head has {end} bytes")
     if len(data) < end:
         raise _TruncatedError
     text = bytes(data[_HEAD.itemsize : end])
     if zlib.crc32(text, zlib.crc32(bytes(data[:20]))) != head["crc"]:
         raise ShardError(f"{path}: is corrupt: wrong checksum of its head")
-    return int(head["number"]), json.loads(text), end
+    try:
+        settings = parse_json(text)
+    except ValueError as error:
+        raise ShardError(f"{path}: is corrupt: its settings: {error}") from None
+    if not isinstance(settings, dict):
+        raise ShardError(f"{path}: is corrupt: its settings are no table")
+    return int(head["number"]), settings, end
 
 
 def _read_blocks(
@@ -292,11 +307,11 @@ def read_shard(path: str | Path) -> Shard:
     path = Path(path)
     finished = path.suffix != UNFINISHED
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             # Empty files cannot be mapped.
             data: Any = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if os.fstat(file.fileno()).st_size else b""
     except OSError as error:
-        raise ShardError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise ShardError(f"{shown(path)}: cannot be read: {reason(error)}") from None
     try:
         number, settings, at = _read_head(path, data)
     except _TruncatedError:

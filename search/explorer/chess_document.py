@@ -29,14 +29,20 @@ with another depth or window, is another visit below the same parent; "search" s
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import zlib
 from pathlib import Path
 from typing import Any, Final
 
+from engine.files import parse_json, read_bytes, shown
+
 FORMAT: Final = "secateur trace"
 VERSION: Final = 1
 KIND: Final = "chess"
+
+#: A recording is at most this large, compressed and decompressed, in bytes: much larger than a tree's text.
+MOST_BYTES: Final = 512 << 20
 
 #: JSON objects have no better type than this one.
 Document = dict[str, Any]
@@ -220,20 +226,14 @@ def save(document: Document, path: Path) -> None:
 def load(path: Path) -> Document:
     """Reads and checks a recording that `save` wrote. Raises OSError, or DocumentError that names the file."""
     try:
-        return check(parse(path.read_bytes()))
+        return check(parse(read_bytes(path, MOST_BYTES)))
     except DocumentError as error:
-        raise DocumentError(f"{path}: {error}") from None
+        raise DocumentError(f"{shown(path)}: {error}") from None
 
 
 def parse(data: bytes) -> Any:
     """The JSON value in a file's bytes, compressed or not. Raises DocumentError."""
-    if data.startswith(b"\x1f\x8b"):
-        try:
-            data = gzip.decompress(data)
-        except EOFError:
-            raise DocumentError("the compressed file ends too early: it was cut off") from None
-        except (gzip.BadGzipFile, zlib.error) as error:
-            raise DocumentError(f"the compressed file is damaged: {error}") from None
+    data = decompressed(data)
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -241,17 +241,29 @@ def parse(data: bytes) -> Any:
     if not text.strip():
         raise DocumentError("expected a JSON object, found an empty file")
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        return parse_json(text)
     except json.JSONDecodeError as error:
         if not text[error.pos :].strip() or error.msg.startswith("Unterminated"):
             raise DocumentError(f"the JSON text ends too early, at line {error.lineno}: it was cut off") from None
         raise DocumentError(f"no JSON: {error.msg} at line {error.lineno} column {error.colno}") from None
-    except RecursionError:
-        raise DocumentError("expected a JSON object, found values nested too deeply") from None
+    except ValueError as error:
+        raise DocumentError(f"no JSON: {error}") from None
 
 
-def _refuse_constant(name: str) -> Any:
-    raise DocumentError(f"no JSON: found the number {name}")
+def decompressed(data: bytes) -> bytes:
+    """A file's bytes, decompressed if it is compressed. Raises DocumentError."""
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
+            content = stream.read(MOST_BYTES + 1)
+    except EOFError:
+        raise DocumentError("the compressed file ends too early: it was cut off") from None
+    except (OSError, zlib.error) as error:
+        raise DocumentError(f"the compressed file is damaged: {error}") from None
+    if len(content) > MOST_BYTES:
+        raise DocumentError(f"is larger than {MOST_BYTES >> 20} MiB when it is decompressed")
+    return content
 
 
 # --------------------------------------------------------------------------------------------------------------

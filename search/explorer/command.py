@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import threading
 import webbrowser
@@ -13,14 +12,13 @@ from typing import Any, Final
 from engine.arguments import Parser, command, missing
 from engine.display import Steps
 from engine.errors import CommandError, MissingError, UsageError
+from engine.files import parse_json, read_bytes, read_text, reason, shown
 from search.explorer.build import choose_tracing
+from search.explorer.chess_document import MOST_BYTES, DocumentError, decompressed
 from search.explorer.loading import KERNELS
 from search.theory.trees import MAX_BYTES, shortened
 
 _FORMAT: Final = "secateur trace"
-
-#: A recording may be much larger than a tree's text.
-_MOST_FILE_BYTES: Final = 512 << 20
 
 #: How deep a recorded search goes unless told otherwise.
 _DEFAULT_DEPTH: Final = 8
@@ -176,15 +174,15 @@ def _position(options: argparse.Namespace) -> str:
     if options.position:
         raise UsageError("--position and --pgn both say what to search")
     try:
-        return Path(options.pgn).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(f"{options.pgn}: {getattr(error, 'strerror', None) or 'not UTF-8'}") from None
+        return read_text(options.pgn, MAX_BYTES)
+    except OSError as error:
+        raise FileError(f"{shown(options.pgn)}: {reason(error)}") from None
 
 
 def _print_text(opened: dict[str, Any], path: Path) -> int:
     """A recording of chess as a report, a tree as indented text with windows and values."""
     from search.explorer import service
-    from search.explorer.chess_document import DocumentError, check
+    from search.explorer.chess_document import check
     from search.explorer.report import print_text
     from search.theory.run_text import run_as_text
 
@@ -193,13 +191,13 @@ def _print_text(opened: dict[str, Any], path: Path) -> int:
         try:
             print_text(check(document), sys.stdout)
         except DocumentError as error:
-            raise FileError(f"{path}: {error}") from None
+            raise FileError(f"{shown(path)}: {error}") from None
         return 0
     request = {"text": opened["tree"]["text"], "algorithm": "alpha-beta"} if document is None else document["request"]
     try:
         print(run_as_text(service.run_of(request)), end="")
     except service.RequestError as error:
-        raise FileError(f"{path}: {error}") from None
+        raise FileError(f"{shown(path)}: {error}") from None
     return 0
 
 
@@ -213,47 +211,29 @@ def read_file(path: Path) -> dict[str, Any]:
 
     Raises `FileError`.
     """
+    place = shown(path)
     try:
-        if path.stat().st_size > _MOST_FILE_BYTES:
-            raise FileError(f"{path}: larger than {_MOST_FILE_BYTES >> 20} MiB")
-        data = path.read_bytes()
+        data = decompressed(read_bytes(path, MOST_BYTES))
     except OSError as error:
-        raise FileError(f"{path}: {error.strerror}") from None
-    if data.startswith(b"\x1f\x8b"):
-        data = _unzipped(path, data)
+        raise FileError(f"{place}: {reason(error)}") from None
+    except DocumentError as error:
+        raise FileError(f"{place}: {error}") from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise FileError(f"{path}: no text: byte {error.start} is not UTF-8") from None
+        raise FileError(f"{place}: no text: byte {error.start} is not UTF-8") from None
     try:
-        value = json.loads(text)
+        value = parse_json(text)
     except ValueError as error:
         if text.lstrip().startswith("{") and _FORMAT in text[:1000]:
-            raise FileError(f"{path}: a damaged trace: {error}") from None
-        value = None
-    except RecursionError:
+            raise FileError(f"{place}: a damaged trace: {error}") from None
         value = None
     if isinstance(value, dict) and value.get("format") == _FORMAT:
         if value.get("version") != 1 or value.get("kind") not in ("tree", "chess"):
             kind = shortened(f"version {value.get('version')!r}, kind {value.get('kind')!r}")
-            raise FileError(f"{path}: a trace that this version cannot show: {kind}")
+            raise FileError(f"{place}: a trace that this version cannot show: {kind}")
         return {"document": value | {"request": value.get("request")}}
-    return {"tree": {"text": _tree_text(path, text), "title": path.name}}
-
-
-def _unzipped(path: Path, data: bytes) -> bytes:
-    import gzip
-    import io
-    import zlib
-
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-            content = stream.read(_MOST_FILE_BYTES + 1)
-    except (EOFError, OSError, zlib.error) as error:
-        raise FileError(f"{path}: a damaged compressed file: {error}") from None
-    if len(content) > _MOST_FILE_BYTES:
-        raise FileError(f"{path}: larger than {_MOST_FILE_BYTES >> 20} MiB")
-    return content
+    return {"tree": {"text": _tree_text(path, text), "title": shown(path.name)}}
 
 
 def _tree_text(path: Path, text: str) -> str:
@@ -262,9 +242,9 @@ def _tree_text(path: Path, text: str) -> str:
     from search.theory.trees import TreeError
 
     if len(text.encode()) > MAX_BYTES:
-        raise FileError(f"{path}: a tree's text has at most {MAX_BYTES:,} bytes")
+        raise FileError(f"{shown(path)}: a tree's text has at most {MAX_BYTES:,} bytes")
     try:
         read_tree(text)
     except TreeError as error:
-        raise FileError(f"{path}: {error}") from None
+        raise FileError(f"{shown(path)}: {error}") from None
     return text

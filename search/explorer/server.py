@@ -25,7 +25,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from engine.files import parse_json
 from search.explorer import service
 from search.explorer.jobs import Job, StoppedError
 from search.explorer.service import RequestError
@@ -38,6 +40,12 @@ MAX_BODY: Final = 2 * MAX_BYTES + 100_000
 
 #: Seconds that a search of the page's may take before the next one is told to wait no longer.
 PATIENCE: Final = 120.0
+
+#: Connections at a time: far more than a browser opens, and far fewer than the files that a process may have open.
+MOST_CONNECTIONS: Final = 64
+
+#: Seconds that a connection may take to send a whole request.
+REQUEST_SECONDS: Final = 20.0
 
 #: Seconds between two looks at whether a search that waits for its turn is still wanted.
 _LOOK: Final = 0.2
@@ -219,16 +227,14 @@ async def _body(request: Request) -> object:
         if len(data) > MAX_BODY:
             raise RequestError(f"a request has at most {MAX_BODY:,} bytes")
     try:
-        return json.loads(data)
-    except (ValueError, RecursionError) as error:
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else "it cannot be read"
-        raise RequestError(f"the request is no JSON: {reason}") from None
+        return parse_json(bytes(data))
+    except ValueError as error:
+        raise RequestError(f"the request is no JSON: {error}") from None
 
 
 def _json(value: object, status: int = 200) -> Response:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    # Lone surrogates can come in as JSON escapes; they have no UTF-8.
-    return Response(text.encode("utf-8", "replace"), status, media_type="application/json")
+    return Response(text.encode(), status, media_type="application/json")
 
 
 class _Guard:
@@ -274,6 +280,54 @@ class _Guard:
         return None
 
 
+class _Connection(H11Protocol):
+    """A connection that is broken off when it does not send a whole request in time.
+
+    Where there are too many, the new one takes the place of the one that has waited longest for its client.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Takes a new connection, and ends an old one for it if need be."""
+        super().connection_made(transport)
+        self._since = self.loop.time()
+        self._deadline: asyncio.TimerHandle | None = None
+        self._wait()
+        others = [each for each in self.connections if isinstance(each, _Connection) and each is not self]
+        others = [each for each in others if not each.transport.is_closing()]
+        if len(others) >= MOST_CONNECTIONS:
+            min(others, key=lambda each: (not each._is_waiting(), each._since)).transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        """Takes a piece of a request."""
+        super().data_received(data)
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Lets a connection go."""
+        super().connection_lost(exc)
+        self._stop_waiting()
+
+    def _is_waiting(self) -> bool:
+        """Whether it is the client's turn: there is no request, or not all of one."""
+        return self.cycle is None or self.cycle.response_complete or self.cycle.more_body
+
+    def _wait(self) -> None:
+        """Gives the client its time to send the rest of a request, once for each."""
+        if not self._is_waiting():
+            self._stop_waiting()
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(REQUEST_SECONDS, self._give_up)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _give_up(self) -> None:
+        if self._is_waiting():
+            self.transport.abort()
+
+
 def listen(port: int) -> socket.socket:
     """A socket that listens on loopback; port 0 takes any that is free. Raises OSError."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -282,7 +336,7 @@ def listen(port: int) -> socket.socket:
             # A port that was just in use can be had again. Windows means something else by this.
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((HOST, port))
-        listener.listen(64)
+        listener.listen(MOST_CONNECTIONS)
     except OSError:
         listener.close()
         raise
@@ -299,7 +353,9 @@ def serve(listener: socket.socket, opened: dict[str, Any] | None = None) -> None
         log_level="critical",
         access_log=False,
         lifespan="off",
-        http="h11",
+        http=_Connection,
+        # As many as are accepted before the next of them is looked at.
+        backlog=MOST_CONNECTIONS,
         ws="none",
         server_header=False,
         timeout_keep_alive=30,

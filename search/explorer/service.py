@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast, get_args
 
+from engine.files import quoted
 from engine.version import version
 from search.explorer.chess_document import SWITCHES
 from search.explorer.document import Document, build_document
@@ -125,7 +126,7 @@ def _fields(value: object, names: Sequence[str]) -> Mapping[str, Any]:
         raise RequestError(f"expected an object with {', '.join(names)}")
     for name in value:
         if name not in names:
-            raise RequestError(f"there is no field '{str(name)[:40]}' here, only {', '.join(names)}")
+            raise RequestError(f"there is no field {quoted(str(name))} here, only {', '.join(names)}")
     return value
 
 
@@ -168,8 +169,10 @@ def _hand(value: object, tree: Tree) -> dict[int, tuple[int, ...]]:
     for key, children in value.items():
         node = int(key) if isinstance(key, str) and key.isdecimal() and len(key) < 9 else -1
         if not 0 <= node < len(tree):
-            raise RequestError(f"this tree has no node '{str(key)[:20]}' to order by hand")
-        if not isinstance(children, list) or sorted(children, key=repr) != sorted(tree.children[node], key=repr):
+            raise RequestError(f"this tree has no node {quoted(str(key))} to order by hand")
+        # A bool and a float can be equal to an int, but are no node's number.
+        are_numbers = isinstance(children, list) and all(type(child) is int for child in children)
+        if not are_numbers or sorted(children) != sorted(tree.children[node]):
             raise RequestError(f"the order by hand of node {node} does not name each of its children once")
         hand[node] = tuple(children)
     return hand
@@ -221,7 +224,7 @@ def example(body: object, job: Job = UNWATCHED) -> dict[str, Any]:
     """The tree of an example as text, and what it is to be searched with."""
     key = _text(_fields(body, ("key",)), "key")
     if key not in EXAMPLES:
-        raise RequestError(f"there is no example '{key[:40]}'")
+        raise RequestError(f"there is no example {quoted(key)}")
     chosen = EXAMPLES[key]
     lattice = None if chosen.lattice is None else {"kind": chosen.lattice[0], "spec": chosen.lattice[1]}
     return {
@@ -356,7 +359,7 @@ def cost(body: object, job: Job = UNWATCHED) -> dict[str, Any]:
     chess960, classical = (_flag(fields, name) for name in ("chess960", "classical"))
     for reason in (*reasons, *without):
         if reason not in SWITCHES:
-            raise RequestError(f"{reason[:40]!r} cannot be switched off; what can is {', '.join(SWITCHES)}")
+            raise RequestError(f"{quoted(reason)} cannot be switched off; what can is {', '.join(SWITCHES)}")
     _load_kernels(job)
     from search.explorer.costs import Watch, costs_at
     from search.explorer.positions import replay

@@ -52,7 +52,7 @@ def _intervals(spec: str) -> Intervals:
 
 
 def _product(spec: str) -> Product:
-    factors = re.split(r"\s+x\s+", spec.strip()) if spec.strip() else []
+    factors = re.split(r"(?<!\s)\s+x\s+", spec.strip()) if spec.strip() else []
     if not 1 <= len(factors) <= _MAX_FACTORS:
         raise LatticeError(f"a product has 1 to {_MAX_FACTORS} factors, like 0..1 x sets a b x divisors 12")
     made: list[Lattice[Any]] = []

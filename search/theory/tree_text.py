@@ -33,6 +33,7 @@ _OPENING: Final = {"(": ")", "{": "}"}
 
 #: A string in double quotes, and any number of spaces.
 _STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_TO_QUOTE: Final = re.compile(r'"(?:[^"\\\n]|\\.)*+("?)')
 _SPACES: Final = re.compile(r"\s*")
 
 _UNCLOSED: Final = "a bracket or a quote in this word is not closed on its line"
@@ -60,7 +61,8 @@ def guess_format(text: str) -> Format:
     is missing, unless a comma or the closing brace stands in its place. A nested list begins with `[`, or with a mover
     or a label in front of that; or it is a mover and a leaf on one line.
     """
-    bare = _STRING.sub('""', text)
+    # What follows a quote that its line does not close is not looked at again, which would take quadratic time.
+    bare = _TO_QUOTE.sub(lambda match: '""' if match[1] else match[0], text)
     if re.match(r'\s*\{\s*"(?!"\s*[,}])', bare) or re.match(r'\s*[\[{].*\{\s*""\s*:', bare, re.DOTALL):
         return "json"
     word, index = _next_word(text, 0)

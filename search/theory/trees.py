@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, TypeAlias, TypeVar
 
+from engine.files import printable
+
 #: What a tree may be, at most: bytes of its text, plies from the root to a leaf, nodes.
 MAX_BYTES: Final = 1_000_000
 MAX_DEPTH: Final = 2000
@@ -102,8 +104,8 @@ MAX_VALUE: Final = 1_000_000_000
 
 
 def shortened(text: str, most: int = 40) -> str:
-    """A text for a message: of one line, and not too long."""
-    text = " ".join(text.split())
+    """A text for a message: of one line, printable, and not too long."""
+    text = printable(" ".join(text.split()))
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 

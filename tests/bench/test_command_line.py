@@ -263,3 +263,53 @@ def test_a_test_of_two_games_is_no_test(capsys: pytest.CaptureFixture[str]) -> N
     pytest.importorskip("scipy")
     assert sprt.main([*ENGINES, "--games", "2"]) == 2
     assert "--games is the most games of the whole test, not 2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "bench 3 --hash 99999999",
+        "bench 3 --hash 1e3",
+        "bench 1_0",
+        "bench ²",
+        f"bench {'9' * 5000}",
+        "perft --depth 99999999999999999999",
+        "perft --depth 3 --threads 1_0",
+        "rate games.pgn --anchor b=nan",
+        "rate games.pgn --anchor b=inf",
+        "rate games.pgn --anchor b=1e999",
+        "rate games.pgn --white nan",
+        "rate games.pgn --average nan",
+        "rate games.pgn --average -inf",
+        "sprt games.pgn --elo0 nan",
+        "sprt games.pgn --elo1 inf",
+        "sprt games.pgn --elo1 1e308",
+        "sprt games.pgn --alpha nan",
+        "sprt games.pgn --beta 0",
+        "match games.toml --time-margin nan",
+        "match games.toml --hang inf",
+        f"match games.toml --rounds {'9' * 5000}",
+        "epd suite.epd --engine cmd=true --movetime nan",
+        "epd suite.epd --engine cmd=true --movetime inf",
+        "texel games --rate nan",
+        "datagen games --games 16 --hash 99999999",
+        "datagen games --games 16 --nodes 99999999999999999999",
+        "train games --output x.snet --rate nan",
+        "explore --port 99999999999999999999",
+    ],
+)
+def test_numbers_that_are_none_are_wrong_usage(
+    arguments: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for package in ("rich", "scipy"):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SECATEUR_KERNELS", "jit")
+    (tmp_path / "games.pgn").write_text("")
+    (tmp_path / "games.toml").write_text("".join(f'[[engines]]\nname = "{name}"\ncommand = "true"\n' for name in "ab"))
+    (tmp_path / "suite.epd").write_text("")
+    (tmp_path / "games").mkdir()
+    status, error = run(capsys, *arguments.split())
+    assert status == 2, error
+    assert error.count("\n") == 1
+    assert len(error) < 1100

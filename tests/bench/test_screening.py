@@ -150,7 +150,7 @@ def test_a_file_of_something_else_is_refused_and_kept(text: str | None, part: st
 
 
 def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ScreeningError, match="Is a directory"):
+    with pytest.raises(ScreeningError, match="is a folder, not a file"):
         Played({"seed": 1}, {}, tmp_path)
 
 

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.results import GameResult
-from bench.stats import Sprt, Tally, elo_of_score, estimate, score_of_elo, summary, to_json
+from bench.stats import MOST_ELO, Sprt, Tally, elo_of_score, elo_text, estimate, score_of_elo, summary, to_json
 
 pytest.importorskip("scipy", reason="the LLR needs SciPy")
 
@@ -138,3 +138,57 @@ def test_swapping_the_engines_mirrors_every_figure(counts: list[int], model: str
 @given(st.floats(-1500, 1500))
 def test_elo_and_score_invert_each_other(elo: float) -> None:
     assert elo_of_score(score_of_elo(elo)) == pytest.approx(elo, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("counts", "text"),
+    [
+        ((0, 0, 0, 0, 1), "> -636.43 (every game won)"),
+        ((0, 0, 0, 0, 100), "> +570.03 (every game won)"),
+        ((100, 0, 0, 0, 0), "< -570.03 (every game lost)"),
+        ((1, 0, 0, 0, 0), "< +636.43 (every game lost)"),
+        ((0, 0, 1, 0, 0), "+0.00 (too few games for an interval)"),
+        ((0, 0, 50, 0, 0), "+0.00 (too few games for an interval)"),
+        ((0, 0, 0, 1, 1), "+338.04 (too few games for an interval)"),
+        ((1, 0, 0, 0, 1), "+0.00 (too few games for an interval)"),
+    ],
+)
+def test_few_or_one_sided_games_are_told_as_what_they_are(counts: tuple[int, ...], text: str) -> None:
+    tally = Tally.from_pentanomial(counts)
+    found = estimate(tally)
+    assert found is not None
+    assert elo_text(found) == text
+    told = "\n".join(summary(tally, Sprt(0, 5)))
+    assert f"Elo      {text}" in told
+    assert "inf" not in told.lower()
+    assert "nan" not in told.lower()
+
+
+@pytest.mark.parametrize("games", [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (9, 0, 0), (0, 9, 0), (1, 1, 0)])
+@pytest.mark.parametrize("paired", [None, False])
+def test_json_of_a_match_is_json(games: tuple[int, int, int], paired: bool | None) -> None:
+    tally = Tally(*games)
+    answer = json.loads(json.dumps(to_json(tally, Sprt(0, 5), paired), allow_nan=False))
+    if sum(games) < 2:
+        assert answer.get("elo_error") is None
+    told = "\n".join(summary(tally, Sprt(0, 5), paired)).lower()
+    assert "inf" not in told
+    assert "nan" not in told
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [(math.nan, 5), (0, math.nan), (-math.inf, 5), (0, math.inf), (0, 1e308), (0, 5, math.nan), (0, 5, 0.05, 5e-324)],
+)
+def test_bounds_that_cannot_be_computed_are_refused(bounds: tuple[float, ...]) -> None:
+    with pytest.raises(ValueError, match="SPRT: "):
+        Sprt(*bounds)
+
+
+@pytest.mark.parametrize("model", ["normalized", "logistic"])
+@given(counts=st.tuples(*[st.integers(0, 1000)] * 5))
+@settings(deadline=None, max_examples=100)
+def test_the_widest_bounds_can_be_computed(model: str, counts: tuple[int, ...]) -> None:
+    most = MOST_ELO[model]
+    for bounds in ((-most, most), (most - 1, most), (-most, 1 - most), (0, 1e-6)):
+        assert math.isfinite(Sprt(*bounds, 1e-9, 1e-9, model).llr(Tally.from_pentanomial(counts)))

@@ -16,6 +16,7 @@ from engine.files import (
     QUOTE_LENGTH,
     locked,
     open_regular,
+    parse_json,
     printable,
     quoted,
     read_bytes,
@@ -158,3 +159,18 @@ def test_messages_show_no_control_characters_and_no_endless_text() -> None:
     assert len(long) < 2 * PATH_LENGTH
     assert long.startswith("/begin/")
     assert r"/end\x1b.pgn (10000016 characters)" in long
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, "[" * 300 + "]" * 300, "NaN", "[-Infinity]", "1e999", "9" * 301, '"\\ud800"']
+)
+@pytest.mark.parametrize("encoded", [False, True])
+def test_json_that_cannot_be_written_again_is_refused(text: str, encoded: bool) -> None:
+    with pytest.raises(ValueError, match=r"nested|JSON|too large|surrogate"):
+        parse_json(text.encode() if encoded else text)
+
+
+def test_json_is_read() -> None:
+    assert parse_json('{"a": [1, -2.5, "\\ud83d\\ude00", null]}') == {"a": [1, -2.5, "\N{GRINNING FACE}", None]}
+    with pytest.raises(ValueError, match=r"no UTF-8 text \(byte 1\)"):
+        parse_json(b'"\xff"')

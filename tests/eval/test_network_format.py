@@ -152,7 +152,7 @@ def test_every_changed_byte_is_noticed() -> None:
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(NetworkError, match=r"none\.snet: No such file"):
         read_network(tmp_path / "none.snet")
-    with pytest.raises(NetworkError, match="directory"):
+    with pytest.raises(NetworkError, match="is a folder, not a file"):
         read_network(tmp_path)
 
 

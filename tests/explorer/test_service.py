@@ -293,3 +293,106 @@ def test_the_catalogue_names_everything():
     assert all(row["note"] for name in ("algorithms", "lattices", "examples") for row in catalogue[name])
     assert catalogue["techniques"] == list(SWITCHES)
     assert catalogue["version"] == version()
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Whatever a request holds
+# --------------------------------------------------------------------------------------------------------------
+
+REQUESTS = {
+    "example": {"key": "seven"},
+    "generate": {"branching": 2, "depth": 3, "arrangement": "random", "seed": 1},
+    "trace": {
+        "text": SEVEN,
+        "format": "list",
+        "algorithm": "alpha-beta",
+        "lattice": {"kind": "product", "spec": "0..1 x 0..1"},
+        "order": {"kind": "given", "seed": 1, "hand": {"0": [8, 1]}},
+        "title": "seven",
+    },
+    "orders": {"text": SEVEN, "algorithm": "alpha-beta", "order": {"kind": "given", "seed": 1, "hand": {"0": [8, 1]}}},
+    "chess": {"position": "startpos", "after": None, "depth": 1, "nodes": 1},
+    "cost": {
+        "fen": "startpos",
+        "moves": ["e2e4"],
+        "chess960": False,
+        "depth": 1,
+        "classical": False,
+        "without": [],
+        "reasons": ["null-move"],
+    },
+}
+
+JUNK = (
+    None,
+    True,
+    0,
+    -1,
+    1.0,
+    8.0,
+    1e308,
+    10**299,
+    "",
+    "x" * 100_000,
+    "\x1b[31m\0\n",
+    "٣",
+    "²",
+    "9" * 5000,
+    [],
+    [[]],
+    [[[[[[]]]]]],
+    [{}],
+    [8, True],
+    [8, 1.0],
+    [1.5, 8],
+    [8, None],
+    ["8", "1"],
+    [8, [1]],
+    [10**299, 1],
+    ["0000"] * 3000,
+    {},
+    {"": ""},
+    {"0": [8, True]},
+    {"0": [8.0, 1]},
+    {"0": [8, [1]]},
+    {"0": {"8": 1}},
+    {"²": [8, 1]},
+    {"-1": [8, 1]},
+    {"kind": [], "spec": {}},
+    {"kind": {}, "seed": [], "hand": []},
+)
+
+
+def places(value, path=()):
+    """The path to every value within a value."""
+    yield path
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield from places(value[key], (*path, key))
+
+
+def with_junk(value, path, junk):
+    if not path:
+        return junk
+    changed = dict(value) if isinstance(value, dict) else list(value)
+    changed[path[0]] = with_junk(value[path[0]], path[1:], junk)
+    return changed
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_whatever_a_field_holds_is_answered_or_refused_in_one_line(name, monkeypatch):
+    def stop(job):
+        raise StoppedError
+
+    monkeypatch.setattr(service, "_load_kernels", stop)
+    answer = getattr(service, name)
+    refusals = []
+    for path in places(REQUESTS[name]):
+        for junk in JUNK:
+            try:
+                json.dumps(answer(with_junk(REQUESTS[name], path, junk)), allow_nan=False)
+            except StoppedError:
+                continue
+            except RequestError as error:
+                refusals.append(str(error))
+    assert len(refusals) > 20
+    assert [text for text in refusals if not text.isprintable() or len(text) > 1000] == []

@@ -1,13 +1,15 @@
 """Bad input: one message that says what was wrong, the last good position kept, and life goes on."""
 
 import random
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import chess
 import pytest
 
 from engine.uci.equipment import Equipment
-from engine.uci.options import OptionValues
+from engine.uci.options import OptionValues, memory_mebibytes
 from tests.uci.conftest import Engine
 
 GOOD = "position startpos moves d2d4 d7d5"
@@ -215,3 +217,29 @@ def test_too_many_threads_for_the_system_are_reported(error: Exception, said: st
     equipment.searcher = SimpleNamespace(threads=3, resize_threads=resize_threads)  # type: ignore[assignment]
     equipment.apply(spy.options.set("Threads", "8"))
     assert spy.said == [said]
+
+
+def test_the_largest_hash_on_offer_is_accepted_and_leaves_memory_to_the_rest(engine: Engine) -> None:
+    engine.send("uci")
+    declared = engine.expect("option name Hash ")
+    most = int(declared.split()[-1])
+    assert 16 <= most <= max(16, memory_mebibytes())
+    engine.expect("uciok")
+    engine.lines.clear()
+    engine.send(f"setoption name Hash value {most}", "ucinewgame", "go depth 3")
+    engine.expect("bestmove")
+    engine.send("setoption name Hash value 16", "isready")
+    engine.expect("readyok")
+    assert not [line for line in engine.lines if "memory" in line]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limits")
+def test_hash_is_within_the_process_s_own_limit() -> None:
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))\n"
+        "from engine.uci.options import memory_mebibytes, most_hash; print(memory_mebibytes(), most_hash())"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120).stdout
+    memory, most = map(int, said.split())
+    assert memory <= 1024
+    assert most <= memory * 3 // 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import signal
@@ -22,7 +23,7 @@ from search.theory.algorithms import run
 from search.theory.run_text import run_as_text
 from search.theory.tree_text import read_tree
 from tests.explorer.page.asking import TREE, ask, stands
-from tests.explorer.page.conftest import PROJECT, start_explorer, stop_explorer
+from tests.explorer.page.conftest import PROJECT, Explorer, start_explorer, stop_explorer
 
 
 def raw(explorer, data, timeout=10.0):
@@ -215,6 +216,88 @@ def test_connections_that_say_nothing_do_not_block_it(explorer):
             connection.close()
 
 
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n",
+        b"POST /api/trace HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
+        b"Content-Length: 1000\r\n\r\n{{",
+    ],
+    ids=["nothing", "half a head", "half a body"],
+)
+def test_hundreds_of_half_open_connections_do_not_block_it(sent):
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < 600:
+        pytest.skip("this process may not open enough files")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    try:
+        running = start_explorer()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    connections = []
+    try:
+        for _ in range(300):
+            connection = socket.create_connection(("127.0.0.1", running.port), timeout=60)
+            connections.append(connection)
+            with contextlib.suppress(ConnectionError):
+                connection.sendall(sent.replace(b"{port}", str(running.port).encode()).replace(b"{{", b"{"))
+        assert stands(running)
+        assert ask(running, "GET", "/")[0] == 200
+    finally:
+        for connection in connections:
+            connection.close()
+        stop_explorer(running)
+
+
+def test_a_connection_that_sends_no_whole_request_is_broken_off():
+    running = start_explorer_that_waits(1.0)
+    try:
+        for head in (b"", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n"):
+            with socket.create_connection(("127.0.0.1", running.port), timeout=60) as connection:
+                connection.sendall(head)
+                with contextlib.suppress(ConnectionError):
+                    while connection.recv(65536):
+                        pass
+        assert stands(running)
+    finally:
+        stop_explorer(running)
+
+
+def start_explorer_that_waits(seconds):
+    """An explorer of less patience with clients."""
+    code = (
+        "import sys; from search.explorer import command, server; "
+        f"server.REQUEST_SECONDS = {seconds}; sys.exit(command.main(['--no-browser']))"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=PROJECT
+    )
+    return Explorer(process, process.stdout.readline().strip())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"text": "[1 2]", "algorithm": "alpha-beta", "order": {"hand": {"0": [2.0, 1]}}}',
+        b'{"text": "[1 2]", "algorithm": "alpha-beta", "order": {"hand": {"0": [2, true]}}}',
+        b'{"text": "[1 2]", "algorithm": "alpha-beta", "order": {"hand": {"0": NaN}}}',
+        b'{"text": "[1 2]", "algorithm": "alpha-beta", "order": {"seed": 1e999}}',
+        b'{"text": "[1 2]", "algorithm": "alpha-beta", "order": {"seed": ' + b"9" * 5000 + b"}}",
+        b'{"text": "[1 2]", "algorithm": "alpha-beta", "title": "\\ud800"}',
+        b'{"text": "[1 2]", "algorithm": "alpha-beta", "title": "\xff"}',
+        b'{"text": "[1 2]", "algorithm": "alpha-beta", "order": ' + b"[" * 900 + b"]" * 900 + b"}",
+        b'{"text": "[1 2]", "algorithm": "alpha-beta", "order": ' + b"[" * 200_000 + b"]" * 200_000 + b"}",
+    ],
+    ids=range(9),
+)
+def test_malformed_values_are_refused_in_one_line(explorer, body):
+    status, _, content = ask(explorer, "POST", "/api/trace", body)
+    assert status == 400
+    assert json.loads(content)["error"].isprintable()
+
+
 def test_the_first_line_is_the_url_and_interrupting_ends_it():
     running = start_explorer()
     assert running.url.startswith("http://127.0.0.1:")
@@ -259,7 +342,7 @@ def test_a_file_is_what_the_page_shows_first(tmp_path: Path):
         ("bad.json", b'{"format": "secateur trace", "version": 1', "damaged"),
         ("new.json", b'{"format": "secateur trace", "version": 2, "kind": "tree"}', "version 2"),
         ("bytes.txt", b"\xff\xfe\x00", "UTF-8"),
-        ("bad.gz", b"\x1f\x8b\x08\x00", "damaged"),
+        ("bad.gz", b"\x1f\x8b\x08\x00", "cut off"),
         ("empty.txt", b"", "no tree"),
     ],
 )
