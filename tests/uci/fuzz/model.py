@@ -222,7 +222,8 @@ class Model:
         self._files = 0
         self._task_ended = -math.inf
         self._is_quitting = False
-        self._is_loaded = is_loaded
+        #: Whether it has answered something that takes the kernels.
+        self.is_loaded = is_loaded
 
     # -- what is asked ---------------------------------------------------------------------------------------------
 
@@ -238,9 +239,8 @@ class Model:
         getattr(self, f"_on_{words[0]}")(words[1:], text[:200], now)
 
     def input_ended(self, now: float) -> None:
-        """The input was closed: everything is owed an answer, soon; nothing by an engine that is still being loaded."""
+        """The input was closed: everything is owed an answer."""
         self._release(now)
-        self._is_quitting = not self._is_loaded
 
     def _release(self, now: float) -> None:
         """Whatever was begun is told to end."""
@@ -430,14 +430,14 @@ class Model:
 
     def _note_loaded(self, now: float) -> None:
         """Something was said that only a loaded engine can say: by now the first search could begin."""
-        if not self._is_loaded:
-            self._is_loaded = True
+        if not self.is_loaded:
+            self.is_loaded = True
             self._begin_next(now)
 
     def _answered_at_once(self, debt: Debt, now: float) -> None:
         if isinstance(debt, Block):
             self._check_introduction(debt.lines)
-        elif debt.name.split()[:1] == ["isready"] and self._is_loaded:
+        elif debt.name.split()[:1] == ["isready"] and self.is_loaded:
             # Before, it says that the engine listens; what needs a loaded one is done in its turn.
             self._check_order(debt)
 
@@ -481,6 +481,10 @@ class Model:
     def owed(self) -> list[Debt]:
         """What has not been answered."""
         return [debt for debt in (*self._at_once, *self._in_turn) if not debt.is_satisfied]
+
+    def is_endless(self) -> bool:
+        """Whether a count or a benchmark is under way. The end of input lets it run for whoever still reads."""
+        return any(isinstance(debt, Tool) for debt in self.owed())
 
     def is_settled(self) -> bool:
         """Whether nothing is owed."""
