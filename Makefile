@@ -101,4 +101,5 @@ test: $(EXE) $(VENV)/.dev
 	$(BIN)/python -m pytest $(addprefix --ignore=,$(UNTIMED))
 
 clean:
-	rm -rf $(VENV) $(VENV)-standalone $(EXE) engine/kernels build dist *.egg-info
+	rm -rf $(VENV) $(VENV)-standalone engine/kernels build dist *.egg-info
+	rm -f $(EXE)

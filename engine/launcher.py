@@ -16,8 +16,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
+from engine.files import check_output, reason, shown, user_path, write_output
 from engine.sources import PROJECT_ROOT, add_sources
 
 ENTRY_POINT = PROJECT_ROOT / "uci_main.py"
@@ -29,6 +31,9 @@ KEEP_SECONDS = 90 * 24 * 3600
 #: What a running engine needs of the project.
 _PARTS = ("engine", "search", "eval", "bench", "uci_main.py", "pyproject.toml", "LICENSE")
 _IGNORED = ("__pycache__", "*.pyc")
+#: The file in a standing copy that says who made it: without one, nothing is ever removed.
+MARKER = ".secateur-standing"
+_KIND = "launcher of Secateur"
 
 
 def launcher_text(python: str, windows: bool = False, entry_point: Path = ENTRY_POINT) -> str:
@@ -42,17 +47,28 @@ def launcher_text(python: str, windows: bool = False, entry_point: Path = ENTRY_
     return f'#!/bin/sh\nexec {shlex.quote(python)} -X "launcher=$0" {shlex.quote(str(entry_point))} "$@"\n'
 
 
+def is_launcher(head: bytes) -> bool:
+    """Whether a file that begins like this is a script of `launcher_text`, of this version or an older one."""
+    lines = head.splitlines()
+    if lines[:1] == [b"#!/bin/sh"]:
+        ends = (b'uci_main.py "$@"', b"""uci_main.py' "$@\"""")
+        return len(lines) == 2 and lines[1].startswith(b"exec ") and lines[1].endswith(ends)
+    return len(lines) == 1 and lines[0].startswith(b'@"') and lines[0].endswith(b'uci_main.py" %*')
+
+
 def write_launcher(path: Path, standing: bool = False) -> None:
     """Writes an executable script to `path` that starts Secateur with this interpreter, from any folder.
 
-    A `standing` one goes on working when the project's folder is gone. Raises OSError.
+    A `standing` one goes on working when the project's folder is gone. Raises OSError, also where there is a file
+    that is no such script.
     """
     windows = sys.platform == "win32"
     if windows and path.suffix.lower() not in (".bat", ".cmd"):
         path = path.with_suffix(".bat")
-    python, entry_point = make_standing(_standing_root()) if standing else (sys.executable, ENTRY_POINT)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(launcher_text(python, windows, entry_point), encoding="utf-8", newline="")
+    check_output(path, is_launcher, _KIND)
+    python, entry_point = make_standing(_standing_root()) if standing else (sys.executable, ENTRY_POINT)
+    write_output(path, launcher_text(python, windows, entry_point), is_launcher, _KIND)
     path.chmod(0o755)
 
 
@@ -66,18 +82,23 @@ def make_standing(root: Path) -> tuple[str, Path]:
     digest = hashlib.sha256(sys.version.encode() + (PROJECT_ROOT / "requirements" / "play.txt").read_bytes())
     environment = _copy_once(
         root / f"environment-{digest.hexdigest()[:20]}",
-        lambda target: shutil.copytree(prefix, target, symlinks=True, ignore=shutil.ignore_patterns(*_IGNORED)),
+        lambda target: shutil.copytree(
+            prefix, target, symlinks=True, ignore=shutil.ignore_patterns(*_IGNORED), dirs_exist_ok=True
+        ),
     )
     return str(environment / Path(sys.executable).relative_to(prefix)), sources / "uci_main.py"
 
 
 def _sweep(root: Path) -> None:
-    """Removes copies that no build has asked for in KEEP_SECONDS."""
+    """Removes copies that no build has asked for in KEEP_SECONDS. Errors do not matter: the next build retries."""
     if not root.is_dir():
         return
     for copy in root.iterdir():
-        if copy.name.startswith(("source-", "environment-")) and time.time() - copy.stat().st_mtime > KEEP_SECONDS:
-            shutil.rmtree(copy, ignore_errors=True)
+        with suppress(OSError):
+            is_copy = copy.name.startswith(("source-", "environment-")) and not copy.is_symlink()
+            # By its name alone, a folder may be anybody's.
+            if is_copy and (copy / MARKER).is_file() and time.time() - copy.stat().st_mtime > KEEP_SECONDS:
+                shutil.rmtree(copy, ignore_errors=True)
 
 
 def _copy_once(target: Path, copy: Callable[[Path], object]) -> Path:
@@ -86,14 +107,18 @@ def _copy_once(target: Path, copy: Callable[[Path], object]) -> Path:
         os.utime(target)  # still wanted
         return target
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-        fresh = Path(folder) / "copy"
+    # Marked first of all, so that a later build removes what is left of this one if it is killed.
+    fresh = Path(tempfile.mkdtemp(prefix=f"{target.name}-", dir=target.parent))
+    try:
+        (fresh / MARKER).write_text("Secateur made this folder and removes it when no build asks for it any more.\n")
         copy(fresh)
-        try:
-            fresh.rename(target)
-        except OSError:
-            if not target.is_dir():  # otherwise, another build was quicker
-                raise
+        os.utime(fresh)
+        fresh.rename(target)
+    except OSError:
+        if not target.is_dir():  # otherwise, another build was quicker
+            raise
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
     return target
 
 
@@ -123,7 +148,7 @@ def _standing_root() -> Path:
     """Where copies are kept: in the user's data, which nobody clears in passing as they do caches."""
     named = os.environ.get(STANDING_VARIABLE)
     if named:
-        return Path(named).expanduser().absolute()
+        return user_path(named).absolute()
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or "~/AppData/Local").expanduser() / "secateur" / "standing"
     if sys.platform == "darwin":
@@ -135,4 +160,9 @@ if __name__ == "__main__":
     *flags, name = sys.argv[1:] or [""]
     if not name or flags not in ([], ["--standing"]):
         sys.exit("usage: python -m engine.launcher [--standing] PATH")
-    write_launcher(Path(name), standing=bool(flags))
+    try:
+        write_launcher(Path(name), standing=bool(flags))
+    except OSError as error:
+        sys.exit(f"secateur: {shown(error.filename or name)}: {reason(error)}")
+    except ValueError as error:
+        sys.exit(f"secateur: {error}")

@@ -8,6 +8,7 @@ import json
 import sys
 import time
 from collections import deque
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Final
@@ -22,6 +23,7 @@ from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs, this_e
 from bench.plots import check_path, plot_trajectories
 from bench.spsa import GAIN_ITERATIONS, GAIN_MAX, Schedule, SpsaError, default_gain, select
 from bench.tuning import Run, State, Step, edited_source, tune, write_source
+from engine.files import locked, reason, shown
 from search import tunables
 
 DEFAULT_LIMIT: Final = "nodes=4000"
@@ -105,6 +107,12 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: list[str]) -> int:
     """Tunes; returns the exit status."""
     options = parser().parse_args(arguments)
+    with ExitStack() as held:
+        return _main(options, held)
+
+
+def _main(options: argparse.Namespace, held: ExitStack) -> int:
+    """Tunes, with the lock of the state among what is `held`; returns the exit status."""
     try:
         if options.list:
             return _list(options)
@@ -112,7 +120,7 @@ def main(arguments: list[str]) -> int:
             check_path(options.plot)
         if options.concurrency < 1:
             raise SpsaError(f"--concurrency is at least 1, not {options.concurrency}")
-        state = _state(options)
+        state = _state(options, held)
         if options.write:
             _new_source(state)  # what cannot be written is told before hours of games, not after them
     except ValueError as error:  # those of the lab are ValueErrors, too
@@ -165,21 +173,34 @@ def _list(options: argparse.Namespace) -> int:
     return 0
 
 
-def _state(options: argparse.Namespace) -> State:
-    """The run to play or show. Raises ValueError."""
+def _state(options: argparse.Namespace, held: ExitStack) -> State:
+    """The run to play or show; one that is to be played is locked. Raises ValueError."""
     path = Path(options.state)
     if options.resume or options.show:
         for name in _RUN_OPTIONS:
             if getattr(options, name) is not None:
                 flag = "except" if name == "without" else name.replace("_", "-")
                 raise SpsaError(f"--{flag} cannot be given for a run that is there already: {path} knows it")
-        return State.load(path)
+        state = State.load(path)
+        if options.show:
+            return state
+        _lock(path, held)
+        return State.load(path)  # another process may have gone on with it until now
     run = _run(options)
     run.openings()
     run.engine("plus", {}).resolved_program()
-    if path.exists() and path.stat().st_size and not options.overwrite:
+    _lock(path, held)
+    if path.stat().st_size and not options.overwrite:
         raise SpsaError(f"{path} is there already: --resume goes on with it, --overwrite drops it")
     return State.create(run, path)
+
+
+def _lock(path: Path, held: ExitStack) -> None:
+    """Keeps other processes from a state. Raises `SpsaError`."""
+    try:
+        held.enter_context(locked(path))
+    except OSError as error:
+        raise SpsaError(f"{shown(path)}: {reason(error)}") from None
 
 
 def _run(options: argparse.Namespace) -> Run:

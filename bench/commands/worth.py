@@ -8,6 +8,7 @@ import math
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -33,6 +34,7 @@ from bench.records import LedgerError, Record, circumstances_of
 from bench.schedule import make_plan
 from bench.screening import SHARE, Effect, Played, Screening, ScreeningError, effects, play
 from bench.stats import Tally, estimate, to_json, with_error
+from engine.files import locked, reason, shown
 from engine.sources import PROJECT_ROOT
 from search.techniques import TECHNIQUES, Technique, named
 
@@ -149,7 +151,8 @@ def main(arguments: list[str]) -> int:
     if options.games is None:
         options.games = DEFAULT_GAMES_TOGETHER if options.together else DEFAULT_GAMES
     if options.together:
-        return _main_together(options)
+        with ExitStack() as held:
+            return _main_together(options, held)
     try:
         if options.state is not None:
             raise DescriptionError("--state is for --together")
@@ -306,11 +309,13 @@ class Progress(Display):
         return self.line()
 
 
-def _main_together(options: argparse.Namespace) -> int:
-    """Measures all techniques by the same games; returns the exit status."""
+def _main_together(options: argparse.Namespace, held: ExitStack) -> int:
+    """Measures all techniques by the same games, with the lock of the state `held`; returns the exit status."""
     try:
         measurements = _measurements(options)
         screening = _screening(measurements, options)
+        if options.state is not None:
+            _lock(options.state, held)
         if options.bench_nodes is None and (options.ledger or options.state):
             options.bench_nodes = _count_benchmark()
         commits = records.tested_commits(options.commit)
@@ -334,6 +339,14 @@ def _main_together(options: argparse.Namespace) -> int:
     except (ScreeningError, LedgerError) as error:
         status = _broken_off(str(error), options)
     return 1 if played.faults else status
+
+
+def _lock(state: Path, held: ExitStack) -> None:
+    """Keeps other processes from a state. Raises `ScreeningError`."""
+    try:
+        held.enter_context(locked(state))
+    except OSError as error:
+        raise ScreeningError(f"{shown(state)}: {reason(error)}") from None
 
 
 def _tell(problem: str) -> None:

@@ -4,13 +4,14 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from engine.launcher import KEEP_SECONDS, _sweep
+from engine.launcher import KEEP_SECONDS, MARKER, _copy_once, _sweep, launcher_text, write_launcher
 from tests.conftest import MAKE_VARIABLES
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -128,10 +129,48 @@ def test_a_second_build_shares_the_environment(engine: Path) -> None:
 
 
 def test_standing_copies_that_nobody_wants_any_more_are_removed(tmp_path: Path) -> None:
-    for name, age in (("source-old", KEEP_SECONDS + 60), ("source-new", 60), ("notes", KEEP_SECONDS + 60)):
+    old = KEEP_SECONDS + 60
+    folders = {"source-old": old, "source-new": 60, "notes": old, "source-of-somebody": old, "environment-tests": old}
+    for name, age in folders.items():
         folder = tmp_path / name
         folder.mkdir()
-        when = time.time() - age
-        os.utime(folder, (when, when))
+        if name not in ("source-of-somebody", "environment-tests"):
+            (folder / MARKER).touch()
+        (folder / "file").touch()
+        os.utime(folder, (time.time() - age,) * 2)
+    (tmp_path / "source-file").touch()
+    (tmp_path / "source-link").symlink_to("source-old")
+    (tmp_path / "source-nowhere").symlink_to("nowhere")
     _sweep(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["notes", "source-new"]
+    kept = ["environment-tests", "notes", "source-file", "source-link", "source-new", "source-nowhere"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [*kept, "source-of-somebody"]
+
+
+def test_a_standing_copy_bears_the_mark_and_failures_leave_nothing(tmp_path: Path) -> None:
+    def fail(folder: Path) -> None:
+        (folder / "half").touch()
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        _copy_once(tmp_path / "source-1", fail)
+    assert list(tmp_path.iterdir()) == []
+    copy = _copy_once(tmp_path / "source-1", lambda folder: (folder / "whole").touch())
+    assert sorted(path.name for path in copy.iterdir()) == sorted([MARKER, "whole"])
+
+
+@pytest.mark.parametrize("data", [b"my notes\n", b"#!/bin/sh\necho my script\n", b"\x7fELF" + bytes(5000)])
+def test_a_launcher_takes_the_place_of_a_launcher_only(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "secateur"
+    path.write_bytes(data)
+    done = subprocess.run(
+        [sys.executable, "-m", "engine.launcher", str(path)], cwd=PROJECT, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stderr == f"secateur: {path}: is there already and is no launcher of Secateur; it is left as it is\n"
+    assert path.read_bytes() == data
+    for old in ("", launcher_text("/old/python"), "#!/bin/sh\nexec /old/python '/a b/uci_main.py' \"$@\"\n"):
+        path.write_text(old, encoding="utf-8")
+        write_launcher(path)
+        assert path.read_text(encoding="utf-8") == launcher_text(sys.executable)
+        assert os.access(path, os.X_OK)
+    assert list(tmp_path.iterdir()) == [path]

@@ -127,7 +127,9 @@ HEADER = '{"secateur-worth": 1, "games": {"seed": 2}, "provenance": {}}\n'
     ("text", "part"),
     [
         (None, r"is of other games \(seed differ\)"),
-        ("", "has no games of this version"),
+        ("my notes", "has no games of this version"),
+        (HEADER + "my notes", r"w\.jsonl:2: no pair of games"),
+        (HEADER + '{"number": 1, "points": 0}\n' + '{"number": 1, "note', r"w\.jsonl:3: no pair of games"),
         ("0\n", "has no games of this version"),
         (HEADER.replace("1", "2"), "has no games of this version"),
         (HEADER + '{"number": 1}\n', r"w\.jsonl:2: no pair of games"),
@@ -150,7 +152,7 @@ def test_a_file_of_something_else_is_refused_and_kept(text: str | None, part: st
 
 
 def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ScreeningError, match="Is a directory"):
+    with pytest.raises(ScreeningError, match="is a folder, not a file"):
         Played({"seed": 1}, {}, tmp_path)
 
 
