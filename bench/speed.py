@@ -24,6 +24,7 @@ import chess
 from bench.engines import SECATEUR
 from engine.cache_folder import CACHE_VARIABLE
 from engine.extras import has_numba
+from engine.files import open_regular, replace_file
 from engine.library import JIT, KERNELS_VARIABLE
 from eval.network.format import shipped_network
 from search.benchmark import POSITIONS
@@ -395,3 +396,19 @@ def replace_table(text: str, table: str, first: str = BEGIN, last: str = END) ->
     if not begin or not end:
         raise ValueError(f"no '{first}' followed by '{last}'")
     return f"{before}{first}\n{table}\n{last}{after}"
+
+
+def renew_table(path: Path, table: str, first: str = BEGIN, last: str = END) -> None:
+    """Replaces the part between two markers of a file, whose other bytes stay as they are.
+
+    Raises ValueError when a marker is missing, and OSError.
+    """
+    with open_regular(path) as file:
+        text = file.read().decode("utf-8")
+    if "\r\n" in text:
+        table = table.replace("\n", "\r\n")
+    new = replace_table(text, table, first, last)
+    if "\r\n" in text:
+        new = new.replace(f"{first}\n", f"{first}\r\n").replace(f"\n{last}", f"\r\n{last}")
+    if new != text:
+        replace_file(path, new)

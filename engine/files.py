@@ -186,7 +186,7 @@ def append_whole(path: Path, data: bytes) -> None:
             while rest:
                 rest = rest[file.write(rest) :]
             os.fsync(file.fileno())
-        except OSError:
+        except BaseException:  # Ctrl-C, too
             if os.fstat(file.fileno()).st_size > size:
                 os.ftruncate(file.fileno(), size)
             raise

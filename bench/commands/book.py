@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import random
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -20,6 +21,7 @@ from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs, this_e
 from bench.openings import BookError, parse_plies, play_random_moves
 from bench.suites import Problem, Task, solve
 from bench.timecontrol import add_limit_arguments, limit_from_arguments
+from engine.files import check_output, locked, reason, shown, write_output
 
 #: Name: the score window in centipawns from white's point of view.
 WINDOWS: Final = {"balanced": (-40, 40), "unbalanced": (90, 150)}
@@ -68,23 +70,43 @@ def main(arguments: list[str]) -> int:
             raise EngineSpecError("the window's first score is the lower one; --count and --concurrency are at least 1")
         plies = parse_plies(options.plies)
         path = Path(options.file)
-        if path.exists() and not options.overwrite:
+        if path.is_file() and path.stat().st_size and not options.overwrite:
             raise EngineSpecError(f"{path} is there already; --overwrite replaces it")
     except (BookError, EngineSpecError) as error:
         print(f"secateur book: {error}", file=sys.stderr)
         return 2
     candidates = (Candidate(options.seed, index, plies, engine) for index in itertools.count())
+    tried, lines = 0, list[str]()
+    problem = ""
     try:
-        with path.open("w", encoding="utf-8") as file:
-            tried = 0
-            for tried, line in _lines(candidates, low, high, options):  # noqa: B007 - the last value is told below
-                file.write(line + "\n")
-                file.flush()
-    except (ClusterError, OSError, RuntimeError) as error:
-        print(f"secateur book: {error}", file=sys.stderr)
+        check_output(path, is_book, "book")
+        with locked(path):
+            try:
+                for tried, line in _lines(candidates, low, high, options):  # noqa: B007 - told below
+                    lines.append(line)
+            except KeyboardInterrupt:
+                problem = "interrupted"
+            except (ClusterError, RuntimeError) as error:
+                problem = str(error)
+            if problem and (not lines or path.stat().st_size):
+                problem += "; nothing was written"
+            else:
+                if problem:
+                    problem += f"; {path} has {len(lines)} of {options.count} openings"
+                write_output(path, "".join(f"{line}\n" for line in lines), is_book, "book")
+    except OSError as error:
+        problem = f"{shown(path)}: {reason(error)}"
+    if problem:
+        print(f"secateur book: {problem}", file=sys.stderr)
         return 1
     print(f"{path}: {options.count} openings, white between {low / 100:+.2f} and {high / 100:+.2f}, {tried} tried")
     return 0
+
+
+def is_book(head: bytes) -> bool:
+    """Whether a file that begins like this is a book of positions: its first line is an EPD."""
+    line = head.lstrip().partition(b"\n")[0].decode("utf-8", "replace")
+    return re.match(r"([1-8pnbrqkPNBRQK]{1,8}/){7}[1-8pnbrqkPNBRQK]{1,8} [wb] ", line) is not None
 
 
 def parser() -> argparse.ArgumentParser:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.comparison import MEASURES, Measured, cells, compare
 from bench.engines import SECATEUR, EngineSpec, EngineSpecError, engine_from_pairs
-from bench.speed import EngineError, find_rival, measure, replace_table
+from bench.speed import EngineError, find_rival, measure, renew_table
 from search.warmup import EVERYTHING, load_kernels
 
 #: Any limit will do: the measures bring their own.
@@ -64,9 +64,8 @@ def main(arguments: list[str]) -> int:
     try:
         report = measure(rival, options.rounds, _progress)
         if options.readme is not None:
-            text = options.readme.read_text(encoding="utf-8")
-            options.readme.write_text(replace_table(text, report.markdown()), encoding="utf-8")
-    except (EngineError, ValueError) as error:
+            renew_table(options.readme, report.markdown())
+    except (EngineError, ValueError, OSError) as error:
         print(f"secateur speed: {error}", file=sys.stderr)
         return 1
     if options.json:

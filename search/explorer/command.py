@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from engine.extras import remedy
+from engine.files import reason, shown
 from search.explorer.build import choose_tracing
 from search.explorer.loading import KERNELS
 from search.theory.trees import MAX_BYTES, shortened
@@ -117,13 +118,14 @@ def _serve(opened: dict[str, Any] | None, port: int, *, open_browser: bool) -> i
 
 def _record(options: argparse.Namespace) -> int:
     """Searches, saves, and prints what came of it. What can be refused is refused before anything is compiled."""
+    from search.explorer.chess_document import check_recording, save
     from search.explorer.positions import PositionError, read_board
 
     out = Path(options.record)
-    if not out.parent.is_dir():
-        raise FileError(f"{out}: there is no folder {out.parent}")
-    if out.is_dir():
-        raise FileError(f"{out}: is a folder")
+    try:
+        check_recording(out)
+    except OSError as error:
+        raise FileError(f"{shown(out)}: {reason(error)}") from None
     depth, nodes = options.depth, options.nodes
     if depth is None and nodes is None:
         depth = _DEFAULT_DEPTH
@@ -136,7 +138,6 @@ def _record(options: argparse.Namespace) -> int:
         raise FileError(str(error)) from None
     KERNELS.wait(lambda text: print(f"secateur explore: {text}", file=sys.stderr, flush=True))
 
-    from search.explorer.chess_document import save
     from search.explorer.recording import RecordingError, record
     from search.explorer.report import print_text
     from search.game import Game
@@ -154,7 +155,7 @@ def _record(options: argparse.Namespace) -> int:
     try:
         save(document, out)
     except OSError as error:
-        raise FileError(f"{out}: {error.strerror}") from None
+        raise FileError(f"{shown(out)}: {reason(error)}") from None
     if options.text:
         print_text(document, sys.stdout)
     else:

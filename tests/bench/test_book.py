@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import chess
@@ -10,6 +11,7 @@ import pytest
 
 from bench.commands import book
 from bench.openings import load_openings, parse_position
+from engine.files import locked
 
 HERE = Path(__file__).parent
 BOOKS = HERE.parents[1] / "bench" / "books"
@@ -82,6 +84,39 @@ def test_a_book_is_not_replaced_by_mistake(tmp_path: Path, capsys: pytest.Captur
     assert make(tmp_path, "book.epd")[0] == 2
     assert "--overwrite" in capsys.readouterr().err
     assert (tmp_path / "book.epd").read_text() == "mine"
+    assert make(tmp_path, "book.epd", "--overwrite")[0] == 1
+    assert "is there already and is no book" in capsys.readouterr().err
+    assert (tmp_path / "book.epd").read_text() == "mine"
+
+
+def test_a_book_that_comes_to_nothing_leaves_the_old_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "book.epd"
+    path.write_bytes((BOOKS / "balanced.epd").read_bytes())
+    broken = ["--overwrite", "--engine", "cmd=false", "name=Broken"]
+    assert make(tmp_path, "book.epd", *broken)[0] == 1
+    assert capsys.readouterr().err.endswith("; nothing was written\n")
+    assert path.read_bytes() == (BOOKS / "balanced.epd").read_bytes()
+    assert make(tmp_path, "none.epd", *broken)[0] == 1
+    assert not (tmp_path / "none.epd").exists()
+    with locked(path):
+        assert make(tmp_path, "book.epd", "--overwrite")[0] == 1
+    assert f"{path}: is in use by another process" in capsys.readouterr().err
+
+
+def test_an_interrupted_book_has_what_was_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def lines(*arguments: object) -> Iterator[tuple[int, str]]:
+        yield 1, chess.Board().epd(ce=3)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(book, "_lines", lines)
+    status, path = make(tmp_path, "book.epd")
+    assert status == 1
+    assert capsys.readouterr().err == f"secateur book: interrupted; {path} has 1 of 500 openings\n"
+    assert path.read_text() == chess.Board().epd(ce=3) + "\n"
+    assert make(tmp_path, "book.epd", "--overwrite")[0] == 1
+    assert "nothing was written" in capsys.readouterr().err
 
 
 def test_a_broken_engine_is_given_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

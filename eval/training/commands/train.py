@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import sys
 import time
 from dataclasses import asdict, fields
@@ -27,16 +26,6 @@ The errors tell whether a run went well, not whether its network is better: only
 to make the data are in eval/training/README.md.
 """
 
-#: Files of a run; what else may be in its folder is left alone.
-_RUN_FILES: Final = (
-    "run.json",
-    "start.snet",
-    "checkpoint.npz",
-    "log.jsonl",
-    "pool.json",
-    "training.samples",
-    "validation.samples",
-)
 #: The most threads that are taken without being asked for.
 _MOST_THREADS: Final = 16
 
@@ -118,16 +107,18 @@ def main(arguments: list[str]) -> int:
     """Trains; returns the exit status."""
     options = _parser().parse_args(arguments)
     from bench.plots import check_path
-    from eval.network.format import NetworkError
+    from eval.network.format import NetworkError, check_network_output
     from eval.training.shards import ShardError, only_writer
 
     folder = options.checkpoint or options.output.with_suffix(".training")
     try:
         if options.plot is not None:
             check_path(options.plot)
-        if not options.output.absolute().parent.is_dir():
-            raise ValueError(f"--output {options.output}: there is no folder {options.output.absolute().parent}")
+        check_network_output(options.output)
         run = _run(options, folder)
+        is_new = not options.output.exists() or not options.output.stat().st_size
+        if not (is_new or options.resume or options.overwrite):
+            raise ValueError(f"{options.output} is there already: --overwrite replaces it when the run has ended")
     except (NetworkError, ShardError) as error:
         print(f"secateur train: {error}", file=sys.stderr)
         return 1
@@ -156,7 +147,7 @@ def _run(options: argparse.Namespace, folder: Path) -> Run:
     from eval.network.format import read_network
     from eval.training.samples import Filter
     from eval.training.shards import find_shards
-    from eval.training.trainer import RUN, Recipe, Run, load_run
+    from eval.training.trainer import Recipe, Run, check_folder, load_run
 
     recipe = _given(options, [entry.name for entry in fields(Recipe)])
     wanted = _given(options, ["skip", "score_limit", "halfmoves", "quiet_only"])
@@ -175,8 +166,7 @@ def _run(options: argparse.Namespace, folder: Path) -> Run:
         if options.data and tuple(options.data) != run.data:
             raise ValueError(f"{folder}: the run there is on {', '.join(run.data)}, not {', '.join(options.data)}")
         return run
-    if (folder / RUN).exists() and not options.overwrite:
-        raise ValueError(f"{folder} holds a run already: --resume goes on with it, --overwrite drops it")
+    check_folder(folder, options.overwrite)
     if not options.data:
         raise ValueError("say what to train on: folders or shards of `secateur datagen`")
     find_shards(options.data, bool(options.partial))
@@ -185,20 +175,29 @@ def _run(options: argparse.Namespace, folder: Path) -> Run:
 
 
 def _train(options: argparse.Namespace, folder: Path, run: Run) -> int:
-    from eval.training.pool import FACTS, build_pool, open_pool, write_whole
-    from eval.training.trainer import RUN, START, Trainer, TrainingError, load_state, save_run, train
+    from engine.files import replace_file
+    from eval.training.pool import FACTS, build_pool, open_pool
+    from eval.training.trainer import (
+        START,
+        Trainer,
+        TrainingError,
+        check_folder,
+        drop_run,
+        load_state,
+        save_run,
+        train,
+    )
     from eval.training.training_view import TrainingView, plot_losses
 
     problems: list[str] = []
     start = None if options.start is None else options.start.read_bytes()
     if not options.resume:
-        for name in _RUN_FILES:
-            (folder / name).unlink(missing_ok=True)
-        shutil.rmtree(folder / "buckets", ignore_errors=True)
-        if start is not None:
-            # Kept with the run, which must be able to begin again from it.
-            write_whole(folder / START, start)
+        check_folder(folder, options.overwrite)  # another process may have been there until now
+        drop_run(folder)
     save_run(folder, run)
+    if not options.resume and start is not None:
+        # Kept with the run, which must be able to begin again from it.
+        replace_file(folder / START, start)
     if not (folder / FACTS).exists():
         say = _Loading(options.quiet, problems)
         build_pool(folder, run.data, run.wanted, run.validation, run.recipe.seed, run.partial, say.problem, say.shard)
@@ -208,7 +207,7 @@ def _train(options: argparse.Namespace, folder: Path, run: Run) -> int:
     except TrainingError:
         if not options.resume:
             # There is nothing in it to go on with: the folder stays free for the command as it was meant.
-            (folder / RUN).unlink()
+            drop_run(folder)
         raise
     if not options.quiet:
         print(
