@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib import import_module, util
+from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
 # The packages lie beside this file, whatever folder the engine is started in.
 _HERE = str(Path(__file__).resolve().parent)
 if _HERE not in sys.path:
     sys.path.insert(0, _HERE)
+
+from engine.errors import FAILED, OK, USAGE  # noqa: E402 - from the packages beside this file
 
 #: Subcommand: (module with its `main`, one line of help, extra that has its requirements).
 COMMANDS: dict[str, tuple[str, str, str | None]] = {
@@ -53,11 +54,10 @@ TUNING_FLAG = "--tuning"
 #: In front of all else: names a custom evaluation, for this process and those that it starts.
 EVALUATION_FLAG = "--evaluation"
 
-#: Exit statuses of every subcommand.
-OK, FAILED, USAGE = 0, 1, 2
-
 
 def _usage() -> str:
+    from engine.arguments import EXIT_STATUS
+
     rows = "\n".join(f"  {name:<10} {summary}" for name, (_, summary, _) in COMMANDS.items())
     return (
         "usage: secateur                  the UCI loop on stdin and stdout\n"
@@ -66,7 +66,7 @@ def _usage() -> str:
         "       secateur --evaluation FILE.py[:FUNCTION] [...]\n"
         "                                 any of these with an evaluation of your own\n"
         "       secateur --version\n\n"
-        f"commands:\n{rows}"
+        f"commands:\n{rows}\n\n{EXIT_STATUS}"
     )
 
 
@@ -104,18 +104,48 @@ def kernels() -> str:
         return "; ".join((*remarks, "no Numba to compile kernels"))
 
 
-def _module_of(name: str) -> ModuleType | None:
-    """The module of a command; None, with what is missing on stderr, when its requirements are not installed."""
-    module_name, _, extra = COMMANDS[name]
-    try:
-        return import_module(module_name)
-    except ModuleNotFoundError as error:
-        if extra is None or error.name is None or util.find_spec(error.name.split(".")[0]) is not None:
-            raise
-        from engine.extras import remedy
+def _unknown(name: str) -> str:
+    """What is said of a command that there is not."""
+    from difflib import get_close_matches
 
-        print(f"secateur {name}: needs the package '{error.name}': {remedy(extra)}", file=sys.stderr)
-        return None
+    from engine.files import quoted
+
+    near = get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
+    meant = f"; did you mean '{near[0]}'?" if near else ""
+    return f"there is no command {quoted(name)}{meant}{'' if near else ';'} 'secateur --help' lists all of them"
+
+
+def _run(name: str, arguments: list[str]) -> int:
+    """Runs a command; returns its exit status."""
+    module_name, _, extra = COMMANDS[name]
+    from engine.arguments import reported
+    from engine.library import JIT, KERNELS_VARIABLE
+
+    if name in COMPILED_HERE:
+        os.environ[KERNELS_VARIABLE] = JIT
+
+    def work() -> int:
+        status: int = import_module(module_name).main(arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return status
+
+    try:
+        return reported(f"secateur {name}", work, extra)
+    except BrokenPipeError:
+        # The reader of our output went away, as `head` does.
+        return FAILED
+    finally:
+        _drop_what_cannot_be_written()
+
+
+def _drop_what_cannot_be_written() -> None:
+    """Python writes what is left of stdout once more at its end, and would complain again."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -129,8 +159,11 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"secateur: {error}", file=sys.stderr)
         return USAGE
     if arguments in ([], [TUNING_FLAG]):
+        from engine import compiling
         from engine.uci.loop import run
 
+        # The session says what it compiles, as UCI.
+        compiling.silence()
         return run(with_evaluation(version()), tuning=bool(arguments))
     # OpenBench's client hands over a command and its words as one argument.
     name, *rest = [*arguments[0].split(), *arguments[1:]] or [""]
@@ -140,30 +173,10 @@ def main(arguments: list[str] | None = None) -> int:
     if name in ("-V", "--version"):
         print(f"{with_evaluation(full_name())}, {kernels()}")
         return OK
-    if name not in COMMANDS:
-        print(f"secateur: there is no command '{name}'\n\n{_usage()}", file=sys.stderr)
-        return USAGE
-    from engine.library import JIT, KERNELS_VARIABLE, KernelsMissingError
-
-    if name in COMPILED_HERE:
-        os.environ[KERNELS_VARIABLE] = JIT
-    try:
-        module = _module_of(name)
-        if module is None:
-            return FAILED
-        status = module.main(rest)
-        sys.stdout.flush()
-        return int(status)
-    except (EvaluationError, KernelsMissingError) as error:
-        print(f"secateur {name}: {error}", file=sys.stderr)
-        return FAILED
-    except KeyboardInterrupt:
-        print(f"secateur {name}: interrupted", file=sys.stderr)
-        return FAILED
-    except BrokenPipeError:
-        # The reader of our output went away, as `head` does. Python would complain once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
+    if name in COMMANDS:
+        return _run(name, rest)
+    print(f"secateur: {_unknown(name)}", file=sys.stderr)
+    return USAGE
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ from bench.results import GameResult, MatchResult
 from bench.runners.base import OnGame
 from bench.speed import renew_table
 from bench.stats import Tally
+from engine.errors import CommandError
 from engine.files import reason, replace_file, shown
 from search.strength import Level
 
@@ -53,7 +54,7 @@ _RESULTS: Final = {0.0: "0-1", 0.5: "1/2-1/2", 1.0: "1-0"}
 _ROW: Final = re.compile(r"Level\(([\d_]+)(, ([\d_]+), ([\d_]+), ([\d_]+)\))")
 
 
-class CalibrationError(ValueError):
+class CalibrationError(CommandError, ValueError):
     """A calibration that makes no sense, or says nothing; the message is one line."""
 
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any, Final, Generic, TypeVar
 
+from engine.errors import CommandError
 from engine.extras import remedy
 
 T = TypeVar("T")
@@ -34,8 +35,12 @@ CONNECT_SECONDS: Final = 20
 GOODBYE_SECONDS: Final = 3.0
 
 
-class ClusterError(RuntimeError):
+class ClusterError(CommandError, RuntimeError):
     """The cluster cannot be used at all; the message is one line."""
+
+
+class WorkError(CommandError, RuntimeError):
+    """A piece of work that could not be done; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +52,9 @@ class Outcome(Generic[T, R]):
     error: str | None = None
 
     def unwrap(self) -> R:
-        """The value. Raises RuntimeError with `error` when there is none."""
+        """The value. Raises `WorkError` with `error` when there is none."""
         if self.error is not None:
-            raise RuntimeError(self.error)
+            raise WorkError(self.error)
         return self.value  # type: ignore[return-value]
 
 

@@ -13,6 +13,7 @@ from typing import Final
 
 from bench.engines import EngineSpec
 from bench.speed import SEARCH_POSITIONS, Conversation, EngineError, perft_seconds
+from bench.uci import UCIOK_SECONDS
 
 MEASURES: Final = ("perft", "search", "depth")
 
@@ -123,11 +124,20 @@ def _start(spec: EngineSpec) -> Conversation:
     """Starts an engine, sets its options, and has it load what perft needs. Raises EngineError."""
     engine = Conversation([spec.resolved_program(), *spec.command[1:]], directory=spec.directory)
     engine.name = spec.name
-    engine.ask("uci", "uciok")
+    try:
+        _prepare(engine, spec)
+    except EngineError:
+        engine.close()
+        raise
+    return engine
+
+
+def _prepare(engine: Conversation, spec: EngineSpec) -> None:
+    """Waits until the engine is ready, with its options. Raises EngineError."""
+    engine.ask("uci", "uciok", UCIOK_SECONDS)
     for name, value in spec.options:
         engine.ask(f"setoption name {name} value {value}\nisready", "readyok")
     engine.ask("isready", "readyok")
-    return engine
 
 
 def _restart(spec: EngineSpec, row: Measured) -> Conversation | None:

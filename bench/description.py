@@ -17,14 +17,19 @@ from typing import Any, Final, NoReturn
 
 from bench.adjudication import Adjudication, DrawRule, ResignRule
 from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs, make_engine, split_command
+from engine.errors import CommandError, MissingError
 
 RUNNERS: Final = ("auto", "builtin", "cutechess", "fastchess")
 FORMATS: Final = ("match", "gauntlet", "round-robin")
 DEFAULT_LIMIT: Final = "10+0.1"
 
 
-class DescriptionError(ValueError):
+class DescriptionError(CommandError, ValueError):
     """A match that makes no sense; the message is one line."""
+
+
+class MissingDescriptionError(DescriptionError, MissingError):
+    """A file with a description that is not there, or cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +131,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     engines.add_argument("--each", nargs="+", default=[], metavar="KEY=VALUE", help="the same for every --engine")
     engines.add_argument("--tc", help=f"time control of engines without one (default {DEFAULT_LIMIT})")
     games = parser.add_argument_group("games")
-    games.add_argument("--rounds", type=int, help="rounds of one pair of games a pairing (default 1)")
-    games.add_argument("--games", type=int, dest="games_per_pair", choices=(1, 2), help="games a pair (default 2)")
+    games.add_argument("--games", type=int, metavar="N", help="games of each pairing in all (default: one pair)")
+    games.add_argument("--rounds", type=int, metavar="N", help="the same in pairs of games (default 1)")
+    games.add_argument("--games-per-pair", type=int, choices=(1, 2), help="2 swaps colours, 1 does not (default 2)")
     add_book_arguments(games)
     games.add_argument("--concurrency", type=int, help="games at the same time (default 1)")
     games.add_argument("--event", help="the PGN Event tag")
@@ -178,6 +184,8 @@ def from_arguments(arguments: argparse.Namespace, format: str | None = None) -> 
         value = getattr(arguments, key)
         if value is not None:
             values[key] = value
+    if arguments.games is not None:
+        values["rounds"] = _rounds(arguments, values.get("games_per_pair", 2))
     if arguments.time_margin is not None:
         values["time_margin"] = arguments.time_margin / 1000
     if arguments.hang is not None:
@@ -189,6 +197,19 @@ def from_arguments(arguments: argparse.Namespace, format: str | None = None) -> 
     if "engines" not in values:
         raise DescriptionError("no engines: give --engine twice, or a description file")
     return MatchDescription(**values)
+
+
+def _rounds(arguments: argparse.Namespace, games_per_pair: int) -> int:
+    """The rounds that `--games` stands for. Raises `DescriptionError`."""
+    games: int = arguments.games
+    if arguments.rounds is not None:
+        raise DescriptionError("--games is the number of games of a pairing in all: leave it or --rounds out")
+    if arguments.file and games <= 2:
+        # It was the number of games of a pair once, and would silently end the match after one.
+        raise DescriptionError(f"--games {games} is a pairing's whole match: write --rounds or --games-per-pair")
+    if games < 1 or games % games_per_pair:
+        raise DescriptionError(f"--games is a multiple of {games_per_pair}, the games of a pair, not {games}")
+    return games // games_per_pair
 
 
 def book_from_arguments(arguments: argparse.Namespace, book: Book | None) -> Book | None:
@@ -278,7 +299,7 @@ def read_toml(path: str | Path) -> dict[str, Any]:
         raise DescriptionError(f"{path}:{line}: {re.sub(r' [(]at .*', '', str(error))}") from None
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
-        raise DescriptionError(f"{path}: {reason}") from None
+        raise MissingDescriptionError(f"{path}: {reason}") from None
     return _TomlReader(str(path), text).description(data)
 
 

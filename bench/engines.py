@@ -11,14 +11,20 @@ from pathlib import Path
 from typing import Final
 
 from bench.timecontrol import TimeControl, TimeControlError
+from engine.errors import CommandError, MissingError
+from engine.files import quoted, shown, user_path
 from engine.sources import PROJECT_ROOT
 
 #: What starts this Secateur; the stand-alone program needs no interpreter.
 SECATEUR: Final = [sys.executable, *([] if getattr(sys, "frozen", False) else [str(PROJECT_ROOT / "uci_main.py")])]
 
 
-class EngineSpecError(ValueError):
+class EngineSpecError(CommandError, ValueError):
     """An engine's description that makes no sense; the message names the key."""
+
+
+class MissingEngineError(EngineSpecError, MissingError):
+    """An engine whose program, or whose folder, is not there or cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +47,22 @@ class EngineSpec:
         return self.name, self.command, self.directory, tuple(name for name, _ in self.options)
 
     def resolved_program(self) -> str:
-        """The program's path. Raises `EngineSpecError` when there is no such program."""
+        """The program's path. Raises `MissingEngineError` when there is no such program, or it cannot be started."""
         program = self.command[0]
         base = Path(self.directory or ".")
+        if not base.is_dir():
+            raise MissingEngineError(f"engine {self.name}: there is no folder {shown(base)}")
         if not Path(program).is_absolute() and len(Path(program).parts) > 1 and (base / program).exists():
-            return str((base / program).resolve())
+            program = str((base / program).resolve())
         found = shutil.which(program)
         if found is None:
-            raise EngineSpecError(f"engine {self.name}: there is no program '{program}'")
+            place = Path(program)
+            problem = f"there is no program {quoted(program)}"
+            if place.is_dir():
+                problem = f"{shown(place)} is a folder, not a program"
+            elif place.exists() and len(place.parts) > 1:
+                problem = f"{shown(place)} is not executable"
+            raise MissingEngineError(f"engine {self.name}: {problem}")
         return str(Path(found).absolute())
 
 
@@ -64,6 +78,7 @@ def engine_from_pairs(pairs: Iterable[str], defaults: Iterable[str] = (), fallba
     limits: dict[str, str] = {}
     for group in (tuple(defaults), tuple(pairs)):
         own_limits: dict[str, str] = {}
+        own_command: str | None = None
         for pair in group:
             key, equals, value = pair.partition("=")
             if not equals:
@@ -75,6 +90,9 @@ def engine_from_pairs(pairs: Iterable[str], defaults: Iterable[str] = (), fallba
             elif key in ("tc", "st", "movetime", "nodes", "depth"):
                 own_limits[key] = value
             elif key in ("cmd", "name", "dir", "restart"):
+                if key == "cmd" and own_command is not None:
+                    raise EngineSpecError(f"{quoted(pair)}: the command is {shown(own_command)} already")
+                own_command = value if key == "cmd" else own_command
                 values[key] = value
             elif key == "proto" and value == "uci":
                 pass
@@ -99,12 +117,42 @@ def this_engine(*more: str) -> list[str]:
     return [f"cmd={program}", *(f"arg={argument}" for argument in arguments), *more]
 
 
+def compile_kernels(engines: Iterable[EngineSpec], cluster: str | None = None) -> None:
+    """Compiles this Secateur's kernels, unless they are there, when it is among the engines: before its clock runs.
+
+    An engine that has to compile them itself may lose its first game on time. Those of a `cluster` are not here.
+    """
+    if cluster is None and any(_is_this_engine(engine) for engine in engines):
+        from search.warmup import load_kernels
+
+        load_kernels()
+
+
+def _is_this_engine(engine: EngineSpec) -> bool:
+    """Whether that is the Secateur that runs, with its usual kernels."""
+    arguments = engine.command[len(SECATEUR) :]
+    if engine.command[: len(SECATEUR)] != tuple(SECATEUR):
+        arguments = engine.command[1:]
+        launchers = (PROJECT_ROOT / "secateur", Path(sys.executable).with_name("secateur"))
+        try:
+            if Path(engine.resolved_program()) not in launchers:
+                return False
+        except EngineSpecError:
+            return False
+    return set(arguments) <= {"--tuning"}
+
+
 def make_engine(
     name: str, command: tuple[str, ...], limit: str, directory: str | None, options: dict[str, str], restart: bool
 ) -> EngineSpec:
     """Checks and builds an `EngineSpec`; the name defaults to the program's. Raises `EngineSpecError`."""
     if not command or not command[0]:
         raise EngineSpecError("the engine's command is empty")
+    try:
+        command = (str(user_path(command[0])) if command[0].startswith("~") else command[0], *command[1:])
+        directory = directory and str(user_path(directory))
+    except ValueError as error:
+        raise EngineSpecError(str(error)) from None
     name = name or Path(command[0]).stem
     if not name.isprintable() or '"' in name:
         raise EngineSpecError(f"engine name {name!r}: quotes and control characters cannot be written to PGN")

@@ -7,9 +7,10 @@ from collections import deque
 from types import TracebackType
 from typing import Any
 
-from bench.display import Display, duration, figures_table
+from bench.display import figures_table
 from bench.results import GameResult
 from bench.stats import Sprt, Tally, estimate, with_error
+from engine.display import Display, duration
 
 #: The time left is reckoned from the pace of this many games: those of a resumed match come all at once.
 PACE_GAMES = 64
@@ -42,9 +43,13 @@ class LiveView(Display):
         self._games.append(game)
         self._finished.append(time.monotonic())
         if game.fault is not None:
-            self._faults.append(game.fault)
-            self.say(game.fault)
+            self.add_problem(game.fault)
         self.tick()
+
+    def add_problem(self, text: str) -> None:
+        """Takes a line about what went wrong, and shows it at once."""
+        self._faults.append(text)
+        self.say(text)
 
     def figures(self) -> dict[str, str]:
         """What there is to show, as label and text."""

@@ -21,6 +21,8 @@ from typing import Final
 import chess
 import chess.pgn
 
+from engine.errors import CommandError
+
 #: Orders in which a book is read.
 ORDERS: Final = ("sequential", "random")
 
@@ -31,7 +33,7 @@ _DECOMPRESSORS: Final[dict[str, Callable[[bytes], bytes]]] = {
 }
 
 
-class BookError(ValueError):
+class BookError(CommandError, ValueError):
     """A book that cannot be used at all; the message names the file."""
 
 

@@ -10,14 +10,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bench.description import DescriptionError, MatchDescription
+from bench.engines import EngineSpecError, compile_kernels
 from bench.pgn import is_pgn
 from bench.results import GameResult, MatchResult
-from bench.runners.base import OnGame, Runner, RunnerError
+from bench.runners.base import OnGame, OnProblem, Runner, RunnerError
 from bench.runners.builtin import BuiltinRunner
 from bench.runners.cutechess import CutechessRunner
 from bench.runners.external import ExternalRunner
 from bench.runners.fastchess import FastchessRunner
 from bench.schedule import Plan, make_plan
+from engine.errors import CommandError
 from engine.files import check_output, locked, reason, shown
 
 __all__ = ["PlayError", "pick_runner", "play", "prepare"]
@@ -25,27 +27,41 @@ __all__ = ["PlayError", "pick_runner", "play", "prepare"]
 _EXTERNAL: dict[str, type[ExternalRunner]] = {"cutechess": CutechessRunner, "fastchess": FastchessRunner}
 
 
-class PlayError(RuntimeError):
+class PlayError(CommandError, RuntimeError):
     """A match that cannot be played; the message is one line."""
 
 
-def play(description: MatchDescription, on_game: OnGame | None = None) -> MatchResult:
+def play(
+    description: MatchDescription, on_game: OnGame | None = None, on_problem: OnProblem | None = None
+) -> MatchResult:
     """Plays the match on the runner that the description names, or on the first that is there.
 
     `on_game` gets every finished game in order of completion (those of a resumed match first) and ends the match by
-    returning False. Ctrl-C ends it, too: what is finished is returned with `interrupted` set. Raises `PlayError`.
+    returning False. `on_problem` gets a line about each engine that cannot play, before the first game. Ctrl-C ends the
+    match, too: what is finished is returned with `interrupted` set. Raises `PlayError`.
     """
     try:
-        plan = prepare(description)
+        # What is missing is told before a long book is read.
         runner = pick_runner(description)
+        if isinstance(runner, ExternalRunner):
+            runner.required_program()
+        if description.cluster is None:
+            for engine in description.engines:
+                engine.resolved_program()
+        plan = prepare(description)
         with _own_games(description):
-            return runner.run(plan, on_game or _go_on)
-    except (DescriptionError, RunnerError) as error:
+            compile_kernels(description.engines, description.cluster)
+            return runner.run(plan, on_game or _go_on, on_problem or _ignore)
+    except (DescriptionError, EngineSpecError, RunnerError) as error:
         raise PlayError(str(error)) from None
 
 
 def _go_on(game: GameResult) -> bool:
     return True
+
+
+def _ignore(problem: str) -> None:
+    pass
 
 
 def prepare(description: MatchDescription) -> Plan:

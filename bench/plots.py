@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bench.rating import RatingList
 from bench.results import MatchResult, complete_pairs
 from bench.stats import Sprt, Tally, estimate, with_error
+from engine.errors import CommandError, MissingError
 from engine.extras import remedy
 from engine.files import check_output, reason, shown, write_output
 
@@ -34,21 +35,25 @@ _STYLES: Final = ("-", "--", ":", "-.")
 _LINE, _BAND, _BOUND = "#1f5f8b", "#9fc5e0", "#b03a2e"
 
 
-class PlotError(ValueError):
+class PlotError(CommandError, ValueError):
     """A picture that cannot be made; the message is one line and names the file."""
+
+
+class MissingForPlotError(PlotError, MissingError):
+    """A picture that cannot be made, because a package or its folder is not there."""
 
 
 def check_path(path: str | Path) -> Path:
     """The path, if a picture can be drawn and written there: meant for before the games. Raises `PlotError`."""
     path = Path(path)
     if util.find_spec("matplotlib") is None:
-        raise PlotError(f"{path}: pictures need the package 'matplotlib': {remedy('lab')}")
+        raise MissingForPlotError(f"{path}: pictures need the package 'matplotlib': {remedy('lab')}")
     if path.suffix.lower() not in ENDINGS:
         raise PlotError(f"{path}: a picture's name ends with {' or '.join(ENDINGS)}")
     try:
         check_output(path, is_own_picture, "picture that Secateur drew")
     except OSError as error:
-        raise PlotError(f"{shown(path)}: {reason(error)}") from None
+        raise MissingForPlotError(f"{shown(path)}: {reason(error)}") from None
     return path
 
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from bench.results import GameResult, win_draw_loss
 from bench.stats import Z95
+from engine.errors import CommandError
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +37,7 @@ FEW_PAIRS: Final = 16
 RUNAWAY: Final = 12.0
 
 
-class RatingError(ValueError):
+class RatingError(CommandError, ValueError):
     """Games from which nothing can be rated as asked; the message is one line."""
 
 

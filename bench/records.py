@@ -19,6 +19,7 @@ from typing import Final
 from bench.description import MatchDescription
 from bench.results import MatchResult
 from bench.stats import Sprt, Tally, estimate
+from engine.errors import CommandError
 from engine.files import reason, replace_file, shown, write_output
 from engine.sources import PROJECT_ROOT
 
@@ -30,7 +31,7 @@ VERDICTS: Final = ("accepted", "rejected", "measured", "undecided")
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
-class LedgerError(ValueError):
+class LedgerError(CommandError, ValueError):
     """A record that is broken, missing or there already; the message is one line."""
 
 

@@ -40,7 +40,7 @@ def count_by_move_on(
 ) -> dict[chess.Move, int]:
     """Perft to `depth` plies (1 or more) by root move, on a cluster or on `workers` local processes.
 
-    Raises `ClusterError` when the cluster cannot be used and RuntimeError when a subtree was given up.
+    Raises `ClusterError` when the cluster cannot be used and `WorkError` when a subtree was given up.
     """
     subtrees = []
     for move in board.legal_moves:

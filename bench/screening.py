@@ -37,6 +37,7 @@ from bench.openings import Opening
 from bench.rating import ELO_SCALE
 from bench.stats import Z95
 from bench.tuning import MINUS, PATIENCE, PLUS, IterationTask, is_cut_line, play_iteration, points_of
+from engine.errors import CommandError
 from engine.files import append_whole, open_regular, reason, shown
 
 #: Probability that a side lacks a technique in a pair of games.
@@ -58,7 +59,7 @@ _LONGEST_STEP: Final = 400.0
 _SMALL_STEP: Final = 1e-6
 
 
-class ScreeningError(ValueError):
+class ScreeningError(CommandError, ValueError):
     """Games that cannot be played, kept or told apart; the message is one line."""
 
 

@@ -23,14 +23,12 @@ import chess
 
 from bench.engines import SECATEUR
 from engine.cache_folder import CACHE_VARIABLE
+from engine.errors import CommandError
 from engine.extras import has_numba
-from engine.files import open_regular, replace_file
+from engine.files import open_regular, quoted, replace_file
 from engine.library import JIT, KERNELS_VARIABLE
-from eval.network.format import shipped_network
 from search.benchmark import POSITIONS
 from search.limits import Limits
-from search.perft import count_by_move
-from search.searcher import Game, Searcher
 
 KIWIPETE: Final = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
 
@@ -47,7 +45,7 @@ PATIENCE: Final = 300.0
 BY_NUMBA: Final = {KERNELS_VARIABLE: JIT}
 
 
-class EngineError(Exception):
+class EngineError(CommandError):
     """An engine that did not start, did not answer, or answered nonsense; the message names it."""
 
 
@@ -110,31 +108,36 @@ class Conversation:
         self.name = command[0]
         #: Everything it said, for those who want more than the answer.
         self.heard: list[str] = []
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the engine
         try:
             self.process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
+                stderr=self._errors,
                 text=True,
                 bufsize=1,
                 cwd=directory,
                 env={**os.environ, **(environment or {})},
             )
         except OSError as error:
+            self._errors.close()
             raise EngineError(f"{self.name} does not start: {error.strerror or error}") from None
 
-    def ask(self, command: str, answer: str) -> tuple[str, float]:
-        """Sends a command; returns the first line that starts with `answer`, and the seconds until it came."""
+    def ask(self, command: str, answer: str, patience: float = PATIENCE) -> tuple[str, float]:
+        """Sends a command; returns the first line that starts with `answer`, and the seconds until it came.
+
+        Raises EngineError when that takes longer than `patience` seconds, or the engine is gone.
+        """
         assert self.process.stdin is not None
         start = time.perf_counter()
         try:
             self.process.stdin.write(command + "\n")
             self.process.stdin.flush()
         except OSError:
-            raise EngineError(f"{self.name} went away before '{command}'") from None
+            raise EngineError(f"{self.name} went away before '{command}'{self._last_words()}") from None
         # The alarm ends an engine that says nothing at all, so that the loop below ends, too.
-        alarm = threading.Timer(PATIENCE, self.process.kill)
+        alarm = threading.Timer(patience, self.process.kill)
         alarm.start()
         try:
             return self._wait_for(command, answer, start)
@@ -147,7 +150,17 @@ class Conversation:
             self.heard.append(line)
             if line.startswith(answer):
                 return line.strip(), time.perf_counter() - start
-        raise EngineError(f"{self.name} did not answer '{command}' with '{answer}'")
+        waited = time.perf_counter() - start
+        raise EngineError(
+            f"{self.name} did not answer '{command}' with '{answer}' in {waited:.0f} s{self._last_words()}"
+        )
+
+    def _last_words(self) -> str:
+        """What it said last, for a message."""
+        self._errors.seek(0)
+        heard = [*(line.strip() for line in self.heard), *self._errors.read().decode(errors="replace").splitlines()]
+        last = next((line for line in reversed(heard) if line.strip()), None)
+        return "; it said nothing" if last is None else f"; its last line: {quoted(last)}"
 
     def close(self) -> None:
         """Ends the engine, politely first."""
@@ -156,6 +169,7 @@ class Conversation:
         except (subprocess.TimeoutExpired, OSError, ValueError):
             self.process.kill()
             self.process.wait()
+        self._errors.close()
 
     def __enter__(self) -> Conversation:
         return self
@@ -211,6 +225,8 @@ def bench_speed(command: list[str], environment: dict[str, str] | None = None, *
 
 def two_thread_speedup() -> float:
     """Perft time on one thread over the time on two, both positions: the best of five turns each, which are short."""
+    from search.perft import count_by_move
+
     best = {1: float("inf"), 2: float("inf")}
     for _ in range(5):
         for threads in best:
@@ -223,6 +239,9 @@ def two_thread_speedup() -> float:
 
 def search_speedup(positions: tuple[str, ...] = SEARCH_POSITIONS, milliseconds: int = 500) -> float:
     """Nodes per second of the search on two threads over those on one, in turns on each position."""
+    from eval.network.format import shipped_network
+    from search.searcher import Game, Searcher
+
     nodes = {1: 0, 2: 0}
     seconds = {1: 0.0, 2: 0.0}
     searchers = {threads: Searcher(threads=threads, network=shipped_network()) for threads in nodes}
@@ -385,23 +404,27 @@ def measure(rival: str | None, rounds: int = 3, progress: Callable[[str], None] 
     return report
 
 
+class MarkersError(CommandError, ValueError):
+    """A text without the place that a table belongs to; the message names the markers."""
+
+
 #: What encloses the generated table in a Markdown file.
 BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
 
 
 def replace_table(text: str, table: str, first: str = BEGIN, last: str = END) -> str:
-    """`text` with the part between two markers replaced. Raises ValueError when either is missing."""
+    """`text` with the part between two markers replaced. Raises `MarkersError` when either is missing."""
     before, begin, rest = text.partition(first)
     _, end, after = rest.partition(last)
     if not begin or not end:
-        raise ValueError(f"no '{first}' followed by '{last}'")
+        raise MarkersError(f"no '{first}' followed by '{last}'")
     return f"{before}{first}\n{table}\n{last}{after}"
 
 
 def renew_table(path: Path, table: str, first: str = BEGIN, last: str = END) -> None:
     """Replaces the part between two markers of a file, whose other bytes stay as they are.
 
-    Raises ValueError when a marker is missing, and OSError.
+    Raises `MarkersError` when a marker is missing, OSError, and UnicodeDecodeError.
     """
     with open_regular(path) as file:
         text = file.read().decode("utf-8")

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
 
+from engine.errors import CommandError
 from search.tunables import Tunable
 
 #: Spall's exponents of gain and perturbation: the smallest for which the theory holds.
@@ -40,7 +41,7 @@ def default_gain(iterations: int) -> float:
     return min(GAIN_ITERATIONS / max(iterations, 1), GAIN_MAX)
 
 
-class SpsaError(ValueError):
+class SpsaError(CommandError, ValueError):
     """A run that makes no sense; the message is one line."""
 
 

@@ -13,12 +13,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from engine.cache_folder import is_marked, mark
 from engine.levels import LEVELS
 from engine.library import LibraryError, fitting_description, folder, library_path
 from engine.sources import PROJECT_ROOT, source_hash
-
-#: The file in a program's folder that says who made it.
-MARKER = ".secateur-standalone"
 
 #: The rooms that go into the program.
 ROOMS = ("engine", "search", "eval", "bench")
@@ -76,7 +74,7 @@ def main(target: Path) -> str | None:
         return f"the program needs the kernels of these sources (run 'make kernels'): {'; '.join(problems)}"
     program = target / "secateur"
     # PyInstaller begins with removing what is there.
-    if program.is_symlink() or (program.exists() and not (program / MARKER).is_file()):
+    if (program.is_symlink() or program.exists()) and not is_marked(program):
         return f"{program}: is there already, and was not made by this; remove it or name another folder"
     from PyInstaller.__main__ import run
 
@@ -91,7 +89,7 @@ def main(target: Path) -> str | None:
     for name in LEFT_OUT:
         arguments += ["--exclude-module", name]
     run([*arguments, str(PROJECT_ROOT / "uci_main.py")])
-    (program / MARKER).write_text("Made by Secateur, which replaces this folder by the next program that it makes.\n")
+    mark(program, "Secateur made this folder, and puts the next program that it makes in its place.\n")
     _strip(program / "_internal")
     print(f"secateur: {program}: {megabytes(program):.0f} MB", file=sys.stderr)  # noqa: T201
     return None

@@ -27,7 +27,9 @@ import chess.engine
 from bench.engines import EngineSpec, EngineSpecError
 from bench.results import Termination
 from bench.timecontrol import TimeControl
-from bench.uci import QUIT_SECONDS, READY_SECONDS, START_SECONDS, EngineFaultError
+from bench.uci import QUIT_SECONDS, READY_SECONDS, EngineFaultError, WatchedProtocol
+from engine.errors import CommandError
+from engine.files import reason
 
 _OPERATION: Final = re.compile(r"\s*([A-Za-z]\w*)((?:\s+|(?=;|$))(?:\"[^\"]*\"|[^;\"])*)(?:;|$)")
 _GRADE: Final = re.compile(r"(\S+)=(\d+)$")
@@ -37,7 +39,7 @@ GRACE_SECONDS: Final = 10.0
 SILENCE_SECONDS: Final = 600.0
 
 
-class SuiteError(ValueError):
+class SuiteError(CommandError, ValueError):
     """A suite that cannot be used at all; the message names the file."""
 
 
@@ -261,17 +263,13 @@ class _Analyst:
         chess.engine.LOGGER.setLevel(logging.CRITICAL)
         try:
             command = [spec.resolved_program(), *spec.command[1:]]
-            async with asyncio.timeout(START_SECONDS):
-                # Not popen_uci: it initialises out of our reach, and would leave a silent engine running.
-                transport, protocol = await chess.engine.UciProtocol.popen(command, cwd=spec.directory)
-                self._transport, self._protocol = transport, protocol
-                await protocol.initialize()
-                await protocol.configure(dict(spec.options))
-                await protocol.ping()
-        except TimeoutError:
-            raise EngineFaultError(Termination.NOT_STARTED, f"did not start within {START_SECONDS:g} s") from None
-        except (OSError, EngineSpecError, chess.engine.EngineError) as error:
-            raise EngineFaultError(Termination.NOT_STARTED, f"cannot be started: {error}") from None
+            # Not popen_uci: it initialises out of our reach, and would leave a silent engine running.
+            transport, protocol = await WatchedProtocol.popen(command, cwd=spec.directory)
+        except (OSError, EngineSpecError) as error:
+            why = reason(error) if isinstance(error, OSError) else str(error)
+            raise EngineFaultError(Termination.NOT_STARTED, f"cannot be started: {why}") from None
+        self._transport, self._protocol = transport, protocol
+        await protocol.start(dict(spec.options))
         return protocol
 
     async def _end(self) -> None:

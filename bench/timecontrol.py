@@ -20,12 +20,14 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from engine.errors import CommandError
+
 _CLOCK: Final = re.compile(
     r"(?:(?P<moves>\d+)/)?(?:(?P<minutes>\d+):)?(?P<seconds>\d+(?:\.\d*)?|\.\d+)(?:\+(?P<increment>\d+(?:\.\d*)?|\.\d+))?"
 )
 
 
-class TimeControlError(ValueError):
+class TimeControlError(CommandError, ValueError):
     """A time control that cannot be understood; the message quotes it."""
 
 

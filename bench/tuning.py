@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from bench.adjudication import Adjudication, DrawRule, ResignRule
 from bench.cluster import map_unordered
-from bench.engines import EngineSpec, EngineSpecError, make_engine
+from bench.engines import EngineSpec, EngineSpecError, compile_kernels, make_engine
 from bench.game import GameTask, check_engine, play_task
 from bench.openings import BookError, Opening, load_openings
 from bench.results import GameResult
@@ -267,6 +267,7 @@ def tune(
     """
     run = state.run
     openings = run.openings()
+    compile_kernels([run.engine(PLUS, {})], cluster)
     problem = check_engine(run.engine(PLUS, state.spsa.result()))
     if problem is not None:
         raise SpsaError(f"{problem.replace(f'engine {PLUS}', 'the engine')} ({' '.join(run.command)})")

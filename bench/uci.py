@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import re
 import time
+from collections.abc import Mapping
 from typing import Any, Final
 
 import chess
@@ -18,14 +19,19 @@ import chess.engine
 
 from bench.engines import EngineSpec, EngineSpecError
 from bench.results import MoveRecord, Termination
+from engine.files import printable
 
-#: Seconds until `uciok`, and until `readyok`.
-START_SECONDS: Final = 60.0
+#: Seconds until `uciok`, which an engine owes before it loads anything.
+UCIOK_SECONDS: Final = 10.0
+#: Seconds of silence before `readyok`, and seconds in all: an engine that compiles or loads says so meanwhile.
 READY_SECONDS: Final = 60.0
+START_SECONDS: Final = 600.0
 #: After its time has run out an engine may still answer within this time and lives; then it counts as hanging.
 GRACE_SECONDS: Final = 2.0
 #: Seconds between `quit` and being killed.
 QUIT_SECONDS: Final = 2.0
+#: How much of a line is kept for messages, in characters.
+LAST_LENGTH: Final = 200
 #: A line longer than this is no UCI, and is thrown away.
 LINE_LIMIT: Final = 1 << 20
 
@@ -44,8 +50,80 @@ class EngineFaultError(Exception):
         self.termination = termination
 
 
-class TimedProtocol(chess.engine.UciProtocol):
-    """`UciProtocol` that notes when `go` left and `bestmove` came, and keeps info lines unparsed."""
+class WatchedProtocol(chess.engine.UciProtocol):
+    """`UciProtocol` that notes when the engine last said anything, and its last line on either stream."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last_heard = time.monotonic()
+        self.last_line = ""
+        self.last_error = ""
+
+    def pipe_data_received(self, fd: int, data: Any) -> None:
+        """Takes the time."""
+        self.last_heard = time.monotonic()
+        super().pipe_data_received(fd, data)
+
+    def line_received(self, line: str) -> None:
+        """Keeps the last line of stdout."""
+        self.last_line = line.strip()[:LAST_LENGTH] or self.last_line
+        super().line_received(line)
+
+    def error_line_received(self, line: str) -> None:
+        """Keeps the last line of stderr, which usually tells why an engine died."""
+        self.last_error = line.strip()[:LAST_LENGTH] or self.last_error
+
+    def last_words(self) -> str:
+        """The last thing the engine said, for a message: on stderr rather than on stdout, without a newline, too."""
+        texts = {fd: bytes(self.buffer[fd]).decode(errors="replace").strip()[-LAST_LENGTH:] for fd in (1, 2)}
+        for stream, said in (("stderr", texts[2] or self.last_error), ("stdout", texts[1] or self.last_line)):
+            if said:
+                return f"its last line on {stream}: {printable(said)}"
+        return "it said nothing"
+
+    async def start(self, options: Mapping[str, str]) -> None:
+        """Goes from `uci` to `readyok`, with the options set. Raises `EngineFaultError` (NOT_STARTED)."""
+        try:
+            try:
+                async with asyncio.timeout(UCIOK_SECONDS):
+                    await self.initialize()
+            except TimeoutError:
+                missing = f"did not answer 'uci' with 'uciok' within {UCIOK_SECONDS:g} s"
+                problem = f"{missing}; {self.last_words()}"
+            else:
+                problem = await self._make_ready(options)
+        except chess.engine.EngineTerminatedError:
+            code = self.returncode.result() if self.returncode.done() else None
+            problem = f"exited at the start (exit status {code}); {self.last_words()}"
+        except (chess.engine.EngineError, ValueError) as error:
+            problem = f"refused its options: {error}"
+        if problem:
+            raise EngineFaultError(Termination.NOT_STARTED, problem)
+
+    async def _make_ready(self, options: Mapping[str, str]) -> str:
+        """Sets the options and waits for `readyok`; returns what went wrong, or an empty text."""
+
+        async def work() -> None:
+            await self.configure(dict(options))
+            await self.ping()
+
+        began = self.last_heard = time.monotonic()
+        task = asyncio.ensure_future(work())
+        try:
+            while True:
+                left = min(self.last_heard + READY_SECONDS, began + START_SECONDS) - time.monotonic()
+                if left <= 0:
+                    waited = time.monotonic() - began
+                    return f"did not answer 'isready' with 'readyok' within {waited:.0f} s; {self.last_words()}"
+                if (await asyncio.wait({task}, timeout=left))[0]:
+                    task.result()
+                    return ""
+        finally:
+            task.cancel()
+
+
+class TimedProtocol(WatchedProtocol):
+    """`WatchedProtocol` that notes when `go` left and `bestmove` came, and keeps info lines unparsed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,7 +132,6 @@ class TimedProtocol(chess.engine.UciProtocol):
         self.last_info = b""
         self.garbage = 0
         self.refusal = ""
-        self.last_error = ""
         self._partial = b""
 
     def send_line(self, line: str) -> None:
@@ -67,6 +144,7 @@ class TimedProtocol(chess.engine.UciProtocol):
     def pipe_data_received(self, fd: int, data: Any) -> None:
         """Takes the time, keeps info lines, and passes on only what python-chess understands."""
         now = time.perf_counter()
+        self.last_heard = time.monotonic()
         if fd != 1:
             super().pipe_data_received(fd, data)
             return
@@ -76,22 +154,21 @@ class TimedProtocol(chess.engine.UciProtocol):
             if line.startswith(b"info "):
                 if b" score " in line and (b" multipv " not in line or b" multipv 1 " in line):
                     self.last_info = line
-                elif not self.refusal and (refusal := _REFUSAL.match(line)):
-                    self.refusal = refusal[1].decode(errors="replace")[:200]
+                else:
+                    self.last_line = line[:LAST_LENGTH].decode(errors="replace")
+                    if not self.refusal and (refusal := _REFUSAL.match(line)):
+                        self.refusal = refusal[1].decode(errors="replace")[:LAST_LENGTH]
             elif line.startswith(_PROTOCOL_WORDS):
                 if line.startswith(b"bestmove"):
                     self.received_bestmove = now
                 super().pipe_data_received(fd, line + b"\n")
             elif not _is_text(line):
                 self.garbage += 1
+            elif line:
+                self.last_line = line.decode()[:LAST_LENGTH]
         if len(self._partial) > LINE_LIMIT:
             self._partial = b""
             self.garbage += 1
-
-    def error_line_received(self, line: str) -> None:
-        """Keeps the last line of stderr, which usually tells why an engine died."""
-        if line.strip():
-            self.last_error = line.strip()[:200]
 
 
 class Player:
@@ -114,25 +191,16 @@ class Player:
             raise EngineFaultError(Termination.NOT_STARTED, f"cannot be started: {reason}") from None
         player = cls(spec, protocol, transport)
         try:
-            async with asyncio.timeout(START_SECONDS):
-                await protocol.initialize()
-                await protocol.configure(dict(spec.options))
-                await protocol.ping()
-            # It would play another match than was asked for.
-            problem = f"refused its options: {protocol.refusal}" if protocol.refusal else ""
-        except TimeoutError:
-            problem = f"did not answer 'uci' and 'isready' within {START_SECONDS:g} s"
-        except chess.engine.EngineTerminatedError as error:
-            problem = f"exited at the start: {player._last_words(error)}"
-        except (chess.engine.EngineError, ValueError) as error:
-            problem = f"refused its options: {error}"
+            await protocol.start(dict(spec.options))
+            if protocol.refusal:  # it would play another match than was asked for
+                raise EngineFaultError(Termination.NOT_STARTED, f"refused its options: {protocol.refusal}")
+        except EngineFaultError:
+            await player.end()
+            raise
         except BaseException:
             player.kill()
             raise
-        if not problem:
-            return player
-        await player.end()
-        raise EngineFaultError(Termination.NOT_STARTED, problem)
+        return player
 
     async def become(self, spec: EngineSpec) -> None:
         """Goes on as `spec`, which has the same `process_key`: only options with new values are sent.
@@ -219,7 +287,7 @@ class Player:
 
     def _last_words(self, error: Exception) -> str:
         words = self.protocol.last_error
-        return f"{error}; its last line on stderr: {words}" if words else str(error)
+        return f"{error}; its last line on stderr: {printable(words)}" if words else str(error)
 
 
 def _is_text(line: bytes) -> bool:

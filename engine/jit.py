@@ -47,7 +47,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from engine import library
+from engine import compiling, library
 from engine.cache_folder import CACHE_VARIABLE, open_cache
 from engine.levels import SLOW_PEXT_CPUS
 from engine.library import BUILD, KERNELS_VARIABLE, PEXT_VARIABLE, REMEDY, VECTORS_VARIABLE, KernelsMissingError
@@ -61,11 +61,12 @@ AHEAD_OF_TIME: Final = _LIBRARY is not None
 
 if _LIBRARY is None:
     try:
-        import llvmlite
-        import llvmlite.binding as llvm
-        import numba
-        from numba.core import config, types
-        from numba.extending import intrinsic
+        with compiling.loading():
+            import llvmlite
+            import llvmlite.binding as llvm
+            import numba
+            from numba.core import config, types
+            from numba.extending import intrinsic
     except ModuleNotFoundError as error:
         if error.name not in ("numba", "llvmlite"):
             raise

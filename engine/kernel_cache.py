@@ -2,6 +2,10 @@
 
 Numba's own looks only at the file that holds the cached function, so an edit to a callee in another file leaves stale
 machine code running.
+
+Numba's own also runs whatever it reads: a flipped bit is a crash at every start. Here each file begins with a checksum
+over its contents and over what it is for. A file that is damaged, cut short, of another kernel or of another build is
+replaced by one compilation.
 """
 
 from __future__ import annotations
@@ -11,11 +15,18 @@ import hashlib
 import pickle
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
-from numba.core import caching
+from numba.core import caching, event
 
+from engine import compiling
+from engine.files import read_bytes, replace_file
+from engine.indices import KernelCompiler
 from engine.sources import KERNEL_FOLDERS, PROJECT_ROOT
+
+#: Length of the checksum in bytes, and of the largest file that is taken for a kernel's.
+CHECKSUM_BYTES: Final = 32
+_LARGEST: Final = 1 << 30
 
 #: What went wrong when kernels were to be kept, one line each.
 save_errors: list[str] = []
@@ -67,33 +78,113 @@ class _KernelCacheImpl(caching.CompileResultCacheImpl):
     _locator_classes = [_Locator]  # noqa: RUF012  # as Numba declares it
 
 
+class _KernelFiles(caching.IndexDataCacheFile):
+    """A file for each kernel and signature: a checksum, then Numba's pickled result. There is no index to disagree."""
+
+    def __init__(self, cache_path: str, filename_base: str, source_stamp: str) -> None:
+        super().__init__(cache_path, filename_base, source_stamp)  # type: ignore[no-untyped-call]
+        self._base = filename_base
+
+    def flush(self) -> None:
+        """There is nothing to forget: Numba calls this when it is asked to compile a kernel once more."""
+
+    def _place(self, key: Any) -> tuple[Path, bytes]:
+        """The file for a key of Numba's, and what the checksum covers besides its contents."""
+        # Types are equal for Numba when their names are, and their names are all that they print.
+        identity = repr(key).encode()
+        path = Path(self._cache_path, f"{self._base}.{hashlib.blake2b(identity, digest_size=8).hexdigest()}.nbc")
+        return path, f"{path.parent.name}/{path.name}".encode() + b"\0" + identity + b"\0"
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keeps what `data` is. Raises OSError."""
+        path, identity = self._place(key)
+        body: bytes = self._dump(data)
+        replace_file(path, _checksum(identity + body) + body)
+
+    def load(self, key: Any) -> Any:
+        """What was kept, None when there is nothing that is whole. Raises OSError for a file that cannot be read."""
+        path, identity = self._place(key)
+        try:
+            content = read_bytes(path, _LARGEST)
+        except FileNotFoundError:
+            return None
+        body = content[CHECKSUM_BYTES:]
+        if _checksum(identity + body) != content[:CHECKSUM_BYTES]:
+            return None
+        return pickle.loads(body)
+
+
+def _checksum(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=CHECKSUM_BYTES).digest()
+
+
 class KernelCache(caching.FunctionCache):
     """Numba's function cache in our folder; a damaged file or a full disk costs a compilation, never a crash."""
 
     _impl_class = _KernelCacheImpl
 
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        locator = self._impl.locator
+        self._cache_file = _KernelFiles(self._cache_path, self._impl.filename_base, locator.get_source_stamp())
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The cached machine code for a signature, or None."""
         try:
             return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-        except Exception:  # anything at all can come out of unpickling a damaged file
+        except Exception:  # such as a file that cannot be read, or a folder in its place
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keeps machine code for the next start; a failure is remembered in `save_errors`."""
         try:
-            try:
-                super().save_overload(sig, data)  # type: ignore[no-untyped-call]
-            except (pickle.UnpicklingError, EOFError, ValueError, AttributeError, ImportError, IndexError, TypeError):
-                # A damaged index cannot be added to: begin a new one.
-                self.flush()
-                super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
         except Exception as error:
             save_errors.append(f"{type(error).__name__}: {error}")
 
 
 def kernel_cache(function: Callable[..., Any], place: Path) -> KernelCache:
-    """A cache for one kernel in the folder `place`."""
+    """A cache for one kernel in the folder `place`, whose parent has what compilations took."""
     # Numba makes the locator, and hands nothing on to it.
     _Locator.place = place
+    compiling.remember_in(place.parent)
     return KernelCache(function)
+
+
+class _Reporter(event.Listener):
+    """Tells `engine.compiling` when Numba begins and ends to compile a kernel.
+
+    Kernels are compiled in the process that wants them: Numba and LLVM let other threads run, so that a thread can
+    report. None of them waited longer than half a second on a busy machine.
+    """
+
+    def __init__(self) -> None:
+        # Kernels that are compiled within each other; Numba's lock keeps other threads away meanwhile.
+        self._depth = 0
+
+    def on_start(self, event: Any) -> None:
+        """A function is compiled, one of ours or somebody else's."""
+        if _is_ours(event):
+            if self._depth == 0:
+                compiling.begin(_name(event))
+            self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        """The function is compiled, or cannot be."""
+        if _is_ours(event):
+            self._depth -= 1
+            if self._depth == 0:
+                compiling.end(event.data["args"] in event.data["dispatcher"].overloads)
+
+
+def _is_ours(event: Any) -> bool:
+    compiler = getattr(event.data["dispatcher"], "_compiler", None)
+    return getattr(compiler, "pipeline_class", None) is KernelCompiler
+
+
+def _name(event: Any) -> str:
+    function = event.data["dispatcher"].py_func
+    return f"{function.__module__}.{function.__qualname__}"
+
+
+event.register("numba:compile", _Reporter())

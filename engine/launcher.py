@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -19,6 +20,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from engine.cache_folder import is_marked, mark
 from engine.files import check_output, reason, shown, user_path, write_output
 from engine.sources import PROJECT_ROOT, add_sources
 
@@ -31,8 +33,9 @@ KEEP_SECONDS = 90 * 24 * 3600
 #: What a running engine needs of the project.
 _PARTS = ("engine", "search", "eval", "bench", "uci_main.py", "pyproject.toml", "LICENSE")
 _IGNORED = ("__pycache__", "*.pyc")
-#: The file in a standing copy that says who made it: without one, nothing is ever removed.
-MARKER = ".secateur-standing"
+#: What standing copies are called, and those that a build was still making when it was killed.
+_COPY = re.compile("(source|environment)-[0-9a-f]{20}(-[a-z0-9_]{8})?")
+_MARKER_TEXT = "Secateur made this folder, and deletes it when no build has asked for it for a while.\n"
 _KIND = "launcher of Secateur"
 
 
@@ -90,14 +93,16 @@ def make_standing(root: Path) -> tuple[str, Path]:
 
 
 def _sweep(root: Path) -> None:
-    """Removes copies that no build has asked for in KEEP_SECONDS. Errors do not matter: the next build retries."""
+    """Removes copies that no build has asked for in KEEP_SECONDS. Errors do not matter: the next build retries.
+
+    Those of earlier versions have no marker and stay: by its name alone, a folder may be anybody's.
+    """
     if not root.is_dir():
         return
     for copy in root.iterdir():
         with suppress(OSError):
-            is_copy = copy.name.startswith(("source-", "environment-")) and not copy.is_symlink()
-            # By its name alone, a folder may be anybody's.
-            if is_copy and (copy / MARKER).is_file() and time.time() - copy.stat().st_mtime > KEEP_SECONDS:
+            is_copy = _COPY.fullmatch(copy.name) is not None and is_marked(copy)
+            if is_copy and time.time() - copy.lstat().st_mtime > KEEP_SECONDS:
                 shutil.rmtree(copy, ignore_errors=True)
 
 
@@ -110,7 +115,7 @@ def _copy_once(target: Path, copy: Callable[[Path], object]) -> Path:
     # Marked first of all, so that a later build removes what is left of this one if it is killed.
     fresh = Path(tempfile.mkdtemp(prefix=f"{target.name}-", dir=target.parent))
     try:
-        (fresh / MARKER).write_text("Secateur made this folder and removes it when no build asks for it any more.\n")
+        mark(fresh, _MARKER_TEXT)
         copy(fresh)
         os.utime(fresh)
         fresh.rename(target)

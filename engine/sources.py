@@ -15,11 +15,17 @@ KERNEL_FOLDERS: Final = ("engine", "engine/board", "eval", "eval/network", "eval
 #: from them. An edit to one keeps the kernel cache.
 UNCOMPILED: Final = frozenset(
     (
+        "engine/arguments.py",
         "engine/builder.py",
         "engine/cache_folder.py",
+        "engine/compiling.py",
+        "engine/display.py",
+        "engine/errors.py",
         "engine/extras.py",
         "engine/files.py",
+        "engine/kernel_cache.py",
         "engine/launcher.py",
+        "engine/progress.py",
         "engine/version.py",
         "engine/board/convert.py",
         "eval/build.py",

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from engine.errors import CommandError
 from engine.files import user_path
 
 #: Environment variable that names the evaluation, as `--evaluation` does; processes that are started inherit it.
@@ -25,7 +26,7 @@ DEFAULT_FUNCTION: Final = "evaluate"
 _LOADER: Final = "eval.custom"
 
 
-class EvaluationError(ValueError):
+class EvaluationError(CommandError, ValueError):
     """A custom evaluation that cannot be used; the message is one line that names file and line."""
 
 

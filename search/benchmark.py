@@ -9,13 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import chess
 
-from eval.network.format import shipped_network
 from search.limits import DEFAULT_HASH, Limits
-from search.searcher import Game, Searcher
+
+if TYPE_CHECKING:
+    from search.searcher import Searcher
 
 DEFAULT_DEPTH: Final = 13
 
@@ -77,6 +78,10 @@ def run_benchmark(
     `on_position(index, nodes, fen)` is called after each. A `searcher` of the caller's own, used instead of a new one
     with `hash_mebibytes`, lets it stop the search that is under way, too.
     """
+    # Not at the top: who asks only for the positions needs no kernels.
+    from eval.network.format import shipped_network
+    from search.searcher import Game, Searcher
+
     if searcher is None:
         searcher = Searcher(hash_mebibytes, network=shipped_network())
     nodes = 0

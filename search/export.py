@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from engine import compiling
 from engine.builder import BuildError, write_library
 from engine.levels import LEVELS
 from search.warmup import EVERYTHING
@@ -19,6 +20,8 @@ def main(name: str, path: str) -> str | None:
     level = next((level for level in LEVELS if level.name == name), None)
     if level is None:
         return f"there is no level '{name}'; there is {', '.join(level.name for level in LEVELS)}"
+    # What is said on stderr is why it failed: progress is the parent's concern.
+    compiling.silence()
     for _, _, call in EVERYTHING:
         call()
     try:

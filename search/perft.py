@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 import chess
@@ -65,10 +66,15 @@ class Counter:
             threading.Thread(target=self._work, args=(on_progress,), name=f"perft {number}")
             for number in range(self._threads)
         ]
+        started = []
         for worker in workers:
-            worker.start()
+            with suppress(RuntimeError):  # the system gives no more threads: the others count all
+                worker.start()
+                started.append(worker)
+        if not started:
+            self._work(on_progress)
         try:
-            for worker in workers:
+            for worker in started:
                 # In slices, because a join without time limit would keep Ctrl-C waiting for the kernels.
                 while worker.is_alive():
                     worker.join(0.05)

@@ -10,6 +10,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 import chess
@@ -98,7 +99,9 @@ class Searcher:
     def _stop_within(self, seconds: float) -> None:
         self._worker["stop"] = max(int(self._worker["stop"]), STOP)
         self._helpers.stop()
-        self._alarm.set(seconds)
+        # Without a thread for the alarm the search ends with its first iteration.
+        with suppress(RuntimeError):
+            self._alarm.set(seconds)
 
     def _time_is_up(self) -> None:
         """The alarm has rung: for the first time at the hard limit, for the second when there is no patience left."""
@@ -127,8 +130,13 @@ class Searcher:
 
     def _set_alarm(self, manager: TimeManager) -> None:
         deadline = manager.deadline()
-        if deadline is not None:
+        if deadline is None:
+            return
+        try:
             self._alarm.set(deadline / 1000 - (time.perf_counter() - self._start))
+        except RuntimeError:
+            # Nobody can end the search in time: the first iteration is all it gets.
+            self._worker["stop"] = STOP
 
     def arm(self) -> None:
         """Forgets calls of `stop` and `ponder_hit` that came too late for the last search.
@@ -149,6 +157,14 @@ class Searcher:
     def threads(self) -> int:
         """Number of threads that search, the caller's included."""
         return 1 + len(self._helpers)
+
+    def reserve_threads(self) -> None:
+        """Starts the threads that time searches and report on them, which otherwise begin with the first need.
+
+        Call it before memory gets scarce. Raises RuntimeError when the system does not give the threads.
+        """
+        self._alarm.start()
+        self._reporter.start()
 
     def resize_threads(self, threads: int) -> None:
         """Searches with this many threads from now on, at least 1.
@@ -232,7 +248,7 @@ class Searcher:
         with self._lock:
             self._start, self._time = start, manager
             if self._worker["stop"]:
-                self._alarm.set(LAST_GRACE / 1000)
+                self._stop_within(LAST_GRACE / 1000)
             elif limits.ponder and self._hit_at is not None:
                 self._begin_clock(manager, self._hit_at)
             else:
@@ -401,7 +417,8 @@ class Searcher:
         self._on_info, self._on_progress = on_info, on_progress
         self._reported = (0, 0)
         if on_progress is not None and (budget.hard is None or budget.hard > 1000 * REPORT_AFTER):
-            self._reporter.set(REPORT_AFTER - (time.perf_counter() - self._start))
+            with suppress(RuntimeError):  # without a thread there are fewer reports
+                self._reporter.set(REPORT_AFTER - (time.perf_counter() - self._start))
 
     def _report(self) -> None:
         """The search has lasted long: says what it is at, if that is new, and asks it for windows that fail.

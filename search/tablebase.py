@@ -17,11 +17,17 @@ the root's moves are ranked, and only the best ones are searched:
 
 (Ranking of root moves by DTZ and count: Ronald de Man's probing code, as used by Stockfish.) DTZ may be one ply short,
 which is why a win is only relied on with a ply to spare.
+
+A damaged table can keep the decoder busy for ever. So a thread of its own probes, and the search waits for it only so
+long: for as long as its time allows, and for PROBE_PATIENCE without any answer.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
+import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -36,6 +42,15 @@ TABLE_WIN: Final = 20_000
 #: Scores from here on are certain wins; what the fifty-move rule spoils is shown as SPOILT: a draw, but whose?
 TABLE_BOUND: Final = 10_000
 SPOILT: Final = 1
+
+#: Seconds that one probe may take. A slow disk needs tenths.
+PROBE_PATIENCE: Final = 3.0
+
+#: Seconds between two looks at whether the search is to stop while a table is probed.
+_LOOK: Final = 0.01
+
+#: Seconds after which a probe that was ended is left to itself.
+_FAREWELL: Final = 0.2
 
 #: Distance between two classes of ranks, more than any DTZ.
 _CLASS: Final = 4096
@@ -66,6 +81,68 @@ class Ranking:
     hits: int
 
 
+class _Ended(BaseException):
+    """Ends a probe from another thread. No `except Exception` of a decoder catches it."""
+
+
+class _Prober:
+    """One ranking on a thread of its own."""
+
+    def __init__(self, work: Callable[[Callable[[], None]], Ranking | None]) -> None:
+        """Begins `work(on_probe)`, which calls `on_probe` before each probe. Raises RuntimeError without a thread."""
+        self._work = work
+        #: When the probe under way began.
+        self._began = time.monotonic()
+        self._is_unwanted = False
+        self._ranking: Ranking | None = None
+        self._error: Exception | None = None
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="endgame tables", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._ranking = self._work(self._on_probe)
+        except Exception as error:
+            # What a damaged file does to a decoder is not to be foreseen.
+            self._error = error
+        except _Ended:
+            pass
+        finally:
+            self._done.set()
+
+    def _on_probe(self) -> None:
+        if self._is_unwanted:
+            raise _Ended
+        self._began = time.monotonic()
+
+    def wait(self, should_stop: Callable[[], bool]) -> bool:
+        """Waits for the ranking; False when `should_stop` says so first, and then it ends before its next probe.
+
+        Raises ValueError when one probe takes longer than PROBE_PATIENCE.
+        """
+        while not self._done.wait(_LOOK):
+            if time.monotonic() - self._began > PROBE_PATIENCE:
+                self.end()
+                raise ValueError(f"endgame tables not used: a probe takes more than {PROBE_PATIENCE:g} s")
+            if should_stop():
+                self._is_unwanted = True
+                return False
+        return True
+
+    def result(self) -> Ranking | None:
+        """What it found. Raises ValueError, in one line, when a table cannot be read."""
+        if self._error is not None:
+            raise ValueError(f"endgame tables not used: {type(self._error).__name__}: {self._error}")
+        return self._ranking
+
+    def end(self) -> bool:
+        """Ends a probe that is under way, wherever it is in Python code; whether it has ended."""
+        if not self._done.is_set() and self._thread.ident is not None:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread.ident), ctypes.py_object(_Ended))
+        return self._done.wait(_FAREWELL)
+
+
 class Tables:
     """Tables for positions with up to `pieces` men.
 
@@ -77,11 +154,14 @@ class Tables:
         self.pieces = pieces
         self.limit = limit
         self.fifty_moves = fifty_moves
+        #: A ranking that the search has not waited for.
+        self._prober: _Prober | None = None
 
     def close(self) -> None:
-        """Closes the files."""
+        """Closes the files. Those that a probe does not let go of stay open until the end of the process."""
+        is_free = self._prober is None or self._prober.end()
         close = getattr(self._source, "close", None)
-        if close is not None:
+        if close is not None and is_free:
             close()
 
     def rank(
@@ -89,24 +169,31 @@ class Tables:
     ) -> Ranking | None:
         """Ranks legal `moves` of a position with its history; None when the tables do not have it.
 
-        Takes milliseconds a move; None, too, once `should_stop` says so between two of them. Raises ValueError, in one
-        line, when a table cannot be read.
+        Takes milliseconds a move; None, too, once `should_stop` says so, and while a ranking that was given up is still
+        busy with its probe. Raises ValueError, in one line, when a table cannot be read or keeps a probe busy for
+        PROBE_PATIENCE.
         """
         if board.occupied.bit_count() > min(self.limit, self.pieces) or board.clean_castling_rights():
             return None
         # Rights that are none would keep the tables from answering.
         work = board.copy()
         work.castling_rights = chess.BB_EMPTY
-        try:
+
+        def search_tables(on_probe: Callable[[], None]) -> Ranking | None:
             for value in (self._by_distance, self._by_result):
                 try:
-                    return _ranking(work, moves, value, should_stop)
+                    return _ranking(work, moves, value, should_stop, on_probe)
                 except KeyError:
                     continue  # the table is missing, or only half of it is there
-        except Exception as error:
-            # What a damaged file does to a decoder is not to be foreseen.
-            raise ValueError(f"endgame tables not used: {type(error).__name__}: {error}") from None
-        return None
+            return None
+
+        if self._prober is not None and not self._prober.wait(should_stop):
+            return None
+        try:
+            self._prober = _Prober(search_tables)
+        except RuntimeError:
+            return None
+        return self._prober.result() if self._prober.wait(should_stop) else None
 
     def _by_distance(self, board: chess.Board, move: chess.Move) -> int:
         """Rank of a move by DTZ. Raises KeyError when a table for that is missing."""
@@ -161,12 +248,14 @@ def _ranking(
     moves: Sequence[chess.Move],
     value: Callable[[chess.Board, chess.Move], int],
     should_stop: Callable[[], bool],
+    on_probe: Callable[[], None],
 ) -> Ranking | None:
     """The moves by their `value`, and the scores that go with it: better ranks have better scores. None if stopped."""
     ranks = {}
     for move in moves:
         if should_stop():
             return None
+        on_probe()
         ranks[move] = value(board, move)
     return Ranking(ranks, {move: _score(rank) for move, rank in ranks.items()}, len(ranks))
 

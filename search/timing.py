@@ -232,13 +232,19 @@ class Alarm:
         self._thread: threading.Thread | None = None
         self._is_closed = False
 
+    def start(self) -> None:
+        """Starts the thread, unless it runs. Raises RuntimeError when the system gives none."""
+        with self._condition:
+            if self._thread is None:
+                thread = threading.Thread(target=self._watch, name="search alarm", daemon=True)
+                thread.start()
+                self._thread = thread
+
     def set(self, seconds: float) -> None:
-        """Rings `seconds` from now unless cleared or set anew before."""
+        """Rings `seconds` from now unless cleared or set anew before. Raises RuntimeError as `start` does."""
         with self._condition:
             self._deadline = time.perf_counter() + seconds
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._watch, name="search alarm", daemon=True)
-                self._thread.start()
+            self.start()
             self._condition.notify()
 
     def clear(self) -> None:

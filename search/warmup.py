@@ -8,6 +8,7 @@ from typing import Any, Final
 import chess
 import numpy as np
 
+from engine import compiling
 from engine.board.convert import encode, from_board
 from engine.board.make import complete_position
 from engine.board.moves import MAX_MOVES
@@ -90,8 +91,10 @@ def load_kernels(
     for index, (name, dispatcher, load) in enumerate(kernels):
         if on_step is not None:
             on_step(index, len(kernels), name)
+        compiling.set_place(index + 1, len(kernels))
         load()
         statistics = getattr(dispatcher, "stats", None)
         if statistics is not None and not statistics.cache_hits:
             compiled += 1
+    compiling.set_place(0, 0)
     return compiled

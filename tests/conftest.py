@@ -47,19 +47,27 @@ def shared_data() -> Callable[[str], Path]:
 def run_python() -> Callable[..., str]:
     """`run_python(script, argument, ..., NAME="value")` runs `script` in a fresh interpreter; gives its stdout.
 
-    Keywords are environment variables, None removes one; `cwd` and `paths` (for imports, the project by default) are
-    not. Fails with the interpreter's stderr when it does not exit with 0.
+    Keywords are environment variables, None removes one; `cwd`, `paths` (for imports, the project by default) and
+    `stdin` (a text, or the caller's own) are not. Fails with the interpreter's stderr when it does not exit with 0.
     """
 
-    def run(script: str, *arguments: str, cwd: Path = PROJECT, paths: tuple[Path, ...] = (PROJECT,), **env: Any) -> str:
+    def run(
+        script: str,
+        *arguments: str,
+        cwd: Path = PROJECT,
+        paths: tuple[Path, ...] = (PROJECT,),
+        stdin: str | None = None,
+        **env: Any,
+    ) -> str:
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))} | env
         done = subprocess.run(
             [sys.executable, "-c", script, *arguments],
             cwd=cwd,
             env={name: value for name, value in environment.items() if value is not None},
+            input=stdin,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=600,
             check=False,
         )
         assert done.returncode == 0, done.stderr

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 
-from eval.custom import CHOICE
-from eval.network.format import NetworkError
+from engine.arguments import Parser, command
+from engine.display import Steps
 from search.benchmark import DEFAULT_DEPTH, POSITIONS, run_benchmark
 from search.limits import DEFAULT_HASH
-from search.searcher import MAX_DEPTH, Searcher
-from search.warmup import load_kernels
 
 
+@command("secateur bench")
 def main(arguments: list[str]) -> int:
     """Runs the benchmark; the last line on stdout is `<nodes> nodes <nps> nps`."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="secateur bench",
         description="Searches fixed positions to a fixed depth on one thread. The node count is a fingerprint of the "
         "search: the same on every machine and in every run of one version.",
@@ -26,6 +24,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--classical", action="store_true", help="by the classical evaluation, as with UseNNUE off")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     options = parser.parse_args(arguments)
+    # Not at the top: a command's help takes no kernels.
+    from eval.custom import CHOICE
+    from search.searcher import MAX_DEPTH, Searcher
+    from search.warmup import load_kernels
+
     if not 1 <= options.depth <= MAX_DEPTH:
         parser.error(f"depth is 1 to {MAX_DEPTH}, not {options.depth}")
     if options.hash < 1:
@@ -34,17 +37,16 @@ def main(arguments: list[str]) -> int:
         parser.error(f"--classical: the evaluation is {CHOICE.name}")
     if CHOICE is not None:
         print(f"evaluation: {CHOICE.name}", file=sys.stderr, flush=True)
-    load_kernels()
+    with Steps("loading the kernels") as steps:
+        load_kernels()
 
-    def report(index: int, nodes: int, fen: str) -> None:
-        print(f"{index + 1:2}/{len(POSITIONS)} {nodes:9} nodes  {fen}", file=sys.stderr, flush=True)
+        def report(index: int, nodes: int, fen: str) -> None:
+            print(f"{index + 1:2}/{len(POSITIONS)} {nodes:9} nodes  {fen}", file=sys.stderr, flush=True)
+            steps.told(f"{index + 1} of {len(POSITIONS)} positions searched")
 
-    searcher = Searcher(options.hash) if options.classical else None
-    try:
+        steps.show("searching the first position")
+        searcher = Searcher(options.hash) if options.classical else None
         result = run_benchmark(options.depth, options.hash, on_position=report, searcher=searcher)
-    except NetworkError as error:
-        print(f"secateur bench: {error}", file=sys.stderr)
-        return 1
     assert result is not None
     if options.json:
         print(json.dumps({"nodes": result.nodes, "seconds": result.seconds, "nps": result.nodes_per_second}))

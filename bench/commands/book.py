@@ -6,22 +6,23 @@ import argparse
 import itertools
 import random
 import re
-import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import chess
-import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
 
-from bench.cluster import ClusterError, map_unordered
-from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs, this_engine
-from bench.openings import BookError, parse_plies, play_random_moves
+from bench.cluster import map_unordered
+from bench.engines import EngineSpec, EngineSpecError, compile_kernels, engine_from_pairs, this_engine
+from bench.openings import parse_plies, play_random_moves
+from bench.runners.base import unfit_engines
 from bench.suites import Problem, Task, solve
 from bench.timecontrol import add_limit_arguments, limit_from_arguments
-from engine.files import check_output, locked, reason, shown, write_output
+from engine.arguments import Parser, command
+from engine.display import Steps
+from engine.errors import CommandError, arguments_are_judged
+from engine.files import check_output, locked, write_output
 
 #: Name: the score window in centipawns from white's point of view.
 WINDOWS: Final = {"balanced": (-40, 40), "unbalanced": (90, 150)}
@@ -60,45 +61,40 @@ class Judged:
     error: str = ""
 
 
+@command("secateur book")
 def main(arguments: list[str]) -> int:
     """Makes a book; returns the exit status."""
     options = parser().parse_args(arguments)
-    try:
+    with arguments_are_judged():
         engine = _engine(options)
         low, high = WINDOWS[options.kind] if options.window is None else options.window
         if low > high or options.count < 1 or options.concurrency < 1:
             raise EngineSpecError("the window's first score is the lower one; --count and --concurrency are at least 1")
         plies = parse_plies(options.plies)
-        path = Path(options.file)
-        if path.is_file() and path.stat().st_size and not options.overwrite:
-            raise EngineSpecError(f"{path} is there already; --overwrite replaces it")
-    except (BookError, EngineSpecError) as error:
-        print(f"secateur book: {error}", file=sys.stderr)
-        return 2
-    candidates = (Candidate(options.seed, index, plies, engine) for index in itertools.count())
+    path = Path(options.file)
+    check_output(path, is_book, "book")
     tried, lines = 0, list[str]()
     problem = ""
-    try:
-        check_output(path, is_book, "book")
-        with locked(path):
-            try:
-                for tried, line in _lines(candidates, low, high, options):  # noqa: B007 - told below
-                    lines.append(line)
-            except KeyboardInterrupt:
-                problem = "interrupted"
-            except (ClusterError, RuntimeError) as error:
-                problem = str(error)
-            if problem and (not lines or path.stat().st_size):
-                problem += "; nothing was written"
-            else:
-                if problem:
-                    problem += f"; {path} has {len(lines)} of {options.count} openings"
-                write_output(path, "".join(f"{line}\n" for line in lines), is_book, "book")
-    except OSError as error:
-        problem = f"{shown(path)}: {reason(error)}"
+    with locked(path):
+        if path.stat().st_size and not options.overwrite:
+            raise CommandError(f"{path} is there already; --overwrite replaces it")
+        with Steps("starting the engine", options.quiet):
+            for unfit in unfit_engines((engine,), options.cluster).values():
+                raise CommandError(unfit)
+        compile_kernels([engine], options.cluster)
+        candidates = (Candidate(options.seed, index, plies, engine) for index in itertools.count())
+        try:
+            for tried, line in _lines(candidates, low, high, options):  # noqa: B007 - told below
+                lines.append(line)
+        except KeyboardInterrupt:
+            problem = "interrupted"
+        except CommandError as error:
+            problem = str(error)
+        if problem and (not lines or path.stat().st_size):
+            raise CommandError(f"{problem}; nothing was written")
+        write_output(path, "".join(f"{line}\n" for line in lines), is_book, "book")
     if problem:
-        print(f"secateur book: {problem}", file=sys.stderr)
-        return 1
+        raise CommandError(f"{problem}; {path} has {len(lines)} of {options.count} openings")
     print(f"{path}: {options.count} openings, white between {low / 100:+.2f} and {high / 100:+.2f}, {tried} tried")
     return 0
 
@@ -109,13 +105,12 @@ def is_book(head: bytes) -> bool:
     return re.match(r"([1-8pnbrqkPNBRQK]{1,8}/){7}[1-8pnbrqkPNBRQK]{1,8} [wb] ", line) is not None
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The command's options."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="secateur book",
         description="Makes openings: random moves from the start, kept if an engine's score lies in the window.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", metavar="FILE.epd")
     parser.add_argument("--count", type=int, default=500, help="openings to make (default 500)")
@@ -133,6 +128,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--concurrency", type=int, default=1, help="searches at the same time (default 1)")
     parser.add_argument("--cluster", metavar="tcp://HOST:PORT", help="search on this Dask cluster")
     parser.add_argument("--overwrite", action="store_true", help="replace the file")
+    parser.add_quiet()
     return parser
 
 
@@ -172,21 +168,15 @@ def judge(candidate: Candidate) -> Judged:
 def _lines(
     candidates: Iterator[Candidate], low: int, high: int, options: argparse.Namespace
 ) -> Iterator[tuple[int, str]]:
-    """The lines of the book, each with the number of candidates tried so far. Raises RuntimeError for a bad engine."""
+    """The lines of the book, each with the number of candidates tried so far. Raises CommandError for a bad engine."""
     seen: set[str] = set()
     failures = 0
-    with ExitStack() as stack:
-        progress: Any = None
-        if sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import Progress
-
-            progress = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
-            bar = progress.add_task("openings", total=options.count)
+    with Steps("searching", options.quiet) as steps:
         for tried, judged in enumerate(_in_order(candidates, options), start=1):
+            steps.show(f"{len(seen)} of {options.count} openings, {tried} tried")
             failures = failures + 1 if judged.error else 0
             if failures >= PATIENCE:
-                raise RuntimeError(f"given up after {failures} failures in a row: {judged.error}")
+                raise CommandError(f"given up after {failures} failures in a row: {judged.error}")
             if judged.score is None or not low <= judged.score <= high:
                 continue
             board = chess.Board(judged.fen)
@@ -196,8 +186,6 @@ def _lines(
             seen.add(board.epd())
             for_mover = judged.score if board.turn == chess.WHITE else -judged.score
             yield tried, board.epd(hmvc=board.halfmove_clock, fmvn=board.fullmove_number, ce=for_mover)
-            if progress is not None:
-                progress.advance(bar)
             if len(seen) >= options.count:
                 return
 

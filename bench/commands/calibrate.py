@@ -9,9 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
-import scipy  # noqa: F401 - used later; a missing one is to be told before any work is done
-
 from bench.calibration import (
     Calibration,
     CalibrationError,
@@ -30,14 +27,16 @@ from bench.commands.match import report_problems
 from bench.description import Book, MatchDescription, add_book_arguments, book_from_arguments
 from bench.engines import EngineSpecError, engine_from_pairs, this_engine
 from bench.live import LiveView
-from bench.play import PlayError
 from bench.plots import check_path, plot_levels
 from bench.records import current_commit
 from bench.results import GameResult, MatchResult
+from bench.runners.base import unfit_engines
 from bench.tuning import write_source
+from engine.arguments import Parser, command
+from engine.display import Steps
+from engine.errors import MissingError, arguments_are_judged
 from engine.sources import PROJECT_ROOT
 from search import strength
-from search.warmup import PLAYING, load_kernels
 
 DEFAULT_PAIRS: Final = 50
 DEFAULT_OPPONENTS: Final = 2
@@ -52,18 +51,18 @@ examples:
 Each two neighbouring levels play --pairs pairs of games, each anchor --anchor-pairs with the levels nearest to it. The
 games are kept in FOLDER: the same command goes on with what is missing, larger --pairs add to what is there until
 --write has given the levels other ratings, by which the engine is told how to play. Without
-anchors the average rating stays what it is. Exit status: 0 when all was played without a fault and each level is better
-than the one before, 1 when not, 2 when the options make no sense.
+anchors the average rating stays what it is. Exit status 0 means that all was played without a fault and each level is
+better than the one before.
 """
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The command's options."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="secateur calibrate",
         description="Measures by games how strong the levels of UCI_Elo are, or shows what was measured.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        needs=("rich", "scipy"),
     )
     parser.add_argument("folder", nargs="?", type=Path, metavar="FOLDER", help="keep the games here (default: none)")
     how = parser.add_argument_group("games")
@@ -94,7 +93,7 @@ def parser() -> argparse.ArgumentParser:
     output.add_argument("--readme", type=Path, metavar="FILE", help="write the tables into FILE between their markers")
     output.add_argument("--plot", metavar="FILE.png|svg", help="draw the ratings over the nodes")
     output.add_argument("--json", action="store_true", help="print record and ratings as JSON")
-    output.add_argument("--quiet", action="store_true", help="show nothing while the games run")
+    parser.add_quiet()
     return parser
 
 
@@ -105,23 +104,21 @@ _OF_GAMES: Final = (
 )  # fmt: skip
 
 
+@command("secateur calibrate")
 def main(arguments: list[str]) -> int:
     """Plays or shows; returns the exit status."""
     options = parser().parse_args(arguments)
-    try:
+    with arguments_are_judged():
         if options.plot:
             check_path(options.plot)
         if options.readme is not None and not options.readme.is_file():
-            raise CalibrationError(f"--readme: there is no file {options.readme}")
+            raise MissingError(f"--readme: there is no file {options.readme}")
         plan = None if options.folder is None else _plan(options)
         if plan is None:
             for name in _OF_GAMES:
                 value = getattr(options, name)
                 if value is not None and value is not False:
                     raise CalibrationError(f"--{name.replace('_', '-')} goes with a FOLDER to play in")
-    except ValueError as error:  # those of the lab are ValueErrors, too
-        print(f"secateur calibrate: {error}", file=sys.stderr)
-        return 2
     status = 0
     try:
         if plan is None:
@@ -132,9 +129,6 @@ def main(arguments: list[str]) -> int:
     except _InterruptedError:
         print(f"secateur calibrate: interrupted; the same command goes on in {options.folder}", file=sys.stderr)
         return 1
-    except (ValueError, OSError, PlayError) as error:
-        print(f"secateur calibrate: {error}", file=sys.stderr)
-        return 1
     return status
 
 
@@ -144,17 +138,16 @@ class _InterruptedError(Exception):
 
 def _plan(options: argparse.Namespace) -> Plan:
     """What the options describe. Raises ValueError."""
-    command = options.engine or this_engine("option.Hash=16")
+    words = options.engine or this_engine("option.Hash=16")
     try:
-        spec = engine_from_pairs(command, fallback="depth=1")
-        spec.resolved_program()
+        spec = engine_from_pairs(words, fallback="depth=1")
     except EngineSpecError as error:
         raise CalibrationError(f"--engine: {error}") from None
     if spec.directory is not None or spec.restart:
         raise CalibrationError("--engine: dir and restart have no meaning here")
     anchors = tuple(anchor_from_pairs(pairs) for pairs in options.anchor or ())
-    for anchor in anchors:
-        anchor.spec.resolved_program()
+    for engine in (spec, *(anchor.spec for anchor in anchors)):
+        engine.resolved_program()
     book = book_from_arguments(options, DEFAULT_BOOK)
     assert book is not None
     pairs = DEFAULT_PAIRS if options.pairs is None else options.pairs
@@ -175,10 +168,18 @@ def _plan(options: argparse.Namespace) -> Plan:
 
 
 def _play(plan: Plan, options: argparse.Namespace) -> tuple[Calibration, int]:
-    """Plays everything; the calibration at the ratings found, and the exit status. Raises ValueError and others."""
-    if options.engine is None:
-        # A busy machine may take longer to compile than a game waits for its first move.
-        load_kernels(PLAYING)
+    """Plays everything; the calibration at the ratings found, and the exit status. Raises CommandError and others."""
+    # Not at the top: a command's help takes no kernels.
+    from search.warmup import PLAYING, load_kernels
+
+    with Steps("loading the kernels", options.quiet) as steps:
+        if options.engine is None:
+            # A busy machine may take longer to compile than a game waits for its first move.
+            load_kernels(PLAYING)
+        steps.show("starting the engines")
+        # All of them, before hours of games of the first two.
+        for problem in unfit_engines([plan.player(plan.levels[0]), *(row.spec for row in plan.anchors)], None).values():
+            raise CalibrationError(problem)
     plan.folder.mkdir(parents=True, exist_ok=True)
     commit = current_commit()
     results = []

@@ -7,20 +7,22 @@ import csv
 import io
 import json
 import sys
+import time
 from collections.abc import Iterable
-from contextlib import ExitStack
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
-import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
-
 from bench.cluster import ClusterError, map_unordered
 from bench.display import result_console
-from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs, this_engine
+from bench.engines import EngineSpec, EngineSpecError, compile_kernels, engine_from_pairs, this_engine
 from bench.records import LedgerError, SuiteRecord, save_suite, tested_commits
+from bench.runners.base import unfit_engines
 from bench.suites import Problem, Solution, SuiteError, Task, load_suite, solve
 from bench.timecontrol import add_limit_arguments, limit_from_arguments
+from engine.arguments import Parser, command
+from engine.display import Display, Steps, duration
+from engine.errors import arguments_are_judged
 from engine.files import check_output, reason, shown, write_output
 
 #: How long an engine thinks about a position.
@@ -35,17 +37,17 @@ examples:
   secateur epd sts.epd mates.epd --nodes 100000 --concurrency 2 --csv answers.csv \\
       --engine cmd=./secateur name=new --engine cmd=stockfish option.Hash=64
 
-Without --engine, Secateur itself is asked. Exit status 1: a line or an answer is missing; the rest counts.
+Without --engine, Secateur itself is asked. Exit status 1 also where a line or an answer is missing; the rest counts.
 """
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The command's options."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="secateur epd",
         description="Puts the positions of EPD files to engines: best moves, graded moves (STS) and mates.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        needs=("rich",),
     )
     parser.add_argument("files", nargs="+", metavar="FILE.epd")
     add_limit_arguments(parser, DEFAULT_LIMIT)
@@ -66,15 +68,17 @@ def parser() -> argparse.ArgumentParser:
         "--commit", action="append", default=[], help="the commit that was tested (default: the current)"
     )
     parser.add_argument("--bench-nodes", type=int, metavar="N", help="node count of `secateur bench`")
+    parser.add_quiet()
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("--csv", metavar="FILE", help="write every answer into a CSV file")
     return parser
 
 
+@command("secateur epd")
 def main(arguments: list[str]) -> int:
     """Runs the suites; returns the exit status."""
     options = parser().parse_args(arguments)
-    try:
+    with arguments_are_judged():
         engines = _engines(options)
         if options.concurrency < 1 or (options.first is not None and options.first < 1):
             raise EngineSpecError("--concurrency and --first are at least 1")
@@ -85,22 +89,27 @@ def main(arguments: list[str]) -> int:
         names = [engine.name for engine in engines]
         if len(set(names)) < len(names):
             raise EngineSpecError("two engines have the same name; give them different ones")
-        if options.csv:
-            check_output(Path(options.csv), _is_csv, _CSV_KIND)
-    except EngineSpecError as error:
-        print(f"secateur epd: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"secateur epd: {shown(options.csv)}: {reason(error)}", file=sys.stderr)
-        return 1
+    if options.csv:
+        check_output(Path(options.csv), _is_csv, _CSV_KIND)
     troubles: list[str] = []
     suites: dict[str, list[Problem]] = {}
-    for path in options.files:
-        try:
-            suites[path] = load_suite(path, troubles)[: options.first]
-        except SuiteError as error:
-            troubles.append(str(error))
-    tasks = [Task(engine, problem) for problems in _marked(suites) for problem in problems for engine in engines]
+    with Steps("reading", options.quiet) as steps:
+        for path in options.files:
+            steps.show(f"reading {path}")
+            try:
+                suites[path] = load_suite(path, troubles)[: options.first]
+            except SuiteError as error:
+                troubles.append(str(error))
+        steps.show("starting the engines")
+        unfit = unfit_engines(engines, options.cluster) if any(suites.values()) else {}
+        troubles += unfit.values()
+    tasks = [
+        Task(engine, problem)
+        for problems in _marked(suites)
+        for problem in problems
+        for engine in engines
+        if engine not in unfit
+    ]
     answers: dict[tuple[str, str], Solution] = {}
     try:
         for solution in _solve_all(tasks, options):
@@ -151,24 +160,39 @@ def _marked(suites: dict[str, list[Problem]]) -> list[list[Problem]]:
 
 
 def _solve_all(tasks: list[Task], options: argparse.Namespace) -> Iterable[Solution]:
-    """Every solution as it comes, with a progress bar on a terminal."""
-    with ExitStack() as stack:
-        progress: Any = None
-        if sys.stderr.isatty() and tasks:
-            from rich.console import Console
-            from rich.progress import Progress
-
-            progress = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
-            bar = progress.add_task("positions", total=len(tasks))
+    """Every solution as it comes, while the view shows how many there are."""
+    compile_kernels({task.engine for task in tasks}, options.cluster)
+    with Progress(len(tasks), options.quiet) as progress:
         for outcome in map_unordered(solve, tasks, options.cluster, workers=options.concurrency):
-            if progress is not None:
-                progress.advance(bar)
-            task = outcome.item
-            if outcome.value is not None:
-                yield outcome.value
-            else:
+            task, solution = outcome.item, outcome.value
+            if solution is None:
                 error = outcome.error or ""
-                yield Solution(task.engine.name, task.problem.name, most=task.problem.most, error=error)
+                solution = Solution(task.engine.name, task.problem.name, most=task.problem.most, error=error)
+            progress.add(solution)
+            yield solution
+
+
+class Progress(Display):
+    """Shows how many positions are answered and solved, and when the others will be."""
+
+    def __init__(self, planned: int, quiet: bool) -> None:
+        super().__init__(quiet)
+        self._planned, self._done, self._solved, self._errors = planned, 0, 0, 0
+
+    def add(self, solution: Solution) -> None:
+        """Takes an answer."""
+        self._done += 1
+        self._solved += solution.is_solved
+        self._errors += bool(solution.error)
+        self.tick()
+
+    def line(self) -> str:
+        """Positions, those that are solved, errors, time and time left."""
+        elapsed = time.monotonic() - self.began
+        errors = f", {self._errors} without an answer" if self._errors else ""
+        left = f", {duration(elapsed * (self._planned - self._done) / self._done)} left" if self._done else ""
+        done = f"{self._done} of {self._planned} positions, {self._solved} solved"
+        return f"{done}{errors} in {duration(elapsed)}{left}"
 
 
 def _in_order(

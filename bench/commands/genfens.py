@@ -7,9 +7,7 @@ arguments: here, the options.
 
 from __future__ import annotations
 
-import argparse
 import random
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -17,10 +15,9 @@ from typing import Final
 import chess
 
 from bench.openings import BookError, load_openings, parse_plies, parse_position, play_random_moves
-from eval.network.format import shipped_network
-from search.limits import Limits
-from search.searcher import Game, Searcher
-from search.warmup import load_kernels
+from engine.arguments import Parser, command
+from engine.display import Steps
+from engine.errors import arguments_are_judged
 
 #: What the client looks for.
 PREFIX: Final = "info string genfens"
@@ -42,6 +39,7 @@ PATIENCE: Final = 1000
 Draw = Callable[[random.Random], chess.Board]
 
 
+@command("secateur genfens")
 def main(arguments: list[str]) -> int:
     """Prints openings; returns the exit status."""
     if arguments[-1:] == ["quit"]:  # which the client adds for engines that would go on listening
@@ -52,23 +50,23 @@ def main(arguments: list[str]) -> int:
         if value < 1:
             parser.error(f"{name} is at least 1, not {value}")
     from_start = options.book.lower() == "none"
-    try:
+    with arguments_are_judged():
         plies = parse_plies(options.plies or (START_PLIES if from_start else BOOK_PLIES))
-    except BookError as error:
-        parser.error(str(error))
-    try:
+    from search.warmup import load_kernels
+
+    with Steps("reading the book") as steps:
         draw: Draw = _start_position if from_start else _from_book(Path(options.book))
+        steps.show("loading the kernels")
         load_kernels()
-        for fen in openings(options.count, options.seed, draw, plies, options.score, options.nodes):
+        found = openings(options.count, options.seed, draw, plies, options.score, options.nodes)
+        for number, fen in enumerate(found, start=1):
             print(f"{PREFIX} {fen}", flush=True)
-    except BookError as error:
-        print(f"secateur genfens: {error}", file=sys.stderr)
-        return 1
+            steps.show(f"{number} of {options.count} openings")
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="secateur genfens",
         usage="secateur genfens N seed S book None|FILE [--plies N|N-M] [--score CP] [--nodes N]",
         description="Prints random openings for OpenBench's data generation: different ones, none of them in check, "
@@ -93,6 +91,11 @@ def openings(count: int, seed: int, draw: Draw, plies: tuple[int, int], score: i
     Each is a drawn position after `plies` random moves that a search of `nodes` nodes finds within `score` centipawns.
     Raises BookError when PATIENCE candidates in a row are not.
     """
+    # Not at the top: a command's help takes no kernels.
+    from eval.network.format import shipped_network
+    from search.limits import Limits
+    from search.searcher import Game, Searcher
+
     generator = random.Random(seed)
     searcher = Searcher(HASH, network=shipped_network())
     seen: set[str] = set()

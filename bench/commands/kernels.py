@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
+import math
 import os
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from importlib import metadata
 from pathlib import Path
 
+from engine.arguments import Parser, command
+from engine.compiling import LIBRARY_SECONDS, span
 from engine.extras import has_numba
 from engine.levels import LEVELS, Level
 from engine.library import (
@@ -25,12 +27,14 @@ from engine.library import (
     folder,
     library_path,
 )
+from engine.progress import Ticker, say
 from engine.sources import PROJECT_ROOT, source_hash
 
 
+@command("secateur kernels")
 def main(arguments: list[str]) -> int:
     """Builds or lists; exit status 1 when a library cannot be built, or this machine uses none."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="secateur kernels",
         description="Compiles the kernels ahead of time: a library for each level of processor, with which the engine "
         f"starts at once and needs no Numba. They lie in {folder()} ({FOLDER_VARIABLE} puts them elsewhere).",
@@ -55,7 +59,7 @@ def main(arguments: list[str]) -> int:
     levels = [level for level in LEVELS if level.name in options.level]
     if not options.force:
         levels = [level for level in levels if not _is_up_to_date(level)]
-    return _build(levels, options.jobs)
+    return _Build(levels, options.jobs).run()
 
 
 def _is_up_to_date(level: Level) -> bool:
@@ -71,18 +75,50 @@ def _is_up_to_date(level: Level) -> bool:
     return True
 
 
-def _build(levels: list[Level], jobs: int) -> int:
-    """Builds the libraries of several levels, some at once, in processes of their own."""
-    start = time.perf_counter()
-    with ThreadPoolExecutor(jobs) as pool:
-        succeeded = list(pool.map(partial(_build_one, start), levels))
-    return 0 if all(succeeded) else 1
+class _Build:
+    """Libraries that are built, some at once, in processes of their own; what is under way is said all the time."""
+
+    def __init__(self, levels: list[Level], jobs: int) -> None:
+        self._levels, self._jobs = levels, min(jobs, len(levels))
+        self._start = time.perf_counter()
+        self._lock = threading.Lock()
+        self._begun: dict[str, float] = {}
+        self._took: list[float] = []
+
+    def run(self) -> int:
+        """Builds them; the exit status."""
+        if not self._levels:
+            return 0
+        with Ticker(self._line), ThreadPoolExecutor(self._jobs) as pool:
+            succeeded = list(pool.map(self._one, self._levels))
+        return 0 if all(succeeded) else 1
+
+    def _one(self, level: Level) -> bool:
+        """Builds the library of one level, with a line on stderr at the end; whether it worked."""
+        began = time.perf_counter()
+        with self._lock:
+            self._begun[level.name] = began
+        is_built, text = _build_one(level)
+        with self._lock:
+            del self._begun[level.name]
+            self._took.append(time.perf_counter() - began)
+        took = f" ({time.perf_counter() - self._start:.0f} s)"
+        say(f"secateur: {text}{took}" if is_built else f"secateur kernels: {text}")
+        return is_built
+
+    def _line(self) -> str:
+        with self._lock:
+            names, took = list(self._begun), list(self._took)
+        each = sum(took) / len(took) if took else LIBRARY_SECONDS
+        elapsed = time.perf_counter() - self._start
+        expected = each * math.ceil(len(self._levels) / self._jobs)
+        done = f", {len(took)} of {len(self._levels)} libraries done" if len(self._levels) > 1 else ""
+        return f"secateur: compiling for {', '.join(names)}{done}: {span(elapsed, expected)}"
 
 
-def _build_one(start: float, level: Level) -> bool:
-    """Builds the library of one level, with a line on stderr before and after; whether it worked."""
+def _build_one(level: Level) -> tuple[bool, str]:
+    """Builds the library of one level; whether it worked, and what is to be said."""
     path = library_path(level, folder())
-    _say(f"{level.name}: compiling", start)
     done = subprocess.run(
         [sys.executable, "-m", "search.export", level.name, str(path)],
         cwd=PROJECT_ROOT,
@@ -92,14 +128,8 @@ def _build_one(start: float, level: Level) -> bool:
         check=False,
     )
     if done.returncode:
-        print(f"secateur kernels: {level.name} not built: {done.stderr.strip()}", file=sys.stderr, flush=True)
-        return False
-    _say(f"{level.name}: {_size(path)} in {path}", start)
-    return True
-
-
-def _say(text: str, start: float) -> None:
-    print(f"secateur: {text} ({time.perf_counter() - start:.0f} s)", file=sys.stderr, flush=True)
+        return False, f"{level.name} not built: {done.stderr.strip()}"
+    return True, f"{level.name}: {_size(path)} in {path}"
 
 
 def _size(path: Path) -> str:

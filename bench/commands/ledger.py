@@ -8,20 +8,20 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
-
 from bench import records, standing
 from bench.display import result_console
 from bench.quotes import check
 from bench.records import Circumstances, LedgerError, Record, make_record
 from bench.results import MatchResult
 from bench.stats import Sprt
+from engine.arguments import Parser, command
 from engine.sources import PROJECT_ROOT
 
 
+@command("secateur ledger")
 def main(arguments: list[str]) -> int:
     """Shows the ledger, or does what the options say; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="secateur ledger", description=__doc__)
+    parser = Parser(prog="secateur ledger", description=__doc__, needs=("rich",))
     parser.add_argument("--write", action="store_true", help="make bench/ledger/README.md anew")
     parser.add_argument("--readme", type=Path, metavar="FILE", help="write the table of strength into FILE")
     parser.add_argument(
@@ -29,23 +29,19 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("--json", action="store_true", help="print the records as JSON")
     options = parser.parse_args(arguments)
-    try:
-        if options.check:
-            problems = check()
-            readme = PROJECT_ROOT / "README.md"
-            if not standing.is_current(readme):
-                problems.append(f"{readme.name}: the table of strength is not current; run ledger --readme README.md")
-            for problem in problems:
-                print(problem, file=sys.stderr)
-            return 1 if problems else 0
-        found = records.load()
-        if options.write:
-            records.write_table()
-        if options.readme is not None:
-            standing.write_into(options.readme)
-    except (LedgerError, OSError, ValueError) as error:
-        print(f"secateur ledger: {error}", file=sys.stderr)
-        return 1
+    if options.check:
+        problems = check()
+        readme = PROJECT_ROOT / "README.md"
+        if not standing.is_current(readme):
+            problems.append(f"{readme.name}: the table of strength is not current; run ledger --readme README.md")
+        for problem in problems:
+            print(problem, file=sys.stderr)
+        return 1 if problems else 0
+    found = records.load()
+    if options.write:
+        records.write_table()
+    if options.readme is not None:
+        standing.write_into(options.readme)
     if options.json:
         print(json.dumps([asdict(record) for record in found], indent=1))
     elif not options.write and options.readme is None:
@@ -87,23 +83,19 @@ def add_circumstances(group: argparse._ActionsContainer) -> None:
     group.add_argument("--note", default="", help="anything else worth knowing")
 
 
-def prepare(options: argparse.Namespace) -> str | None:
-    """To be called before the games are played: what is wrong with these options, None when nothing is.
+def prepare(options: argparse.Namespace) -> None:
+    """To be called before the games are played: raises `LedgerError` when these options cannot be recorded.
 
     Mutates `options`, which get the current commit where none is named.
     """
     if options.ledger is None:
-        return None
+        return
     if not options.what:
-        return "--ledger needs --what: say in one line what was tested"
-    try:
-        records.check_id(options.ledger)
-    except LedgerError as error:
-        return str(error)
+        raise LedgerError("--ledger needs --what: say in one line what was tested")
+    records.check_id(options.ledger)
     if (records.LEDGER / f"{options.ledger}.json").exists():
-        return f"the ledger has a record {options.ledger} already"
+        raise LedgerError(f"the ledger has a record {options.ledger} already")
     options.commit = records.tested_commits(options.commit)
-    return None
 
 
 def record_match(

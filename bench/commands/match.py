@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 
 from bench.commands import ledger
-from bench.description import DescriptionError, MatchDescription, add_arguments, from_arguments
+from bench.description import MatchDescription, add_arguments, from_arguments
 from bench.live import LiveView
-from bench.play import PlayError, pick_runner, play
+from bench.play import pick_runner, play
 from bench.records import circumstances_of
 from bench.results import GameResult, MatchResult
-from bench.runners.base import RunnerError
 from bench.runners.external import ExternalRunner, shown
 from bench.schedule import make_plan, pairings
 from bench.stats import Tally, summary
+from engine.arguments import Parser, command
+from engine.errors import arguments_are_judged
 
 #: Problems that are printed one by one at the end; --json has them all.
 PROBLEM_LINES = 20
@@ -27,49 +27,41 @@ examples:
   secateur match match.toml --resume
 
 Without --runner, the match is played by cutechess-cli or fastchess if they are on the PATH, otherwise by the built-in
-runner. Only the built-in runner can --resume and use a --cluster. Exit status: 0 when every game was played without a
-fault, 1 when not or when a file is missing or in the way, 2 when the description makes no sense.
+runner. Only the built-in runner can --resume and use a --cluster. Exit status 0 means that every game was played
+without a fault.
 """
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The command's options."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="secateur match",
         description="Plays a match between two engines.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_arguments(parser)
     parser.add_argument("--dry-run", action="store_true", help="print what would be run, and run nothing")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.add_argument("--quiet", action="store_true", help="show nothing while the match runs")
+    parser.add_quiet()
     parser.add_argument("--plot", metavar="FILE.png|svg", help="draw the score over the pairs")
     ledger.add_arguments(parser)
     return parser
 
 
+@command("secateur match")
 def main(arguments: list[str]) -> int:
     """Plays the match; returns the exit status."""
     options = parser().parse_args(arguments)
-    try:
+    with arguments_are_judged():
         description = from_arguments(options, format="match")
-    except DescriptionError as error:
-        print(f"secateur match: {error}", file=sys.stderr)
-        return 2
-    try:
-        if options.dry_run:
-            return _dry_run(description)
         # What cannot be drawn or recorded is told before hours of games, not after them.
         if options.plot is not None:
             _check_plot(options.plot)
-        if (problem := ledger.prepare(options)) is not None:
-            print(f"secateur match: {problem}", file=sys.stderr)
-            return 2
-        result = play_shown(description, options.quiet)
-    except (DescriptionError, PlayError, RunnerError, ValueError) as error:
-        print(f"secateur match: {error}", file=sys.stderr)
-        return 1
+        if not options.dry_run:
+            ledger.prepare(options)
+    if options.dry_run:
+        return _dry_run(description)
+    result = play_shown(description, options.quiet)
     if options.json:
         print(json.dumps(result.to_json(), indent=2))
     else:
@@ -77,13 +69,9 @@ def main(arguments: list[str]) -> int:
     report_problems("match", result)
     if result.interrupted and description.pgn:
         print(f"secateur match: interrupted; --resume goes on with {description.pgn}", file=sys.stderr)
-    try:
-        if options.plot is not None:
-            _plot(result, options.plot)
-        ledger.record_match(options, result, circumstances_of(description))
-    except (ValueError, OSError) as error:
-        print(f"secateur match: {error}", file=sys.stderr)
-        return 1
+    if options.plot is not None:
+        _plot(result, options.plot)
+    ledger.record_match(options, result, circumstances_of(description))
     return result.exit_status
 
 
@@ -102,8 +90,8 @@ def _plot(result: MatchResult, path: str) -> None:
 def _dry_run(description: MatchDescription) -> int:
     plan = make_plan(description)  # nothing is written, so games that are there already do not matter
     runner = pick_runner(description)
-    command = runner.command_line(plan)
-    print(shown(command) if isinstance(runner, ExternalRunner) else "\n".join(command))
+    words = runner.command_line(plan)
+    print(shown(words) if isinstance(runner, ExternalRunner) else "\n".join(words))
     return 0
 
 
@@ -117,17 +105,17 @@ def play_shown(description: MatchDescription, quiet: bool) -> MatchResult:
             view.add(game)
             return True
 
-        return play(description, on_game)
+        return play(description, on_game, view.add_problem)
 
 
-def report_problems(command: str, result: MatchResult) -> None:
+def report_problems(name: str, result: MatchResult) -> None:
     """Prints what went wrong, the first lines of it, and the notes to stderr."""
     for problem in result.problems[:PROBLEM_LINES]:
-        print(f"secateur {command}: {problem}", file=sys.stderr)
+        print(f"secateur {name}: {problem}", file=sys.stderr)
     if len(result.problems) > PROBLEM_LINES:
-        print(f"secateur {command}: and {len(result.problems) - PROBLEM_LINES} problems more", file=sys.stderr)
+        print(f"secateur {name}: and {len(result.problems) - PROBLEM_LINES} problems more", file=sys.stderr)
     for note in result.notes:
-        print(f"secateur {command}: note: {note}", file=sys.stderr)
+        print(f"secateur {name}: note: {note}", file=sys.stderr)
 
 
 def _report(result: MatchResult) -> None:

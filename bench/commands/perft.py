@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import sys
 import time
 
 import chess
 
-from bench.cluster import ClusterError
-from bench.remote_perft import count_by_move_on
-from engine.board.perft import MAX_PERFT_DEPTH
-from search.perft import count_by_move
-from search.searcher import Game
-from search.warmup import EVERYTHING, load_kernels
+from engine.arguments import Parser, command
+from engine.display import Steps
 
 
+@command("secateur perft")
 def main(arguments: list[str]) -> int:
     """Runs perft; the last lines on stdout are `Nodes searched: <n>` and `<nps> nps`."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="secateur perft",
         description="Counts the sequences of DEPTH legal moves from a position. No table is used: every sequence is "
         "walked to its last move but one, whose moves are counted.",
@@ -31,7 +26,14 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--cluster", metavar="tcp://HOST:PORT", help="count on the workers of this Dask scheduler")
     parser.add_argument("--divide", action="store_true", help="also print the count below each root move")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_quiet()
     options = parser.parse_args(arguments)
+    # Not at the top: a command's help takes no kernels.
+    from bench.remote_perft import count_by_move_on
+    from engine.board.perft import MAX_PERFT_DEPTH
+    from search.perft import count_by_move
+    from search.warmup import EVERYTHING, load_kernels
+
     if not 1 <= options.depth <= MAX_PERFT_DEPTH:
         parser.error(f"--depth is 1 to {MAX_PERFT_DEPTH}, not {options.depth}")
     if not 1 <= options.threads <= 4 * (os.cpu_count() or 1):
@@ -40,27 +42,20 @@ def main(arguments: list[str]) -> int:
         board = read_board(options.fen)
     except ValueError as error:
         parser.error(f"--fen: {error}")
-    if options.cluster is None:
-        load_kernels(EVERYTHING)
-    show = sys.stderr.isatty()
+    with Steps("loading the kernels", options.quiet) as steps:
+        if options.cluster is None:
+            load_kernels(EVERYTHING)
+        steps.show("0 % counted")
 
-    def progress(share: float) -> None:
-        if show:
-            print(f"\r{share:4.0%}", end="", file=sys.stderr, flush=True)
+        def progress(share: float) -> None:
+            steps.show(f"{100 * share:.0f} % counted")
 
-    start = time.perf_counter()
-    try:
+        start = time.perf_counter()
         if options.cluster is None:
             counts = count_by_move(board, options.depth, options.threads, on_progress=progress)
         else:
             counts = count_by_move_on(board, options.depth, options.cluster, on_progress=progress)
-    except (ClusterError, RuntimeError) as error:
-        print(f"secateur perft: {error}", file=sys.stderr)
-        return 1
-    seconds = time.perf_counter() - start
-    assert counts is not None
-    if show:
-        print("\r    \r", end="", file=sys.stderr)
+        seconds = time.perf_counter() - start
     nodes = sum(counts.values())
     speed = int(nodes / max(seconds, 1e-6))
     by_move = {board.uci(move): count for move, count in counts.items()}
@@ -76,6 +71,8 @@ def main(arguments: list[str]) -> int:
 
 def read_board(fen: str) -> chess.Board:
     """The board of a FEN, taken as Chess960 where its castling rights demand that. Raises ValueError."""
+    from search.game import Game
+
     board = chess.Board(fen)
     if board.status() & chess.STATUS_BAD_CASTLING_RIGHTS:
         board = chess.Board(fen, chess960=True)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-
-import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
-import scipy  # noqa: F401 - used later; a missing one is to be told before any work is done
+from collections.abc import Callable
 
 from bench.display import result_console
 from bench.pgn import read_games
-from bench.plots import PlotError, check_path, plot_ratings
-from bench.rating import ELO_SCALE, ORDO_SCALE, RatingError, RatingList, rate
+from bench.plots import check_path, plot_ratings
+from bench.rating import ELO_SCALE, ORDO_SCALE, RatingList, rate
 from bench.results import GameResult
+from engine.arguments import Parser, command
+from engine.display import Steps
+from engine.errors import FAILED, arguments_are_judged
 
 _EPILOG = """\
 example:
@@ -115,34 +116,36 @@ def _print(table: RatingList) -> None:
     )
 
 
+@command("secateur rate")
 def main(arguments: list[str]) -> int:
     """Rates the games; returns the exit status."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="secateur rate",
         description="Rates every player of the given PGN files by maximum likelihood.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        needs=("rich", "scipy"),
     )
     parser.add_argument("files", nargs="+", metavar="FILE.pgn")
     add_arguments(parser)
+    parser.add_quiet()
     options = parser.parse_args(arguments)
-    try:
+    with arguments_are_judged():
         check_arguments(options)
-    except ValueError as error:
-        print(f"secateur rate: {error}", file=sys.stderr)
-        return 2
-    games, problems = read_all(options.files)
-    for problem in problems:
-        print(f"secateur rate: {problem}", file=sys.stderr)
-    try:
-        show(table_of(games, options), options, f"Ratings from {', '.join(options.files)}")
-    except (RatingError, PlotError) as error:
-        print(f"secateur rate: {error}", file=sys.stderr)
-        return 1
+    with Steps("reading", options.quiet) as steps:
+        games, problems = read_all(options.files, lambda path: steps.show(f"reading {path}"))
+        for problem in problems:
+            print(f"secateur rate: {problem}", file=sys.stderr)
+        if problems and not games:
+            return FAILED
+        steps.show("fitting the ratings")
+        table = table_of(games, options)
+    show(table, options, f"Ratings from {', '.join(options.files)}")
     return 1 if problems else 0
 
 
-def read_all(files: list[str]) -> tuple[list[GameResult], list[str]]:
+def read_all(
+    files: list[str], on_file: Callable[[str], None] = lambda path: None
+) -> tuple[list[GameResult], list[str]]:
     """The finished games of all files, and what is wrong in them. Pairs of different files are kept apart."""
     from dataclasses import replace
 
@@ -150,6 +153,7 @@ def read_all(files: list[str]) -> tuple[list[GameResult], list[str]]:
     problems: list[str] = []
     for path in files:
         first = len(games)
+        on_file(path)
         try:
             # A pair's number is at most that of its game, so this keeps the files apart.
             games += [replace(game, pair=game.pair + first) for game in read_games(path, problems)]

@@ -9,21 +9,21 @@ import sys
 from pathlib import Path
 
 from bench.comparison import MEASURES, Measured, cells, compare
-from bench.engines import SECATEUR, EngineSpec, EngineSpecError, engine_from_pairs
-from bench.speed import EngineError, find_rival, measure, renew_table
-from search.warmup import EVERYTHING, load_kernels
+from bench.engines import SECATEUR, EngineSpec, engine_from_pairs
+from bench.speed import find_rival, measure, renew_table
+from engine.arguments import Parser, command
+from engine.display import Steps
+from engine.errors import MissingError, arguments_are_judged
+from engine.files import quoted
 
 #: Any limit will do: the measures bring their own.
 _LIMIT = "depth=1"
 
 
-def _progress(text: str) -> None:
-    print(f"speed: {text}", file=sys.stderr, flush=True)
-
-
+@command("secateur speed")
 def main(arguments: list[str]) -> int:
     """Measures and prints the table; exit status 1 when a 'must' is missed or an engine fails."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="secateur speed",
         description="Measures perft, search speed, start-up and memory, side by side with Stockfish where it is "
         "installed, in turns and as ratios. With --engine it compares those engines with Secateur instead. Leave the "
@@ -47,27 +47,28 @@ def main(arguments: list[str]) -> int:
     group.add_argument("--movetime", type=int, default=1000, metavar="MS", help="search time a position (default 1000)")
     group.add_argument("--depth", type=int, default=12, metavar="N", help="plies of time to depth (default 12)")
     group.add_argument("--plot", metavar="FILE.png|svg", help="draw the ratios")
+    parser.add_quiet()
     options = parser.parse_args(arguments)
     for name in ("rounds", "movetime", "depth"):
         if getattr(options, name) < 1:
             parser.error(f"--{name} is at least 1, not {getattr(options, name)}")
     if options.engine is not None:
-        return _compare(parser, options)
+        return _compare(options)
     if options.plot is not None:
         parser.error("--plot goes with --engine")
+    # Not at the top: a command's help takes no kernels.
+    from search.warmup import EVERYTHING, load_kernels
+
     rival = find_rival(options.rival)
     if options.rival is not None and rival is None:
-        parser.error(f"--rival: there is no executable {options.rival}")
+        raise MissingError(f"--rival: there is no program {quoted(options.rival)}")
     if options.readme is not None and not options.readme.is_file():
-        parser.error(f"--readme: there is no file {options.readme}")
-    load_kernels(EVERYTHING)
-    try:
-        report = measure(rival, options.rounds, _progress)
-        if options.readme is not None:
-            renew_table(options.readme, report.markdown())
-    except (EngineError, ValueError, OSError) as error:
-        print(f"secateur speed: {error}", file=sys.stderr)
-        return 1
+        raise MissingError(f"--readme: there is no file {options.readme}")
+    with Steps("loading the kernels", options.quiet) as steps:
+        load_kernels(EVERYTHING)
+        report = measure(rival, options.rounds, steps.show)
+    if options.readme is not None:
+        renew_table(options.readme, report.markdown())
     if options.json:
         rows = [{"name": row.name, "values": row.values, "must": row.must, "aim": row.aim} for row in report.rows]
         print(json.dumps({"rows": rows, "remarks": report.remarks}))
@@ -76,25 +77,23 @@ def main(arguments: list[str]) -> int:
     return 1 if any(row.verdict() == "MISSED" for row in report.rows) else 0
 
 
-def _compare(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+def _compare(options: argparse.Namespace) -> int:
     """Compares Secateur with the engines named by --engine."""
     engines = [EngineSpec("Secateur", tuple(SECATEUR))]
-    try:
+    with arguments_are_judged():
         engines += [engine_from_pairs(pairs, fallback=_LIMIT) for pairs in options.engine]
-        for spec in engines:
-            spec.resolved_program()
-    except EngineSpecError as error:
-        parser.error(str(error))
-    if options.plot is not None:
-        from bench.plots import PlotError, check_path
+        if options.plot is not None:
+            from bench.plots import check_path
 
-        try:
             check_path(options.plot)
-        except PlotError as error:
-            parser.error(f"--plot: {error}")
-    load_kernels(EVERYTHING)
+    for spec in engines:
+        spec.resolved_program()
+    from search.warmup import EVERYTHING, load_kernels
+
     measures = tuple(options.measure)
-    table = compare(engines, options.rounds, measures, options.movetime, options.depth, _progress)
+    with Steps("loading the kernels", options.quiet) as steps:
+        load_kernels(EVERYTHING)
+        table = compare(engines, options.rounds, measures, options.movetime, options.depth, steps.show)
     reference = table[0]
     if options.json:
         print(json.dumps([{"name": row.name, **{m: getattr(row, m) for m in measures}} for row in table]))

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from pathlib import Path
-
-import scipy  # noqa: F401 - used later; a missing one is to be told before any work is done
 
 from bench.commands import ledger
 from bench.commands.match import report_problems
 from bench.description import DescriptionError, MatchDescription, add_arguments, from_arguments
 from bench.live import LiveView
 from bench.pgn import read_games
-from bench.play import PlayError, play
-from bench.plots import PlotError, check_path, plot_match
-from bench.records import LedgerError, circumstances_of
+from bench.play import play
+from bench.plots import check_path, plot_match
+from bench.records import circumstances_of
 from bench.results import GameResult, MatchResult
 from bench.stats import MODELS, Sprt, Tally, summary, to_json
+from engine.arguments import Parser, command
+from engine.display import Steps
+from engine.errors import CommandError, arguments_are_judged
 
 #: Rounds that are planned when nobody says how many: more than any test with sensible bounds takes.
 DEFAULT_ROUNDS = 10_000
@@ -31,16 +31,16 @@ examples:
 """
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The command's options."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="secateur sprt",
         description=(
             "Plays a match until the sequential probability ratio test accepts or rejects the first engine, or, "
             "given a PGN file instead of a description, evaluates the games in it."
         ),
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        needs=("scipy",),
     )
     add_arguments(parser)
     test = parser.add_argument_group("test")
@@ -57,50 +57,45 @@ def parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--plot", metavar="FILE.png|svg", help="draw score and LLR over the pairs")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.add_argument("--quiet", action="store_true", help="show nothing while the match runs")
+    parser.add_quiet()
     ledger.add_arguments(parser)
     return parser
 
 
+@command("secateur sprt")
 def main(arguments: list[str]) -> int:
     """Runs or evaluates the test; returns the exit status, which does not depend on the verdict."""
     options = parser().parse_args(arguments)
-    try:
+    with arguments_are_judged():
         test = Sprt(options.elo0, options.elo1, options.alpha, options.beta, options.model)
         if options.plot:
             check_path(options.plot)
-        problem = ledger.prepare(options)
-        if problem:
-            raise ValueError(problem)
+        ledger.prepare(options)
         is_pgn = options.file is not None and options.file.lower().endswith(".pgn")
         description = None
         if not is_pgn:
-            if options.rounds is None and options.file is None:
+            if options.games is not None and options.games <= 2:
+                raise DescriptionError(f"--games is the most games of the whole test, not {options.games}")
+            if options.rounds is None and options.games is None and options.file is None:
                 options.rounds = DEFAULT_ROUNDS
             description = from_arguments(options, format="match")
             if description.games_per_pair != 2:
                 raise DescriptionError("the test counts pairs: it needs two games a pair")
-    except ValueError as error:  # DescriptionError and PlotError are ValueErrors, too
-        print(f"secateur sprt: {error}", file=sys.stderr)
-        return 2
-    try:
-        if description is None:
+    if description is None:
+        with Steps(f"reading {options.file}", options.quiet):
             results = _read(options.file, options.engine)
-            book = Path(options.book).name if options.book else ""
-            circumstances = {"book": book, "time_control": options.tc or ""}
-        else:
-            results = _play(description, test, options.quiet)
-            circumstances = circumstances_of(description)
-        _report(results, test, options.json)
-        report_problems("sprt", results)
-        if results.interrupted and description is not None and description.pgn:
-            print(f"secateur sprt: interrupted; --resume goes on with {description.pgn}", file=sys.stderr)
-        if options.plot:
-            plot_match(results, options.plot, test)
-        ledger.record_match(options, results, circumstances, test)
-    except (PlayError, PlotError, LedgerError, DescriptionError, ValueError) as error:
-        print(f"secateur sprt: {error}", file=sys.stderr)
-        return 1
+        book = Path(options.book).name if options.book else ""
+        circumstances = {"book": book, "time_control": options.tc or ""}
+    else:
+        results = _play(description, test, options.quiet)
+        circumstances = circumstances_of(description)
+    _report(results, test, options.json)
+    report_problems("sprt", results)
+    if results.interrupted and description is not None and description.pgn:
+        print(f"secateur sprt: interrupted; --resume goes on with {description.pgn}", file=sys.stderr)
+    if options.plot:
+        plot_match(results, options.plot, test)
+    ledger.record_match(options, results, circumstances, test)
     return results.exit_status
 
 
@@ -122,22 +117,19 @@ def _play(description: MatchDescription, test: Sprt, quiet: bool) -> MatchResult
             tally.add_pair(waiting.pop(game.pair), game.points(first))
             return test.verdict(test.llr(tally)) is None
 
-        return play(description, on_game)
+        return play(description, on_game, view.add_problem)
 
 
 def _read(path: str, engine: str | None) -> MatchResult:
-    """The games of a PGN file as a match of `engine` against the others. Raises ValueError."""
+    """The games of a PGN file as a match of `engine` against the others. Raises CommandError and OSError."""
     problems: list[str] = []
-    try:
-        games = list(read_games(path, problems))
-    except OSError as error:
-        raise ValueError(f"{path}: {error.strerror}") from None
+    games = list(read_games(path, problems))
     if not games:
-        raise ValueError("; ".join([f"{path}: holds no finished game", *problems]))
+        raise CommandError("; ".join([f"{path}: holds no finished game", *problems]))
     names = sorted({name for game in games for name in (game.white, game.black)})
     engine = engine or games[0].white
     if engine not in names:
-        raise ValueError(f"{path}: {engine} played none of the games; players are {', '.join(names)}")
+        raise CommandError(f"{path}: {engine} played none of the games; players are {', '.join(names)}")
     others = [name for name in names if name != engine]
     own = [game for game in games if engine in (game.white, game.black)]
     return MatchResult((engine, *others), own, len(own), problems=problems)

@@ -11,19 +11,19 @@ from collections import deque
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ClassVar, Final
-
-import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
+from typing import Any, Final
 
 from bench.adjudication import Adjudication
-from bench.cluster import ClusterError
 from bench.description import add_book_arguments, add_rule_arguments, book_from_arguments, rules_from_arguments
-from bench.display import Display, duration, figures_table
+from bench.display import figures_table
 from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs, this_engine
 from bench.plots import check_path, plot_trajectories
 from bench.spsa import GAIN_ITERATIONS, GAIN_MAX, Schedule, SpsaError, default_gain, select
 from bench.tuning import Run, State, Step, edited_source, tune, write_source
-from engine.files import locked, reason, shown
+from engine.arguments import Parser, command
+from engine.display import Display, duration
+from engine.errors import arguments_are_judged
+from engine.files import locked
 from search import tunables
 
 DEFAULT_LIMIT: Final = "nodes=4000"
@@ -48,18 +48,18 @@ examples:
   secateur spsa --state lmr.jsonl --show --write    puts the values found into search/tunables.py
 
 An iteration plays pairs of games between the values moved at random one way and the other, and follows the winner a
-little. What comes out is a proposal: keep it when `secateur sprt` accepts it. Exit status: 0 when all iterations were
-played, 1 when not, 2 when the options make no sense.
+little. What comes out is a proposal: keep it when `secateur sprt` accepts it. Exit status 0 means that all iterations
+were played.
 """
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The command's options."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="secateur spsa",
         description="Tunes the numbers of the search by games against itself.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        needs=("rich",),
     )
     parser.add_argument("--state", required=True, metavar="FILE.jsonl", help="where the run is kept")
     mode = parser.add_mutually_exclusive_group()
@@ -100,44 +100,40 @@ def parser() -> argparse.ArgumentParser:
     output.add_argument("--write", action="store_true", help="put the new defaults into search/tunables.py at the end")
     output.add_argument("--plot", metavar="FILE.png|svg", help="draw how the values moved")
     output.add_argument("--json", action="store_true", help="print the result as JSON")
-    output.add_argument("--quiet", action="store_true", help="show nothing while games are played")
+    parser.add_quiet()
     return parser
 
 
+@command("secateur spsa")
 def main(arguments: list[str]) -> int:
     """Tunes; returns the exit status."""
     options = parser().parse_args(arguments)
-    with ExitStack() as held:
-        return _main(options, held)
-
-
-def _main(options: argparse.Namespace, held: ExitStack) -> int:
-    """Tunes, with the lock of the state among what is `held`; returns the exit status."""
-    try:
+    with arguments_are_judged():
         if options.list:
             return _list(options)
         if options.plot:
             check_path(options.plot)
         if options.concurrency < 1:
             raise SpsaError(f"--concurrency is at least 1, not {options.concurrency}")
-        state = _state(options, held)
-        if options.write:
-            _new_source(state)  # what cannot be written is told before hours of games, not after them
-    except ValueError as error:  # those of the lab are ValueErrors, too
-        print(f"secateur spsa: {error}", file=sys.stderr)
-        return 2
+        if options.resume or options.show:
+            _check_options_of_a_run(options)
+        run = None if options.resume or options.show else _run(options)
+    with ExitStack() as held:
+        return _play(_state(run, options, held), options)
+
+
+def _play(state: State, options: argparse.Namespace) -> int:
+    """Plays or shows a run; returns the exit status."""
+    if options.write:
+        _new_source(state)  # what cannot be written is told before hours of games, not after them
     interrupted = False
-    try:
-        if not options.show:
-            with Progress(state, options.quiet) as progress:
-                try:
-                    tune(state, progress.add, progress.problem, options.concurrency, options.cluster)
-                except KeyboardInterrupt:
-                    interrupted = True
-        _report(state, options)
-    except (ValueError, ClusterError) as error:
-        print(f"secateur spsa: {error}", file=sys.stderr)
-        return 1
+    if not options.show:
+        with Progress(state, options.quiet) as progress:
+            try:
+                tune(state, progress.add, progress.problem, options.concurrency, options.cluster)
+            except KeyboardInterrupt:
+                interrupted = True
+    _report(state, options)
     if interrupted:
         unwritten = ", nothing was written" if options.write else ""
         print(f"secateur spsa: interrupted{unwritten}; --state {state.path} --resume goes on", file=sys.stderr)
@@ -173,34 +169,32 @@ def _list(options: argparse.Namespace) -> int:
     return 0
 
 
-def _state(options: argparse.Namespace, held: ExitStack) -> State:
-    """The run to play or show; one that is to be played is locked. Raises ValueError."""
+def _check_options_of_a_run(options: argparse.Namespace) -> None:
+    """Raises `SpsaError` for options that a run which is there already cannot be given."""
+    for name in _RUN_OPTIONS:
+        if getattr(options, name) is not None:
+            flag = "except" if name == "without" else name.replace("_", "-")
+            raise SpsaError(f"--{flag} cannot be given for a run that is there already: {options.state} knows it")
+
+
+def _state(run: Run | None, options: argparse.Namespace, held: ExitStack) -> State:
+    """A new run to play, or (None) the one that is there, with its lock `held` unless it is only shown.
+
+    Raises `SpsaError`, `EngineSpecError`, and OSError for a file that another process has, or that cannot be written.
+    """
     path = Path(options.state)
-    if options.resume or options.show:
-        for name in _RUN_OPTIONS:
-            if getattr(options, name) is not None:
-                flag = "except" if name == "without" else name.replace("_", "-")
-                raise SpsaError(f"--{flag} cannot be given for a run that is there already: {path} knows it")
+    if run is None:
         state = State.load(path)
         if options.show:
             return state
-        _lock(path, held)
+        held.enter_context(locked(path))
         return State.load(path)  # another process may have gone on with it until now
-    run = _run(options)
-    run.openings()
     run.engine("plus", {}).resolved_program()
-    _lock(path, held)
+    run.openings()
+    held.enter_context(locked(path))
     if path.stat().st_size and not options.overwrite:
         raise SpsaError(f"{path} is there already: --resume goes on with it, --overwrite drops it")
     return State.create(run, path)
-
-
-def _lock(path: Path, held: ExitStack) -> None:
-    """Keeps other processes from a state. Raises `SpsaError`."""
-    try:
-        held.enter_context(locked(path))
-    except OSError as error:
-        raise SpsaError(f"{shown(path)}: {reason(error)}") from None
 
 
 def _run(options: argparse.Namespace) -> Run:
@@ -240,8 +234,6 @@ def _run(options: argparse.Namespace) -> Run:
 
 class Progress(Display):
     """Shows the values and the pace: a table that renews itself on a terminal, lines elsewhere."""
-
-    line_seconds: ClassVar[float] = 10.0
 
     def __init__(self, state: State, quiet: bool = False) -> None:
         super().__init__(quiet)

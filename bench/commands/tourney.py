@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
-
-import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
-import scipy  # noqa: F401 - used later; a missing one is to be told before any work is done
 
 from bench.commands import rate
 from bench.commands.match import play_shown, report_problems
 from bench.description import DescriptionError, MatchDescription, add_arguments, from_arguments, read_toml
-from bench.play import PlayError
-from bench.plots import PlotError
-from bench.rating import RatingError
+from engine.arguments import Parser, command
+from engine.display import Steps
+from engine.errors import arguments_are_judged
 
 _EPILOG = """\
 example:
@@ -25,20 +21,21 @@ The first engine of a gauntlet plays all the others.
 """
 
 
+@command("secateur tourney")
 def main(arguments: list[str]) -> int:
     """Plays the tournament; returns the exit status."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="secateur tourney",
         description="Plays a gauntlet or a round robin and rates the engines.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        needs=("rich", "scipy"),
     )
     add_arguments(parser)
     parser.add_argument("--format", choices=("gauntlet", "round-robin"), help="who plays whom (default round-robin)")
-    parser.add_argument("--quiet", action="store_true", help="show nothing while the games run")
+    parser.add_quiet()
     rate.add_arguments(parser)
     options = parser.parse_args(arguments)
-    try:
+    with arguments_are_judged():
         description = _describe(options)
         rate.check_arguments(options)
         names = [engine.name for engine in description.engines]
@@ -46,16 +43,11 @@ def main(arguments: list[str]) -> int:
             name = anchor.rpartition("=")[0]
             if name not in names:
                 raise DescriptionError(f"--anchor {name}: no engine has this name; engines are {', '.join(names)}")
-    except ValueError as error:
-        print(f"secateur tourney: {error}", file=sys.stderr)
-        return 2
-    try:
-        results = play_shown(description, options.quiet)
-        report_problems("tourney", results)
-        rate.show(rate.table_of(results.games, options), options, description.event)
-    except (PlayError, RatingError, PlotError, DescriptionError) as error:
-        print(f"secateur tourney: {error}", file=sys.stderr)
-        return 1
+    results = play_shown(description, options.quiet)
+    report_problems("tourney", results)
+    with Steps("fitting the ratings", options.quiet):
+        table = rate.table_of(results.games, options)
+    rate.show(table, options, description.event)
     return results.exit_status
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 
+from engine.arguments import Parser, command
 
+
+@command("secateur warmup")
 def main(arguments: list[str]) -> int:
     """Compiles every kernel that is not cached yet, with progress on stderr."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="secateur warmup",
         description="Compiles every kernel into the user's cache, once for each version and machine; afterwards the "
         "engine starts in about a second. With kernels that were compiled ahead of time there is nothing to do.",
@@ -17,12 +19,14 @@ def main(arguments: list[str]) -> int:
     parser.parse_args(arguments)
     start = time.perf_counter()
     print("secateur: loading the kernels", file=sys.stderr, flush=True)
-    from engine import jit
+    from engine import compiling, jit
     from search.warmup import EVERYTHING, load_kernels
 
     if jit.AHEAD_OF_TIME:
         print(f"secateur: nothing to compile. {jit.compiler_report()}", file=sys.stderr)
         return 0
+
+    compiling.without_advice()
 
     def step(index: int, count: int, name: str) -> None:
         seconds = time.perf_counter() - start

@@ -11,9 +11,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Final
-
-import rich  # noqa: F401 - used later; a missing one is to be told before any work is done
+from typing import Any, Final
 
 from bench import records
 from bench.adjudication import Adjudication
@@ -27,14 +25,17 @@ from bench.description import (
     book_from_arguments,
     rules_from_arguments,
 )
-from bench.display import Display, duration, result_console
+from bench.display import result_console
 from bench.engines import EngineSpec, engine_from_pairs, this_engine
 from bench.play import PlayError
 from bench.records import LedgerError, Record, circumstances_of
 from bench.schedule import make_plan
 from bench.screening import SHARE, Effect, Played, Screening, ScreeningError, effects, play
 from bench.stats import Tally, estimate, to_json, with_error
-from engine.files import locked, reason, shown
+from engine.arguments import Parser, command
+from engine.display import Display, Steps, duration
+from engine.errors import arguments_are_judged
+from engine.files import locked
 from engine.sources import PROJECT_ROOT
 from search.techniques import TECHNIQUES, Technique, named
 
@@ -67,8 +68,8 @@ techniques:
 
 The built-in runner plays. Limited by nodes, the same games come out each time. Together, each side of each pair of
 games may lack each technique, with a probability of {SHARE:.0%}, and one regression says what each is worth beside most
-of the others: with equally many games in all, the intervals of 30 are about a third as wide. Exit status: 0 when every
-game was played without a fault, 1 when not, 2 when the options make no sense.
+of the others: with equally many games in all, the intervals of 30 are about a third as wide. Exit status 0 means that
+every game was played without a fault.
 """
 
 
@@ -102,13 +103,13 @@ class Worth:
         return {"key": self.technique.key, "title": self.technique.title, **to_json(self.tally)}
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The command's options."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="secateur worth",
         description="Measures by games what techniques of the search are worth: the engine against itself without one.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        needs=("rich",),
     )
     parser.add_argument("keys", nargs="*", metavar="KEY", help="techniques (default: all but those that need a clock)")
     games = parser.add_argument_group("games", "default: --book bench/books/balanced.epd --order random --seed 1")
@@ -117,8 +118,8 @@ def parser() -> argparse.ArgumentParser:
         "--games",
         type=int,
         metavar="N",
-        help=f"games for each technique, in pairs (default {DEFAULT_GAMES}), or for all that are measured together "
-        f"(default {DEFAULT_GAMES_TOGETHER})",
+        help=f"games in all for each technique (default {DEFAULT_GAMES}), or for all that are measured together "
+        f"(default {DEFAULT_GAMES_TOGETHER}); an even number",
     )
     games.add_argument("--together", action="store_true", help="measure all techniques by the same games")
     games.add_argument(
@@ -141,10 +142,11 @@ def parser() -> argparse.ArgumentParser:
     kept.add_argument("--suffix", default="", metavar="TEXT", help="what the records' ids have behind the key")
     ledger.add_circumstances(kept)
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
-    parser.add_argument("--quiet", action="store_true", help="show nothing while games are played")
+    parser.add_quiet()
     return parser
 
 
+@command("secateur worth")
 def main(arguments: list[str]) -> int:
     """Measures; returns the exit status."""
     options = parser().parse_args(arguments)
@@ -153,17 +155,15 @@ def main(arguments: list[str]) -> int:
     if options.together:
         with ExitStack() as held:
             return _main_together(options, held)
-    try:
+    with arguments_are_judged():
         if options.state is not None:
             raise DescriptionError("--state is for --together")
         measurements = _measurements(options)
-    except ValueError as error:  # those of the lab are ValueErrors, too
-        print(f"secateur worth: {error}", file=sys.stderr)
-        return 2
+    make_plan(measurements[0].description)  # the book is that of all
     found: list[Worth] = []
     try:
         if options.ledger and options.bench_nodes is None:
-            nodes = _count_benchmark()
+            nodes = _count_benchmark(options.quiet)
             for measurement in measurements:
                 measurement.record.bench_nodes = nodes
         status = _measure(measurements, found, options.quiet)
@@ -177,7 +177,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _measurements(options: argparse.Namespace) -> list[Measurement]:
-    """What the options ask for; whatever can be wrong is found here, before any game. Raises ValueError."""
+    """What the options ask for. Raises ValueError."""
     techniques = named(options.keys) or tuple(technique for technique in TECHNIQUES if not technique.needs_clock)
     if options.games < 2 or options.games % 2:
         raise DescriptionError(f"--games is an even number, at least 2: openings are played twice; not {options.games}")
@@ -186,9 +186,7 @@ def _measurements(options: argparse.Namespace) -> list[Measurement]:
     if options.suffix and not options.ledger:
         raise DescriptionError("--suffix is for the records of --ledger")
     commits = records.tested_commits(options.commit) if options.ledger else []
-    measurements = [_measurement(technique, options, commits) for technique in techniques]
-    make_plan(measurements[0].description)  # the book is that of all
-    return measurements
+    return [_measurement(technique, options, commits) for technique in techniques]
 
 
 def _measurement(technique: Technique, options: argparse.Namespace, commits: list[str]) -> Measurement:
@@ -212,9 +210,7 @@ def _measurement(technique: Technique, options: argparse.Namespace, commits: lis
         bench_nodes=options.bench_nodes,
         note=options.note,
     )
-    problem = ledger.prepare(record)
-    if problem is not None:
-        raise DescriptionError(problem)
+    ledger.prepare(record)
     return Measurement(technique, description, record)
 
 
@@ -224,13 +220,14 @@ def _engine(name: str, without: str, options: argparse.Namespace) -> EngineSpec:
     return engine_from_pairs(this_engine(*pairs), (), options.tc)
 
 
-def _count_benchmark() -> int:
+def _count_benchmark(quiet: bool) -> int:
     """The benchmark's nodes, for what is recorded: the engines that play are this one."""
     from search.benchmark import run_benchmark
     from search.warmup import load_kernels
 
-    load_kernels()
-    result = run_benchmark()
+    with Steps("counting the nodes of the benchmark", quiet):
+        load_kernels()
+        result = run_benchmark()
     assert result is not None
     return result.nodes
 
@@ -290,8 +287,6 @@ def _report(found: list[Worth], options: argparse.Namespace) -> None:
 class Progress(Display):
     """Shows how many games were played, and when the others will have been."""
 
-    line_seconds: ClassVar[float] = 10.0
-
     def __init__(self, planned: int, played: Played, quiet: bool) -> None:
         super().__init__(quiet)
         self._planned, self._played, self._before = planned, played, len(played.pairs)
@@ -311,18 +306,15 @@ class Progress(Display):
 
 def _main_together(options: argparse.Namespace, held: ExitStack) -> int:
     """Measures all techniques by the same games, with the lock of the state `held`; returns the exit status."""
-    try:
+    with arguments_are_judged():
         measurements = _measurements(options)
-        screening = _screening(measurements, options)
-        if options.state is not None:
-            _lock(options.state, held)
-        if options.bench_nodes is None and (options.ledger or options.state):
-            options.bench_nodes = _count_benchmark()
         commits = records.tested_commits(options.commit)
-        played = Played(_circumstances(screening, options), {"commits": commits}, options.state)
-    except ValueError as error:  # those of the lab are ValueErrors, too
-        print(f"secateur worth: {error}", file=sys.stderr)
-        return 2
+    screening = _screening(measurements, options)
+    if options.state is not None:
+        held.enter_context(locked(options.state))
+    if options.bench_nodes is None and (options.ledger or options.state):
+        options.bench_nodes = _count_benchmark(options.quiet)
+    played = Played(_circumstances(screening, options), {"commits": commits}, options.state)
     status = 0
     try:
         with Progress(screening.pairs, played, options.quiet) as progress:
@@ -339,14 +331,6 @@ def _main_together(options: argparse.Namespace, held: ExitStack) -> int:
     except (ScreeningError, LedgerError) as error:
         status = _broken_off(str(error), options)
     return 1 if played.faults else status
-
-
-def _lock(state: Path, held: ExitStack) -> None:
-    """Keeps other processes from a state. Raises `ScreeningError`."""
-    try:
-        held.enter_context(locked(state))
-    except OSError as error:
-        raise ScreeningError(f"{shown(state)}: {reason(error)}") from None
 
 
 def _tell(problem: str) -> None:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 
 from bench.cluster import ClusterError, map_unordered
-from bench.description import MatchDescription
 from bench.engines import EngineSpec
 from bench.game import check_engine
 from bench.results import GameResult, MatchResult
 from bench.schedule import Plan
+from engine.errors import CommandError
 
 #: Called with every finished game in order of completion; False ends the match.
 OnGame = Callable[[GameResult], bool]
 
 
-class RunnerError(RuntimeError):
+#: Called with each line about what keeps an engine from playing, as soon as it is known.
+OnProblem = Callable[[str], None]
+
+
+class RunnerError(CommandError, RuntimeError):
     """A runner that cannot play this match at all; the message is one line."""
 
 
@@ -28,21 +32,24 @@ class Runner(ABC):
     name: str
 
     @abstractmethod
-    def run(self, plan: Plan, on_game: OnGame) -> MatchResult:
-        """Plays the plan to its end, to `on_game`'s False or to Ctrl-C. Raises `RunnerError` when it cannot start."""
+    def run(self, plan: Plan, on_game: OnGame, on_problem: OnProblem) -> MatchResult:
+        """Plays the plan to its end, to `on_game`'s False or to Ctrl-C. Raises `RunnerError` when it cannot start.
+
+        The problems of `on_problem` are in the result, too.
+        """
 
     @abstractmethod
     def command_line(self, plan: Plan) -> list[str]:
         """The command that would be run; for the built-in runner, what it would play, in words."""
 
 
-def unfit_engines(description: MatchDescription) -> dict[EngineSpec, str]:
+def unfit_engines(engines: Sequence[EngineSpec], cluster: str | None) -> dict[EngineSpec, str]:
     """The engines that do not start or refuse their options, and why. Each is started once, where it would play.
 
-    Otherwise every game would tell the same. Raises `RunnerError` when the cluster cannot be used.
+    Otherwise every game, or every position, would tell the same. Raises `RunnerError` when the cluster cannot be used.
     """
     unfit: dict[EngineSpec, str] = {}
-    checks = map_unordered(check_engine, description.engines, description.cluster)
+    checks = map_unordered(check_engine, engines, cluster)
     try:
         with closing(checks):
             for outcome in checks:
@@ -57,7 +64,7 @@ def unfit_engines(description: MatchDescription) -> dict[EngineSpec, str]:
 class Collector:
     """Gathers the games of one match in the right order, and their faults as lines for a person."""
 
-    def __init__(self, plan: Plan, on_game: OnGame) -> None:
+    def __init__(self, plan: Plan, on_game: OnGame, on_problem: OnProblem) -> None:
         self.result = MatchResult(
             tuple(engine.name for engine in plan.description.engines),
             games_planned=plan.game_count,
@@ -65,6 +72,13 @@ class Collector:
             notes=[plan.repeats] if plan.repeats else [],
         )
         self._on_game = on_game
+        self._on_problem = on_problem
+
+    def add_unfit(self, problems: Iterable[str]) -> None:
+        """Takes what keeps engines from playing."""
+        for problem in problems:
+            self.result.problems.append(problem)
+            self._on_problem(problem)
 
     def add(self, game: GameResult) -> bool:
         """Takes a finished game; returns False when the match is to end."""

@@ -16,7 +16,7 @@ from bench.cluster import ClusterError, map_unordered
 from bench.game import GameTask, play_task
 from bench.pgn import MATCH_TAG, PgnLog, RawGame, format_game, is_cut_game, read_games, split_games
 from bench.results import GameResult, MatchResult
-from bench.runners.base import Collector, OnGame, Runner, RunnerError, unfit_engines
+from bench.runners.base import Collector, OnGame, OnProblem, Runner, RunnerError, unfit_engines
 from bench.schedule import Plan, round_name
 from engine.files import reason, shown
 
@@ -36,18 +36,18 @@ class BuiltinRunner(Runner):
             lines.append(f"{engine.name}: {' '.join(engine.command)} [{engine.limit}] {options}".rstrip())
         return lines
 
-    def run(self, plan: Plan, on_game: OnGame) -> MatchResult:
+    def run(self, plan: Plan, on_game: OnGame, on_problem: OnProblem) -> MatchResult:
         """Plays what the PGN file does not have yet."""
         began = time.monotonic()
         description = plan.description
-        collector = Collector(plan, on_game)
+        collector = Collector(plan, on_game, on_problem)
         done, log = self._open_log(plan, collector.result.problems)
         for game in done:
             if not collector.add(game):
                 return collector.finish(time.monotonic() - began)
         known = {game.game for game in done}
-        unfit = unfit_engines(description)
-        collector.result.problems.extend(unfit.values())
+        unfit = unfit_engines(description.engines, description.cluster)
+        collector.add_unfit(unfit.values())
         tasks = (
             task
             for task in plan.tasks()

@@ -31,7 +31,7 @@ from bench.engines import EngineSpec, EngineSpecError
 from bench.openings import Opening
 from bench.pgn import read_games, termination_of
 from bench.results import GameResult, MatchResult, Termination
-from bench.runners.base import Collector, OnGame, Runner, RunnerError, unfit_engines
+from bench.runners.base import Collector, OnGame, OnProblem, Runner, RunnerError, unfit_engines
 from bench.schedule import Plan
 from bench.timecontrol import TimeControl
 from engine.files import open_regular, reason
@@ -109,6 +109,14 @@ class ExternalRunner(Runner):
         """Where the program is; None when it is not on the PATH."""
         return shutil.which(cls.program)
 
+    @classmethod
+    def required_program(cls) -> str:
+        """The same. Raises `RunnerError` when it is not on the PATH."""
+        program = cls.program_path()
+        if program is None:
+            raise RunnerError(f"{cls.program} is not on the PATH; --runner builtin needs no other program")
+        return program
+
     @abstractmethod
     def command_words(self, arguments: tuple[str, ...]) -> Iterator[str]:
         """The words that hand `arguments` to an engine's program."""
@@ -165,16 +173,14 @@ class ExternalRunner(Runner):
         book = Path("OPENINGS" + _book_suffix(plan.openings))
         return [self.program_path() or self.program, *self.arguments(plan, book, pgn, Path())]
 
-    def run(self, plan: Plan, on_game: OnGame) -> MatchResult:
+    def run(self, plan: Plan, on_game: OnGame, on_problem: OnProblem) -> MatchResult:
         """Runs the program and reads its output to the end."""
         began = time.monotonic()
-        program = self.program_path()
-        if program is None:
-            raise RunnerError(f"{self.program} is not on the PATH; --runner builtin needs no other program")
-        collector = Collector(plan, on_game)
-        unfit = unfit_engines(plan.description)
+        program = self.required_program()
+        collector = Collector(plan, on_game, on_problem)
+        unfit = unfit_engines(plan.description.engines, None)
         if unfit:
-            collector.result.problems.extend(unfit.values())
+            collector.add_unfit(unfit.values())
             fit = tuple(engine for engine in plan.description.engines if engine not in unfit)
             if len(fit) < 2 or (plan.description.format == "gauntlet" and fit[0] != plan.description.engines[0]):
                 return collector.finish(time.monotonic() - began)

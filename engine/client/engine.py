@@ -91,7 +91,7 @@ class Engine:
     used on. An engine that is not closed ends with the program.
 
     The first one in a process takes a second to load the kernels. Where they were not compiled ahead of time, the first
-    after an installation compiles them, which takes half a minute (`secateur warmup` does it, too).
+    after an installation compiles them, which takes about a minute (`secateur warmup` does it, too).
     """
 
     def __init__(
@@ -396,7 +396,7 @@ class Engine:
 def _load() -> Any:
     """The engine's kernels and what they are used with, loaded or compiled; says why when that takes long."""
     patience = threading.Timer(
-        _SILENCE, LOGGER.warning, ("loading takes long: a new version compiles its kernels once, for half a minute",)
+        _SILENCE, LOGGER.warning, ("loading takes long: a new version compiles its kernels once, for about a minute",)
     )
     patience.daemon = True
     patience.start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from engine.files import quoted, user_path
@@ -49,12 +50,9 @@ class Equipment:
 
     def _new_searcher(self) -> backend_module.Searcher:
         """A searcher with the table and threads that the options ask for, or as near to them as memory allows."""
-        mebibytes = self._options.number("Hash")
-        try:
-            searcher: backend_module.Searcher = self.backend.Searcher(mebibytes)
-        except MemoryError:
-            self._output.problem(f"not enough memory for Hash {mebibytes}: {DEFAULT_HASH} is used")
-            searcher = self.backend.Searcher(DEFAULT_HASH)
+        searcher = self._with_table(self._options.number("Hash"))
+        with suppress(RuntimeError):  # a search does without
+            searcher.reserve_threads()
         self._read_network("")
         if file := self._options.text("EvalFile"):
             self._read_network(file)
@@ -62,6 +60,18 @@ class Equipment:
         self.tune(searcher)
         self._set_threads(searcher)
         return searcher
+
+    def _with_table(self, mebibytes: int) -> backend_module.Searcher:
+        """A searcher with a table of that size, or of a smaller one. Raises MemoryError without memory for any."""
+        try:
+            searcher: backend_module.Searcher = self.backend.Searcher(mebibytes)
+            return searcher
+        except MemoryError:
+            smaller = DEFAULT_HASH if mebibytes > DEFAULT_HASH else 1
+            if mebibytes <= smaller:
+                raise
+        self._output.problem(f"not enough memory for Hash {mebibytes}: {smaller} is used")
+        return self._with_table(smaller)
 
     def apply(self, name: str) -> None:
         """Does what the new value of an option asks for."""

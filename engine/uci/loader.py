@@ -1,11 +1,23 @@
-"""Loading of the engine, which takes a second from the cache and half a minute where kernels must be compiled."""
+"""Loading of the engine, which takes a second from the cache and about a minute where kernels must be compiled."""
 
 from __future__ import annotations
 
 import gc
+import mmap
 import threading
 import time
-from typing import Any
+from typing import Any, Final
+
+#: Bytes of memory that loading the kernels takes at least. LLVM ends the process where it gets none.
+HEADROOM: Final = 32 << 20
+
+
+def _check_memory() -> None:
+    """Raises MemoryError when the system does not give HEADROOM."""
+    try:
+        mmap.mmap(-1, HEADROOM).close()
+    except OSError:
+        raise MemoryError(f"there are no {HEADROOM >> 20} MiB for the kernels") from None
 
 
 class Loader:
@@ -20,15 +32,17 @@ class Loader:
         self.step = ""
         self.compiled = 0
         self.seconds = 0.0
-        self._kernels: Any = ()
-        self._kernel: Any = None
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begins loading; later calls do nothing."""
+        """Begins loading; later calls do nothing. Without a thread for it, loading has failed."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._load, name="loader", daemon=True)
-            self._thread.start()
+            try:
+                self._thread.start()
+            except RuntimeError as error:
+                self.error = error
+                self.done.set()
 
     def _load(self) -> None:
         began = time.monotonic()
@@ -36,7 +50,7 @@ class Loader:
             self.step = "importing"
             from engine.uci import backend
 
-            self._kernels = backend.PLAYING
+            _check_memory()
             self.compiled = backend.load_kernels(on_step=self._on_step)
             self.seconds = time.monotonic() - began
             self.step = "rehearsing"
@@ -52,9 +66,3 @@ class Loader:
 
     def _on_step(self, index: int, count: int, name: str) -> None:
         self.step = f"{name} kernels ({index + 1} of {count})"
-        self._kernel = self._kernels[index][1]
-
-    def is_compiling(self) -> bool:
-        """Whether the kernel being loaded was not in the cache, which takes seconds instead of milliseconds."""
-        statistics = getattr(self._kernel, "stats", None)
-        return statistics is not None and bool(statistics.cache_misses) and not self.done.is_set()

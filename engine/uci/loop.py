@@ -7,17 +7,21 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from typing import Final
 
 from engine.uci.events import EndOfInput, Event, Line
 from engine.uci.options import OPTIONS, TUNING_OPTIONS, Option
 from engine.uci.output import Output
 from engine.uci.session import Session
 
+#: Seconds that the session has to end after `quit`. Then the process ends all the same.
+QUIT_LIMIT: Final = 1.8
+
 
 def _read(source: Iterable[bytes], session: Session, events: queue.SimpleQueue[Event], output: Output) -> None:
-    """Passes every line on; says `quit` and the end of input ahead of the queue, for whoever waits meanwhile."""
+    """Passes every line on; says `end of input` ahead of the queue, for whoever waits meanwhile."""
     try:
         for raw in source:
             text = raw.decode("utf-8", "backslashreplace").strip()
@@ -25,7 +29,6 @@ def _read(source: Iterable[bytes], session: Session, events: queue.SimpleQueue[E
             output.heard(text)
             events.put(Line(text, received))
             if text.split()[:1] == ["quit"]:
-                session.quit_seen.set()
                 return
     except (OSError, ValueError):
         pass  # a stream that breaks has ended
@@ -33,13 +36,34 @@ def _read(source: Iterable[bytes], session: Session, events: queue.SimpleQueue[E
     events.put(EndOfInput())
 
 
-def converse(source: Iterable[bytes], output: Output, version: str, options: tuple[Option, ...] = OPTIONS) -> None:
-    """Holds a conversation: obeys the lines of `source` until `quit` or their end, and answers on `output`."""
+def converse(
+    source: Iterable[bytes],
+    output: Output,
+    version: str,
+    options: tuple[Option, ...] = OPTIONS,
+    on_quit: Callable[[threading.Event], None] = lambda over: None,
+) -> None:
+    """Holds a conversation: obeys the lines of `source` until `quit` or their end, and answers on `output`.
+
+    `on_quit(over)` is called on the reading thread when `quit` was read; the event `over` is set when the conversation
+    has ended.
+    """
     events: queue.SimpleQueue[Event] = queue.SimpleQueue()
     session = Session(output, events, version, options)
-    reader = threading.Thread(target=_read, args=(source, session, events, output), name="stdin", daemon=True)
-    reader.start()
+
+    def read() -> None:
+        _read(source, session, events, output)
+        if not session.end_seen.is_set():
+            on_quit(session.over)
+
+    threading.Thread(target=read, name="stdin", daemon=True).start()
     session.run()
+
+
+def _end_in_time(over: threading.Event) -> None:
+    """Ends the process after `quit` whatever its other threads are in the middle of."""
+    over.wait(QUIT_LIMIT)
+    os._exit(0)
 
 
 def run(version: str, tuning: bool = False) -> int:
@@ -49,10 +73,13 @@ def run(version: str, tuning: bool = False) -> int:
     """
     if sys.stdin is None or sys.stdout is None:
         return 1
+    # NumPy's linear algebra is not used here. Its threads would take memory, and complain where there is none.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     output = Output(sys.stdout.buffer)
     # Nothing but UCI may reach stdout: what a library prints goes to stderr.
     sys.stdout = sys.stderr
+    options = OPTIONS + TUNING_OPTIONS if tuning else OPTIONS
     with suppress(KeyboardInterrupt):
-        converse(sys.stdin.buffer, output, version, OPTIONS + TUNING_OPTIONS if tuning else OPTIONS)
+        converse(sys.stdin.buffer, output, version, options, _end_in_time)
     # Threads may be inside kernels or the compiler; waiting for them to end would keep the GUI waiting.
     os._exit(0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from contextlib import suppress
 from datetime import datetime
 from typing import IO, BinaryIO
@@ -24,12 +25,18 @@ class Output:
         # The log's own: who listens must not wait for who speaks, whose reader may be slow.
         self._log_lock = threading.Lock()
         self._log: IO[str] | None = None
+        self._last_line = time.monotonic()
+
+    def silence(self) -> float:
+        """Seconds since the last line."""
+        return time.monotonic() - self._last_line
 
     def line(self, text: str) -> None:
         """Writes one line (or several, separated by newlines)."""
         data = text.encode("utf-8", "backslashreplace") + b"\n"
         with self._lock:
             self._note("<<", text)
+            self._last_line = time.monotonic()
             try:
                 self._stream.write(data)
                 self._stream.flush()

@@ -2,7 +2,8 @@
 
 Threads: one reads stdin (`engine.uci.loop`), one loads the engine (`engine.uci.loader`), one searches
 (`engine.uci.tasks`); this object lives on the main thread, which takes commands and events from one queue and never
-waits for a search. Commands that would change what a running search works on are kept until it has answered.
+waits for the others. Commands that need the engine while it is loaded, and commands that would change what a running
+search works on, are deferred and handled later in their order.
 """
 
 from __future__ import annotations
@@ -14,17 +15,19 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
+from engine import compiling
 from engine.files import quoted
 from engine.uci.equipment import Equipment
-from engine.uci.events import Event, Line, TaskDone
+from engine.uci.events import EndOfInput, Event, Line, TaskDone
 from engine.uci.loader import Loader
 from engine.uci.options import OPTIONS, Option, OptionValues
 from engine.uci.output import Output, reader_is_gone
 from engine.uci.parse import GoCommand, parse_go, parse_position, parse_setoption
-from engine.uci.tasks import BenchTask, PerftTask, SearchTask, Task, TaskThread
+from engine.uci.tasks import BenchTask, EvaluationTask, PerftTask, SearchTask, Task, TaskThread
 from search.limits import MAX_PLY, Limits
 
 AUTHORS: Final = "the Secateur authors"
@@ -32,16 +35,26 @@ AUTHORS: Final = "the Secateur authors"
 #: Commands that are obeyed at once, also during a search.
 IMMEDIATE: Final = ("uci", "isready", "stop", "quit", "debug", "register", "ponderhit", "help")
 
-#: Seconds of loading that are nobody's concern, because the cache takes one at most; and between messages from then on.
-SILENCE: Final = 1.5
-HEARTBEAT: Final = 5.0
+#: Seconds between two messages about loading. From the cache it takes less.
+HEARTBEAT: Final = 1.5
 
-#: Seconds of compiling after which `isready` is answered all the same. CuteChess ends an engine that takes 15, and the
-#: next start would find nothing compiled either; this way the first search waits instead, once.
-READY_PATIENCE: Final = 8.0
+#: Seconds that `isready` waits for the engine: while modules and cached kernels are loaded, and once kernels are known
+#: to be compiled. CuteChess ends an engine that does not answer for 15, and compiling takes longer. So the answer comes
+#: early, and the commands behind it wait for the kernels.
+READY_PATIENCE: Final = 3.0
+COMPILING_PATIENCE: Final = 0.5
 
-#: Seconds that the session waits at most for an answer that is on its way, at its end or before the next command.
+#: Seconds that the session waits for an answer that is on its way, at the end of input or before the next command.
 FAREWELL: Final = 2.0
+
+#: Seconds that `quit` waits: for the engine to be loaded, when commands before it wait for that; for a short count or
+#: benchmark to end by itself; and for the answer of what was stopped.
+LOAD_PATIENCE: Final = 0.8
+TOOL_PATIENCE: Final = 0.4
+QUIT_PATIENCE: Final = 1.2
+
+#: Seconds between two looks at the loader.
+_LOOK: Final = 0.02
 
 HELP: Final = """\
 Secateur speaks UCI, which a chess GUI does for you: load this program there as a UCI engine.
@@ -60,6 +73,12 @@ Beyond the protocol:
   bench [DEPTH]                  searches fixed positions
   compiler                       what compiled and runs the engine
   debug on|off                   more about each search"""
+
+
+def _compiling() -> str:
+    """What is compiled at the moment, for how long, and how long it may take; empty when nothing is."""
+    compilation = compiling.current()
+    return "" if compilation is None else compilation.line()
 
 
 class Session:
@@ -81,10 +100,14 @@ class Session:
         #: When the command that is being handled was read.
         self._received = 0.0
         self._deferred: deque[Line] = deque()
+        #: When something waits for the loader: since when, and when the last message about it went out.
+        self._waiting_since: float | None = None
+        self._last_message = 0.0
         self._ended = False
-        #: Set by the reader thread when it has seen `quit` or the end of input, before the main thread gets there.
-        self.quit_seen = threading.Event()
+        #: Set by the reader thread when it has seen the end of input, before the main thread gets there.
         self.end_seen = threading.Event()
+        #: Set when the session has ended.
+        self.over = threading.Event()
         self._commands: dict[str, Callable[[list[str]], None]] = {
             "uci": self._uci,
             "isready": self._isready,
@@ -110,19 +133,44 @@ class Session:
     def run(self) -> None:
         """Takes events until `quit` or the end of input; returns when everything owed has been answered."""
         while not self._ended:
-            event = self._events.get()
-            if isinstance(event, Line):
-                self._take(event)
-            elif isinstance(event, TaskDone):
-                self._task_done(event.task)
-            else:
-                self._finish()
-        self._tasks.close()
-        if self._equipment is not None:
-            self._equipment.close()
+            event = self._next_event()
+            # When there is no memory for a message, either, the next command may find some.
+            with suppress(MemoryError):
+                self._look_after()
+                if isinstance(event, Line):
+                    self._take(event)
+                elif isinstance(event, TaskDone):
+                    self._task_done(event.task)
+                elif isinstance(event, EndOfInput):
+                    self._finish()
+        if self._task is None:
+            self._tasks.close()
+            if self._equipment is not None:
+                self._equipment.close()
+        self.over.set()
+
+    def _next_event(self) -> Event | None:
+        """The next event, None after a while without one when there is something to look after meanwhile."""
+        seconds = None
+        if self._task is not None:
+            seconds = HEARTBEAT if self._task.is_tool else None
+        elif self._deferred:
+            seconds = _LOOK
+        try:
+            return self._events.get(timeout=seconds)
+        except queue.Empty:
+            return None
+
+    def _look_after(self) -> None:
+        """Looks after what takes long: the loader, or a tool that is silent."""
+        task = self._task
+        if task is None or not task.is_tool:
+            self._look_at_loader()
+        elif self._output.silence() >= HEARTBEAT and not task.has_answered:
+            self._output.info(_compiling() or f"{task.name}: {time.perf_counter() - task.created:.0f} s so far")
 
     def _take(self, line: Line) -> None:
-        """Handles one line; whatever goes wrong becomes a message."""
+        """Handles one line, now or later; whatever goes wrong becomes a message."""
         text = line.text
         words = text.split()
         if not words:
@@ -131,22 +179,11 @@ class Session:
         if handler is None:
             self._output.info(f"unknown command {quoted(text.strip())}")
             return
-        task = self._task
-        if task is not None and task.has_answered and task.finished.wait(FAREWELL):
-            # What comes behind an answer finds everything before it done.
-            self._task_done(task)
-        if self._task is not None and words[0] not in IMMEDIATE:
-            if words[0] == "go":
-                # Two searches at once are impossible; the first one is owed an answer before the second begins.
-                self._stop([])
-            self._deferred.append(line)
-            return
-        if words[0] in ("stop", "ponderhit") and any(waiting.text.split()[0] == "go" for waiting in self._deferred):
-            # It is meant for the search that has not begun yet.
-            self._deferred.append(line)
-            return
-        self._received = line.received
         try:
+            if self._must_wait(words[0]):
+                self._deferred.append(line)
+                return
+            self._received = line.received
             handler(words[1:])
         except ValueError as error:
             self._output.info(str(error))
@@ -157,12 +194,76 @@ class Session:
         finally:
             self._loader.start()
 
+    def _must_wait(self, word: str) -> bool:
+        """Whether a command is deferred: until the running task has answered, or until the engine is loaded."""
+        task = self._task
+        if task is not None and task.has_answered and task.finished.wait(FAREWELL):
+            # What comes behind an answer finds everything before it done.
+            self._task_done(task)
+        if word in ("stop", "ponderhit") and any(waiting.text.split()[0] == "go" for waiting in self._deferred):
+            return True  # it is meant for the search that has not begun yet
+        if self._task is not None:
+            if word == "go":
+                # Two searches at once are impossible; the first one is owed an answer before the second begins.
+                self._stop([])
+            return word not in IMMEDIATE
+        if self._loader.done.is_set() or (word in IMMEDIATE and word != "isready"):
+            return False
+        # Options that come before anything else count when the engine is loaded.
+        return word != "setoption" or bool(self._deferred)
+
+    def _take_deferred(self) -> None:
+        """Takes the commands that waited, as if they came now.
+
+        One may begin a search; those behind it wait again, or stop it.
+        """
+        waiting, self._deferred = self._deferred, deque()
+        for line in waiting:
+            if not self._ended:
+                self._take(line)
+
+    def _task_done(self, task: Task) -> None:
+        """Goes on with what waited for the end of a task; a second call does nothing."""
+        if task is self._task:
+            self._task = None
+            self._take_deferred()
+
+    def _look_at_loader(self) -> None:
+        """Goes on with the deferred commands once the engine is loaded; until then, answers `isready` and reports."""
+        if self._task is not None or not self._deferred:
+            self._waiting_since = None
+            return
+        if self._loader.done.is_set():
+            self._take_deferred()
+            return
+        self._loader.start()
+        if self.end_seen.is_set() and reader_is_gone():
+            self.leave()
+        now = time.perf_counter()
+        patience = COMPILING_PATIENCE if _compiling() else READY_PATIENCE
+        for line in [line for line in self._deferred if line.text.split()[0] == "isready"]:
+            if now - line.received >= patience:
+                self._deferred.remove(line)
+                self._output.info(f"readyok comes early: the next search waits for the kernels; {compiling.ADVICE}")
+                self._output.line("readyok")
+        if self._waiting_since is None:
+            self._waiting_since = self._last_message = now
+        elif now - self._last_message >= HEARTBEAT:
+            self._last_message = now
+            waited = now - self._waiting_since
+            self._output.info(_compiling() or f"loading {self._loader.step}, {waited:.0f} s so far")
+
     def _finish(self) -> None:
-        """The end: stops the search, answers what is still owed, and ends the session."""
-        deadline = time.monotonic() + FAREWELL
+        """The end of input: answers what is still owed, and ends the session.
+
+        A count or a benchmark is finished for a reader who asked for it and still reads; a search is stopped.
+        """
+        deadline = math.inf
         while self._task is not None or self._deferred:
-            # A count or a benchmark is finished for whoever asked for it and still reads; a search is stopped.
-            if self._task is None or not self._task.is_tool or reader_is_gone():
+            self._look_after()
+            is_loading = self._task is None and not self._loader.done.is_set()
+            if not is_loading and (self._task is None or not self._task.is_tool or reader_is_gone()):
+                deadline = min(deadline, time.monotonic() + FAREWELL)
                 if time.monotonic() > deadline:
                     break
                 self._stop([])
@@ -175,60 +276,25 @@ class Session:
         self._ended = True
 
     def _begin(self, task: Task) -> None:
-        """Lets a task run beside the conversation."""
-        self._task = task
+        """Lets a task run beside the conversation. Raises RuntimeError when the system gives no thread."""
         if self.end_seen.is_set() and not task.is_tool:
             # Nobody can say stop any more: the answer is owed, but not the thinking.
             task.stop()
         self._tasks.begin(task)
-
-    def _task_done(self, task: Task) -> None:
-        """Takes the commands that waited for the end of a task, as if they came now; a second call does nothing.
-
-        One may begin the next search; those behind it wait again, or stop it.
-        """
-        if task is not self._task:
-            return
-        self._task = None
-        waiting = self._deferred
-        self._deferred = deque()
-        for line in waiting:
-            if not self._ended:
-                self._take(line)
-
-    def _wait_for_loader(self, patience: float = math.inf) -> bool:
-        """Waits until the engine is loaded, with progress messages, `patience` seconds at most; whether it is."""
-        loader = self._loader
-        loader.start()
-        began = time.monotonic()
-        spoken = began
-        while not loader.done.wait(0.02):
-            now = time.monotonic()
-            if now - began > patience:
-                return False
-            if self.quit_seen.is_set() and loader.is_compiling():
-                self.leave()
-            if self.end_seen.is_set() and reader_is_gone():
-                self.leave()
-            if now - began > SILENCE and (spoken == began or now - spoken > HEARTBEAT):
-                spoken = now
-                self._output.info(
-                    f"loading {loader.step}, {now - began:.0f} s so far; a new version compiles them once"
-                )
-        return True
+        self._task = task
 
     def _loaded(self) -> Equipment:
-        """The engine, waiting for it. Raises ValueError when it cannot be loaded."""
-        self._wait_for_loader()
+        """The loaded engine. Raises ValueError when it cannot be loaded, MemoryError without memory for it."""
         loader = self._loader
         if loader.error is not None:
-            raise ValueError(f"the engine cannot be loaded: {type(loader.error).__name__}: {loader.error}")
+            raise ValueError(f"the engine cannot be loaded: {type(loader.error).__name__}: {quoted(str(loader.error))}")
         if self._equipment is None:
+            equipment = Equipment(loader.backend, self._options, self._output)
+            self._equipment = equipment
             if loader.compiled:
                 self._output.info(f"{loader.compiled} kernels compiled in {loader.seconds:.1f} s")
             for remark in loader.backend.remarks():
                 self._output.info(remark)
-            self._equipment = Equipment(loader.backend, self._options, self._output)
         return self._equipment
 
     def leave(self) -> None:
@@ -243,18 +309,16 @@ class Session:
         self._output.line("\n".join([*lines, "uciok"]))
 
     def _isready(self, words: list[str]) -> None:
-        if self._task is None:
-            try:
-                if self._wait_for_loader(READY_PATIENCE):
-                    self._loaded()
-                else:
-                    self._output.info("the kernels are still being compiled: the first search waits for them")
-            except ValueError as error:
-                self._output.info(str(error))
-        self._output.line("readyok")
+        try:
+            if self._task is None:
+                self._loaded()
+            elif isinstance(self._task, EvaluationTask):
+                self._task.finished.wait(COMPILING_PATIENCE)
+        finally:
+            self._output.line("readyok")
 
     def _register(self, words: list[str]) -> None:
-        """Nothing is owed for this engine, and nobody has to say who he is."""
+        """No registration needed."""
 
     def _set_debug(self, words: list[str]) -> None:
         if words not in (["on"], ["off"]):
@@ -271,8 +335,21 @@ class Session:
             self._task.ponder_hit()
 
     def _quit(self, words: list[str]) -> None:
+        """Ends the session soon. A script that pipes everything in at once still gets the short answers."""
+        deadline = time.perf_counter() + LOAD_PATIENCE
+        while self._deferred and self._task is None and time.perf_counter() < deadline:
+            if _compiling():
+                break
+            if self._loader.done.wait(_LOOK):
+                self._take_deferred()
+        task = self._task
+        if task is not None:
+            if not (task.is_tool and task.finished.wait(TOOL_PATIENCE)):
+                task.stop()
+            if task.finished.wait(QUIT_PATIENCE):
+                self._task = None
         self._deferred.clear()
-        self._finish()
+        self._ended = True
 
     def _setoption(self, words: list[str]) -> None:
         name, text = parse_setoption(words)
@@ -302,16 +379,24 @@ class Session:
         command, complaints = parse_go(words)
         for complaint in complaints:
             self._output.info(complaint)
+        if "perft" in command.numbers:
+            self._begin(PerftTask(self._loaded(), self._output, command.numbers["perft"]))
+            return
         try:
             equipment = self._loaded()
-        except ValueError:
-            self._output.line("bestmove 0000")
+            limits = self._limits(command, equipment)
+            self._begin(SearchTask(equipment, self._options, self._output, limits, self._received, self._debug))
+        except BaseException:
+            self._output.line(f"bestmove {self._any_move()}")
             raise
-        if "perft" in command.numbers:
-            self._begin(PerftTask(equipment, self._output, command.numbers["perft"]))
-            return
-        limits = self._limits(command, equipment)
-        self._begin(SearchTask(equipment, self._options, self._output, limits, self._received, self._debug))
+
+    def _any_move(self) -> str:
+        """A legal move of the position, for when there is no search: a move is owed all the same."""
+        with suppress(Exception):
+            if self._equipment is not None:
+                board: Any = self._equipment.positions.game.board
+                return str(board.uci(next(iter(board.legal_moves))))
+        return "0000"
 
     def _limits(self, command: GoCommand, equipment: Equipment) -> Limits:
         """The limits of a `go`, with search moves that are not legal here reported and left out."""
@@ -337,9 +422,7 @@ class Session:
         self._loaded().positions.flip()
 
     def _eval(self, words: list[str]) -> None:
-        equipment = self._loaded()
-        board, network = equipment.positions.game.board, equipment.searcher.network
-        self._output.line(equipment.backend.evaluation_report(board, network))
+        self._begin(EvaluationTask(self._loaded(), self._output))
 
     def _bench(self, words: list[str]) -> None:
         depth = None

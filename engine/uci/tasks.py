@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from engine.uci.equipment import Equipment
 from engine.uci.options import OptionValues
@@ -18,8 +20,13 @@ class Task:
     #: Whether it answers with a result that was asked for, and not with a move.
     is_tool = True
 
+    #: What messages call it.
+    name = "search"
+
     def __init__(self, output: Output) -> None:
         self._output = output
+        #: When it was handed over, as of `time.perf_counter`.
+        self.created = time.perf_counter()
         #: Set before the answer goes out: whoever reads it may speak again before this thread gets any further.
         self.has_answered = False
         #: Set when nothing of it is left to be done.
@@ -139,6 +146,8 @@ class SearchTask(Task):
 class PerftTask(Task):
     """A `go perft`: counts, one line a move."""
 
+    name = "perft"
+
     def __init__(self, equipment: Equipment, output: Output, depth: int) -> None:
         """Raises ValueError for a depth that is out of range."""
         super().__init__(output)
@@ -161,8 +170,28 @@ class PerftTask(Task):
         self._answer("\n".join([*rows, "", f"Nodes searched: {sum(counts.values())}"]))
 
 
+class EvaluationTask(Task):
+    """An `eval`. Its kernels may have to be compiled first, and the conversation goes on meanwhile."""
+
+    name = "eval"
+
+    def __init__(self, equipment: Equipment, output: Output) -> None:
+        super().__init__(output)
+        self._report = equipment.backend.evaluation_report
+        self._board, self._network = equipment.positions.game.board, equipment.searcher.network
+
+    def stop(self) -> None:
+        """Changes nothing: only compiling takes time, and the next `eval` would wait for it, too."""
+
+    def run(self) -> None:
+        """Evaluates and answers."""
+        self._answer(self._report(self._board, self._network))
+
+
 class BenchTask(Task):
     """A `bench`: with a searcher of its own, so that what was learnt for the game stays."""
+
+    name = "bench"
 
     def __init__(self, equipment: Equipment, output: Output, depth: int | None) -> None:
         super().__init__(output)
@@ -199,12 +228,19 @@ class TaskThread:
         self._on_done = on_done
         self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
+        # Now, while there is memory for a thread: tables and helpers come later.
+        with suppress(RuntimeError):
+            self._start()
+
+    def _start(self) -> None:
+        if self._thread is None:
+            thread = threading.Thread(target=self._work, name="search", daemon=True)
+            thread.start()
+            self._thread = thread
 
     def begin(self, task: Task) -> None:
-        """Hands over a task, when the one before it is done."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name="search", daemon=True)
-            self._thread.start()
+        """Hands over a task, when the one before it is done. Raises RuntimeError when the system gives no thread."""
+        self._start()
         self._tasks.put(task)
 
     def close(self) -> None:

@@ -30,6 +30,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from engine.errors import CommandError
 from engine.files import check_output, reason, shown, write_output
 from eval.network.layout import BLOCK, BUCKETS, FEATURES, MAX_HIDDEN, MOST_PIECES, OUTPUT_LIMIT, QA, QB, new_network
 
@@ -56,7 +57,7 @@ _LONGEST_FILE: Final = 1 << 22
 _INT16: Final = np.iinfo(np.int16)
 
 
-class NetworkError(ValueError):
+class NetworkError(CommandError, ValueError):
     """A network that cannot be used; the message says in one line what was expected and what was found."""
 
 

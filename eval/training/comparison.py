@@ -19,6 +19,7 @@ from engine.board.position import POSITION
 from engine.memory import allocate
 from eval.training.decoding import sample_evaluations
 from eval.training.records import BLACK_TO_MOVE
+from eval.training.shards import ShardError
 from eval.training.texel import expected_results, fit_slope
 from eval.workspace import new_workspace
 
@@ -83,7 +84,7 @@ def compare(evaluations: Mapping[str, Evaluate], shards: Iterable[Any]) -> Compa
         for name, evaluation in evaluations.items():
             values[name].append(white * evaluation(samples))
     if not games:
-        raise ValueError("there are no positions to compare on")
+        raise ShardError("there are no positions to compare on")
     came, told, game = np.concatenate(results), np.concatenate(scores), np.concatenate(games)
     scale = fit_slope(told, came)
     teacher = expected_results(told, scale)

@@ -22,7 +22,7 @@ import chess
 import numpy as np
 import numpy.typing as npt
 
-from bench.cluster import map_unordered
+from bench.cluster import WorkError, map_unordered
 from engine.memory import allocate
 from engine.sources import PROJECT_ROOT, add_sources, kernel_sources
 from eval.build import require_own_evaluation
@@ -238,7 +238,7 @@ def generate(
 
     Shards that are there are kept; those that are missing or short are played to their end, lowest numbers first.
     `on_progress` is called at the start and after each block. `network` is the file that `settings` name. Raises
-    ShardError, ClusterError, OSError, ValueError for another network or a custom evaluation, and RuntimeError when a
+    ShardError, ClusterError, OSError, ValueError for another network or a custom evaluation, and WorkError when a
     block could not be played.
     """
     _check_evaluation(settings, network)
@@ -325,7 +325,7 @@ def _play_in_order(
     with closing(map_unordered(play_block, noted(), cluster, workers=workers)) as outcomes:
         for outcome in outcomes:
             if outcome.error is not None:
-                raise RuntimeError(f"block {outcome.item.block}: {outcome.error}")
+                raise WorkError(f"block {outcome.item.block}: {outcome.error}")
             waiting[outcome.item.block] = outcome.unwrap()
             while wanted and wanted[0] in waiting:
                 block = wanted.popleft()

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from eval.training.shards import ShardError
 from search.outcome import FULL_MATERIAL, LEAST_MATERIAL, PIECE_MATERIAL
 
 #: Scores are counted in steps of so many centipawns up to a limit. Beyond it the games are won, but for blunders that
@@ -89,7 +90,7 @@ def fit(counts: Counts) -> Fit:
     from scipy.optimize import minimize
 
     if not counts.sum():
-        raise ValueError("there are no positions to fit to")
+        raise ShardError("there are no positions to fit to")
     start = np.array([150.0, 0.0, 0.0, 80.0, 0.0, 0.0])
     found = minimize(
         lambda scaled: mean_loss(counts, chances(100.0 * scaled)),

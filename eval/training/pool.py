@@ -208,15 +208,18 @@ def _mapped(path: Path) -> Any:
 
 
 def open_pool(folder: Path) -> Pool:
-    """Opens a pool. Raises OSError, and ValueError where it is not whole."""
-    facts = Facts(**json.loads((folder / FACTS).read_text(encoding="utf-8")))
+    """Opens a pool. Raises OSError, and ShardError where it is not whole."""
+    try:
+        facts = Facts(**json.loads((folder / FACTS).read_text(encoding="utf-8")))
+    except (ValueError, TypeError) as error:
+        raise ShardError(f"{folder / FACTS}: is damaged: {error}") from None
     pool = Pool(_mapped(folder / TRAINING), _mapped(folder / VALIDATION), facts)
     for name, samples, count in (
         (TRAINING, pool.training, facts.training),
         (VALIDATION, pool.validation, facts.validation),
     ):
         if len(samples) != count:
-            raise ValueError(f"{folder / name}: holds {len(samples)} positions instead of {count}")
+            raise ShardError(f"{folder / name}: holds {len(samples)} positions instead of {count}")
     return pool
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
-from bench.display import Display, duration
+from engine.display import Display, duration
 from eval.training.generation import Progress
 
 #: The pace is that of so many blocks at most.
@@ -16,10 +16,8 @@ PACE_BLOCKS: Final = 200
 class ProgressView(Display):
     """Shows games, positions, positions a second and the time left; `update` it with every finished block."""
 
-    line_seconds: ClassVar[float] = 60.0
-
-    def __init__(self, games: int | None, positions: int | None) -> None:
-        super().__init__()
+    def __init__(self, games: int | None, positions: int | None, quiet: bool = False) -> None:
+        super().__init__(quiet)
         self._wanted = positions if games is None else games
         self._by_games = games is not None
         self._pace: deque[tuple[float, int, int]] = deque(maxlen=PACE_BLOCKS)
@@ -46,15 +44,16 @@ class ProgressView(Display):
 
     def line(self) -> str:
         """Games, positions, pace and time left."""
+        elapsed = duration(time.monotonic() - self.began)
         if self._state is None:
-            return "starting"
+            return f"reading what is there ({elapsed})"
         text = f"{self._state.games} games, {self._state.positions} positions"
         (began, first_positions, first_done), (now, last_positions, last_done) = self._pace[0], self._pace[-1]
         if last_done > first_done and now > began:
-            text += f", {(last_positions - first_positions) / (now - began):.0f} positions/s"
+            text += f" in {elapsed}, {(last_positions - first_positions) / (now - began):.0f} positions/s"
             if self._wanted is not None:
                 left = max(self._wanted - last_done, 0) * (now - began) / (last_done - first_done)
                 text += f", {duration(left)} left"
             return text
         # Until the first block is done, kernels may have to be compiled.
-        return text + ", starting"
+        return f"{text}, starting ({elapsed})"

@@ -28,6 +28,7 @@ from typing import Any, BinaryIO, Final
 import numpy as np
 import numpy.typing as npt
 
+from engine.errors import CommandError
 from engine.files import locked, open_regular, reason, shown
 from eval.training.records import ENDINGS, GAME, PLY, VARIANTS
 
@@ -64,7 +65,7 @@ _FOOT_MAGIC: Final = b"FOOT"
 FINISHED, UNFINISHED = ".games", ".part"
 
 
-class ShardError(ValueError):
+class ShardError(CommandError, ValueError):
     """A shard that cannot be used; the message is one line that names the file."""
 
 

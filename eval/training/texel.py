@@ -29,6 +29,8 @@ from eval.classical import FULL_PHASE
 from eval.terms.endgames import FULL_SCALE
 from eval.terms.king import DANGER_DIVISOR, ENDGAME_DIVISOR, MOST_DANGER
 from eval.training.coefficients import IS_DANGER, Coefficients, Labelled
+from eval.training.recipe import Recipe
+from eval.training.shards import ShardError
 from eval.weights import COUNT, GROUPS, ROWS
 
 Weights = npt.NDArray[np.float64]
@@ -148,24 +150,6 @@ def fit_slope(centipawns: npt.NDArray[np.float64], results: npt.NDArray[np.float
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """How to tune.
-
-    `result_share` of the target is the game's result, the rest the search's score. `prior` is the spread in
-    centipawns (or units of danger) that weights are believed to have around their old values, `rate` the first
-    step's length in the same units, `batch` positions a step. Of all games, `validation` is kept for checking.
-    """
-
-    result_share: float = 0.05
-    prior: float = 30.0
-    rate: float = 1.0
-    epochs: int = 10
-    batch: int = 16_384
-    validation: float = 0.1
-    seed: int = 1
-
-
-@dataclass(frozen=True)
 class Outcome:
     """Tuned weights float64[COUNT][2], the slopes of evaluation and score, and the mean squared errors on training
     and validation positions: before, and after each epoch.
@@ -221,7 +205,7 @@ def tune(
     held_out = split_games(labelled.games, recipe.validation, recipe.seed)
     training, validation = np.flatnonzero(~held_out), np.flatnonzero(held_out)
     if not len(training):
-        raise ValueError("there are no positions to tune on")
+        raise ShardError("there are no positions to tune on")
     spreads = _spreads(recipe.prior)
     is_free = spreads > 0.0
     pull = RESULT_VARIANCE * CORRELATION / len(training) / np.where(is_free, spreads, 1.0) ** 2

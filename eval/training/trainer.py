@@ -31,6 +31,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from engine.errors import CommandError
 from engine.files import replace_file
 from eval.network.format import SCALE, Network, read_network
 from eval.network.layout import BLOCK, BUCKETS, MAX_HIDDEN
@@ -61,7 +62,7 @@ _FEATURE_SPREAD: Final = 0.1
 _FIRST_BIAS: Final = 0.1
 
 
-class TrainingError(ValueError):
+class TrainingError(CommandError, ValueError):
     """A recipe or a run that cannot be trained; the message is one line."""
 
 

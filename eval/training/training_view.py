@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
-from bench.display import Display, duration, figures_table
+from bench.display import figures_table
+from engine.display import Display, duration
 from eval.training.trainer import Entry, Moment
 
 #: Superbatches whose figures stay in sight.
@@ -31,8 +32,6 @@ def sparkline(values: Sequence[float], width: int = _WIDTH) -> str:
 
 class TrainingView(Display):
     """Shows progress, speed, losses and the time left. `log` is what a resumed run has."""
-
-    line_seconds: ClassVar[float] = 30.0
 
     def __init__(self, superbatches: int, steps: int, log: Sequence[Entry] = (), quiet: bool = False) -> None:
         super().__init__(quiet)

@@ -8,9 +8,11 @@ import sys
 import threading
 import webbrowser
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 
-from engine.extras import remedy
+from engine.arguments import Parser, command, missing
+from engine.display import Steps
+from engine.errors import CommandError, MissingError, UsageError
 from engine.files import reason, shown
 from search.explorer.build import choose_tracing
 from search.explorer.loading import KERNELS
@@ -28,10 +30,11 @@ _DEFAULT_DEPTH: Final = 8
 _SERVER_PACKAGES: Final = ("starlette", "uvicorn", "anyio", "h11", "click", "idna", "typing_extensions")
 
 
-class FileError(ValueError):
+class FileError(CommandError, ValueError):
     """A file that cannot be opened, shown or written; one line names it and says why."""
 
 
+@command("secateur explore")
 def main(arguments: list[str]) -> int:
     """Serves the page until it is interrupted; the first line on stdout is its URL. Or records, or prints."""
     parser = _parser()
@@ -45,22 +48,18 @@ def main(arguments: list[str]) -> int:
             parser.error(f"--{name} says what to record: it goes with --record")
     # Searches of chess are recorded, and nothing has imported the kernels yet.
     choose_tracing()
-    try:
-        if options.record is not None:
-            return _record(options)
-        opened = None if options.file is None else read_file(Path(options.file))
-        if options.text:
-            if opened is None:
-                parser.error("--text prints a FILE, or what --record records")
-            return _print_text(opened, Path(options.file))
-    except FileError as error:
-        print(f"secateur explore: {error}", file=sys.stderr)
-        return 1
+    if options.record is not None:
+        return _record(options)
+    opened = None if options.file is None else read_file(Path(options.file))
+    if options.text:
+        if opened is None:
+            parser.error("--text prints a FILE, or what --record records")
+        return _print_text(opened, Path(options.file))
     return _serve(opened, options.port, open_browser=not options.no_browser)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="secateur explore",
         description="Shows how alpha-beta prunes, step by step: on trees, on games, and in Secateur's own search. "
         "Opens a page in the browser that this machine alone can reach, and serves it until Ctrl-C.",
@@ -79,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     recording.add_argument(
         "--costs", action="store_true", help="search again without each technique, and record what it takes"
     )
+    parser.add_quiet()
     return parser
 
 
@@ -91,13 +91,11 @@ def _serve(opened: dict[str, Any] | None, port: int, *, open_browser: bool) -> i
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] not in _SERVER_PACKAGES:
             raise
-        print(f"secateur explore: needs the package '{error.name}': {remedy('explore')}", file=sys.stderr)
-        return 1
+        raise MissingError(missing(str(error.name), "explore")) from None
     try:
         listener = listen(port)
     except OSError as error:
-        print(f"secateur explore: cannot listen on {HOST} port {port}: {error.strerror}", file=sys.stderr)
-        return 1
+        raise CommandError(f"cannot listen on {HOST} port {port}: {error.strerror}") from None
     url = f"http://{HOST}:{listener.getsockname()[1]}/"
     print(url, flush=True)
     if open_browser:
@@ -131,21 +129,24 @@ def _record(options: argparse.Namespace) -> int:
         depth = _DEFAULT_DEPTH
     for name, value in (("depth", depth), ("nodes", nodes)):
         if value is not None and value < 1:
-            raise FileError(f"the limit of {name} is at least 1, not {value}")
+            raise UsageError(f"--{name} is at least 1, not {value}")
     try:
         board = read_board(_position(options), options.after)
     except PositionError as error:
         raise FileError(str(error)) from None
-    KERNELS.wait(lambda text: print(f"secateur explore: {text}", file=sys.stderr, flush=True))
+    KERNELS.wait(lambda text: _say(text, options.quiet), every=1.5)
 
     from search.explorer.recording import RecordingError, record
     from search.explorer.report import print_text
     from search.game import Game
     from search.limits import Limits
 
+    def iteration(depth: int, nodes: int) -> None:
+        progress.show(f"depth {depth}, {nodes:,} nodes")
+
     try:
-        with _Progress() as progress:
-            document = record(Game(board), Limits(depth, nodes), on_iteration=progress.iteration)
+        with Steps("searching", options.quiet) as progress:
+            document = record(Game(board), Limits(depth, nodes), on_iteration=iteration)
             if options.costs:
                 from search.explorer.costs import Watch, costs_of_search
 
@@ -164,39 +165,21 @@ def _record(options: argparse.Namespace) -> int:
     return 0
 
 
+def _say(text: str, quiet: bool) -> None:
+    if not quiet:
+        print(f"secateur explore: {text}", file=sys.stderr, flush=True)
+
+
 def _position(options: argparse.Namespace) -> str:
     """The text of the position or the game to search."""
     if options.pgn is None:
         return str(options.position)
     if options.position:
-        raise FileError("--position and --pgn both say what to search")
+        raise UsageError("--position and --pgn both say what to search")
     try:
         return Path(options.pgn).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"{options.pgn}: {getattr(error, 'strerror', None) or 'not UTF-8'}") from None
-
-
-class _Progress:
-    """One line on a terminal that renews itself, and is gone in the end; nothing elsewhere."""
-
-    def __init__(self) -> None:
-        self._shows = sys.stderr.isatty()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._shows:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
-
-    def iteration(self, depth: int, nodes: int) -> None:
-        """After an iteration."""
-        self.show(f"depth {depth}, {nodes:,} nodes")
-
-    def show(self, text: str) -> None:
-        """Shows this instead of what it showed before."""
-        if self._shows:
-            print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
 def _print_text(opened: dict[str, Any], path: Path) -> int:

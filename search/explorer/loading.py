@@ -1,4 +1,4 @@
-"""Loading of the recording kernels, which takes a second from the cache and half a minute where they must be compiled.
+"""Loading of the recording kernels, which takes a second from the cache and about a minute where they must be compiled.
 
 It happens in a thread of its own, so that who waits can be told how far it is, and need not wait to its end.
 """

@@ -329,7 +329,7 @@ def chess(body: object, job: Job = UNWATCHED) -> Document:
     nodes = _whole(fields, "nodes", 1, MOST_CHESS_NODES)
     from search.explorer.positions import read_board
 
-    # Before the kernels are loaded, because that may take half a minute.
+    # Before the kernels are loaded, because that may take about a minute.
     board = _translated_chess(lambda: read_board(position, after))
     _load_kernels(job)
     from search.explorer.recording import record

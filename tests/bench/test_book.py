@@ -8,6 +8,7 @@ from pathlib import Path
 
 import chess
 import pytest
+from fakes import FAKE
 
 from bench.commands import book
 from bench.openings import load_openings, parse_position
@@ -80,19 +81,23 @@ def test_wrong_usage(tmp_path: Path, arguments: list[str], message: str, capsys:
 
 
 def test_a_book_is_not_replaced_by_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "book.epd").write_text("mine")
-    assert make(tmp_path, "book.epd")[0] == 2
-    assert "--overwrite" in capsys.readouterr().err
-    assert (tmp_path / "book.epd").read_text() == "mine"
-    assert make(tmp_path, "book.epd", "--overwrite")[0] == 1
-    assert "is there already and is no book" in capsys.readouterr().err
-    assert (tmp_path / "book.epd").read_text() == "mine"
+    path = tmp_path / "book.epd"
+    path.write_bytes((BOOKS / "balanced.epd").read_bytes())
+    assert make(tmp_path, "book.epd")[0] == 1
+    assert "--overwrite replaces it" in capsys.readouterr().err
+    assert path.read_bytes() == (BOOKS / "balanced.epd").read_bytes()
+    path.write_text("mine")
+    for more in ([], ["--overwrite"]):
+        assert make(tmp_path, "book.epd", *more)[0] == 1
+        assert "is there already and is no book" in capsys.readouterr().err
+        assert path.read_text() == "mine"
 
 
 def test_a_book_that_comes_to_nothing_leaves_the_old_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "book.epd"
     path.write_bytes((BOOKS / "balanced.epd").read_bytes())
-    broken = ["--overwrite", "--engine", "cmd=false", "name=Broken"]
+    crash = [f"cmd={sys.executable}", f"arg={FAKE}", "arg=--fault", "arg=crash", "arg=--at", "arg=1"]
+    broken = ["--overwrite", "--engine", *crash, "name=Broken"]
     assert make(tmp_path, "book.epd", *broken)[0] == 1
     assert capsys.readouterr().err.endswith("; nothing was written\n")
     assert path.read_bytes() == (BOOKS / "balanced.epd").read_bytes()
@@ -122,7 +127,8 @@ def test_an_interrupted_book_has_what_was_found(
 def test_a_broken_engine_is_given_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, _ = make(tmp_path, "book.epd", "--engine", "cmd=false", "name=Broken")
     assert status == 1
-    assert "given up after 10 failures in a row: Broken: " in capsys.readouterr().err
+    assert "engine Broken exited at the start (exit status 1); it said nothing" in capsys.readouterr().err
+    assert not (tmp_path / "book.epd").exists()
 
 
 @pytest.mark.parametrize(("name", "least"), [("balanced", 500), ("unbalanced", 300)])

@@ -270,8 +270,11 @@ def test_earlier_games_are_dropped_only_for_a_new_one(describe: Describe, tmp_pa
     play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn)))
     data = pgn.read_bytes()
     description = describe(rounds=1, pgn=str(pgn), overwrite=True)
-    broken = replace(description.engines[0], command=("no-such-program",))
-    play(replace(description, engines=(broken, description.engines[1])))
+    missing = replace(description.engines[0], command=("no-such-program",))
+    with pytest.raises(PlayError, match="there is no program 'no-such-program'"):
+        play(replace(description, engines=(missing, description.engines[1])))
+    result = play(replace(description, engines=(fake("A", "--fault", "exit"), description.engines[1])))
+    assert result.games == []
     assert pgn.read_bytes() == data
 
 

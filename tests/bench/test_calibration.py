@@ -308,10 +308,7 @@ def test_what_is_not_monotone_is_not_written(
         (["games", "--pairs", "0"], "--pairs is at least 1"),
         (["games", "--anchor-pairs", "0"], "--anchor-pairs is at least 1"),
         (["games", "--anchor", "cmd=stockfish"], "needs rating=NUMBER"),
-        (["games", "--anchor", "cmd=no-such-engine", "depth=1", "rating=1"], "there is no program 'no-such-engine'"),
-        (["games", "--engine", "cmd=no-such-engine"], "there is no program 'no-such-engine'"),
         (["games", "--engine", f"cmd={sys.executable}", "dir=x"], "dir and restart have no meaning"),
-        (["--readme", "none.md"], "there is no file none.md"),
         (["--plot", "plot.pdf"], "plot.pdf"),
     ],
 )

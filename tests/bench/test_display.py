@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+import subprocess
+import time
+from pathlib import Path
 
-from bench.display import Display
+import pytest
+from fakes import fake
+
+from bench.engines import SECATEUR
+from engine.display import Display, Steps
 
 
 class Counting(Display):
@@ -32,3 +38,40 @@ def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
         display.tick()
         display.say("something")
     assert capsys.readouterr().err == ""
+
+
+def test_a_silent_run_goes_on_telling_what_it_does(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Steps, "line_seconds", 1.0)
+    with Steps("reading") as steps:
+        time.sleep(3.0)
+        steps.show("fitting")
+        time.sleep(3.0)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("reading (0:00:0")
+    assert lines[-1].startswith("fitting (0:00:0")
+    assert len(lines) >= 3
+
+
+def test_what_takes_no_time_is_not_told(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Steps, "line_seconds", 60.0)
+    with Steps("reading") as steps:
+        steps.show("fitting")
+    assert capsys.readouterr().err == ""
+
+
+def test_a_suite_tells_how_far_it_is(tmp_path: Path) -> None:
+    """An engine that thinks for long about its only position: nothing happens, and lines come all the same."""
+    pytest.importorskip("rich")
+    suite = tmp_path / "one.epd"
+    suite.write_text('4k3/8/8/8/8/8/8/4K2R w K - bm O-O; id "one";\n')
+    spec = fake("Slow")
+    words = ["--engine", f"cmd={spec.command[0]}", f"arg={spec.command[1]}", "name=Slow", "--movetime", "6"]
+    command = [*SECATEUR, "epd", str(suite), *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    told = [line for line in done.stderr.splitlines() if line.startswith("0 of 1 positions, 0 solved in 0:00:0")]
+    assert len(told) >= 2
+    done = subprocess.run([*command, "--quiet"], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -160,7 +160,7 @@ def answers(out: str, suite: Path) -> dict[str, dict[str, Any]]:
 def test_points_time_and_nodes_to_solution(tmp_path: Path, suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = tmp_path / "answers.csv"
     status, out, err = run(
-        capsys, suite, *engine(tmp_path), "--nodes", 100, "--concurrency", 2, "--json", "--csv", table
+        capsys, suite, *engine(tmp_path), "--nodes", 100, "--concurrency", 2, "--json", "--quiet", "--csv", table
     )
     assert (status, err) == (0, "")
     found = answers(out, suite)
@@ -272,7 +272,6 @@ def test_a_hanging_engine_is_given_up(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["x.epd", "--engine", "cmd=no-such-engine"], "no-such-engine"),
         (["x.epd", "--engine", f"cmd={sys.executable}", "tc=10+0.1"], "a suite has no clock"),
         (["x.epd", "--engine", f"cmd={sys.executable}", "--concurrency", "0"], "at least 1"),
         (["x.epd", "--engine", f"cmd={sys.executable}", "--engine", f"cmd={sys.executable}"], "the same name"),
@@ -282,6 +281,21 @@ def test_wrong_usage(arguments: list[str], message: str, capsys: pytest.CaptureF
     status, _, err = run(capsys, *arguments)
     assert status == 2
     assert message in err
+
+
+def test_a_missing_engine_is_reported_before_anything_is_read(capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = run(capsys, "x.epd", "--engine", f"cmd={sys.executable}", "--engine", "cmd=no-such-engine")
+    assert (status, err) == (1, "secateur epd: engine no-such-engine: there is no program 'no-such-engine'\n")
+
+
+def test_an_engine_that_does_not_start_is_asked_once(
+    tmp_path: Path, suite: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = ("--engine", "cmd=/bin/sh", "arg=-c", "arg=exit 3", "name=Broken")
+    status, out, err = run(capsys, suite, *engine(tmp_path), *broken, "--nodes", 100, "--json", "--quiet")
+    assert status == 1
+    assert err == "secateur epd: engine Broken exited at the start (exit status 3); it said nothing\n"
+    assert {answer["engine"] for answer in json.loads(out)["suites"][str(suite)]["answers"]} == {"Table"}
 
 
 @pytest.mark.skipif(shutil.which("stockfish") is None, reason="Stockfish is not on the PATH")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from engine import extras
+from uci_main import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -20,30 +22,57 @@ def run_without(package: str, *arguments: str) -> subprocess.CompletedProcess[st
 
 
 @pytest.mark.parametrize(
-    ("package", "command"),
+    ("package", "command", "arguments"),
     [
-        ("scipy", "sprt"),
-        ("scipy", "tourney"),
-        ("scipy", "rate"),
-        ("scipy", "calibrate"),
-        ("rich", "rate"),
-        ("rich", "epd"),
-        ("rich", "book"),
-        ("rich", "ledger"),
-        ("rich", "calibrate"),
-        ("rich", "worth"),
+        ("scipy", "sprt", "games.pgn"),
+        ("scipy", "tourney", "tourney.toml"),
+        ("scipy", "rate", "games.pgn"),
+        ("scipy", "calibrate", ""),
+        ("scipy", "wdl", "data"),
+        ("rich", "rate", "games.pgn"),
+        ("rich", "epd", "suite.epd"),
+        ("rich", "ledger", ""),
+        ("rich", "calibrate", ""),
+        ("rich", "worth", "null-move"),
+        ("rich", "spsa", "--state run.jsonl"),
     ],
 )
-def test_a_missing_package_is_named(package: str, command: str) -> None:
-    done = run_without(package, command, "--help")
+def test_a_missing_package_is_named(package: str, command: str, arguments: str) -> None:
+    done = run_without(package, command, *arguments.split())
     assert done.returncode == 1
     assert done.stderr.startswith(f"secateur {command}: needs the package '{package}': run 'make lab', or '")
     assert done.stderr.endswith("-m pip install \".[lab]\"' in the project's folder\n")
+    assert done.stderr.count("\n") == 1
+
+
+#: Prints every command's help where no extra is installed, and nothing is compiled.
+HELP = """
+import contextlib, io, os, sys
+for package in ("scipy", "rich", "matplotlib", "numba", "llvmlite", "distributed", "starlette", "uvicorn"):
+    sys.modules[package] = None
+import uci_main
+for name in uci_main.COMMANDS:
+    said, complaint = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(complaint):
+        try:
+            status = uci_main.main([name, "--help"])
+        except SystemExit as end:
+            status = end.code
+    assert status == 0, (name, status, complaint.getvalue())
+    assert said.getvalue().startswith(f"usage: secateur {name} "), name
+    assert "exit status:\\n  0  " in said.getvalue(), name
+print(len(uci_main.COMMANDS))
+"""
+
+
+def test_help_takes_no_extra(tmp_path: Path, run_python: Callable[..., str]) -> None:
+    said = run_python(HELP, SECATEUR_KERNELS=None, SECATEUR_KERNELS_DIR=str(tmp_path))
+    assert said == f"{len(COMMANDS)}\n"
 
 
 def test_pictures_without_matplotlib_are_refused_before_the_match() -> None:
     done = run_without("matplotlib", "sprt", "games.pgn", "--plot", "plot.svg")
-    assert done.returncode == 2
+    assert done.returncode == 1
     assert "pictures need the package 'matplotlib'" in done.stderr
 
 

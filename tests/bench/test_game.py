@@ -1,5 +1,6 @@
 """Games against engines that misbehave in every way."""
 
+import sys
 from pathlib import Path
 
 import chess
@@ -77,10 +78,71 @@ def test_an_engine_that_goes_on_without_its_network_is_refused(tmp_path: Path) -
 
 
 def test_an_engine_that_never_says_uciok_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uci, "START_SECONDS", 0.5)
+    monkeypatch.setattr(uci, "UCIOK_SECONDS", 1.0)
     result = play("--fault", "mute")
     assert result.termination == Termination.NOT_STARTED
-    assert "did not answer 'uci'" in result.detail
+    assert result.detail.endswith(" did not answer 'uci' with 'uciok' within 1 s; it said nothing")
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("echo 'usage: chess FILE'; exec sleep 60", "its last line on stdout: usage: chess FILE"),
+        ("printf 'no \033[1mboard' >&2; exec sleep 60", "its last line on stderr: no \\x1b[1mboard"),
+    ],
+)
+def test_what_an_engine_without_uciok_says_is_told(script: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uci, "UCIOK_SECONDS", 1.0)
+    problem = check_engine(EngineSpec("one", ("/bin/sh", "-c", script), TimeControl.parse("nodes=10")))
+    assert problem == f"engine one did not answer 'uci' with 'uciok' within 1 s; {said}"
+
+
+def test_an_engine_that_exits_at_once_is_reported_with_its_status() -> None:
+    problem = check_engine(
+        EngineSpec("one", ("/bin/sh", "-c", "echo broken >&2; exit 3"), TimeControl.parse("depth=1"))
+    )
+    assert problem == "engine one exited at the start (exit status 3); its last line on stderr: broken"
+
+
+#: Answers `isready` after `sys.argv[1]` seconds, of each of which it speaks if there is another argument.
+SLOW = """
+import sys, time
+for line in sys.stdin:
+    if line == "uci\\n":
+        print("uciok", flush=True)
+    if line == "isready\\n":
+        end = time.monotonic() + float(sys.argv[1])
+        while time.monotonic() < end:
+            time.sleep(0.1)
+            if len(sys.argv) > 2:
+                print("info string compiling", flush=True)
+        print("readyok", flush=True)
+    if line == "quit\\n":
+        break
+"""
+
+
+def slow(*arguments: str) -> EngineSpec:
+    return EngineSpec("one", (sys.executable, "-c", SLOW, *arguments), TimeControl.parse("depth=1"))
+
+
+def test_an_engine_that_says_it_compiles_has_time_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uci, "READY_SECONDS", 3.0)
+    assert check_engine(slow("6", "speaks")) is None
+
+
+def test_an_engine_that_is_silent_before_readyok_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uci, "READY_SECONDS", 1.0)
+    problem = check_engine(slow("60"))
+    assert problem is not None
+    assert problem.startswith("engine one did not answer 'isready' with 'readyok' within 1 s; ")
+
+
+def test_an_engine_that_talks_for_ever_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uci, "START_SECONDS", 2.0)
+    problem = check_engine(slow("60", "speaks"))
+    assert problem is not None
+    assert problem.endswith("within 2 s; its last line on stdout: info string compiling")
 
 
 def test_time_is_kept_on_the_clock() -> None:

@@ -250,13 +250,18 @@ def test_a_run_that_is_broken_off_shows_what_it_has_and_where_it_is(
     assert not list(ledger.glob("*.json"))
 
 
+def test_a_state_without_a_folder_is_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["null-move", "--together", "--bench-nodes", "1", "--state", "/nowhere/worth.jsonl"]
+    assert worth.main(arguments) == 1
+    assert capsys.readouterr().err == "secateur worth: /nowhere/worth.jsonl: No such file or directory\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
         (["null-move", "--together", "--games", "7"], "--games is an even number"),
         (["null-move", "--together", "--concurrency", "0"], "concurrency is at least 1"),
         (["time-fall", "--together"], "time-fall is about time"),
-        (["null-move", "--together", "--state", "/nowhere/worth.jsonl"], "/nowhere/worth.jsonl: No such file"),
         (["null-move", "--state", "worth.jsonl"], "--state is for --together"),
     ],
 )

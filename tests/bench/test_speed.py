@@ -54,7 +54,7 @@ def test_two_threads_are_compared_with_one_over_all_positions(monkeypatch: pytes
         def close(self) -> None:
             log.append(("close", self.threads))
 
-    monkeypatch.setattr(speed, "Searcher", KnownSearcher)
+    monkeypatch.setattr("search.searcher.Searcher", KnownSearcher)
     fens = (chess.STARTING_FEN, KIWIPETE)
     assert search_speedup(fens, milliseconds=7) == 2.0
     turns = [
@@ -78,7 +78,7 @@ def test_two_threads_are_compared_with_one_at_perft_by_the_best_turn(monkeypatch
         clock.now += turns[threads][turn] / len(PERFT_POSITIONS)
 
     monkeypatch.setattr(speed, "time", SimpleNamespace(perf_counter=lambda: clock.now))
-    monkeypatch.setattr(speed, "count_by_move", count_by_move)
+    monkeypatch.setattr("search.perft.count_by_move", count_by_move)
     assert two_thread_speedup() == pytest.approx(6.0 / 3.0)
     assert counted == [(fen, depth, threads) for threads in (1, 2) for fen, depth, _ in PERFT_POSITIONS] * 5
 

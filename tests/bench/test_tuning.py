@@ -262,19 +262,19 @@ def test_a_run_from_the_command_line(source: Path, tmp_path: Path, capsys: pytes
 def test_mistakes_are_one_line_each(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     state = tmp_path / "run.jsonl"
     State.create(run_of(5), state)
-    for given, message in (
-        (arguments(state), "is there already"),
-        (["--state", str(state), "--resume", "--pairs", "2"], "--pairs cannot be given"),
-        (["--state", str(state), "--show", "--except", "Size"], "--except cannot be given"),
-        (["--state", str(tmp_path / "none"), "--resume"], "No such file"),
-        (arguments(tmp_path / "new", "--only", "Szie"), "no tunable is called 'Szie'"),
-        (arguments(tmp_path / "new", "--book", "none.epd"), "there is no such book"),
-        (arguments(tmp_path / "new", "--iterations", "0"), "iterations is at least 1"),
-        (arguments(tmp_path / "new", "--tc", "fast"), "'fast' is no time control"),
-        (arguments(tmp_path / "new", "--engine", "cmd=/no/such", "option.Size=3"), "option Size is tuned"),
-        (arguments(tmp_path / "new", "--engine", "cmd=/no/such"), "there is no program"),
+    for given, status, message in (
+        (arguments(state), 1, "is there already"),
+        (["--state", str(state), "--resume", "--pairs", "2"], 2, "--pairs cannot be given"),
+        (["--state", str(state), "--show", "--except", "Size"], 2, "--except cannot be given"),
+        (["--state", str(tmp_path / "none"), "--resume"], 1, "No such file"),
+        (arguments(tmp_path / "new", "--only", "Szie"), 2, "no tunable is called 'Szie'"),
+        (arguments(tmp_path / "new", "--book", "none.epd"), 1, "there is no such book"),
+        (arguments(tmp_path / "new", "--iterations", "0"), 2, "iterations is at least 1"),
+        (arguments(tmp_path / "new", "--tc", "fast"), 2, "'fast' is no time control"),
+        (arguments(tmp_path / "new", "--engine", "cmd=/no/such", "option.Size=3"), 2, "option Size is tuned"),
+        (arguments(tmp_path / "new", "--engine", "cmd=/no/such"), 1, "there is no program"),
     ):
-        assert command.main(given) == 2, given
+        assert command.main(given) == status, given
         lines = [line for line in capsys.readouterr().err.splitlines() if ": note:" not in line]
         assert len(lines) == 1, lines
         assert message in lines[0]
@@ -289,7 +289,7 @@ def test_a_run_that_another_process_plays_is_only_shown(
     before = state.read_bytes()
     with locked(state):
         for given in (["--state", str(state), "--resume"], arguments(state, "--overwrite")):
-            assert command.main(given) == 2
+            assert command.main(given) == 1
             assert f"{state}: is in use by another process\n" in capsys.readouterr().err
         assert command.main(["--state", str(state), "--show"]) == 0
     assert state.read_bytes() == before

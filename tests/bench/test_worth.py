@@ -158,7 +158,6 @@ def test_what_cannot_be_played_ends_the_run(
         (["null-move", "--hash", "0"], "--hash is at least 1"),
         (["null-move", "--concurrency", "0"], "concurrency is at least 1"),
         (["null-move", "--tc", "soon"], "'soon' is no time control"),
-        (["null-move", "--book", "nowhere.epd"], "nowhere.epd"),
         (["null-move", "--resign", "soon"], "--resign soon"),
         (["time-effort"], "time-effort is about time: it needs a clock"),
         (["time-effort", "--tc", "movetime=1"], "time-effort is about time: it needs a clock"),

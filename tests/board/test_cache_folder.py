@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from engine.cache_folder import CACHE_VARIABLE, KEEP_FOLDERS, KEEP_SECONDS, open_cache
+from engine.cache_folder import CACHE_VARIABLE, KEEP_FOLDERS, KEEP_SECONDS, MARKER, open_cache
 from tests.board.tiny_kernel import build_folders
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX's")
@@ -128,7 +128,8 @@ def old_build(root: Path, number: int, seconds: float) -> Path:
     """A cache folder as another version left it, last used so many seconds ago."""
     folder = root / f"{number:020x}"
     folder.mkdir(parents=True)
-    (folder / "kernel.nbi").write_bytes(b"machine code")
+    (folder / MARKER).write_bytes(b"")
+    (folder / "kernel.nbc").write_bytes(b"machine code")
     used = time.time() - seconds
     os.utime(folder, (used, used))
     return folder
@@ -158,6 +159,129 @@ def test_only_so_many_builds_are_kept_but_no_fresh_one_is_taken(
     current = Path(run_tiny()["folder"])
     assert build_folders(root) == sorted([*fresh, current])
     assert not any(folder.exists() for folder in unused)
+
+
+@pytest.fixture
+def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of the user's that the cache is put into."""
+    root = tmp_path / "shared"
+    root.mkdir(mode=0o700)
+    monkeypatch.setenv(CACHE_VARIABLE, str(root))
+    return root
+
+
+def make_old(*paths: Path) -> None:
+    for path in paths:
+        os.utime(path, (0, 0), follow_symlinks=False)
+
+
+@pytest.mark.parametrize("name", ["my-thesis-chapters-2", "0123456789abcdef0123", "a" * 20])
+def test_a_folder_without_the_marker_is_never_swept(shared: Path, name: str) -> None:
+    thesis = shared / name
+    thesis.mkdir()
+    (thesis / "chapter.tex").write_text("chapter", encoding="utf-8")
+    (thesis / "figures.nbc").write_text("figures", encoding="utf-8")
+    make_old(thesis)
+    assert open_cache("f" * 20) == shared / ("f" * 20)
+    assert sorted(path.name for path in thesis.iterdir()) == ["chapter.tex", "figures.nbc"]
+
+
+def test_the_marker_alone_does_not_give_a_folder_away(shared: Path) -> None:
+    thesis = shared / "my-thesis-chapters-2"
+    thesis.mkdir()
+    (thesis / MARKER).touch()
+    (thesis / "figures.nbc").touch()
+    make_old(thesis)
+    open_cache("f" * 20)
+    assert (thesis / "figures.nbc").exists()
+
+
+def test_a_user_s_files_in_an_old_build_stay(shared: Path) -> None:
+    first = open_cache("0" * 20)
+    assert first is not None
+    for name in ("kernel-12.py311.0123456789abcdef.nbc", ".kernel-12.nbc.0123abcd.tmp", "notes.txt", ".hidden"):
+        (first / name).touch()
+    (first / "folder.nbc").mkdir()
+    (first / "folder.nbc" / "mine.nbc").touch()
+    make_old(first)
+    open_cache("f" * 20)
+    assert sorted(path.name for path in first.iterdir()) == [".hidden", "folder.nbc", "notes.txt"]
+    assert (first / "folder.nbc" / "mine.nbc").exists()
+
+
+@posix_only
+def test_sweeping_follows_no_link(shared: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for name in (MARKER, "kernel.nbc"):
+        (elsewhere / name).write_bytes(b"precious")
+    (shared / ("0" * 20)).symlink_to(elsewhere)
+    within = open_cache("1" * 20)
+    unmarked = open_cache("2" * 20)
+    assert within is not None
+    assert unmarked is not None
+    (within / "kernel.nbc").symlink_to(elsewhere / "kernel.nbc")
+    (within / "folder.nbc").symlink_to(elsewhere)
+    (unmarked / MARKER).unlink()
+    (unmarked / MARKER).symlink_to(elsewhere / MARKER)
+    make_old(elsewhere, shared / ("0" * 20), within, unmarked)
+    open_cache("f" * 20)
+    assert sorted(path.name for path in elsewhere.iterdir()) == ["kernel.nbc", MARKER]
+    assert not within.exists()
+    assert unmarked.exists()
+    assert (shared / ("0" * 20)).is_symlink()
+
+
+# --- links -----------------------------------------------------------------------------------------------------------
+
+#: A process for which every symbolic link is another user's.
+LINKS_OF_OTHERS = """
+import os, pathlib, stat
+
+class Other:
+    def __init__(self, status):
+        self.st_mode, self.st_uid, self.st_mtime = status.st_mode, os.getuid() + 1, status.st_mtime
+
+lstat = pathlib.Path.lstat
+
+def of_others(path):
+    status = lstat(path)
+    return Other(status) if stat.S_ISLNK(status.st_mode) else status
+
+pathlib.Path.lstat = of_others
+"""
+
+
+@posix_only
+@pytest.mark.parametrize("target", ["documents", "missing"])
+def test_a_link_that_another_user_put_into_the_temporary_folder_is_not_followed(
+    run_python: Callable[..., str], tmp_path: Path, target: str
+) -> None:
+    temporary, documents = tmp_path / "temporary", tmp_path / "documents"
+    temporary.mkdir()
+    documents.mkdir(mode=0o700)
+    link = temporary / f"secateur-kernels-{os.getuid()}"
+    link.symlink_to(tmp_path / target)
+    named = {CACHE_VARIABLE: "/dev/null/kernels", "TMPDIR": str(temporary)}
+    script = LINKS_OF_OTHERS + "from engine.cache_folder import open_cache\nprint(open_cache('0' * 20))"
+    assert run_python(script, **named).strip() == "None"
+    assert list(documents.iterdir()) == []
+    # One's own is what one wanted.
+    if target == "documents":
+        folder = run_python("from engine.cache_folder import open_cache\nprint(open_cache('0' * 20))", **named)
+        assert Path(folder.strip()) == link / ("0" * 20)
+
+
+@posix_only
+def test_a_build_s_folder_is_no_link(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir(mode=0o700)
+    (shared / ("0" * 20)).symlink_to(elsewhere)
+    assert open_cache("0" * 20) is None or list(elsewhere.iterdir()) == []
+
+
+# --- renewal ---------------------------------------------------------------------------------------------------------
 
 
 def test_start_renews_the_folder_it_uses(warm: Path, run_tiny: Callable[..., dict[str, Any]]) -> None:

@@ -15,9 +15,9 @@ from engine.memory import allocate
 from eval.classical import ENDGAME, MIDDLEGAME, PHASE, SCALE, tapered
 from eval.training.coefficients import IS_DANGER, Labelled, join, load, trace_positions
 from eval.training.commands import texel as command
+from eval.training.recipe import Recipe
 from eval.training.samples import Batch
 from eval.training.texel import (
-    Recipe,
     Weights,
     expected_results,
     fit_slope,

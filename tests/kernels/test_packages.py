@@ -21,6 +21,7 @@ import chess
 import pytest
 
 from bench import standalone
+from engine.cache_folder import MARKER
 from engine.levels import LEVELS, Level
 from engine.library import FOLDER_VARIABLE, library_path
 from engine.sources import source_hash
@@ -213,7 +214,7 @@ def test_a_stand_alone_program_takes_the_place_of_one_only(
     else:
         folder = place if kind == "folder" else tmp_path / "elsewhere"
         folder.mkdir()
-        (folder / ("mine" if kind == "folder" else standalone.MARKER)).touch()
+        (folder / ("mine" if kind == "folder" else MARKER)).touch()
         if kind == "link":
             place.symlink_to(folder)
     said = standalone.main(tmp_path / "dist")

@@ -1,14 +1,17 @@
 """Endgame tables at the root: real ones for three men, and made-up answers where more men would be needed."""
 
 import random
+import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import chess
 import chess.syzygy
 import pytest
 
+from search import tablebase
 from search.limits import Clock, Limits
 from search.searcher import Game, Info, Searcher
 from search.tablebase import SPOILT, TABLE_BOUND, TABLE_WIN, Tables, open_tables
@@ -313,3 +316,69 @@ def test_a_damaged_table_is_reported_once_and_the_game_goes_on(tmp_path: Path, d
     assert len(first.problems) == 1
     assert first.problems[0].startswith("endgame tables not used: ")
     assert searcher.search(game, Limits(depth=3)).problems == ()
+
+
+class Endless(Scripted):
+    """A decoder in an endless loop, as a damaged table can keep it."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.has_ended = threading.Event()
+
+    def probe_dtz(self, board: chess.Board) -> int:
+        try:
+            while True:
+                with suppress(Exception):
+                    board.is_check()
+        finally:
+            self.has_ended.set()
+
+    probe_wdl = probe_dtz
+
+
+def test_an_endless_probe_is_ended_and_the_search_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tablebase, "PROBE_PATIENCE", 0.3)
+    source = Endless()
+    searcher = Searcher(1)
+    searcher.set_tables(Tables(source, 7))
+    game = Game(chess.Board(BOARD.format(0)))
+    result = searcher.search(game, Limits(depth=3))
+    assert result.best in game.board.legal_moves
+    assert result.problems == ("endgame tables not used: a probe takes more than 0.3 s",)
+    assert source.has_ended.wait(10)
+    assert searcher.search(game, Limits(depth=3)).problems == ()
+
+
+def test_stop_and_the_clock_do_not_wait_for_a_probe(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tablebase, "PROBE_PATIENCE", 60)
+    source = Endless()
+    tables = Tables(source, 7)
+    searcher = Searcher(1)
+    searcher.set_tables(tables)
+    game = Game(chess.Board(BOARD.format(0)))
+    infos: list[Info] = []
+    result = searcher.search(game, Limits(move_time=400), infos.append)
+    assert result.seconds < 5
+    assert not infos[-1].is_known
+    # The probe is still busy: the next search does without it, too.
+    searcher.arm()
+    threading.Timer(0.2, searcher.stop).start()
+    assert searcher.search(game, Limits(infinite=True)).best in game.board.legal_moves
+    assert not source.has_ended.is_set()
+    tables.close()
+    assert source.has_ended.wait(10)
+
+
+def test_without_a_thread_the_search_does_without_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    searcher = Searcher(1)
+    searcher.set_tables(Tables(Scripted({}), 7))
+    game = Game(chess.Board(BOARD.format(0)))
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        result = searcher.search(game, Limits(depth=2))
+    assert result.best in game.board.legal_moves
+    assert result.problems == ()

@@ -29,7 +29,7 @@ def test_games_are_made_counted_and_verified(tmp_path: Path, capsys: pytest.Capt
     assert uci_main.main(["datagen", str(folder), "--games", "16", *QUICK]) == 0
     out, err = capsys.readouterr()
     assert out.startswith(f"{folder}: 16 games, ")
-    assert err.startswith("0 games, 0 positions, starting\n")
+    assert "0 games, 0 positions, starting (0:0" in err
     assert uci_main.main(["datagen", str(folder), "--games", "16", *QUICK, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["folder"], told["games"]) == (str(folder), 16)
@@ -70,7 +70,7 @@ def test_bad_shards_are_reported_and_left_out(
     good.write_bytes((made / "shard-000000.games").read_bytes())
     path.write_bytes(path.read_bytes()[:-1])
     for action in ("stats", "verify"):
-        assert datagen.main([action, str(path.parent)]) == 1
+        assert datagen.main([action, str(path.parent), "--quiet"]) == 1
         out, err = capsys.readouterr()
         assert err == f"{path}: is truncated: it has no foot\n"
         assert "64" in out
@@ -104,16 +104,20 @@ def test_unfinished_shards_count_unless_told_otherwise(
         ("F --games 1 --win 5", "argument --win: '5' is not 2 whole numbers with commas between them"),
         ("F --games 1 --draw 1,2,x", "argument --draw: '1,2,x' is not 3 whole numbers with commas between them"),
         ("stats", "the following arguments are required: FOLDER|FILE"),
+        ("stats . --plot a.gif", "a.gif: a picture's name ends with .png or .svg"),
     ],
 )
 def test_wrong_usage_is_told_in_one_line(
     arguments: str, line: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as exit_:
-        datagen.main(arguments.split())
-    assert exit_.value.code == 2
-    assert capsys.readouterr().err.splitlines()[-1].endswith(f": error: {line}")
+    try:
+        status: int | str | None = datagen.main(arguments.split())
+    except SystemExit as end:
+        status = end.code
+    assert status == 2
+    action = " stats" if arguments.startswith("stats") else ""
+    assert capsys.readouterr().err == f"secateur datagen{action}: {line}\n"
     assert not list(tmp_path.iterdir())
 
 
@@ -122,8 +126,7 @@ def test_wrong_usage_is_told_in_one_line(
     [
         ("stats nowhere", "secateur datagen stats: nowhere: there is no such file or folder"),
         ("verify .", "secateur datagen verify: .: holds no shards"),
-        ("stats . --plot a.gif", "secateur datagen stats: a.gif: a picture's name ends with .png or .svg"),
-        ("file --games 1", "secateur datagen: [Errno 17] File exists: 'file'"),
+        ("file --games 16", "secateur datagen: file: File exists"),
     ],
 )
 def test_failures_are_told_in_one_line(
@@ -181,7 +184,7 @@ def test_a_custom_evaluation_makes_no_training_data(tmp_path: Path, run_python: 
             check=False,
         )
         assert done.returncode == 2
-        assert done.stderr.splitlines()[-1] == f"secateur datagen: error: {refusal}"
+        assert done.stderr.splitlines()[-1] == f"secateur datagen: {refusal}"
     said = run_python(PLAYER, str(folder), **{VARIABLE: str(file)})
     assert said.splitlines() == [refusal] * 2
     assert not folder.exists()
@@ -208,6 +211,21 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
         assert "usage: secateur datagen" in capsys.readouterr().out
 
 
+def test_the_games_are_said_before_they_are_played(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[int | None] = []
+
+    def generate(folder: Path, settings: object, games: int | None, *rest: object) -> Progress:
+        asked.append(games)
+        assert capsys.readouterr().err == "--games 40 is rounded up to 48: games are played in blocks of 16\n"
+        return Progress(3, 100, 100)
+
+    monkeypatch.setattr("eval.training.generation.generate", generate)
+    assert datagen.main([str(tmp_path), "--games", "40"]) == 0
+    assert asked == [48]
+
+
 def test_progress_tells_pace_and_time_left(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     clock = [1000.0]
     monkeypatch.setattr("eval.training.progress.time.monotonic", lambda: clock[0])
@@ -217,8 +235,11 @@ def test_progress_tells_pace_and_time_left(monkeypatch: pytest.MonkeyPatch, caps
             clock[0] += 30
             view.update(Progress(10 + block, 20_000 + 2000 * block, 2000 * block))
     assert capsys.readouterr().err.splitlines() == [
-        "160 games, 20000 positions, starting",
-        "192 games, 24000 positions, 67 positions/s, 0:19:00 left",
-        "224 games, 28000 positions, 67 positions/s, 0:18:00 left",
-        "256 games, 32000 positions, 67 positions/s, 0:17:00 left",
+        "160 games, 20000 positions, starting (0:00:00)",
+        "176 games, 22000 positions in 0:00:30, 67 positions/s, 0:19:30 left",
+        "192 games, 24000 positions in 0:01:00, 67 positions/s, 0:19:00 left",
+        "208 games, 26000 positions in 0:01:30, 67 positions/s, 0:18:30 left",
+        "224 games, 28000 positions in 0:02:00, 67 positions/s, 0:18:00 left",
+        "240 games, 30000 positions in 0:02:30, 67 positions/s, 0:17:30 left",
+        "256 games, 32000 positions in 0:03:00, 67 positions/s, 0:17:00 left",
     ]

@@ -43,7 +43,8 @@ def test_a_network_comes_out(made: Path, tmp_path: Path, capsys: pytest.CaptureF
     lines = err.splitlines()
     told = re.compile(r".* games, loaded in [\d.]+ s; \d+ steps a superbatch; scale ")
     assert len(list(filter(told.match, lines))) == 1
-    assert [line.split(":")[0] for line in lines[-3:]] == [f"superbatch {n} of 3" for n in (1, 2, 3)]
+    done = [line.split(":")[0] for line in lines if re.match(r"superbatch \d of 3:", line)]
+    assert done == [f"superbatch {number} of 3" for number in (1, 2, 3)]
     network = read_network(output)
     assert (network.hidden, network.buckets) == (32, 8)
     facts = dict(network.provenance)
@@ -126,7 +127,7 @@ def test_resuming_knows_the_run(made: Path, trained: Path, capsys: pytest.Captur
         capsys.readouterr()
         assert train.main([*again, *more]) == 2
         assert capsys.readouterr().err == f"secateur train: {words}\n"
-    assert train.main([str(made), "--output", str(trained)]) == 2
+    assert train.main([str(made), "--output", str(trained)]) == 1
     assert capsys.readouterr().err == (
         f"secateur train: {folder} holds a run already: --resume goes on with it, --overwrite drops it\n"
     )
@@ -201,7 +202,7 @@ def test_missing_things(made: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     for given, status, words in (
         ([str(tmp_path / "none")], 1, f"{tmp_path / 'none'}: there is no such file or folder"),
         ([], 2, "say what to train on: folders or shards of `secateur datagen`"),
-        (["--resume"], 2, f"{tmp_path / 'net.training'}: holds no run to go on with"),
+        (["--resume"], 1, f"{tmp_path / 'net.training'}: holds no run to go on with"),
         ([str(made), "--batch-size", "1280000"], 1, "positions to train on do not fill a batch of 1280000"),
     ):
         threads = [] if given == ["--resume"] else ["--threads", "1"]
@@ -220,7 +221,7 @@ def test_no_file_of_somebody_else_is_dropped(made: Path, tmp_path: Path, capsys:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"mine")
         for more in ([], ["--overwrite"], *([["--resume"]] if name == "run.json" else [])):
-            assert train.main([*given, *more]) == 2, name
+            assert train.main([*given, *more]) == 1, name
             assert str(path if "/" not in name else path.parent) in capsys.readouterr().err
             assert path.read_bytes() == b"mine"
         path.unlink()
@@ -231,7 +232,7 @@ def test_no_file_of_somebody_else_is_dropped(made: Path, tmp_path: Path, capsys:
         assert train.main([*given, *more]) == 1
         assert "is there already and is no network file" in capsys.readouterr().err
     output.write_bytes(MAGIC + b"another network")
-    assert train.main(given) == 2
+    assert train.main(given) == 1
     assert "--overwrite replaces it" in capsys.readouterr().err
     assert output.read_bytes() == MAGIC + b"another network"
 

@@ -241,4 +241,4 @@ def test_the_log_holds_the_conversation(start: Callable[..., Engine], tmp_path: 
 
 def test_a_log_that_cannot_be_written_is_one_message(engine: Engine, tmp_path: Path) -> None:
     said = spoken(engine, f"setoption name Debug Log File value {tmp_path}")
-    assert said == [f"info string Debug Log File not used: '{tmp_path}': Is a directory"]
+    assert said == [f"info string Debug Log File not used: '{tmp_path}': is a folder, not a file"]

@@ -173,7 +173,9 @@ class Spy:
         self.sizes.append(mebibytes)
         if mebibytes > 1000:
             raise MemoryError
-        return SimpleNamespace(resize_threads=lambda threads: None, set_network=lambda network: None)
+        return SimpleNamespace(
+            reserve_threads=lambda: None, resize_threads=lambda threads: None, set_network=lambda network: None
+        )
 
 
 def test_too_little_memory_keeps_the_table() -> None:

@@ -41,16 +41,42 @@ def test_the_end_comes_at_once_in_the_middle_of_a_search(start: Callable[..., En
     else:
         engine.close_input()
     rest = engine.finish(timeout=5)
-    assert time.perf_counter() - began < 1
+    assert time.perf_counter() - began < 4  # on a busy machine
     assert rest[-1].startswith("bestmove ")
 
 
-@pytest.mark.parametrize("ending", ["", "quit\n"])
-@pytest.mark.parametrize(("command", "last"), [("go perft 5", "Nodes searched: 4865609"), ("bench 5", " nps")])
-def test_a_count_that_was_piped_in_is_finished(ending: str, command: str, last: str) -> None:
-    text = f"position startpos\n{command}\n{ending}"
+@pytest.mark.parametrize(("command", "last"), [("go perft 4", "Nodes searched: 197281"), ("bench 1", " nps")])
+def test_a_count_that_was_piped_in_is_finished(command: str, last: str) -> None:
+    text = f"position startpos\n{command}\n"
     done = subprocess.run(ENGINE, input=text, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.splitlines()[-1].endswith(last)
+
+
+@pytest.mark.parametrize("command", ["go perft 12", "bench 30"])
+def test_quit_ends_a_count_and_a_benchmark(start: Callable[..., Engine], command: str) -> None:
+    engine = start()
+    engine.send("isready")
+    engine.expect("readyok")
+    engine.send("position startpos", command)
+    time.sleep(0.3)
+    engine.send("quit")
+    began = time.perf_counter()
+    rest = engine.finish(timeout=30)
+    assert time.perf_counter() - began < 4  # half of that on an idle machine, and twice as much time for a busy one
+    assert not any("Nodes searched" in line or line.endswith(" nps") for line in rest)
+
+
+def test_quit_ends_the_process_when_the_session_hangs(run_python: Callable[..., str]) -> None:
+    script = """
+import threading
+from engine.uci import session
+session.Session._d = lambda self, words: threading.Event().wait()
+from engine.uci.loop import run
+run("hanging")
+"""
+    began = time.perf_counter()
+    run_python(script, stdin="uci\nisready\nd\nquit\n")
+    assert time.perf_counter() - began < 20
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes close differently elsewhere")
@@ -117,8 +143,8 @@ def test_any_working_directory_and_a_home_that_cannot_be_written(start: Callable
         SECATEUR_CACHE_DIR="",
     )
     engine.send("uci", "isready", "go nodes 500")
-    engine.expect("readyok", timeout=120)
-    engine.expect("bestmove", timeout=120)
+    engine.expect("readyok", timeout=30)
+    engine.expect("bestmove", timeout=600)
     assert any(tmp_path.glob("secateur-kernels-*/*/*.nbc"))
 
 
@@ -132,3 +158,14 @@ def test_the_launcher_starts_the_engine_from_anywhere(tmp_path: Path) -> None:
         [launcher], input="uci\nquit\n", cwd="/", capture_output=True, text=True, timeout=20, check=True
     )
     assert done.stdout.splitlines()[-1] == "uciok"
+
+
+def test_a_long_count_says_every_two_seconds_that_it_goes_on(start: Callable[..., Engine]) -> None:
+    engine = start()
+    engine.send("isready", "go perft 12")
+    for _ in range(3):
+        began = time.perf_counter()
+        assert "perft: " in engine.expect("info string perft", timeout=30)
+        assert time.perf_counter() - began < 10  # 1.5 s on an idle machine
+    engine.send("quit")
+    engine.finish(timeout=30)

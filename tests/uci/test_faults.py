@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import queue
 import random
 import signal
 import subprocess
@@ -14,6 +15,8 @@ from pathlib import Path
 import chess
 import pytest
 
+from search.limits import Limits
+from search.searcher import Game, Searcher
 from tests.uci.conftest import ENGINE, Engine
 from tests.uci.fuzz.wires import InProcess
 
@@ -269,6 +272,82 @@ def test_what_comes_right_behind_an_answer_finds_it_done() -> None:
     wire.send(b"quit")
     assert wire.ended(5) is None
     assert "Legal moves: 20" in heard[: heard.index("readyok")]
+
+
+def test_every_go_is_answered_when_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: queue.SimpleQueue[str] = queue.SimpleQueue()
+    said: list[str] = []
+
+    def expect(begin: str) -> str:
+        while not (line := heard.get(timeout=60)).startswith(begin):
+            said.append(line)
+        return line
+
+    wire = InProcess(lambda line, now: heard.put(line))
+    wire.send(b"setoption name Threads value 2")
+    wire.send(b"isready")
+    expect("readyok")
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        wire.send(b"setoption name Threads value 8")
+        assert "not enough threads to be had for Threads 8: 2 used" in expect("info string")
+        for go in (b"depth 4", b"movetime 100", b"wtime 1000 btime 1000", b"depth 3 movetime 50"):
+            wire.send(b"go " + go)
+            assert chess.Move.from_uci(expect("bestmove").split()[1]) in chess.Board().legal_moves
+        wire.send(b"go infinite")
+        wire.send(b"stop")
+        expect("bestmove")
+        wire.send(b"go perft 3")
+        assert expect("Nodes searched") == "Nodes searched: 8902"
+        wire.send(b"isready")
+        expect("readyok")
+    wire.send(b"quit")
+    assert wire.ended(10) is None
+    assert not any("internal error" in line for line in said)
+
+
+def test_without_a_thread_to_load_with_the_conversation_goes_on(run_python: Callable[..., str]) -> None:
+    script = """
+import threading
+start = threading.Thread.start
+def refuse(thread):
+    if thread.name == "loader":
+        raise RuntimeError("can't start new thread")
+    start(thread)
+threading.Thread.start = refuse
+from engine.uci.loop import run
+run("without a loader")
+"""
+    lines = run_python(script, stdin="uci\nisready\ngo depth 3\nd\nisready\nquit\n").splitlines()
+    assert [line for line in lines if not line.startswith(("id ", "option ", "info string "))] == [
+        "uciok",
+        "readyok",
+        "bestmove 0000",
+        "readyok",
+    ]
+    assert "info string the engine cannot be loaded: RuntimeError: 'can't start new thread'" in lines
+
+
+def test_without_any_thread_a_search_has_one_iteration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine that gives none when the engine is loaded, either."""
+    searcher = Searcher(1)
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    game = Game(chess.Board())
+    timed = searcher.search(game, Limits(move_time=1000))
+    assert timed.best in game.board.legal_moves
+    assert timed.info is not None
+    assert timed.info.depth == 1
+    deep = searcher.search(game, Limits(depth=4), on_progress=lambda progress: None)
+    assert deep.info is not None
+    assert deep.info.depth == 4
 
 
 # -- clocks ------------------------------------------------------------------------------------------------------------

@@ -8,7 +8,13 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from engine.arguments import Parser, command
+from engine.errors import arguments_are_judged
+
+if TYPE_CHECKING:
+    from eval.training.generation import Progress
 
 _EPILOG = """\
 examples:
@@ -27,6 +33,7 @@ where the last finished block ends. The format is described in eval/training/REA
 _OTHERS: Final = ("stats", "verify")
 
 
+@command("secateur datagen")
 def main(arguments: list[str]) -> int:
     """Runs the command; returns the exit status."""
     if arguments and arguments[0] in _OTHERS:
@@ -35,28 +42,24 @@ def main(arguments: list[str]) -> int:
         return inspection.main(arguments)
     parser = _parser()
     options = parser.parse_args(arguments)
-    from eval.build import EvaluationError, require_own_evaluation
+    from eval.build import require_own_evaluation
 
-    try:
+    with arguments_are_judged():
         require_own_evaluation("training data")
-    except EvaluationError as error:
-        parser.error(str(error))
-    from bench.cluster import ClusterError
-    from eval.network.format import NetworkError, network_digest, read_network_file
-    from eval.training.generation import Settings, generate
-    from eval.training.progress import ProgressView
-    from eval.training.shards import ShardError
-
     if options.games is None and options.positions is None:
         parser.error("say how many: --games N or --positions N")
     for name in ("games", "positions", "workers"):
         value = getattr(options, name)
         if value is not None and value < 1:
             parser.error(f"--{name} is at least 1, not {value}")
-    try:
-        network = b""
-        if options.network is not None:
-            network, _ = read_network_file(options.network)
+    from eval.network.format import network_digest, read_network_file
+    from eval.training.generation import GAMES_PER_BLOCK, Player, Settings, generate
+    from eval.training.progress import ProgressView
+
+    network = b""
+    if options.network is not None:
+        network, _ = read_network_file(options.network)
+    with arguments_are_judged():
         settings = Settings(
             seed=options.seed,
             soft_nodes=options.nodes,
@@ -74,27 +77,23 @@ def main(arguments: list[str]) -> int:
             max_plies=options.max_plies,
             network=network_digest(network),
         )
-    except NetworkError as error:
-        print(f"secateur datagen: {error}", file=sys.stderr)
-        return 1
-    except ValueError as error:
-        parser.error(str(error))
     folder = Path(options.folder)
-    try:
-        with ProgressView(options.games, options.positions) as view:
-            progress = generate(
-                folder,
-                settings,
-                options.games,
-                options.positions,
-                options.workers,
-                options.cluster,
-                view.update,
-                network,
-            )
-    except (ShardError, ClusterError, OSError, RuntimeError) as error:
-        print(f"secateur datagen: {error}", file=sys.stderr)
-        return 1
+    games = options.games
+    if games is not None and games % GAMES_PER_BLOCK:
+        games = -(-games // GAMES_PER_BLOCK) * GAMES_PER_BLOCK
+        why = f"games are played in blocks of {GAMES_PER_BLOCK}"
+        print(f"--games {options.games} is rounded up to {games}: {why}", file=sys.stderr)
+    with ProgressView(games, options.positions, options.quiet) as view:
+
+        def on_progress(progress: Progress) -> None:
+            if progress.added == 0 and options.cluster is None and not _is_enough(progress, options):
+                # Once, and not in every worker at the same time: a game of one ply takes all of self-play's kernel.
+                Player(Settings(soft_nodes=1, hard_nodes=1, max_plies=1)).play(0)
+            view.update(progress)
+
+        progress = generate(
+            folder, settings, games, options.positions, options.workers, options.cluster, on_progress, network
+        )
     if options.json:
         print(json.dumps({"folder": str(folder), "games": progress.games, "positions": progress.positions}))
     else:
@@ -102,18 +101,29 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _is_enough(progress: Progress, options: argparse.Namespace) -> bool:
+    """Whether nothing is left to be played."""
+    if options.games is not None:
+        return progress.games >= int(options.games)
+    return progress.positions >= int(options.positions)
+
+
+def _parser() -> Parser:
+    parser = Parser(
         prog="secateur datagen",
         description="Plays games against itself and keeps every position with its score and the game's result. "
         "`datagen stats` and `datagen verify` look at what there is; each has --help.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("folder", metavar="FOLDER", help="where the shards are kept; made when it is not there")
     amount = parser.add_mutually_exclusive_group()
-    amount.add_argument("--games", type=int, help="games in the folder in the end, rounded up to blocks of 16")
-    amount.add_argument("--positions", type=int, help="positions in the folder in the end, at least")
+    amount.add_argument(
+        "--games",
+        type=int,
+        metavar="N",
+        help="games in the folder in the end, in all, rounded up to blocks of 16: 40 become 48",
+    )
+    amount.add_argument("--positions", type=int, metavar="N", help="positions in the folder in the end, at least")
     parser.add_argument("--seed", type=int, default=1, help="seed of the random openings (default 1)")
     parser.add_argument("--nodes", type=int, default=5000, help="no iteration begins after so many (default 5000)")
     parser.add_argument("--hard-nodes", type=int, metavar="N", help="no search goes beyond (default 8 times --nodes)")
@@ -148,6 +158,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--workers", type=int, default=cores, help=f"processes (default {cores}: one a core)")
     parser.add_argument("--cluster", metavar="tcp://HOST:PORT", help="play on the workers of this Dask scheduler")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_quiet()
     return parser
 
 

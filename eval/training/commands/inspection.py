@@ -6,10 +6,11 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
-from bench.plots import PlotError, check_path
+from bench.plots import check_path
+from engine.arguments import Parser, command
+from engine.display import Steps
+from engine.errors import arguments_are_judged
 from eval.training.shards import Shard, ShardError, find_shards, read_shard
 from eval.training.statistics import Statistics, plot, verify
 
@@ -20,21 +21,19 @@ def main(arguments: list[str]) -> int:
     return _stats(rest) if action == "stats" else _verify(rest)
 
 
+@command("secateur datagen stats")
 def _stats(arguments: list[str]) -> int:
     parser = _parser("stats", "Counts games, positions, results, endings, scores and phases.")
     parser.add_argument("--plot", metavar="FILE.png|.svg", help="draw the histograms, too")
     options = parser.parse_args(arguments)
     statistics = Statistics()
     problems: list[str] = []
-    try:
+    with arguments_are_judged():
         picture = None if options.plot is None else check_path(options.plot)
-        for shard in _shards(options, problems):
-            statistics.add(shard)
-        if picture is not None:
-            plot(statistics, picture, ", ".join(options.paths))
-    except (ShardError, PlotError, OSError) as error:
-        print(f"secateur datagen stats: {error}", file=sys.stderr)
-        return 1
+    for shard in _shards(options, problems):
+        statistics.add(shard)
+    if picture is not None:
+        plot(statistics, picture, ", ".join(options.paths))
     if options.json:
         print(json.dumps({**statistics.as_dict(), "problems": problems}))
     else:
@@ -42,24 +41,21 @@ def _stats(arguments: list[str]) -> int:
     return 1 if problems else 0
 
 
+@command("secateur datagen verify")
 def _verify(arguments: list[str]) -> int:
     parser = _parser("verify", "Checks all checksums and plays every game through: each move, score, end and result.")
     options = parser.parse_args(arguments)
     problems: list[str] = []
     sound = games = positions = 0
-    try:
-        for shard in _shards(options, problems):
-            try:
-                verify(shard)
-            except ShardError as error:
-                _report(error, problems)
-                continue
-            sound += 1
-            games += len(shard.games)
-            positions += shard.positions
-    except ShardError as error:
-        print(f"secateur datagen verify: {error}", file=sys.stderr)
-        return 1
+    for shard in _shards(options, problems):
+        try:
+            verify(shard)
+        except ShardError as error:
+            _report(error, problems)
+            continue
+        sound += 1
+        games += len(shard.games)
+        positions += shard.positions
     if options.json:
         print(json.dumps({"sound": sound, "games": games, "positions": positions, "problems": problems}))
     else:
@@ -68,14 +64,15 @@ def _verify(arguments: list[str]) -> int:
     return 1 if problems else 0
 
 
-def _parser(action: str, description: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser(action: str, description: str) -> Parser:
+    parser = Parser(
         prog=f"secateur datagen {action}",
         description=f"{description} A shard that is truncated or corrupt is reported and left out.",
     )
     parser.add_argument("paths", nargs="+", metavar="FOLDER|FILE", help="folders of shards, or single shards")
     parser.add_argument("--finished", action="store_true", help="leave out shards that are still being written")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_quiet()
     return parser
 
 
@@ -85,26 +82,14 @@ def _report(error: ShardError, problems: list[str]) -> None:
 
 
 def _shards(options: argparse.Namespace, problems: list[str]) -> Iterator[Shard]:
-    """The shards that can be read, with a bar on a terminal; the others are reported and noted in `problems`."""
-    paths: list[Path] = find_shards(options.paths, partial=not options.finished)
-    for path in _tracked(paths):
-        try:
-            shard = read_shard(path)
-        except ShardError as error:
-            _report(error, problems)
-        else:
-            yield shard
-
-
-def _tracked(paths: list[Path]) -> Iterator[Path]:
-    if not sys.stderr.isatty():
-        yield from paths
-        return
-    try:
-        from rich.console import Console
-        from rich.progress import track
-    except ImportError:
-        yield from paths
-        return
-    tracked: Any = track(paths, description="shards", console=Console(stderr=True), transient=True)
-    yield from tracked
+    """The shards that can be read, while lines say how far it is; the others are reported and noted in `problems`."""
+    with Steps("looking for shards", options.quiet) as steps:
+        paths = find_shards(options.paths, partial=not options.finished)
+        for number, path in enumerate(paths, start=1):
+            steps.show(f"shard {number} of {len(paths)}")
+            try:
+                shard = read_shard(path)
+            except ShardError as error:
+                _report(error, problems)
+            else:
+                yield shard

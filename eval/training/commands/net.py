@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from engine.arguments import Parser, command
+from engine.display import Steps, counted
+
 if TYPE_CHECKING:
     from eval.training.comparison import Comparison
 
@@ -24,14 +27,14 @@ Compare on games that no network was trained on: of another seed, and best of mo
 """
 
 
+@command("secateur net")
 def main(arguments: list[str]) -> int:
     """Shows network files; returns the exit status, 1 when one cannot be used."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="secateur net",
         description="Shows network files: architecture, size of the weights, where they come from, checksum. A file "
         "that is of another kind, cut short or damaged is refused with what was expected and what was found.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE.snet")
     parser.add_argument(
@@ -41,6 +44,7 @@ def main(arguments: list[str]) -> int:
         help="compare the files and the classical evaluation on the quiet positions of these games instead",
     )
     parser.add_argument("--json", action="store_true", help="print all that there is to say as JSON")
+    parser.add_quiet()
     options = parser.parse_args(arguments)
     return _describe(options) if options.on is None else _compare(options)
 
@@ -72,19 +76,16 @@ def _compare(options: argparse.Namespace) -> int:
 
     # These have kernels of their own, which no library has; a file is described without any.
     os.environ[KERNELS_VARIABLE] = JIT
-    from eval.network.format import NetworkError, read_network
-    from eval.training.comparison import classical_scores, compare
-    from eval.training.quantise import integer_scores
-    from eval.training.samples import samples
-    from eval.training.shards import ShardError
+    with Steps("loading the kernels", options.quiet) as steps:
+        from eval.network.format import read_network
+        from eval.training.comparison import classical_scores, compare
+        from eval.training.quantise import integer_scores
+        from eval.training.samples import samples
 
-    try:
         evaluations = {"classical": classical_scores}
         evaluations |= {str(path): partial(integer_scores, read_network(path)) for path in options.files}
-        found = compare(evaluations, samples(options.on, partial=True))
-    except (NetworkError, ShardError, ValueError, OSError) as error:
-        print(f"secateur net: {error}", file=sys.stderr)
-        return 1
+        shards = counted(samples(options.on, partial=True), steps.show, "shards read and evaluated")
+        found = compare(evaluations, shards)
     print(json.dumps(asdict(found), indent=2) if options.json else "\n".join(_table(found)))
     return 0
 

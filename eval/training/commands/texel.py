@@ -7,8 +7,10 @@ import json
 import sys
 from pathlib import Path
 
-from engine.files import reason, shown
-from eval.training.texel import Recipe
+from engine.arguments import Parser, command
+from engine.display import Steps, counted
+from engine.errors import arguments_are_judged
+from eval.training.recipe import Recipe
 
 _EPILOG = """\
 examples:
@@ -20,13 +22,12 @@ at the next start. The method is described in eval/training/README.md.
 """
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> Parser:
     recipe = Recipe()
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="secateur texel",
         description="Tunes the weights of the classical evaluation on the games of self-play shards.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("data", nargs="+", metavar="FOLDER|SHARD", help="what `secateur datagen` wrote")
@@ -61,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--seed", type=int, default=recipe.seed, help=f"decides split and order (default {recipe.seed})")
     add("--output", type=Path, metavar="FILE", help="write the new values here; eval/values.py makes them the engine's")
     add("--json", action="store_true", help="print the outcome as JSON")
+    parser.add_quiet()
     return parser
 
 
@@ -87,27 +89,17 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     )
 
 
+@command("secateur texel")
 def main(arguments: list[str]) -> int:
     """Runs the command; returns the exit status."""
     options = _parser().parse_args(arguments)
-    try:
+    with arguments_are_judged():
         recipe = _recipe(options)
-    except ValueError as error:
-        print(f"secateur texel: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"secateur texel: {shown(options.output)}: {reason(error)}", file=sys.stderr)
-        return 1
-    from eval.training.shards import ShardError
-
-    try:
-        return _run(options, recipe)
-    except (ShardError, ValueError, OSError) as error:
-        print(f"secateur texel: {error}", file=sys.stderr)
-        return 1
+    with Steps("loading the kernels", options.quiet) as steps:
+        return _run(options, recipe, steps)
 
 
-def _run(options: argparse.Namespace, recipe: Recipe) -> int:
+def _run(options: argparse.Namespace, recipe: Recipe, steps: Steps) -> int:
     import numpy as np
 
     from eval.training.coefficients import load
@@ -117,16 +109,19 @@ def _run(options: argparse.Namespace, recipe: Recipe) -> int:
     from eval.weights import WEIGHTS
 
     def say(text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
+        if not options.quiet:
+            print(text, file=sys.stderr, flush=True)
 
     # The values in use were tuned with any halfmove clock, and the same shards shall give them again.
     wanted = Filter(skip=options.skip, score_limit=options.score_limit, halfmoves=ANY_HALFMOVES)
-    labelled = load(positions(options.data, wanted, options.partial), options.positions)
+    batches = counted(positions(options.data, wanted, options.partial), steps.show, "batches of positions read")
+    labelled = load(batches, options.positions)
     games = len(np.unique(labelled.games))
     say(f"{len(labelled.games)} positions of {games} games, {len(labelled.coefficients.weights)} coefficients")
 
     def on_epoch(epoch: int, training: float, validation: float) -> None:
         say(f"epoch {epoch:3d}  training error {training:.6f}  validation error {validation:.6f}")
+        steps.told(f"{epoch} of {recipe.epochs} epochs done")
 
     outcome = tune(labelled, WEIGHTS.astype(np.float64), recipe, on_epoch)
     rounded = np.rint(outcome.weights).astype(np.int64)

@@ -11,6 +11,10 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from engine.arguments import Parser, command
+from engine.display import Steps
+from engine.errors import CommandError, UsageError, arguments_are_judged
+
 if TYPE_CHECKING:
     from eval.training.shards import ShardError
     from eval.training.trainer import Pace, Run, Trainer
@@ -30,12 +34,11 @@ to make the data are in eval/training/README.md.
 _MOST_THREADS: Final = 16
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="secateur train",
         description="Trains a network on the games of self-play shards, and writes it as a network file.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("data", nargs="*", metavar="FOLDER|SHARD", help="what `secateur datagen` wrote")
@@ -94,7 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     output = parser.add_argument_group("what comes out")
     output.add_argument("--plot", type=Path, metavar="FILE.png|svg", help="draw the loss curves")
     output.add_argument("--json", action="store_true", help="print the outcome as JSON")
-    output.add_argument("--quiet", action="store_true", help="show nothing while training")
+    parser.add_quiet()
     return parser
 
 
@@ -103,35 +106,31 @@ def _default_threads() -> int:
     return 1 << (min(os.cpu_count() or 1, _MOST_THREADS).bit_length() - 1)
 
 
+@command("secateur train")
 def main(arguments: list[str]) -> int:
     """Trains; returns the exit status."""
     options = _parser().parse_args(arguments)
     from bench.plots import check_path
-    from eval.network.format import NetworkError, check_network_output
-    from eval.training.shards import ShardError, only_writer
+    from eval.network.format import check_network_output
+    from eval.training.shards import only_writer
 
+    if options.quiet:
+        from engine import compiling
+
+        compiling.silence()
     folder = options.checkpoint or options.output.with_suffix(".training")
-    try:
-        if options.plot is not None:
+    if options.plot is not None:
+        with arguments_are_judged():
             check_path(options.plot)
-        check_network_output(options.output)
-        run = _run(options, folder)
-        is_new = not options.output.exists() or not options.output.stat().st_size
-        if not (is_new or options.resume or options.overwrite):
-            raise ValueError(f"{options.output} is there already: --overwrite replaces it when the run has ended")
-    except (NetworkError, ShardError) as error:
-        print(f"secateur train: {error}", file=sys.stderr)
-        return 1
-    except ValueError as error:  # those of recipe, run and pictures are ValueErrors, too
-        print(f"secateur train: {error}", file=sys.stderr)
-        return 2
+    check_network_output(options.output)
+    run = _run(options, folder)
+    is_new = not options.output.exists() or not options.output.stat().st_size
+    if not (is_new or options.resume or options.overwrite):
+        raise CommandError(f"{options.output} is there already: --overwrite replaces it when the run has ended")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with only_writer(folder, "training"):
             return _train(options, folder, run)
-    except (ShardError, ValueError, OSError) as error:
-        print(f"secateur train: {error}", file=sys.stderr)
-        return 1
     except KeyboardInterrupt:
         print(f"secateur train: interrupted; --resume goes on with {folder}", file=sys.stderr)
         return 1
@@ -143,7 +142,7 @@ def _given(options: argparse.Namespace, names: list[str]) -> dict[str, Any]:
 
 
 def _run(options: argparse.Namespace, folder: Path) -> Run:
-    """The run to train. Raises ValueError, ShardError among them."""
+    """The run to train. Raises CommandError."""
     from eval.network.format import read_network
     from eval.training.samples import Filter
     from eval.training.shards import find_shards
@@ -162,16 +161,17 @@ def _run(options: argparse.Namespace, folder: Path) -> Run:
         there: dict[str, Any] = {**asdict(run), **asdict(run.recipe), **asdict(run.wanted)}
         for name, value in {**recipe, **wanted, **whole}.items():
             if there[name] != value:
-                raise ValueError(f"{folder}: the run there has {name.replace('_', '-')} {there[name]}, not {value}")
+                raise UsageError(f"{folder}: the run there has {name.replace('_', '-')} {there[name]}, not {value}")
         if options.data and tuple(options.data) != run.data:
-            raise ValueError(f"{folder}: the run there is on {', '.join(run.data)}, not {', '.join(options.data)}")
+            raise UsageError(f"{folder}: the run there is on {', '.join(run.data)}, not {', '.join(options.data)}")
         return run
     check_folder(folder, options.overwrite)
     if not options.data:
-        raise ValueError("say what to train on: folders or shards of `secateur datagen`")
+        raise UsageError("say what to train on: folders or shards of `secateur datagen`")
     find_shards(options.data, bool(options.partial))
     recipe.setdefault("threads", _default_threads())
-    return Run(Recipe(**recipe), tuple(options.data), wanted=Filter(**wanted), **whole)
+    with arguments_are_judged():
+        return Run(Recipe(**recipe), tuple(options.data), wanted=Filter(**wanted), **whole)
 
 
 def _train(options: argparse.Namespace, folder: Path, run: Run) -> int:
@@ -199,11 +199,13 @@ def _train(options: argparse.Namespace, folder: Path, run: Run) -> int:
         # Kept with the run, which must be able to begin again from it.
         replace_file(folder / START, start)
     if not (folder / FACTS).exists():
-        say = _Loading(options.quiet, problems)
-        build_pool(folder, run.data, run.wanted, run.validation, run.recipe.seed, run.partial, say.problem, say.shard)
+        with _Loading(options.quiet, problems) as view:
+            parts = (run.data, run.wanted, run.validation, run.recipe.seed, run.partial)
+            build_pool(folder, *parts, view.problem, view.shard)
     pool = open_pool(folder)
     try:
-        trainer = Trainer(run.recipe, pool, load_state(folder, run.recipe))
+        with Steps("preparing the run", options.quiet):
+            trainer = Trainer(run.recipe, pool, load_state(folder, run.recipe))
     except TrainingError:
         if not options.resume:
             # There is nothing in it to go on with: the folder stays free for the command as it was meant.
@@ -217,7 +219,8 @@ def _train(options: argparse.Namespace, folder: Path, run: Run) -> int:
         )
     with TrainingView(run.recipe.superbatches, trainer.steps, trainer.state.log, options.quiet) as view:
         train(folder, trainer, view.step, view.superbatch)
-    facts = _export(trainer, options.output)
+    with Steps("measuring and writing the network", options.quiet):
+        facts = _export(trainer, options.output)
     if options.plot is not None:
         title = f"{options.output.name}: {pool.facts.training:,} positions, H = {run.recipe.hidden}"
         plot_losses(trainer.state.log, options.plot, title)
@@ -234,11 +237,12 @@ def _loaded_in(seconds: float | None) -> str:
     return "" if seconds is None else f", loaded in {seconds:.1f} s"
 
 
-class _Loading:
-    """Tells how the pool is coming on, and which shards are left out."""
+class _Loading(Steps):
+    """Shows how the pool is coming on, and tells which shards are left out."""
 
     def __init__(self, quiet: bool, problems: list[str]) -> None:
-        self._quiet, self._problems, self._last = quiet, problems, time.monotonic()
+        super().__init__("reading shards", quiet)
+        self._problems = problems
 
     def problem(self, error: ShardError) -> None:
         """Takes a shard that cannot be used; it is told even when quiet."""
@@ -247,9 +251,7 @@ class _Loading:
 
     def shard(self, shards: int, positions: int) -> None:
         """Takes a shard that was decoded."""
-        if not self._quiet and time.monotonic() - self._last >= 2.0:
-            self._last = time.monotonic()
-            print(f"{shards} shards decoded, {positions} positions", file=sys.stderr, flush=True)
+        self.show(f"{shards} shards decoded, {positions} positions")
 
 
 def _export(trainer: Trainer, path: Path) -> dict[str, Any]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
+
+from engine.arguments import Parser, command
+from engine.display import Steps, counted
 
 _EPILOG = """\
 example:
@@ -14,34 +15,33 @@ The two lines of coefficients belong into search/outcome.py.
 """
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="secateur wdl",
         description="Fits the chances to win, draw and lose by score and material to the games of self-play shards.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        needs=("scipy",),
     )
     parser.add_argument("data", nargs="+", metavar="FOLDER|SHARD", help="what `secateur datagen` wrote")
     parser.add_argument("--partial", action="store_true", help="use the shard that is still being written, too")
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    parser.add_quiet()
     return parser
 
 
+@command("secateur wdl")
 def main(arguments: list[str]) -> int:
     """Runs the command; returns the exit status."""
     options = _parser().parse_args(arguments)
-    from eval.training.outcomes import calibration, count_results, fit
-    from eval.training.samples import ANY_HALFMOVES, Filter, samples
-    from eval.training.shards import ShardError
+    with Steps("loading the kernels", options.quiet) as steps:
+        from eval.training.outcomes import calibration, count_results, fit
+        from eval.training.samples import ANY_HALFMOVES, Filter, samples
 
-    try:
         # Captures, checks and any halfmove clock, too: what is shown is the score of whatever position there is.
         wanted = Filter(quiet=False, halfmoves=ANY_HALFMOVES)
-        counts = count_results(samples(options.data, wanted, options.partial))
+        counts = count_results(counted(samples(options.data, wanted, options.partial), steps.show, "shards read"))
+        steps.show("fitting")
         found = fit(counts)
-    except (ShardError, ValueError, OSError) as error:
-        print(f"secateur wdl: {error}", file=sys.stderr)
-        return 1
     rows = calibration(counts, found)
     if options.json:
         print(json.dumps({**vars(found), "calibration": rows}, indent=2))

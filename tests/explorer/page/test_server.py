@@ -312,9 +312,6 @@ def test_a_search_is_recorded_printed_and_opened(tmp_path: Path):
         (["--record", "/no such folder/x.json", "--depth", "1"], "there is no folder /no such folder"),
         (["--record", "/"], "/: is a folder"),
         (["--record", "x.json", "--pgn", "absent.pgn"], "absent.pgn: No such file"),
-        (["--record", "x.json", "--depth", "0"], "the limit of depth is at least 1, not 0"),
-        (["--record", "x.json", "--nodes", "-5"], "the limit of nodes is at least 1, not -5"),
-        (["--record", "x.json", "--position", "startpos", "--pgn", "x.pgn"], "both say what to search"),
     ],
 )
 def test_recordings_that_cannot_be_made_are_one_clear_line(arguments, complaint):
@@ -322,6 +319,19 @@ def test_recordings_that_cannot_be_made_are_one_clear_line(arguments, complaint)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert complaint in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--depth", "0"], "--depth is at least 1, not 0"),
+        (["--nodes", "-5"], "--nodes is at least 1, not -5"),
+        (["--position", "startpos", "--pgn", "x.pgn"], "--position and --pgn both say what to search"),
+    ],
+)
+def test_limits_and_positions_that_make_no_sense_are_wrong_usage(arguments, complaint):
+    done = run_explore("--record", "x.json", *arguments)
+    assert (done.returncode, done.stderr) == (2, f"secateur explore: {complaint}\n")
 
 
 def test_options_that_do_not_go_together_are_wrong_usage():

@@ -2,8 +2,7 @@
 
 Sessions at random run in this process, with the real session of the engine, and `--pipes` more with a process each;
 `--fens` gives it good and bad positions instead, `--games` lets it play against itself with every line checked. What
-goes wrong is printed, a session as a script which `--replay` plays again. Exit status 1: something went wrong; 2: wrong
-usage.
+goes wrong is printed, a session as a script which `--replay` plays again. Exit status 1: something went wrong.
 """
 
 from __future__ import annotations
@@ -17,8 +16,10 @@ from typing import Any, Final
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from bench.display import Display, duration, figures_table
+from bench.display import figures_table
 from bench.records import LedgerError, SuiteRecord, current_commit, save_suite
+from engine.arguments import Parser, complain
+from engine.display import Display, duration
 from engine.uci.positions import PositionKeeper
 from tests.uci.fuzz.games import play_games
 from tests.uci.fuzz.grammar import scripts
@@ -62,11 +63,9 @@ class View(Display):
         return figures_table(self._figures())
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The command's options."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.uci.fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser(prog="python -m tests.uci.fuzz", description=__doc__)
     parser.add_argument("--sessions", type=int, default=1000, metavar="N", help="in this process (default 1000)")
     parser.add_argument("--pipes", type=int, default=0, metavar="N", help="sessions with a process each (default 0)")
     instead = parser.add_mutually_exclusive_group()
@@ -158,7 +157,8 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             script = from_text(options.replay.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            parser().error(f"{options.replay}: {error}")
+            complain("python -m tests.uci.fuzz", f"{options.replay}: {error}")
+            return 1
     try:
         if options.replay is not None:
             play(script, OverPipes if options.pipes else InProcess)
@@ -172,7 +172,7 @@ def main(arguments: list[str] | None = None) -> int:
             options.save.write_text(to_text(failure.script), encoding="utf-8")
         return 1
     except LedgerError as error:
-        print(f"fuzz: {error}", file=sys.stderr)
+        complain("python -m tests.uci.fuzz", str(error))
         return 1
     return 0
 

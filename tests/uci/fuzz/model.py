@@ -30,7 +30,8 @@ TOLERATED: Final = (
 
 #: What may be said of the loading, before anything else that needs it.
 _LOADING: Final = re.compile(
-    r"info string (\d+ kernels compiled in|loading|kernels not cached|kernels not used:|(the )?kernels are) .*"
+    r"info string (\d+ kernels compiled in|loading|compiling|kernels not cached|kernels not used:|(the )?kernels are"
+    r"|readyok comes early:|(perft|bench|eval): \d+ s so far) ?.*"
 )
 _SPIN_OPTION: Final = re.compile(r"option name .+ type spin default (-?\d+) min (-?\d+) max (-?\d+)")
 _OTHER_OPTION: Final = re.compile(r"option name .+ type (button|check default (true|false)|string default \S.*)")

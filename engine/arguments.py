@@ -1,0 +1,129 @@
+"""The command line of every command: one parser, one exit status for each kind of end, one line for each error."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import sys
+from collections.abc import Callable
+from importlib import util
+from typing import Any, Final, NoReturn
+
+from engine.errors import FAILED, USAGE, CommandError, MissingError
+from engine.extras import remedy
+from engine.files import printable, reason, shown
+
+#: At the end of every command's help.
+EXIT_STATUS: Final = """\
+exit status:
+  0  the command has done all that it was asked for
+  1  it failed, in part or as a whole: a file is missing, damaged or in the way, a program or package is missing,
+     an engine has a fault, Ctrl-C ended it
+  2  its arguments make no sense: nothing was done
+An error is one line on stderr."""
+
+#: The longest error line, in characters: arguments of any length are quoted in it.
+ERROR_LENGTH: Final = 1000
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, whose help states the exit statuses, and which works without the extras.
+
+    `prog` is what the command is called, such as `secateur match`. `needs` are packages without which the command
+    cannot do anything: they are looked for once the arguments are read, `extra` is what installs them.
+    """
+
+    def __init__(
+        self, *, epilog: str | None = None, needs: tuple[str, ...] = (), extra: str = "lab", **options: Any
+    ) -> None:
+        whole = "\n\n".join(part.strip("\n") for part in (epilog, EXIT_STATUS) if part)
+        super().__init__(epilog=whole, formatter_class=_Formatter, **options)
+        self._needs = needs
+        self._extra = extra
+
+    def add_quiet(self) -> None:
+        """Adds `--quiet`, which leaves out progress and nothing else."""
+        self.add_argument("--quiet", action="store_true", help="show no progress")
+
+    def parse_args(self, *arguments: Any, **options: Any) -> Any:
+        """Reads the arguments. Ends the process for `--help` and wrong usage; raises MissingError without an extra."""
+        found = super().parse_args(*arguments, **options)
+        for package in self._needs:
+            if util.find_spec(package) is None:
+                raise MissingError(missing(package, self._extra))
+        return found
+
+    def error(self, message: str) -> NoReturn:
+        """Prints one line and ends the process with the status of wrong usage."""
+        self.exit(USAGE, _line(self.prog, message))
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Keeps the lines of texts that have several, and fills the others."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if "\n" in text.strip():
+            return super()._fill_text(text, width, indent)
+        return argparse.HelpFormatter._fill_text(self, text, width, indent)
+
+
+def missing(package: str, extra: str) -> str:
+    """What is said of a package that is not installed."""
+    return f"needs the package '{package}': {remedy(extra)}"
+
+
+def _line(prog: str, message: str) -> str:
+    text = printable(" ".join(message.splitlines()))
+    if len(text) > ERROR_LENGTH:
+        text = f"{text[:ERROR_LENGTH]}..."
+    return f"{prog}: {text}\n"
+
+
+def complain(prog: str, message: str) -> None:
+    """Prints what is wrong as one line on stderr."""
+    sys.stderr.write(_line(prog, message))
+    sys.stderr.flush()
+
+
+def reported(prog: str, work: Callable[[], int], extra: str | None = None) -> int:
+    """Does the work; returns its exit status, or that of its error, which is printed as one line.
+
+    `extra` is what installs a package that turns out to be missing. A BrokenPipeError goes through: nobody reads on.
+    """
+    from engine.library import KernelsMissingError
+
+    try:
+        return work()
+    except BrokenPipeError:
+        raise
+    except CommandError as error:
+        complain(prog, str(error))
+        return error.status
+    except KernelsMissingError as error:
+        complain(prog, str(error))
+    except ModuleNotFoundError as error:
+        package = (error.name or "").split(".")[0]
+        if extra is None or not package or util.find_spec(package) is not None:
+            raise
+        complain(prog, missing(package, extra))
+    except OSError as error:
+        where = "" if error.filename is None else f"{shown(str(error.filename))}: "
+        complain(prog, where + reason(error))
+    except UnicodeDecodeError as error:
+        complain(prog, f"a file is no UTF-8 text (byte {error.start} of what was read)")
+    except KeyboardInterrupt:
+        complain(prog, "interrupted")
+    return FAILED
+
+
+def command(prog: str) -> Callable[[Callable[[list[str]], int]], Callable[[list[str]], int]]:
+    """Decorates the `main` of a command: its errors are reported, and it returns their status."""
+
+    def decorate(main: Callable[[list[str]], int]) -> Callable[[list[str]], int]:
+        @functools.wraps(main)
+        def guarded(arguments: list[str]) -> int:
+            return reported(prog, lambda: main(arguments))
+
+        return guarded
+
+    return decorate

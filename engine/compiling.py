@@ -1,0 +1,218 @@
+"""What Numba compiles at the moment, for how long, and how long it may take; and lines on stderr that say so.
+
+`engine.kernel_cache` calls `begin` and `end`, whatever made Numba compile. Whoever shows it in a way of their own calls
+`silence`, and `current` from time to time. Hardly anything is imported here, because `uci` is answered after it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from engine.progress import LINE_SECONDS, Ticker, say
+
+#: What is to be done about compiling at a bad moment, such as in a game.
+ADVICE: Final = "run 'secateur warmup' once to compile all that plays ahead of time"
+
+#: Kernels by their full names: what they are called, and about how many seconds they take on two quiet cores.
+WARMUP: Final = {
+    "engine.board.make.complete_position": ("the board", 0.9),
+    "search.aspiration.search_iteration": ("the search", 43.0),
+    "search.table.hashfull": ("the table", 0.1),
+    "eval.classical.evaluation_terms": ("the evaluation", 5.0),
+    "eval.network.inference.evaluate_line": ("the network", 1.4),
+    "eval.network.endings.whose_word_counts": ("the endings", 0.1),
+    "engine.board.perft.perft_kernel": ("perft", 1.5),
+}
+COSTS: Final = {
+    **WARMUP,
+    "search.alphabeta.search_root": ("the search of one window", 43.0),
+    "eval.training.selfplay.play_game": ("self-play", 45.0),
+    "eval.training.checking.check_games": ("the check of games", 11.0),
+    "eval.training.decoding.decode_samples": ("the decoder of games", 4.0),
+    "eval.training.decoding.sample_phases": ("the phases of positions", 1.5),
+    "eval.training.decoding.sample_evaluations": ("the evaluation of positions", 18.0),
+    "eval.training.records.unpack_samples": ("the decoder of positions", 1.0),
+    "eval.training.records.unpack_starts": ("the decoder of openings", 1.0),
+    "eval.training.coefficients._collect": ("the evaluation's terms", 15.0),
+    "eval.training.texel.values": ("the tuned evaluation", 1.5),
+    "eval.training.texel.loss_and_gradient": ("the tuner's gradients", 1.0),
+    "eval.training.gradients.add_gradients": ("the network's gradients", 3.0),
+    "eval.training.gradients.outputs": ("the network's outputs", 0.7),
+    "eval.training.gradients.write_features": ("the network's inputs", 0.5),
+    "eval.training.gradients.count_unsound": ("the check of positions", 0.3),
+    "eval.training.optimizer.reduce_gradients": ("the sum of gradients", 0.4),
+    "eval.training.optimizer.adamw_step": ("the optimizer", 0.4),
+    "eval.training.quantise._integer_scores": ("the network in whole numbers", 0.8),
+}
+
+#: About how many seconds the library of all of them takes for one level of processor.
+LIBRARY_SECONDS: Final = 75.0
+
+#: Where the seconds of earlier compilations are kept, in the cache's root.
+SECONDS_FILE: Final = "secateur-compile-seconds.json"
+_LARGEST: Final = 1 << 16
+
+
+class Compilation(NamedTuple):
+    """What is compiled: its name, a phrase such as "the search"; seconds so far; seconds expected if there is a guess.
+
+    It is the kernel `number` of `total`; 0 where that is not known.
+    """
+
+    name: str
+    elapsed: float
+    expected: float | None
+    number: int
+    total: int
+
+    def line(self) -> str:
+        """All of it in one line."""
+        place = f" ({self.number} of {self.total})" if self.total else ""
+        return f"compiling {self.name}{place}: {span(self.elapsed, self.expected)}"
+
+
+class _State:
+    """What this process compiles. Numba compiles one kernel at a time."""
+
+    def __init__(self) -> None:
+        self.kernel = ""
+        self.began = 0.0
+        self.expected: float | None = None
+        self.place = (0, 0)
+        self.is_silent = False
+        self.advises = True
+        self.ticker: Ticker | None = None
+        self.file: Path | None = None
+        self.seconds: dict[str, float] = {}
+
+
+_STATE: Final = _State()
+
+
+def current() -> Compilation | None:
+    """What is compiled at the moment, in whatever thread; None when nothing is."""
+    kernel = _STATE.kernel
+    if not kernel:
+        return None
+    return Compilation(_phrase(kernel), time.monotonic() - _STATE.began, _STATE.expected, *_STATE.place)
+
+
+def silence() -> None:
+    """Nothing is said on stderr from now on."""
+    _STATE.is_silent = True
+
+
+def without_advice() -> None:
+    """ADVICE is not given from now on: this process follows it."""
+    _STATE.advises = False
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Numba is imported in the block, which takes several seconds on a busy machine."""
+    if _STATE.is_silent:
+        yield
+        return
+    with Ticker(lambda: "secateur: loading Numba", patience=LINE_SECONDS):
+        yield
+
+
+def set_place(number: int, total: int) -> None:
+    """The kernel that comes next is `number` of `total`; 0 of 0 for one that is not counted."""
+    _STATE.place = (number, total)
+
+
+def remember_in(folder: Path) -> None:
+    """Takes the seconds of earlier compilations from a cache's root, and keeps those of this process there."""
+    file = folder / SECONDS_FILE
+    if file != _STATE.file:
+        _STATE.file = file
+        _STATE.seconds = _read(file)
+
+
+def begin(kernel: str) -> None:
+    """Numba begins to compile the kernel of that full name."""
+    _STATE.began = time.monotonic()
+    _STATE.expected = expected_seconds(kernel)
+    _STATE.kernel = kernel
+    if not _STATE.is_silent:
+        if _STATE.advises and kernel in WARMUP:
+            _STATE.advises = False
+            say(f"secateur: kernels have to be compiled, once for each version: {ADVICE}")
+        _STATE.ticker = Ticker(_line)
+        _STATE.ticker.start()
+
+
+def end(is_compiled: bool) -> None:
+    """Numba has compiled the kernel, or could not."""
+    kernel, seconds = _STATE.kernel, time.monotonic() - _STATE.began
+    if _STATE.ticker is not None:
+        word = "compiled" if is_compiled else "could not compile"
+        _STATE.ticker.stop(f"secateur: {word} {_phrase(kernel)} in {seconds:.0f} s")
+        _STATE.ticker = None
+    _STATE.kernel = ""
+    if is_compiled and _STATE.file is not None:
+        import json
+
+        from engine.files import replace_file
+
+        # Another process may have added some meanwhile.
+        _STATE.seconds = {**_STATE.seconds, **_read(_STATE.file), kernel: round(seconds, 3)}
+        with suppress(OSError):
+            replace_file(_STATE.file, json.dumps(_STATE.seconds, indent=1, sort_keys=True))
+
+
+def expected_seconds(kernel: str) -> float | None:
+    """About how long it takes to compile a kernel here; None when there is nothing to guess by.
+
+    That is what it took here before. Otherwise it is what it takes elsewhere, times how the others compare.
+    """
+    if kernel in _STATE.seconds:
+        return _STATE.seconds[kernel]
+    if kernel not in COSTS:
+        return None
+    known = _STATE.seconds.keys() & COSTS.keys()
+    usual = sum(COSTS[name][1] for name in known)
+    return COSTS[kernel][1] * (sum(_STATE.seconds[name] for name in known) / usual if known else 1.0)
+
+
+def _read(file: Path) -> dict[str, float]:
+    """Seconds by kernel; nothing from a file that is not there or damaged."""
+    import json
+
+    from engine.files import read_text
+
+    try:
+        found = json.loads(read_text(file, _LARGEST))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    return {
+        name: float(seconds)
+        for name, seconds in found.items()
+        if isinstance(seconds, int | float) and 0 <= seconds < 1e6
+    }
+
+
+def _line() -> str:
+    compilation = current()
+    return "" if compilation is None else f"secateur: {compilation.line()}"
+
+
+def _phrase(kernel: str) -> str:
+    return COSTS[kernel][0] if kernel in COSTS else kernel
+
+
+def span(elapsed: float, expected: float | None) -> str:
+    """Seconds so far, and those expected as exactly as a guess can be."""
+    if expected is None:
+        return f"{elapsed:.0f} s"
+    guess = max(1, round(expected)) if expected < 10 else 5 * round(expected / 5)
+    return f"{elapsed:.0f} s, " + (
+        f"about {guess} s expected" if elapsed <= guess else f"more than the {guess} s expected"
+    )

@@ -1,0 +1,42 @@
+"""What a command that does not do what it was asked for ends with: its error, and its exit status."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import ClassVar, Final
+
+#: Exit statuses of every command.
+OK: Final = 0
+FAILED: Final = 1
+USAGE: Final = 2
+
+
+class CommandError(Exception):
+    """Why a command fails, in one line: the base of all errors that users see without a traceback."""
+
+    status: ClassVar[int] = FAILED
+
+
+class UsageError(CommandError):
+    """Arguments that make no sense."""
+
+    status: ClassVar[int] = USAGE
+
+
+class MissingError(CommandError):
+    """A file, a program or a package that is not there, or cannot be used: never a matter of usage."""
+
+
+@contextmanager
+def arguments_are_judged() -> Iterator[None]:
+    """Around the check of a command's arguments: raises `UsageError` for the CommandErrors and ValueErrors within.
+
+    A `MissingError` goes through.
+    """
+    try:
+        yield
+    except MissingError:
+        raise
+    except (CommandError, ValueError) as error:
+        raise UsageError(str(error)) from None

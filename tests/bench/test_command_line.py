@@ -1,0 +1,265 @@
+"""One convention for all commands: exit statuses, errors of one line, and what --games counts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import uci_main
+from bench.commands import sprt
+from bench.description import DescriptionError, MatchDescription, add_arguments, from_arguments
+from engine.arguments import ERROR_LENGTH, Parser, reported
+from engine.errors import CommandError, MissingError, UsageError, arguments_are_judged
+
+ENGINES = ("--engine", f"cmd={sys.executable}", "name=A", "--engine", f"cmd={sys.executable}", "name=B")
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int | str | None, str]:
+    """Exit status and stderr of a command."""
+    capsys.readouterr()
+    try:
+        status: int | str | None = uci_main.main(list(arguments))
+    except SystemExit as end:
+        status = end.code
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    return status, captured.err
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Errors
+# --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "line"),
+    [
+        (CommandError("it broke"), 1, "it broke"),
+        (MissingError("there is no x"), 1, "there is no x"),
+        (UsageError("two\nlines, \x1b[1mbold"), 2, "two lines, \\x1b[1mbold"),
+        (FileNotFoundError(2, "No such file or directory", "a\nb"), 1, "a\\nb: No such file or directory"),
+        (OSError(28, "No space left on device"), 1, "No space left on device"),
+        (KeyboardInterrupt(), 1, "interrupted"),
+    ],
+)
+def test_an_error_is_one_line(error: BaseException, status: int, line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def fail() -> int:
+        raise error
+
+    assert reported("secateur test", fail) == status
+    assert capsys.readouterr().err == f"secateur test: {line}\n"
+
+
+def test_a_fault_of_our_own_is_not_hidden() -> None:
+    def fail() -> int:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        reported("secateur test", fail)
+
+
+def test_what_is_missing_is_no_matter_of_usage() -> None:
+    with pytest.raises(UsageError, match="nonsense"), arguments_are_judged():
+        raise ValueError("nonsense")
+    with pytest.raises(MissingError), arguments_are_judged():
+        raise MissingError("there is no x")
+    with pytest.raises(FileNotFoundError), arguments_are_judged():
+        raise FileNotFoundError
+
+
+@pytest.mark.parametrize("name", list(uci_main.COMMANDS))
+def test_wrong_usage_is_one_line_without_the_usage(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, error = run(capsys, name, "--no-such-option", "x" * 5000)
+    assert status == 2
+    assert error.startswith(f"secateur {name}: ")
+    assert error.count("\n") == 1
+    assert len(error) < ERROR_LENGTH + 100
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("mtch", "there is no command 'mtch'; did you mean 'match'? 'secateur --help' lists all of them"),
+        ("Bench", "there is no command 'Bench'; did you mean 'bench'? 'secateur --help' lists all of them"),
+        ("qqqqq", "there is no command 'qqqqq'; 'secateur --help' lists all of them"),
+        ("--hlep", "there is no command '--hlep'; 'secateur --help' lists all of them"),
+    ],
+)
+def test_an_unknown_command_is_one_line(name: str, line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, name) == (2, f"secateur: {line}\n")
+
+
+def test_help_states_the_exit_statuses(capsys: pytest.CaptureFixture[str]) -> None:
+    assert uci_main.main(["--help"]) == 0
+    said = capsys.readouterr().out
+    assert "exit status:\n  0  " in said
+    assert "\n  match      " in said
+
+
+def test_long_descriptions_are_filled(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = Parser(prog="secateur test", description="word " * 100, epilog="as\n  it is")
+    parser.print_help()
+    said = capsys.readouterr().out
+    assert max(map(len, said.splitlines())) <= 120
+    assert "\nas\n  it is\n\nexit status:\n" in said
+
+
+# --------------------------------------------------------------------------------------------------------------
+# What is missing
+# --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("match", *ENGINES[:3], "--engine", "cmd=no-such-engine"),
+        ("sprt", *ENGINES[:3], "--engine", "cmd=no-such-engine"),
+        ("tourney", *ENGINES, "--engine", "cmd=no-such-engine"),
+        ("epd", "suite.epd", "--engine", "cmd=no-such-engine"),
+        ("book", "book.epd", "--engine", "cmd=no-such-engine"),
+        ("calibrate", "games", "--engine", "cmd=no-such-engine"),
+        ("calibrate", "games", "--anchor", "cmd=no-such-engine", "rating=1350", "depth=1"),
+        ("spsa", "--state", "run.jsonl", "--engine", "cmd=no-such-engine"),
+        ("speed", "--engine", "cmd=no-such-engine"),
+        ("speed", "--rival", "no-such-engine"),
+        ("match", *ENGINES, "--runner", "fastchess"),
+        ("match", *ENGINES, "--runner", "cutechess"),
+    ],
+)
+def test_a_missing_program_is_reported_before_anything_is_done(
+    arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for package in ("rich", "scipy"):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    status, error = run(capsys, *arguments)
+    assert status == 1
+    last = error.splitlines()[-1]
+    assert last.startswith(f"secateur {arguments[0]}: ")
+    assert "there is no program 'no-such-engine'" in last or "is not on the PATH" in last
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_started_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = tmp_path / "engine.txt"
+    text.write_text("no program")
+    for place, problem in (
+        (text, f"{text} is not executable"),
+        (tmp_path, f"{tmp_path} is a folder, not a program"),
+    ):
+        status, error = run(capsys, "match", *ENGINES[:3], "--engine", f"cmd={place}", "name=B")
+        assert (status, error) == (1, f"secateur match: engine B: {problem}\n")
+    status, error = run(capsys, "match", *ENGINES, "dir=no/such/folder")
+    assert (status, error) == (1, "secateur match: engine B: there is no folder no/such/folder\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    status, error = run(capsys, "match", *ENGINES[:3], "--engine", "cmd=~/engine.txt", "name=B")
+    assert (status, error) == (1, f"secateur match: engine B: {text} is not executable\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("match", "missing.toml"),
+        ("tourney", "missing.toml"),
+        ("sprt", "missing.pgn"),
+        ("rate", "missing.pgn"),
+        ("match", *ENGINES, "--book", "missing.epd", "--runner", "builtin"),
+        ("spsa", "--state", "run.jsonl", "--book", "missing.epd"),
+        ("spsa", "--state", "missing.jsonl", "--resume"),
+        ("worth", "null-move", "--book", "missing.epd"),
+        ("genfens", "1", "seed", "1", "book", "missing.epd"),
+        ("claims", "--readme", "missing.md"),
+        ("speed", "--readme", "missing.md"),
+        ("calibrate", "--readme", "missing.md"),
+        ("datagen", "stats", "missing"),
+        ("datagen", "games", "--games", "1", "--network", "missing.snet"),
+        ("net", "missing.snet"),
+    ],
+)
+def test_a_missing_file_is_a_failure(
+    arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for package in ("rich", "scipy"):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SECATEUR_KERNELS", "jit")
+    status, error = run(capsys, *arguments)
+    assert status == 1
+    assert "missing" in error
+    assert error.startswith(f"secateur {arguments[0]}")
+    assert "Errno" not in error
+
+
+# --------------------------------------------------------------------------------------------------------------
+# --games
+# --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def described() -> Callable[..., MatchDescription]:
+    def parse(*arguments: str) -> MatchDescription:
+        parser = Parser(prog="secateur match")
+        add_arguments(parser)
+        return from_arguments(parser.parse_args([*arguments, *ENGINES]))
+
+    return parse
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rounds", "games_per_pair"),
+    [
+        ("", 1, 2),
+        ("--games 100", 50, 2),
+        ("--games 2", 1, 2),
+        ("--games 7 --games-per-pair 1", 7, 1),
+        ("--rounds 7 --games-per-pair 1", 7, 1),
+        ("--rounds 7", 7, 2),
+    ],
+)
+def test_games_are_those_of_the_whole_match(
+    arguments: str, rounds: int, games_per_pair: int, described: Callable[..., MatchDescription]
+) -> None:
+    match = described(*arguments.split())
+    assert (match.rounds, match.games_per_pair) == (rounds, games_per_pair)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ("--games 3", "--games is a multiple of 2, the games of a pair, not 3"),
+        ("--games 0", "--games is a multiple of 2, the games of a pair, not 0"),
+        ("--games -2", "--games is a multiple of 2, the games of a pair, not -2"),
+        # What it meant once: games of a pair.
+        ("--games 2 --rounds 100", "leave it or --rounds out"),
+        ("match.toml --games 2", "write --rounds or --games-per-pair"),
+    ],
+)
+def test_games_that_make_no_sense_are_refused(
+    arguments: str,
+    line: str,
+    described: Callable[..., MatchDescription],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("match.toml").write_text("rounds = 50\n")
+    with pytest.raises(DescriptionError, match=line):
+        described(*arguments.split())
+
+
+def test_a_file_behind_an_engine_is_not_taken_for_its_command(capsys: pytest.CaptureFixture[str]) -> None:
+    status, error = run(capsys, "match", *ENGINES, "match.toml")
+    assert status == 2
+    assert error.startswith(f"secateur match: --engine: 'match.toml': the command is {sys.executable} already")
+
+
+def test_a_test_of_two_games_is_no_test(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("scipy")
+    assert sprt.main([*ENGINES, "--games", "2"]) == 2
+    assert "--games is the most games of the whole test, not 2" in capsys.readouterr().err

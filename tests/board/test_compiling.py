@@ -1,0 +1,334 @@
+"""What is said on stderr while Numba compiles, or a command runs that says nothing itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import compiling
+from engine.cache_folder import CACHE_VARIABLE
+from engine.library import kernel_name
+from engine.progress import Ticker
+from engine.sources import KERNEL_FOLDERS
+from search.warmup import EVERYTHING
+from tests.board.tiny_kernel import PROJECT, RUN_TINY
+
+posix_only = pytest.mark.skipif(os.name != "posix", reason="terminals and pipes are POSIX's")
+
+#: Each function takes Numba two seconds more, in which other threads run, as they do while LLVM works.
+SLOW_COMPILER = """
+import time
+from engine.indices import UnsignedIndices
+
+run_pass = UnsignedIndices.run_pass
+
+def slow_pass(self, state):
+    time.sleep(2.0)
+    return run_pass(self, state)
+
+UnsignedIndices.run_pass = slow_pass
+"""
+
+
+@pytest.fixture
+def run(project: Path, tmp_path: Path) -> Callable[..., tuple[str, list[str]]]:
+    """Runs a script beside the tiny kernel; gives its stdout, and the lines of its stderr."""
+
+    def run(script: str) -> tuple[str, list[str]]:
+        named = {CACHE_VARIABLE: str(tmp_path / "kernels"), "PYTHONPATH": str(project)}
+        command = [sys.executable, "-c", script]
+        done = subprocess.run(
+            command,
+            cwd=project,
+            env=os.environ | named,
+            text=True,
+            input="quit\n",
+            capture_output=True,
+            check=False,
+            timeout=300,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout, done.stderr.splitlines()
+
+    return run
+
+
+@pytest.fixture
+def state(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The module as a process finds it."""
+    monkeypatch.setattr(compiling, "_STATE", compiling._State())
+
+
+# --- lines while Numba compiles --------------------------------------------------------------------------------------
+
+
+def test_whatever_is_compiled_is_reported(run: Callable[..., tuple[str, list[str]]], project: Path) -> None:
+    output, said = run(SLOW_COMPILER + RUN_TINY)
+    assert json.loads(output)["value"] == 12  # and nothing else is on stdout
+    *progress, last = (line for line in said if "Numba" not in line)
+    # Kernel and subkernel are one compilation of four seconds.
+    assert len(progress) >= 2
+    assert all(re.fullmatch(r"secateur: compiling engine\.tiny\.tiny: \d+ s", line) for line in progress)
+    assert (found := re.fullmatch(r"secateur: compiled engine\.tiny\.tiny in (\d+) s", last))
+    assert int(found[1]) >= 4
+
+    output, said = run(SLOW_COMPILER + RUN_TINY)
+    assert json.loads(output)["hits"] == 1
+    assert not [line for line in said if "compil" in line]
+
+    part = project / "engine" / "tiny_part.py"
+    part.write_text(part.read_text(encoding="utf-8").replace("x + 1", "x + 5"), encoding="utf-8")
+    output, said = run(SLOW_COMPILER + RUN_TINY)
+    assert json.loads(output)["value"] == 16
+    # What it took before is what it may take.
+    assert any(re.search(r"tiny: \d+ s, (about|more than the) \d+ s expected$", line) for line in said)
+
+
+def test_who_shows_it_otherwise_silences_the_lines_and_asks(run: Callable[..., tuple[str, list[str]]]) -> None:
+    script = """
+import json, threading, time
+from engine import compiling
+
+compiling.silence()
+compiling.set_place(2, 3)
+seen = []
+is_over = threading.Event()
+
+def watch():
+    while not is_over.wait(0.05):
+        seen.append(compiling.current())
+
+watcher = threading.Thread(target=watch)
+watcher.start()
+from engine.tiny import tiny
+assert tiny(1) == 12
+is_over.set()
+watcher.join()
+assert compiling.current() is None
+found = [one for one in seen if one is not None]
+assert found and {(one.name, one.number, one.total) for one in found} == {("engine.tiny.tiny", 2, 3)}
+assert found[-1].elapsed > found[0].elapsed >= 0
+assert found[0].expected is None
+"""
+    assert run(SLOW_COMPILER + script) == ("", [])
+
+
+def test_a_session_says_it_in_its_own_way(run: Callable[..., tuple[str, list[str]]]) -> None:
+    script = """
+import time, uci_main
+from engine import compiling
+
+uci_main.main([])  # until `quit`
+compiling.begin("search.aspiration.search_iteration")
+time.sleep(1)
+assert compiling.current().name == "the search"
+"""
+    assert run(script)[1] == []
+
+
+def test_a_kernel_that_cannot_be_compiled_is_no_longer_current(run: Callable[..., tuple[str, list[str]]]) -> None:
+    script = """
+from engine import compiling
+from engine.jit import kernel
+import sys, types
+
+def bad(x):
+    return x + "one"
+
+try:
+    kernel(bad)(1)
+except Exception as error:
+    print(type(error).__name__)
+print(compiling.current(), compiling.expected_seconds("__main__.bad"))
+"""
+    path = "from engine.tiny_bad import *"
+    output, _ = run(f"import pathlib; pathlib.Path('engine/tiny_bad.py').write_text({script!r}); {path}")
+    assert output.split() == ["TypingError", "None", "None"]
+
+
+def test_the_advice_is_given_once_and_for_what_warmup_compiles(run: Callable[..., tuple[str, list[str]]]) -> None:
+    script = """
+from engine import compiling
+{}
+for name in ("somebody.else", "search.aspiration.search_iteration", "engine.board.perft.perft_kernel"):
+    compiling.begin(name)
+    compiling.end(True)
+"""
+    _, said = run(script.format(""))
+    assert [compiling.ADVICE in line for line in said] == [True]
+    assert run(script.format("compiling.without_advice()"))[1] == []
+    assert run(script.format("compiling.silence()"))[1] == []
+
+
+# --- what is expected ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("state")
+def test_expected_seconds_are_those_of_before_or_of_other_kernels(tmp_path: Path) -> None:
+    search, board = "search.aspiration.search_iteration", "engine.board.make.complete_position"
+    usual = compiling.COSTS[search][1]
+    assert compiling.expected_seconds(search) == usual
+    assert compiling.expected_seconds("somebody.else") is None
+    compiling.remember_in(tmp_path)
+    (tmp_path / compiling.SECONDS_FILE).write_text(json.dumps({board: 3 * compiling.COSTS[board][1]}), encoding="utf-8")
+    compiling.silence()
+    compiling.begin("somebody.else")
+    time.sleep(0.02)
+    compiling.end(True)
+    # What another process has noted meanwhile counts, too.
+    assert compiling.expected_seconds(search) == pytest.approx(3 * usual)
+    seconds = compiling.expected_seconds("somebody.else")
+    assert seconds is not None
+    assert seconds >= 0.02
+    assert json.loads((tmp_path / compiling.SECONDS_FILE).read_text(encoding="utf-8")).keys() == {
+        board,
+        "somebody.else",
+    }
+
+
+@pytest.mark.usefixtures("state")
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[1]", b'{"a": "b"}', b'{"somebody.else": 1e999}', b"[" * 9999])
+def test_damaged_notes_are_as_none(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / compiling.SECONDS_FILE).write_bytes(content)
+    compiling.remember_in(tmp_path)
+    assert compiling.expected_seconds("somebody.else") is None
+    compiling.silence()
+    compiling.begin("somebody.else")
+    compiling.end(True)
+    assert compiling.expected_seconds("somebody.else") is not None
+
+
+def test_guesses_are_told_as_guesses() -> None:
+    assert compiling.span(3.4, None) == "3 s"
+    assert compiling.span(3.4, 43.2) == "3 s, about 45 s expected"
+    assert compiling.span(3.4, 0.2) == "3 s, more than the 1 s expected"
+
+
+def _entry_points(folder: Path) -> set[str]:
+    """Full names of what is declared by `@kernel` and `@float_kernel` in a folder's files."""
+    found = set()
+    for path in folder.glob("*.py"):
+        module = ".".join(path.relative_to(PROJECT).with_suffix("").parts)
+        declared = re.findall(r"^@(?:float_)?kernel\ndef (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        found |= {f"{module}.{name}" for name in declared}
+    return found
+
+
+def test_every_kernel_has_a_name_and_a_guess() -> None:
+    folders = [PROJECT / folder for folder in (*KERNEL_FOLDERS, "eval/training")]
+    declared = set().union(*map(_entry_points, folders))
+    assert compiling.COSTS.keys() == declared
+    assert list(compiling.WARMUP) == [kernel_name(kernel) for _, kernel, _ in EVERYTHING]
+
+
+# --- commands that say nothing ---------------------------------------------------------------------------------------
+
+
+def progress(*command: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "engine.progress", *command],
+        cwd=PROJECT,
+        text=True,
+        check=False,
+        timeout=120,
+        **{"capture_output": True, **options},
+    )
+
+
+def test_a_command_is_reported_until_it_ends() -> None:
+    script = "import sys, time; time.sleep(4); print('out'); sys.exit(3)"
+    done = progress("making something", sys.executable, "-c", script)
+    assert (done.returncode, done.stdout) == (3, "out\n")
+    lines = done.stderr.splitlines()
+    assert len(lines) >= 2
+    assert all(re.fullmatch(r"secateur: making something: \d+ s", line) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "said"),
+    [
+        (("text", "./no-such-program"), 1, "secateur: ./no-such-program: No such file or directory"),
+        (("text",), 2, "usage: python -m engine.progress TEXT COMMAND ..."),
+        (("text", sys.executable, "-c", ""), 0, ""),
+    ],
+)
+def test_commands_that_end_at_once(command: tuple[str, ...], status: int, said: str) -> None:
+    done = progress(*command)
+    assert (done.returncode, done.stdout) == (status, "")
+    # A busy machine may take long to start Python.
+    assert [line for line in done.stderr.splitlines() if "secateur: text: " not in line] == ([said] if said else [])
+
+
+@posix_only
+def test_a_terminal_has_one_line_that_is_renewed() -> None:
+    ours, theirs = os.openpty()
+    try:
+        done = progress(
+            "making", sys.executable, "-c", "import time; time.sleep(3)", capture_output=False, stderr=theirs
+        )
+        said = os.read(ours, 1 << 16).decode()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert done.returncode == 0
+    assert said.count("secateur: making: ") >= 2
+    assert "\n" not in said
+    assert said.endswith("\r\x1b[K")
+
+
+@posix_only
+def test_nobody_has_to_read_what_is_said(run: Callable[..., tuple[str, list[str]]]) -> None:
+    script = """
+import os, time
+ours, theirs = os.pipe()
+os.set_blocking(theirs, False)
+try:
+    while True:
+        os.write(theirs, bytes(4096))
+except BlockingIOError:
+    os.set_blocking(theirs, True)
+os.dup2(theirs, 2)
+from engine.progress import Ticker
+with Ticker(lambda: "working"):
+    time.sleep(1)
+print("done")
+"""
+    assert run(script) == ("done\n", [])
+
+
+def test_what_is_quick_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    ticker = Ticker(lambda: "working", patience=60)
+    ticker.start()
+    ticker.stop("worked")
+    assert capsys.readouterr().err == ""
+
+
+# --- the Makefile ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+def test_make_help_lists_all_targets() -> None:
+    done = subprocess.run(["make", "-s", "help"], cwd=PROJECT, capture_output=True, text=True, check=True)
+    (targets,) = re.findall(r"^\.PHONY: (.*)$", (PROJECT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    rows = dict(re.findall(r"^make (\S+) +(\S.*)$", done.stdout, re.MULTILINE))
+    assert sorted(rows) == sorted(targets.split())
+    assert len(done.stdout.splitlines()) == len(rows)
+
+
+def test_no_step_of_make_is_silent() -> None:
+    text = (PROJECT / "Makefile").read_text(encoding="utf-8").replace("\\\n", "")
+    slow = [
+        line for line in text.splitlines() if re.search(r"^\t.*(-m (venv|pip|bench|engine\.launcher) |\$\(PIP\))", line)
+    ]
+    assert len(slow) >= 9
+    assert [line for line in slow if "$(TELL) " not in line and "-m engine.progress " not in line] == []
