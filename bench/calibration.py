@@ -29,10 +29,10 @@ from bench.play import play
 from bench.rating import RatingError, RatingList, rate
 from bench.results import GameResult, MatchResult
 from bench.runners.base import OnGame
-from bench.speed import replace_table
+from bench.speed import renew_table
 from bench.stats import Tally
 from engine.errors import CommandError
-from engine.files import parse_json, read_bytes, reason
+from engine.files import parse_json, read_bytes, reason, replace_file, shown
 from search.strength import Level
 
 #: Where README has the tables.
@@ -206,9 +206,9 @@ def save(calibration: Calibration, ledger: Path | None = None) -> Path:
             lines.append(f" {json.dumps(item.name)}: {json.dumps(value, ensure_ascii=False)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+        replace_file(path, "{\n" + ",\n".join(lines) + "\n}\n")
     except OSError as error:
-        raise CalibrationError(f"{path}: cannot be written: {error.strerror}") from None
+        raise CalibrationError(f"{shown(path)}: cannot be written: {reason(error)}") from None
     return path
 
 
@@ -409,8 +409,7 @@ def _circumstances(calibration: Calibration) -> str:
 
 def write_into(path: Path, calibration: Calibration) -> None:
     """Renews the tables between their markers in a Markdown file. Raises ValueError when they are missing."""
-    text = path.read_text(encoding="utf-8")
-    path.write_text(replace_table(text, markdown(calibration), BEGIN, END), encoding="utf-8")
+    renew_table(path, markdown(calibration), BEGIN, END)
 
 
 def edited_source(source: str, levels: Sequence[Level]) -> str:

@@ -10,11 +10,11 @@ and is reported as `file:line: why`.
 
 from __future__ import annotations
 
+import codecs
 import io
-import os
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ import chess
 import chess.pgn
 
 from bench.results import WHITE_POINTS, GameResult, MoveRecord, Termination
-from engine.files import quoted, read_bytes, shown
+from engine.files import append_whole, open_regular, quoted, read_bytes, reason, shown
 
 #: The tag that ties a game to the match it belongs to, by the description's fingerprint.
 MATCH_TAG: Final = "MatchId"
@@ -65,6 +65,21 @@ _REASONS: Final = (
 )
 
 _TAG: Final = re.compile(r'\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]')
+#: The tags that `format_game` writes, in its order.
+_TAG_ORDER: Final = (
+    "Event", "Site", "Date", "Round", "White", "Black", "Result", "SetUp", "FEN", "Opening", "PlyCount", "TimeControl",
+    "WhiteTimeControl", "BlackTimeControl", "Termination", "TerminationDetails", MATCH_TAG,
+)  # fmt: skip
+#: A tag that is cut short.
+_CUT_TAG: Final = re.compile(r'\[?|\[\w+(?: (?:"(?:[^"\\]|\\.)*(?:\\|"\]?)?)?)?')
+#: A word of the moves that `format_game` writes: numbers, moves and what its comments consist of.
+_WORD: Final = re.compile(
+    r"\d+\.(?:\.\.)?|(?:[KQRBN]?[a-h]?[1-8]?x?[a-h][1-8](?:=[QRBN])?|O-O(?:-O)?)[+#]?|\{book\}"
+    r"|\{[+-](?:\d+\.\d\d|M\d+)(?:/\d+)?|\{?\d+\.\d{3}s,?|n=\d+|\[%(?:eval|emt)|(?:-?\d+\.\d\d|#-?\d+)(?:,\d+)?\]"
+    r"|\d+:\d\d:\d\d\.\d{3}\]\}"
+)
+#: One that is cut short.
+_CUT_WORD: Final = re.compile(r"[\w+#=./,:%{}\[\]-]{0,30}")
 _END: Final = re.compile(r"(?:^|\s)(1-0|0-1|1/2-1/2|\*)\s*$")
 #: Numbers are as long as an engine's can be. No match begins within a number, which would take quadratic time.
 _COMMENT: Final = re.compile(
@@ -163,13 +178,15 @@ class PgnLog:
     """A PGN file to which each finished game is appended and forced to the disk before anything else happens.
 
     Where that fails (a full disk), the games wait in memory and are tried again with the next one; what was half
-    written is taken back.
+    written is taken back. Of what the file holds, the first `keep` bytes stay (None: all) and the rest is dropped; but
+    not before there is a game to write.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, keep: int | None = None) -> None:
         self.path = path
         self.waiting: list[bytes] = []
         self.problem: str | None = None
+        self._keep = keep
 
     def append(self, text: str) -> bool:
         """Appends a game; returns whether this and all earlier ones are safe on the disk. `problem` says why not."""
@@ -180,28 +197,59 @@ class PgnLog:
         """Tries to write what waits; returns whether nothing waits any more."""
         while self.waiting:
             try:
-                self._write(self.waiting[0])
+                self._cut()
+                append_whole(self.path, self.waiting[0])
             except OSError as error:
-                self.problem = f"{self.path}: cannot save a game: {error.strerror}"
+                self.problem = f"{self.path}: cannot save a game: {reason(error)}"
                 return False
             self.waiting.pop(0)
         return True
 
-    def _write(self, data: bytes) -> None:
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        try:
-            size = os.fstat(descriptor).st_size
-            try:
-                rest = memoryview(data)
-                while rest:
-                    rest = rest[os.write(descriptor, rest) :]
-                os.fsync(descriptor)
-            except OSError:
-                if os.fstat(descriptor).st_size > size:
-                    os.ftruncate(descriptor, size)
-                raise
-        finally:
-            os.close(descriptor)
+    def _cut(self) -> None:
+        """Before the first game: drops what is not kept, and ends what is with an empty line."""
+        if self._keep is None:
+            return
+        with open_regular(self.path, "a+b") as file:
+            size = min(self._keep, file.seek(0, 2))
+            file.truncate(size)
+            file.seek(max(0, size - 4))
+            end = file.read()
+        if end and not end.endswith((b"\n\n", b"\r\n\r\n")):
+            append_whole(self.path, b"\n\n")
+        self._keep = None
+
+
+def is_pgn(head: bytes) -> bool:
+    """Whether a file that begins like this holds games: its first line is a tag."""
+    return _TAG.fullmatch(_decode(head.lstrip().partition(b"\n")[0]).strip()) is not None
+
+
+def is_cut_game(data: bytes, event: str, players: Collection[str], match_id: str) -> bool:
+    """Whether `data` is a game of that event, those players and that match as `format_game` writes it, cut short.
+
+    What a person or another program wrote, or wrote behind it, is not.
+    """
+    try:
+        text = codecs.getincrementaldecoder("utf-8")().decode(data)  # a character may be cut, too
+    except UnicodeDecodeError:
+        return False
+    head, has_moves, moves = text.partition("\n\n")
+    *lines, cut = (head + "\n" * bool(has_moves)).split("\n")
+    found = [_TAG.fullmatch(line) for line in lines]
+    tags = {match[1]: re.sub(r"\\(.)", r"\1", match[2]) for match in found if match is not None}
+    if None in found or len(tags) < len(lines) or list(tags) != [name for name in _TAG_ORDER if name in tags]:
+        return False
+    begin = f'[Event "{_escape(event)}"]\n[Site "?"]\n'
+    known = {"White": players, "Black": players, MATCH_TAG: (match_id,)}
+    if "\r" in text or not (text.startswith(begin) or begin.startswith(text)):
+        return False
+    if any(tags[name] not in values for name, values in known.items() if name in tags):
+        return False
+    if not has_moves:
+        return _CUT_TAG.fullmatch(cut) is not None
+    words = moves.split()
+    last = "" if not words or moves[-1].isspace() else words.pop()
+    return MATCH_TAG in tags and all(map(_WORD.fullmatch, words)) and _CUT_WORD.fullmatch(last) is not None
 
 
 # --------------------------------------------------------------------------------------------------------------

@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from bench.description import DescriptionError, MatchDescription
 from bench.engines import EngineSpecError, compile_kernels
+from bench.pgn import is_pgn
 from bench.results import GameResult, MatchResult
 from bench.runners.base import OnGame, OnProblem, Runner, RunnerError
 from bench.runners.builtin import BuiltinRunner
@@ -17,6 +20,7 @@ from bench.runners.external import ExternalRunner
 from bench.runners.fastchess import FastchessRunner
 from bench.schedule import Plan, make_plan
 from engine.errors import CommandError
+from engine.files import check_output, locked, reason, shown
 
 __all__ = ["PlayError", "pick_runner", "play", "prepare"]
 
@@ -45,8 +49,9 @@ def play(
             for engine in description.engines:
                 engine.resolved_program()
         plan = prepare(description)
-        compile_kernels(description.engines, description.cluster)
-        return runner.run(plan, on_game or _go_on, on_problem or _ignore)
+        with _own_games(description):
+            compile_kernels(description.engines, description.cluster)
+            return runner.run(plan, on_game or _go_on, on_problem or _ignore)
     except (DescriptionError, EngineSpecError, RunnerError) as error:
         raise PlayError(str(error)) from None
 
@@ -61,13 +66,42 @@ def _ignore(problem: str) -> None:
 
 def prepare(description: MatchDescription) -> Plan:
     """Reads the book and sees that no earlier games are overwritten by mistake. Raises `DescriptionError`."""
-    pgn = Path(description.pgn) if description.pgn else None
-    if pgn is not None:
-        if not pgn.absolute().parent.is_dir():
-            raise DescriptionError(f"{pgn}: there is no such folder")
-        if pgn.is_file() and pgn.stat().st_size and not (description.resume or description.overwrite):
-            raise DescriptionError(f"{pgn} holds games already: --resume goes on with them, --overwrite drops them")
+    _check_games(description)
     return make_plan(description)
+
+
+def _check_games(description: MatchDescription) -> None:
+    """Sees that the match may write its games where they shall go. Raises `DescriptionError`."""
+    if not description.pgn:
+        return
+    pgn = Path(description.pgn)
+    try:
+        check_output(pgn, is_pgn, "file of games")
+    except OSError as error:
+        raise DescriptionError(f"{shown(pgn)}: {reason(error)}") from None
+    if pgn.exists() and pgn.stat().st_size and not (description.resume or description.overwrite):
+        raise DescriptionError(f"{pgn} holds games already: --resume goes on with them, --overwrite drops them")
+
+
+@contextmanager
+def _own_games(description: MatchDescription) -> Iterator[None]:
+    """Keeps other matches from the file of games. Raises `DescriptionError`."""
+    if not description.pgn:
+        yield
+        return
+    pgn = Path(description.pgn)
+    lock = locked(pgn)
+    try:
+        lock.__enter__()
+    except BlockingIOError:
+        raise DescriptionError(f"{shown(pgn)}: another match is writing its games there") from None
+    except OSError as error:
+        raise DescriptionError(f"{shown(pgn)}: {reason(error)}") from None
+    try:
+        _check_games(description)  # another match may have been there since the plan was made
+        yield
+    finally:
+        lock.__exit__(None, None, None)
 
 
 def pick_runner(description: MatchDescription) -> Runner:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import util
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +13,7 @@ from bench.results import MatchResult, complete_pairs
 from bench.stats import Sprt, Tally, elo_text, estimate
 from engine.errors import CommandError, MissingError
 from engine.extras import remedy
+from engine.files import check_output, reason, shown, write_output
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from bench.claims import Column, Curve
 
 ENDINGS: Final = (".png", ".svg")
+
+#: What a picture says of who drew it; by this it is known again.
+_DRAWN_BY: Final = "Secateur"
 
 #: Points on a curve at most; a longer match is thinned out evenly.
 MAX_POINTS: Final = 400
@@ -45,8 +50,10 @@ def check_path(path: str | Path) -> Path:
         raise MissingForPlotError(f"{path}: pictures need the package 'matplotlib': {remedy('lab')}")
     if path.suffix.lower() not in ENDINGS:
         raise PlotError(f"{path}: a picture's name ends with {' or '.join(ENDINGS)}")
-    if not path.absolute().parent.is_dir():
-        raise MissingForPlotError(f"{path}: there is no such folder")
+    try:
+        check_output(path, is_own_picture, "picture that Secateur drew")
+    except OSError as error:
+        raise MissingForPlotError(f"{shown(path)}: {reason(error)}") from None
     return path
 
 
@@ -255,7 +262,15 @@ def new_figure(
 
 def save_figure(figure: Figure, path: Path) -> None:
     """Writes a figure, as what the path's ending says. Raises `PlotError`."""
+    kind = path.suffix.lower()[1:]
+    picture = BytesIO()
+    figure.savefig(picture, format=kind, dpi=130, metadata={"Creator" if kind == "svg" else "Software": _DRAWN_BY})
     try:
-        figure.savefig(path, dpi=130)
+        write_output(path, picture.getvalue(), is_own_picture, "picture that Secateur drew")
     except OSError as error:
-        raise PlotError(f"{path}: cannot be written: {error.strerror or error}") from None
+        raise PlotError(f"{shown(path)}: cannot be written: {reason(error)}") from None
+
+
+def is_own_picture(head: bytes) -> bool:
+    """Whether a file that begins like this is a picture that `save_figure` wrote."""
+    return head.startswith((b"\x89PNG\r\n", b"<?xml ")) and _DRAWN_BY.encode() in head

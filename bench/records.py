@@ -20,7 +20,7 @@ from bench.description import MatchDescription
 from bench.results import MatchResult
 from bench.stats import Sprt, Tally, estimate
 from engine.errors import CommandError
-from engine.files import parse_json, read_bytes, reason
+from engine.files import parse_json, read_bytes, reason, replace_file, shown, write_output
 from engine.sources import PROJECT_ROOT
 
 LEDGER: Final = PROJECT_ROOT / "bench" / "ledger"
@@ -210,18 +210,18 @@ def save(record: Record, folder: Path | None = None) -> Path:
     path = folder / f"{record.id}.json"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
-            try:
-                file.write(_as_text(record))
-                file.flush()
-            except OSError:  # half a record would break the whole ledger
-                path.unlink()
-                raise
+        try:
+            path.open("x").close()  # the id is taken from now on
+        except FileExistsError:
+            raise LedgerError(f"{path} is there already: a test keeps its record, a new test takes a new id") from None
+        try:
+            replace_file(path, _as_text(record))
+        except BaseException:  # half a record would break the whole ledger
+            path.unlink()
+            raise
         write_table(folder)
-    except FileExistsError:
-        raise LedgerError(f"{path} is there already: a test keeps its record, a new test takes a new id") from None
     except OSError as error:
-        raise LedgerError(f"{path}: cannot be written: {error.strerror}") from None
+        raise LedgerError(f"{shown(path)}: cannot be written: {reason(error)}") from None
     return path
 
 
@@ -247,11 +247,12 @@ def save_suite(record: SuiteRecord, folder: Path | None = None) -> Path:
     folder = LEDGER if folder is None else folder
     path = suites_folder(folder) / f"{record.id}.json"
     try:
+        load_suites(folder)  # what is in the way and no record is told by this
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(asdict(record), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        replace_file(path, json.dumps(asdict(record), indent=1, ensure_ascii=False) + "\n")
         write_table(folder)
     except OSError as error:
-        raise LedgerError(f"{path}: cannot be written: {error.strerror}") from None
+        raise LedgerError(f"{shown(path)}: cannot be written: {reason(error)}") from None
     return path
 
 
@@ -259,7 +260,11 @@ def write_table(folder: Path | None = None) -> None:
     """Makes the ledger's README from its records. Raises `LedgerError`, OSError."""
     folder = LEDGER if folder is None else folder
     text = table(load(folder), load_suites(folder).values())
-    (folder / "README.md").write_text(text, encoding="utf-8")
+    write_output(folder / "README.md", text, _is_table, "table of the ledger")
+
+
+def _is_table(head: bytes) -> bool:
+    return head.startswith(b"# Ledger\n")
 
 
 def _as_text(record: Record) -> str:

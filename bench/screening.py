@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -37,9 +36,9 @@ from bench.game import GameTask, check_engine
 from bench.openings import Opening
 from bench.rating import ELO_SCALE
 from bench.stats import Z95
-from bench.tuning import MINUS, PATIENCE, PLUS, IterationTask, play_iteration, points_of
+from bench.tuning import MINUS, PATIENCE, PLUS, IterationTask, is_cut_line, play_iteration, points_of
 from engine.errors import CommandError
-from engine.files import parse_json, read_bytes, reason, shown
+from engine.files import append_whole, open_regular, parse_json, reason, shown
 
 #: Probability that a side lacks a technique in a pair of games.
 SHARE: Final = 0.15
@@ -168,8 +167,8 @@ class Played:
     """What was played: pairs, and games that an engine spoilt; in memory and, if there is a path, in a file as well.
 
     The file has JSON lines. The first one has `circumstances`, all that the games depend on, and `provenance`, which
-    need not be the same when a file that is there is gone on from: then the file's is kept. Raises `ScreeningError`
-    when it is of other games or cannot be used.
+    need not be the same when a file that is there is gone on from: then the file's is kept. Only who holds its lock may
+    use it (`engine.files.locked`). Raises `ScreeningError` when it is of other games or cannot be used.
     """
 
     def __init__(
@@ -182,15 +181,20 @@ class Played:
         if path is None:
             return
         try:
-            if not path.exists():
+            with open_regular(path, "a+b") as file:
+                file.seek(0)
+                text: bytes = file.read()
+                if text:
+                    whole = text[: text.rfind(b"\n") + 1]
+                    self._read(whole, json.loads(json.dumps(circumstances)), path)
+                    rest = text[len(whole) :]
+                    lines = ({"number": 0, name: 0} for name in ("points", "faults"))
+                    if not any(is_cut_line(rest, line) for line in lines):
+                        raise ScreeningError(f"{path}:{len(whole.splitlines()) + 1}: no pair of games")
+                    file.truncate(len(whole))  # drops a line that was only half written
+            if not text:
                 header = {FORMAT_KEY: FORMAT, "games": circumstances, "provenance": provenance}
-                path.write_text(json.dumps(header) + "\n", encoding="utf-8")
-                return
-            text = read_bytes(path, _MOST_BYTES)
-            whole = text[: text.rfind(b"\n") + 1]
-            self._read(whole, json.loads(json.dumps(circumstances)), path)
-            if len(whole) < len(text):  # a line that was only half written
-                os.truncate(path, len(whole))
+                append_whole(path, json.dumps(header).encode() + b"\n")
         except OSError as error:
             raise ScreeningError(f"{shown(path)}: {reason(error)}") from None
 
@@ -243,10 +247,9 @@ class Played:
     def _write(self, data: dict[str, int]) -> None:
         if self._path is not None:
             try:
-                with self._path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(data) + "\n")
+                append_whole(self._path, json.dumps(data).encode() + b"\n")
             except OSError as error:
-                raise ScreeningError(f"{self._path}: {error.strerror}") from None
+                raise ScreeningError(f"{shown(self._path)}: {reason(error)}") from None
         self._take(data)
 
 

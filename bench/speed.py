@@ -25,7 +25,7 @@ from bench.engines import SECATEUR
 from engine.cache_folder import CACHE_VARIABLE
 from engine.errors import CommandError
 from engine.extras import has_numba
-from engine.files import quoted
+from engine.files import open_regular, quoted, replace_file
 from engine.library import JIT, KERNELS_VARIABLE
 from search.benchmark import POSITIONS
 from search.limits import Limits
@@ -419,3 +419,19 @@ def replace_table(text: str, table: str, first: str = BEGIN, last: str = END) ->
     if not begin or not end:
         raise MarkersError(f"no '{first}' followed by '{last}'")
     return f"{before}{first}\n{table}\n{last}{after}"
+
+
+def renew_table(path: Path, table: str, first: str = BEGIN, last: str = END) -> None:
+    """Replaces the part between two markers of a file, whose other bytes stay as they are.
+
+    Raises `MarkersError` when a marker is missing, OSError, and UnicodeDecodeError.
+    """
+    with open_regular(path) as file:
+        text = file.read().decode("utf-8")
+    if "\r\n" in text:
+        table = table.replace("\n", "\r\n")
+    new = replace_table(text, table, first, last)
+    if "\r\n" in text:
+        new = new.replace(f"{first}\n", f"{first}\r\n").replace(f"\n{last}", f"\r\n{last}")
+    if new != text:
+        replace_file(path, new)

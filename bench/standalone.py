@@ -13,6 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from engine.cache_folder import is_marked, mark
 from engine.levels import LEVELS
 from engine.library import LibraryError, fitting_description, folder, library_path
 from engine.sources import PROJECT_ROOT, source_hash
@@ -71,6 +72,10 @@ def main(target: Path) -> str | None:
     problems = stale()
     if problems:
         return f"the program needs the kernels of these sources (run 'make kernels'): {'; '.join(problems)}"
+    program = target / "secateur"
+    # PyInstaller begins with removing what is there.
+    if (program.is_symlink() or program.exists()) and not is_marked(program):
+        return f"{program}: is there already, and was not made by this; remove it or name another folder"
     from PyInstaller.__main__ import run
 
     work = PROJECT_ROOT / "build" / "standalone"
@@ -84,7 +89,7 @@ def main(target: Path) -> str | None:
     for name in LEFT_OUT:
         arguments += ["--exclude-module", name]
     run([*arguments, str(PROJECT_ROOT / "uci_main.py")])
-    program = target / "secateur"
+    mark(program, "Secateur made this folder, and puts the next program that it makes in its place.\n")
     _strip(program / "_internal")
     print(f"secateur: {program}: {megabytes(program):.0f} MB", file=sys.stderr)  # noqa: T201
     return None

@@ -15,7 +15,7 @@ from typing import Final
 
 from bench import records
 from bench.records import Record, SuiteRecord, load_suites
-from bench.speed import replace_table
+from bench.speed import renew_table, replace_table
 
 BEGIN, END = "<!-- strength: begin -->", "<!-- strength: end -->"
 
@@ -145,8 +145,7 @@ def table(ledger: Path | None = None) -> str:
 
 def write_into(path: Path, ledger: Path | None = None) -> None:
     """Renews the table between its markers in a Markdown file. Raises ValueError when they are missing."""
-    text = path.read_text(encoding="utf-8")
-    path.write_text(replace_table(text, table(ledger), BEGIN, END), encoding="utf-8")
+    renew_table(path, table(ledger), BEGIN, END)
 
 
 def is_current(path: Path, ledger: Path | None = None) -> bool:

@@ -1,16 +1,15 @@
 """A tuning run: SPSA by games of the lab, with its state in a file of JSON lines.
 
 The first line says what the run is; every finished iteration adds one with its points and the values it led to.
-Whatever ends the run, even `kill -9`, the file holds all that was learnt, and `State.load` goes on from there:
-iterations that were under way are played again.
+Whatever ends the run, even `kill -9`, the file holds all that was learnt, and `State.load` reads it back: iterations
+that were under way are played again. Only who holds the file's lock may write to it (`engine.files.locked`).
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -23,7 +22,7 @@ from bench.game import GameTask, check_engine, play_task
 from bench.openings import BookError, Opening, load_openings
 from bench.results import GameResult
 from bench.spsa import Proposal, Schedule, Spsa, SpsaError
-from engine.files import parse_json, read_bytes, reason, shown
+from engine.files import append_whole, check_output, open_regular, parse_json, read_bytes, reason, replace_file, shown
 from search.tunables import Tunable
 
 #: Faulty iterations in a row after which the run is given up: something is wrong with the engine or the machine.
@@ -116,26 +115,30 @@ class Step:
 class State:
     """A run's tuner, its finished iterations in order of completion, and their file."""
 
-    def __init__(self, run: Run, path: Path, steps: Sequence[Step] = ()) -> None:
+    def __init__(self, run: Run, path: Path, steps: Sequence[Step] = (), size: int | None = None) -> None:
         self.run = run
         self.path = path
         self.steps = list(steps)
         self.spsa = Spsa(run.parameters, run.schedule, run.seed)
         if self.steps:
             self.spsa.values = list(self.steps[-1].values)
+        #: Where the last whole line ends; what is behind it is dropped before another line is written.
+        self._size = size
 
     @classmethod
     def create(cls, run: Run, path: Path) -> State:
-        """Begins a new file, in place of one that is there. Raises `SpsaError`."""
+        """Begins a new file, in place of a run that is there. Raises `SpsaError`, also for a file that is no run."""
         try:
-            path.write_text(json.dumps(run.to_json()) + "\n", encoding="utf-8")
+            check_output(path, is_state, "tuning run")
+            open_regular(path, "wb").close()
+            append_whole(path, json.dumps(run.to_json()).encode() + b"\n")
         except OSError as error:
-            raise SpsaError(f"{path}: {error.strerror}") from None
+            raise SpsaError(f"{shown(path)}: {reason(error)}") from None
         return cls(run, path)
 
     @classmethod
     def load(cls, path: Path) -> State:
-        """Reads a file back and drops a last line that was only half written.
+        """Reads a file back, but for a last line that is only half written; writes nothing.
 
         Raises `SpsaError` naming file and line.
         """
@@ -160,12 +163,9 @@ class State:
             raise SpsaError(f"{path}: no tuning run")
         if len({step.iteration for step in steps}) < len(steps):
             raise SpsaError(f"{path}: an iteration is there twice")
-        if len(whole) < len(text):
-            try:
-                os.truncate(path, len(whole))
-            except OSError as error:
-                raise SpsaError(f"{path}: {error.strerror}") from None
-        return cls(run, path, steps)
+        if not is_cut_line(text[len(whole) :], asdict(Step(1, 0, tuple(0.0 for _ in run.parameters)))):
+            raise SpsaError(f"{path}:{len(steps) + 2}: no iteration of this run")
+        return cls(run, path, steps, len(whole))
 
     def missing(self) -> Iterator[int]:
         """The iterations still to be played, in order."""
@@ -182,12 +182,30 @@ class State:
         self.spsa.update(iteration, points)
         step = Step(iteration, points, tuple(self.spsa.values))
         try:
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(asdict(step)) + "\n")
+            if self._size is not None:
+                with open_regular(self.path, "r+b") as file:
+                    file.truncate(self._size)
+                self._size = None
+            append_whole(self.path, json.dumps(asdict(step)).encode() + b"\n")
         except OSError as error:
-            raise SpsaError(f"{self.path}: {error.strerror}") from None
+            raise SpsaError(f"{shown(self.path)}: {reason(error)}") from None
         self.steps.append(step)
         return step
+
+
+def is_state(head: bytes) -> bool:
+    """Whether a file that begins like this is a tuning run, of whatever version."""
+    return head.startswith(b'{"secateur-spsa": ')
+
+
+def is_cut_line(data: bytes, example: Mapping[str, Any]) -> bool:
+    """Whether `data` is the beginning of a line of JSON like that of `example`, which may differ in its numbers."""
+
+    def without_numbers(text: str) -> str:
+        return re.sub(r"-?\d[\d.]*(?:e[-+]?\d*)?|-$", "0", text)
+
+    text = data.decode("latin-1")
+    return without_numbers(json.dumps(example)).startswith(without_numbers(text))
 
 
 def _step(data: dict[str, Any], run: Run) -> Step:
@@ -317,12 +335,7 @@ def _table_of(source: str) -> list[Tunable]:
 
 def write_source(path: Path, text: str) -> None:
     """Replaces the file at once: it is never half written. Raises `SpsaError`."""
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        mode = path.stat().st_mode
-        scratch.write_text(text, encoding="utf-8", newline="")
-        scratch.chmod(mode)
-        scratch.replace(path)
+        replace_file(path, text)
     except OSError as error:
-        scratch.unlink(missing_ok=True)
-        raise SpsaError(f"{path}: {error.strerror}") from None
+        raise SpsaError(f"{shown(path)}: {reason(error)}") from None

@@ -31,6 +31,7 @@ import llvmlite.binding as llvm
 import numba
 from numba.core import types
 
+from engine.files import open_regular, reason
 from engine.jit import CPU_FEATURES, CPU_NAME, DeclaredKernel
 from engine.levels import SLOW_PEXT_CPUS, Level
 from engine.library import MARKER, RUNS_HERE, Description, Export, Parameter
@@ -63,6 +64,7 @@ def write_library(kernels: Sequence[DeclaredKernel], level: Level, path: Path) -
     if level.cpu != CPU_NAME or not all(CPU_FEATURES.get(feature, False) for feature in level.features):
         raise BuildError(f"this process compiles for {CPU_NAME}, not for {level.name}")
     linker()
+    _check_place(path)
     compiled = [_compile(kernel) for kernel in kernels]
     exports = {
         kernel.name: Export(f"secateur_{number}", *_types_of(kernel, result))
@@ -83,6 +85,19 @@ def write_library(kernels: Sequence[DeclaredKernel], level: Level, path: Path) -
         body = linked.read_bytes()
         linked.write_bytes(body + hashlib.sha256(body).digest())
         linked.replace(path)
+
+
+def _check_place(path: Path) -> None:
+    """Raises BuildError where there is something else than a library of kernels, whole or not."""
+    try:
+        with open_regular(path) as file:
+            is_own = MARKER in file.read()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise BuildError(f"{path}: {reason(error)}") from None
+    if not is_own:
+        raise BuildError(f"{path}: is there already and is no library of kernels; it is left as it is")
 
 
 def _compile(kernel: DeclaredKernel) -> Any:

@@ -25,7 +25,7 @@ KEEP_FOLDERS: Final = 6
 #: What `engine.jit.build_hash` calls a build.
 _NAME: Final = re.compile("[0-9a-f]{20}")
 
-#: The file that says that a folder was made here. Without it nothing in a folder is ever deleted.
+#: The file that says that Secateur made a folder. Without it nothing in a folder is ever deleted.
 MARKER: Final = "made-by-secateur"
 _MARKER_TEXT: Final = "Secateur keeps compiled kernels here, and deletes them when it has not used them for a while.\n"
 
@@ -84,7 +84,9 @@ def open_cache(build: str) -> Path | None:
                 continue
             with tempfile.TemporaryFile(dir=folder):
                 pass
-            _mark(folder)
+            # On a full disk there is no marker, and the folder is never swept.
+            with suppress(OSError):
+                mark(folder, _MARKER_TEXT)
             os.utime(folder)
         except OSError:
             continue
@@ -94,15 +96,15 @@ def open_cache(build: str) -> Path | None:
     return None
 
 
-def _mark(folder: Path) -> None:
-    """Puts the marker into a folder that has none. A full disk does not matter: the folder is never swept then."""
-    with suppress(OSError), (folder / MARKER).open("x", encoding="utf-8") as file:
-        file.write(_MARKER_TEXT)
+def mark(folder: Path, text: str) -> None:
+    """Puts the marker, which tells a user what the folder is, into a folder that has none. Raises OSError."""
+    with suppress(FileExistsError), (folder / MARKER).open("x", encoding="utf-8") as file:
+        file.write(text)
 
 
-def _is_build(folder: Path) -> bool:
-    """Whether Secateur made that folder for a build: the name fits, it is a folder itself, and it has the marker."""
-    if _NAME.fullmatch(folder.name) is None or not stat.S_ISDIR(folder.lstat().st_mode):
+def is_marked(folder: Path) -> bool:
+    """Whether Secateur made that folder: it is a folder itself, no link to one, and has the marker. Raises OSError."""
+    if not stat.S_ISDIR(folder.lstat().st_mode):
         return False
     try:
         return stat.S_ISREG((folder / MARKER).lstat().st_mode)
@@ -116,7 +118,11 @@ def _sweep(root: Path, current: Path) -> None:
     Everything else stays: folders without the marker, those of earlier versions among them, and in folders with the
     marker the files that hold no kernels.
     """
-    others = [(path.lstat().st_mtime, path) for path in root.iterdir() if path != current and _is_build(path)]
+    others = [
+        (path.lstat().st_mtime, path)
+        for path in root.iterdir()
+        if path != current and _NAME.fullmatch(path.name) and is_marked(path)
+    ]
     for rank, (used, path) in enumerate(sorted(others, reverse=True), start=1):
         unused = time.time() - used
         # An hour of grace, because another version may be starting just now.

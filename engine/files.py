@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from math import isfinite
 from pathlib import Path
@@ -22,6 +22,11 @@ PATH_LENGTH: Final = 200
 #: The longest whole number of a JSON text in characters, small enough for a float, and how deep its values may nest.
 NUMBER_LENGTH: Final = 300
 NESTING: Final = 100
+#: Bytes of a file's beginning by which an earlier output is recognised.
+HEAD_LENGTH: Final = 1 << 12
+
+#: The byte that Windows locks: behind whatever a file holds, because there a locked byte cannot be read or written.
+_LOCKED_BYTE: Final = 0x7FFFFFFE
 
 #: What a path may lead to besides a regular file.
 _KINDS: Final = (
@@ -216,6 +221,53 @@ def replace_file(path: Path, data: bytes | str) -> None:
         raise
 
 
+def append_whole(path: Path, data: bytes) -> None:
+    """Appends to a file, which is made if need be, and forces it to the disk: all of `data` or, if that fails, nothing.
+
+    Raises OSError, also where the path leads to something else than a regular file.
+    """
+    with open_regular(path, "ab", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        try:
+            rest = memoryview(data)
+            while rest:
+                rest = rest[file.write(rest) :]
+            os.fsync(file.fileno())
+        except BaseException:  # Ctrl-C, too
+            if os.fstat(file.fileno()).st_size > size:
+                os.ftruncate(file.fileno(), size)
+            raise
+
+
+def check_output(path: Path, is_own: Callable[[bytes], bool], kind: str) -> None:
+    """Raises OSError unless a command may write its output to `path`.
+
+    The rule for every file that a user names: it is new, or empty, or Secateur wrote it. `is_own` tells the last from
+    the first HEAD_LENGTH bytes; `kind` is what the message calls such a file. To be asked before any work is done.
+    """
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path))
+    try:
+        with open_regular(path) as file:
+            head = file.read(HEAD_LENGTH)
+    except FileNotFoundError:
+        head = b""
+    else:
+        if not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, "is write-protected", str(path))
+    if head and not is_own(head):
+        raise FileExistsError(errno.EEXIST, f"is there already and is no {kind}; it is left as it is", str(path))
+    if not os.access(target.parent, os.W_OK):
+        raise PermissionError(errno.EACCES, f"nothing can be written in {shown(target.parent)}", str(path))
+
+
+def write_output(path: Path, data: bytes | str, is_own: Callable[[bytes], bool], kind: str) -> None:
+    """Writes a whole output at once, by the rule of `check_output`. Raises OSError."""
+    check_output(path, is_own, kind)
+    replace_file(path, data)
+
+
 def _umask() -> int:
     mask = os.umask(0o077)
     os.umask(mask)
@@ -229,22 +281,45 @@ def _umask() -> int:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Holds the lock that the file `path` stands for, which ends with the process at the latest; makes the file.
+    """Holds the lock that the file `path` stands for, which ends with the process at the latest.
 
-    The file stays: a lock on a file that was deleted protects nothing. Raises BlockingIOError when another process, or
-    another place in this one, holds it, and OSError when the file cannot be opened.
+    The file may hold anything, and be written meanwhile. Where there is none, it is made, and removed at the end if it
+    is still empty. Raises BlockingIOError when another process, or another place in this one, holds the lock, and
+    OSError when the file cannot be opened.
     """
-    with open_regular(path, "a+b") as file:
-        try:
-            if sys.platform == "win32":
-                import msvcrt
+    while True:
+        is_new = not path.exists()
+        with open_regular(path, "a+b") as file:
+            _lock(file, path)
+            # The last holder may have removed the file after it was opened here: that lock protects nothing.
+            if not _leads_to(path, file):
+                continue
+            try:
+                yield
+            finally:
+                with suppress(OSError):
+                    if is_new and _leads_to(path, file) and not os.fstat(file.fileno()).st_size:
+                        path.unlink()
+            return
 
-                file.seek(0)
-                msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-            else:
-                import fcntl
 
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise BlockingIOError(errno.EAGAIN, "is in use by another process", str(path)) from None
-        yield
+def _lock(file: IO[Any], path: Path) -> None:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            file.seek(_LOCKED_BYTE)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise BlockingIOError(errno.EAGAIN, "is in use by another process", str(path)) from None
+
+
+def _leads_to(path: Path, file: IO[Any]) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False

@@ -8,20 +8,20 @@ commit copies nothing, and commits share one environment as long as their requir
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import re
 import shlex
 import shutil
-import stat
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
-from engine.files import read_bytes, reason, replace_file, shown
+from engine.cache_folder import is_marked, mark
+from engine.files import check_output, reason, shown, user_path, write_output
 from engine.sources import PROJECT_ROOT, add_sources
 
 ENTRY_POINT = PROJECT_ROOT / "uci_main.py"
@@ -30,15 +30,13 @@ ENTRY_POINT = PROJECT_ROOT / "uci_main.py"
 STANDING_VARIABLE = "SECATEUR_STANDING_DIR"
 #: Standing builds are kept this long after the last build that asked for them.
 KEEP_SECONDS = 90 * 24 * 3600
-#: A launcher is never longer than this, in bytes.
-_LONGEST = 1 << 16
 #: What a running engine needs of the project.
 _PARTS = ("engine", "search", "eval", "bench", "uci_main.py", "pyproject.toml", "LICENSE")
 _IGNORED = ("__pycache__", "*.pyc")
-
-#: What copies are called, and the file that says that they were made here. Nothing else is ever deleted.
-_COPY = re.compile("(source|environment)-[0-9a-f]{20}")
-MARKER = "made-by-secateur"
+#: What standing copies are called, and those that a build was still making when it was killed.
+_COPY = re.compile("(source|environment)-[0-9a-f]{20}(-[a-z0-9_]{8})?")
+_MARKER_TEXT = "Secateur made this folder, and deletes it when no build has asked for it for a while.\n"
+_KIND = "launcher of Secateur"
 
 
 def launcher_text(python: str, windows: bool = False, entry_point: Path = ENTRY_POINT) -> str:
@@ -52,20 +50,28 @@ def launcher_text(python: str, windows: bool = False, entry_point: Path = ENTRY_
     return f'#!/bin/sh\nexec {shlex.quote(python)} -X "launcher=$0" {shlex.quote(str(entry_point))} "$@"\n'
 
 
+def is_launcher(head: bytes) -> bool:
+    """Whether a file that begins like this is a script of `launcher_text`, of this version or an older one."""
+    lines = head.splitlines()
+    if lines[:1] == [b"#!/bin/sh"]:
+        ends = (b'uci_main.py "$@"', b"""uci_main.py' "$@\"""")
+        return len(lines) == 2 and lines[1].startswith(b"exec ") and lines[1].endswith(ends)
+    return len(lines) == 1 and lines[0].startswith(b'@"') and lines[0].endswith(b'uci_main.py" %*')
+
+
 def write_launcher(path: Path, standing: bool = False) -> None:
     """Writes an executable script to `path` that starts Secateur with this interpreter, from any folder.
 
-    A `standing` one goes on working when the project's folder is gone. Raises OSError, also for a file that is there
-    and is no such script.
+    A `standing` one goes on working when the project's folder is gone. Raises OSError, also where there is a file
+    that is no such script.
     """
     windows = sys.platform == "win32"
     if windows and path.suffix.lower() not in (".bat", ".cmd"):
         path = path.with_suffix(".bat")
-    if path.exists() and ENTRY_POINT.name.encode() not in read_bytes(path, _LONGEST):
-        raise FileExistsError(errno.EEXIST, "is there, and is no launcher of Secateur's", str(path))
-    python, entry_point = make_standing(_standing_root()) if standing else (sys.executable, ENTRY_POINT)
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, launcher_text(python, windows, entry_point))
+    check_output(path, is_launcher, _KIND)
+    python, entry_point = make_standing(_standing_root()) if standing else (sys.executable, ENTRY_POINT)
+    write_output(path, launcher_text(python, windows, entry_point), is_launcher, _KIND)
     path.chmod(0o755)
 
 
@@ -79,21 +85,25 @@ def make_standing(root: Path) -> tuple[str, Path]:
     digest = hashlib.sha256(sys.version.encode() + (PROJECT_ROOT / "requirements" / "play.txt").read_bytes())
     environment = _copy_once(
         root / f"environment-{digest.hexdigest()[:20]}",
-        lambda target: shutil.copytree(prefix, target, symlinks=True, ignore=shutil.ignore_patterns(*_IGNORED)),
+        lambda target: shutil.copytree(
+            prefix, target, symlinks=True, ignore=shutil.ignore_patterns(*_IGNORED), dirs_exist_ok=True
+        ),
     )
     return str(environment / Path(sys.executable).relative_to(prefix)), sources / "uci_main.py"
 
 
 def _sweep(root: Path) -> None:
-    """Removes copies that no build has asked for in KEEP_SECONDS; those of earlier versions have no marker and stay."""
+    """Removes copies that no build has asked for in KEEP_SECONDS. Errors do not matter: the next build retries.
+
+    Those of earlier versions have no marker and stay: by its name alone, a folder may be anybody's.
+    """
     if not root.is_dir():
         return
     for copy in root.iterdir():
-        status = copy.lstat()
-        if _COPY.fullmatch(copy.name) is None or not stat.S_ISDIR(status.st_mode) or not (copy / MARKER).is_file():
-            continue
-        if time.time() - status.st_mtime > KEEP_SECONDS:
-            shutil.rmtree(copy, ignore_errors=True)
+        with suppress(OSError):
+            is_copy = _COPY.fullmatch(copy.name) is not None and is_marked(copy)
+            if is_copy and time.time() - copy.lstat().st_mtime > KEEP_SECONDS:
+                shutil.rmtree(copy, ignore_errors=True)
 
 
 def _copy_once(target: Path, copy: Callable[[Path], object]) -> Path:
@@ -102,15 +112,18 @@ def _copy_once(target: Path, copy: Callable[[Path], object]) -> Path:
         os.utime(target)  # still wanted
         return target
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-        fresh = Path(folder) / "copy"
+    # Marked first of all, so that a later build removes what is left of this one if it is killed.
+    fresh = Path(tempfile.mkdtemp(prefix=f"{target.name}-", dir=target.parent))
+    try:
+        mark(fresh, _MARKER_TEXT)
         copy(fresh)
-        (fresh / MARKER).touch()
-        try:
-            fresh.rename(target)
-        except OSError:
-            if not target.is_dir():  # otherwise, another build was quicker
-                raise
+        os.utime(fresh)
+        fresh.rename(target)
+    except OSError:
+        if not target.is_dir():  # otherwise, another build was quicker
+            raise
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
     return target
 
 
@@ -140,7 +153,7 @@ def _standing_root() -> Path:
     """Where copies are kept: in the user's data, which nobody clears in passing as they do caches."""
     named = os.environ.get(STANDING_VARIABLE)
     if named:
-        return Path(named).expanduser().absolute()
+        return user_path(named).absolute()
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or "~/AppData/Local").expanduser() / "secateur" / "standing"
     if sys.platform == "darwin":
@@ -156,3 +169,5 @@ if __name__ == "__main__":
         write_launcher(Path(name), standing=bool(flags))
     except OSError as error:
         sys.exit(f"secateur: {shown(error.filename or name)}: {reason(error)}")
+    except ValueError as error:
+        sys.exit(f"secateur: {error}")

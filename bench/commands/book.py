@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from bench.timecontrol import add_limit_arguments, limit_from_arguments
 from engine.arguments import Parser, command
 from engine.display import Steps
 from engine.errors import CommandError, arguments_are_judged
+from engine.files import check_output, locked, write_output
 
 #: Name: the score window in centipawns from white's point of view.
 WINDOWS: Final = {"balanced": (-40, 40), "unbalanced": (90, 150)}
@@ -70,20 +72,37 @@ def main(arguments: list[str]) -> int:
             raise EngineSpecError("the window's first score is the lower one; --count and --concurrency are at least 1")
         plies = parse_plies(options.plies)
     path = Path(options.file)
-    if path.exists() and not options.overwrite:
-        raise CommandError(f"{path} is there already; --overwrite replaces it")
-    with Steps("starting the engine", options.quiet):
-        for problem in unfit_engines((engine,), options.cluster).values():
-            raise CommandError(problem)
-    candidates = (Candidate(options.seed, index, plies, engine) for index in itertools.count())
-    compile_kernels([engine], options.cluster)
-    with path.open("w", encoding="utf-8") as file:
-        tried = 0
-        for tried, line in _lines(candidates, low, high, options):  # noqa: B007 - the last value is told below
-            file.write(line + "\n")
-            file.flush()
+    check_output(path, is_book, "book")
+    tried, lines = 0, list[str]()
+    problem = ""
+    with locked(path):
+        if path.stat().st_size and not options.overwrite:
+            raise CommandError(f"{path} is there already; --overwrite replaces it")
+        with Steps("starting the engine", options.quiet):
+            for unfit in unfit_engines((engine,), options.cluster).values():
+                raise CommandError(unfit)
+        compile_kernels([engine], options.cluster)
+        candidates = (Candidate(options.seed, index, plies, engine) for index in itertools.count())
+        try:
+            for tried, line in _lines(candidates, low, high, options):  # noqa: B007 - told below
+                lines.append(line)
+        except KeyboardInterrupt:
+            problem = "interrupted"
+        except CommandError as error:
+            problem = str(error)
+        if problem and (not lines or path.stat().st_size):
+            raise CommandError(f"{problem}; nothing was written")
+        write_output(path, "".join(f"{line}\n" for line in lines), is_book, "book")
+    if problem:
+        raise CommandError(f"{problem}; {path} has {len(lines)} of {options.count} openings")
     print(f"{path}: {options.count} openings, white between {low / 100:+.2f} and {high / 100:+.2f}, {tried} tried")
     return 0
+
+
+def is_book(head: bytes) -> bool:
+    """Whether a file that begins like this is a book of positions: its first line is an EPD."""
+    line = head.lstrip().partition(b"\n")[0].decode("utf-8", "replace")
+    return re.match(r"([1-8pnbrqkPNBRQK]{1,8}/){7}[1-8pnbrqkPNBRQK]{1,8} [wb] ", line) is not None
 
 
 def parser() -> Parser:

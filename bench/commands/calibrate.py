@@ -225,7 +225,7 @@ def _play_one(description: MatchDescription, title: str, quiet: bool) -> MatchRe
 def _write(calibration: Calibration) -> None:
     """Keeps the record, and puts the ratings into the table of levels. Raises ValueError and OSError."""
     source = Path(strength.__file__)
-    text = edited_source(source.read_text(encoding="utf-8"), calibration.levels)
+    text = edited_source(source.read_bytes().decode("utf-8"), calibration.levels)
     print(f"secateur calibrate: recorded in {save(calibration)}", file=sys.stderr)
     write_source(source, text)
     print(f"secateur calibrate: {source} has the ratings", file=sys.stderr)

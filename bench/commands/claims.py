@@ -66,10 +66,9 @@ def main(arguments: list[str]) -> int:
     else:
         print(table)
     if options.readme is not None:
-        from bench.speed import replace_table
+        from bench.speed import renew_table
 
-        text = options.readme.read_text(encoding="utf-8")
-        options.readme.write_text(replace_table(text, table, BEGIN, END), encoding="utf-8")
+        renew_table(options.readme, table, BEGIN, END)
     if options.plot is not None:
         from bench.plots import plot_claims
 

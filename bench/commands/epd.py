@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 import json
 import sys
 import time
@@ -22,6 +23,7 @@ from bench.timecontrol import add_limit_arguments, limit_from_arguments
 from engine.arguments import Parser, command
 from engine.display import Display, Steps, duration
 from engine.errors import arguments_are_judged
+from engine.files import check_output, reason, shown, write_output
 
 #: How long an engine thinks about a position.
 DEFAULT_LIMIT: Final = "movetime=1"
@@ -87,6 +89,8 @@ def main(arguments: list[str]) -> int:
         names = [engine.name for engine in engines]
         if len(set(names)) < len(names):
             raise EngineSpecError("two engines have the same name; give them different ones")
+    if options.csv:
+        check_output(Path(options.csv), _is_csv, _CSV_KIND)
     troubles: list[str] = []
     suites: dict[str, list[Problem]] = {}
     with Steps("reading", options.quiet) as steps:
@@ -121,7 +125,7 @@ def main(arguments: list[str]) -> int:
         try:
             _write_csv(options.csv, rows)
         except OSError as error:
-            troubles.append(f"{options.csv}: cannot be written: {error.strerror}")
+            troubles.append(f"{shown(options.csv)}: cannot be written: {reason(error)}")
     if options.ledger is not None:
         try:
             _record(options, rows, engines, troubles)
@@ -242,15 +246,22 @@ def _to_json(rows: dict[str, list[Solution]], engines: list[EngineSpec], trouble
     }
 
 
+_CSV_KIND: Final = "table of answers"
+_CSV_HEAD: Final = ("suite", *(item.name for item in fields(Solution)), "solved")
+
+
+def _is_csv(head: bytes) -> bool:
+    return head.startswith(",".join(_CSV_HEAD).encode())
+
+
 def _write_csv(path: str, rows: dict[str, list[Solution]]) -> None:
-    names = [item.name for item in fields(Solution)]
-    with Path(path).open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["suite", *names, "solved"])
-        for suite, found in rows.items():
-            for row in found:
-                values = asdict(row)
-                writer.writerow([suite, *(values[name] for name in names), int(row.is_solved)])
+    table = io.StringIO()
+    writer = csv.writer(table)
+    writer.writerow(_CSV_HEAD)
+    for suite, found in rows.items():
+        for row in found:
+            writer.writerow([suite, *asdict(row).values(), int(row.is_solved)])
+    write_output(Path(path), table.getvalue(), _is_csv, _CSV_KIND)
 
 
 def _record(

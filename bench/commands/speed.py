@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.comparison import MEASURES, Measured, cells, compare
 from bench.engines import SECATEUR, EngineSpec, engine_from_pairs
-from bench.speed import find_rival, measure, replace_table
+from bench.speed import find_rival, measure, renew_table
 from engine.arguments import Parser, command
 from engine.display import Steps
 from engine.errors import MissingError, arguments_are_judged
@@ -68,8 +68,7 @@ def main(arguments: list[str]) -> int:
         load_kernels(EVERYTHING)
         report = measure(rival, options.rounds, steps.show)
     if options.readme is not None:
-        text = options.readme.read_text(encoding="utf-8")
-        options.readme.write_text(replace_table(text, report.markdown()), encoding="utf-8")
+        renew_table(options.readme, report.markdown())
     if options.json:
         rows = [{"name": row.name, "values": row.values, "must": row.must, "aim": row.aim} for row in report.rows]
         print(json.dumps({"rows": rows, "remarks": report.remarks}))

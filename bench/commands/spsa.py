@@ -8,6 +8,7 @@ import json
 import sys
 import time
 from collections import deque
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
@@ -22,6 +23,7 @@ from bench.tuning import Run, State, Step, edited_source, tune, write_source
 from engine.arguments import Parser, command
 from engine.display import Display, duration
 from engine.errors import arguments_are_judged
+from engine.files import locked
 from search import tunables
 
 DEFAULT_LIMIT: Final = "nodes=4000"
@@ -116,7 +118,12 @@ def main(arguments: list[str]) -> int:
         if options.resume or options.show:
             _check_options_of_a_run(options)
         run = None if options.resume or options.show else _run(options)
-    state = _state(run, options)
+    with ExitStack() as held:
+        return _play(_state(run, options, held), options)
+
+
+def _play(state: State, options: argparse.Namespace) -> int:
+    """Plays or shows a run; returns the exit status."""
     if options.write:
         _new_source(state)  # what cannot be written is told before hours of games, not after them
     interrupted = False
@@ -170,14 +177,22 @@ def _check_options_of_a_run(options: argparse.Namespace) -> None:
             raise SpsaError(f"--{flag} cannot be given for a run that is there already: {options.state} knows it")
 
 
-def _state(run: Run | None, options: argparse.Namespace) -> State:
-    """A new run to play, or (None) the one that is there. Raises `SpsaError` and `EngineSpecError`."""
+def _state(run: Run | None, options: argparse.Namespace, held: ExitStack) -> State:
+    """A new run to play, or (None) the one that is there, with its lock `held` unless it is only shown.
+
+    Raises `SpsaError`, `EngineSpecError`, and OSError for a file that another process has, or that cannot be written.
+    """
     path = Path(options.state)
     if run is None:
-        return State.load(path)
+        state = State.load(path)
+        if options.show:
+            return state
+        held.enter_context(locked(path))
+        return State.load(path)  # another process may have gone on with it until now
     run.engine("plus", {}).resolved_program()
     run.openings()
-    if path.exists() and path.stat().st_size and not options.overwrite:
+    held.enter_context(locked(path))
+    if path.stat().st_size and not options.overwrite:
         raise SpsaError(f"{path} is there already: --resume goes on with it, --overwrite drops it")
     return State.create(run, path)
 

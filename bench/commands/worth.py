@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -33,6 +34,7 @@ from bench.stats import Tally, elo_text, estimate, to_json, with_error
 from engine.arguments import Parser, command
 from engine.display import Display, Steps, duration
 from engine.errors import arguments_are_judged
+from engine.files import locked
 from engine.sources import PROJECT_ROOT
 from engine.uci.options import most_hash
 from search.techniques import TECHNIQUES, Technique, named
@@ -149,7 +151,8 @@ def main(arguments: list[str]) -> int:
     if options.games is None:
         options.games = DEFAULT_GAMES_TOGETHER if options.together else DEFAULT_GAMES
     if options.together:
-        return _main_together(options)
+        with ExitStack() as held:
+            return _main_together(options, held)
     with arguments_are_judged():
         if options.state is not None:
             raise DescriptionError("--state is for --together")
@@ -299,12 +302,14 @@ class Progress(Display):
         return self.line()
 
 
-def _main_together(options: argparse.Namespace) -> int:
-    """Measures all techniques by the same games; returns the exit status."""
+def _main_together(options: argparse.Namespace, held: ExitStack) -> int:
+    """Measures all techniques by the same games, with the lock of the state `held`; returns the exit status."""
     with arguments_are_judged():
         measurements = _measurements(options)
         commits = records.tested_commits(options.commit)
     screening = _screening(measurements, options)
+    if options.state is not None:
+        held.enter_context(locked(options.state))
     if options.bench_nodes is None and (options.ledger or options.state):
         options.bench_nodes = _count_benchmark(options.quiet)
     played = Played(_circumstances(screening, options), {"commits": commits}, options.state)

@@ -2,21 +2,23 @@
 
 The PGN file is the only record. Every finished game is on the disk before the next is begun, so whatever ends the
 match, even `kill -9`, `resume` reads the file back, drops a last game that was only half written, and plays the rest.
+Each game names its match by the description's fingerprint; a file with anything else in it is left as it is.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from bench.cluster import ClusterError, map_unordered
 from bench.game import GameTask, play_task
-from bench.pgn import MATCH_TAG, PgnLog, format_game, read_games, split_games
+from bench.pgn import MATCH_TAG, PgnLog, RawGame, format_game, is_cut_game, read_games, split_games
 from bench.results import GameResult, MatchResult
 from bench.runners.base import Collector, OnGame, OnProblem, Runner, RunnerError, unfit_engines
 from bench.schedule import Plan, round_name
+from engine.files import reason, shown
 
 
 class BuiltinRunner(Runner):
@@ -39,7 +41,7 @@ class BuiltinRunner(Runner):
         began = time.monotonic()
         description = plan.description
         collector = Collector(plan, on_game, on_problem)
-        done, log = self._open_log(plan)
+        done, log = self._open_log(plan, collector.result.problems)
         for game in done:
             if not collector.add(game):
                 return collector.finish(time.monotonic() - began)
@@ -72,20 +74,23 @@ class BuiltinRunner(Runner):
             collector.result.problems.append(f"{log.problem} ({len(log.waiting)} games are not in the file)")
         return collector.finish(time.monotonic() - began)
 
-    def _open_log(self, plan: Plan) -> tuple[list[GameResult], PgnLog | None]:
-        """The games that were played before, and the file for the next ones."""
+    def _open_log(self, plan: Plan, problems: list[str]) -> tuple[list[GameResult], PgnLog | None]:
+        """The games that were played before, and the file for the next ones; `problems` gets games that do not count.
+
+        Raises `RunnerError` for a file that another match, or anything else, has written to.
+        """
         description = plan.description
         if description.pgn is None:
             return [], None
         path = Path(description.pgn)
+        if not description.resume or not path.exists():
+            return [], PgnLog(path, 0)
         try:
-            if description.resume and path.exists():
-                return _resume(plan, path), PgnLog(path)
-            if path.exists() and path.is_file():
-                path.write_bytes(b"")
-            return [], PgnLog(path)
+            raws = list(split_games(path))
+            log = PgnLog(path, _end_of_games(plan, path, raws))
+            return _played(plan, path, raws, problems), log
         except OSError as error:
-            raise RunnerError(f"{path}: {error.strerror}") from None
+            raise RunnerError(f"{shown(path)}: {reason(error)}") from None
 
 
 def _pgn(plan: Plan, task: GameTask, game: GameResult) -> str:
@@ -95,36 +100,54 @@ def _pgn(plan: Plan, task: GameTask, game: GameResult) -> str:
     return format_game(game, description.event, controls, description.fingerprint(), name)
 
 
-def _resume(plan: Plan, path: Path) -> list[GameResult]:
-    """The games of this match in the file, which is cut after the last complete one. Raises `RunnerError`."""
-    fingerprint = plan.description.fingerprint()
+def _end_of_games(plan: Plan, path: Path, raws: list[RawGame]) -> int:
+    """Where the last whole game of this match ends in the file. Raises `RunnerError` if anything else is in it."""
+    description = plan.description
+    fingerprint = description.fingerprint()
     end = 0
-    raws = list(split_games(path))
     for number, raw in enumerate(raws, start=1):
         if not raw.is_complete:
             if number < len(raws):
                 raise RunnerError(f"{path}:{raw.line}: a broken game in the middle; repair the file or start afresh")
-            break
-        if raw.tags.get(MATCH_TAG) != fingerprint:
+            with path.open("rb") as file:
+                file.seek(raw.start)
+                rest = file.read()
+            players = [engine.name for engine in description.engines]
+            if not is_cut_game(rest, description.event, players, fingerprint):
+                raise RunnerError(f"{path}:{raw.line}: this match did not write what follows; name another file")
+        elif raw.tags.get(MATCH_TAG) != fingerprint:
             raise RunnerError(f"{path}:{raw.line}: this game is of another match; name another file or start afresh")
-        end = raw.end
-    with path.open("r+b") as file:
-        file.truncate(end)
-        # The last byte of a complete game may be all that is missing.
-        file.seek(0, 2)
-        if end and not path.read_bytes().endswith(b"\n\n"):
-            file.write(b"\n\n")
-    return list(_renumbered(read_games(path), [raw.tags.get("Round", "") for raw in raws], plan))
+        else:
+            end = raw.end
+    return end
 
 
-def _renumbered(games: Iterable[GameResult], rounds: Sequence[str], plan: Plan) -> Iterator[GameResult]:
-    """The games with the numbers that the schedule gave them; `rounds` are the tags of all games in the file.
+def _played(plan: Plan, path: Path, raws: list[RawGame], problems: list[str]) -> list[GameResult]:
+    """The games in the file by the numbers that the schedule gave them, each once.
 
-    Games that the reader leaves out are missing here, and are played again.
+    Games that the reader leaves out, or that the schedule does not know, are told in `problems`: those that are
+    missing because of that are played again.
     """
-    from dataclasses import replace
-
-    for game in games:
-        pair, _, number = rounds[game.game].partition(".")
-        index = (int(pair) - 1) * plan.description.games_per_pair + int(number) - 1
-        yield replace(game, game=index, pair=int(pair) - 1)
+    scheduled = {
+        round_name(task.game, task.pair, plan.description.games_per_pair): (task.game, task.pair, names)
+        for task in plan.tasks()
+        for names in [(task.white.name, task.black.name)]
+    }
+    found: dict[int, GameResult] = {}
+    faults: list[str] = []
+    for game in read_games(path, faults):
+        raw = raws[game.game]
+        name = raw.tags.get("Round", "?")
+        index, pair, names = scheduled.get(name, (-1, -1, None))
+        if names != (game.white, game.black):
+            why = f"this match has no game {name[:20]} of {game.white[:40]} and {game.black[:40]}"
+        elif index in found:
+            why = f"game {name} is there twice"
+        else:
+            found[index] = replace(game, game=index, pair=pair)
+            continue
+        problems.append(f"{path}:{raw.line}: {why}; it does not count")
+    if raws and not raws[-1].is_complete:
+        faults.pop()  # a last game that is cut short was not finished
+    problems += faults
+    return list(found.values())

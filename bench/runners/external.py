@@ -34,7 +34,7 @@ from bench.results import GameResult, MatchResult, Termination
 from bench.runners.base import Collector, OnGame, OnProblem, Runner, RunnerError, unfit_engines
 from bench.schedule import Plan
 from bench.timecontrol import TimeControl
-from engine.files import printable
+from engine.files import open_regular, printable, reason
 
 _FINISHED: Final = re.compile(r"Finished game (\d+) \((.+) vs (.+)\): (1-0|0-1|1/2-1/2|\*) \{(.*)\}")
 #: Lines in which the programs complain. That an engine was ended after a fault is no news.
@@ -195,12 +195,12 @@ class ExternalRunner(Runner):
             pgn = Path(plan.description.pgn).absolute() if plan.description.pgn else scratch / "games.pgn"
             try:
                 if plan.description.pgn:
-                    pgn.write_bytes(b"")
+                    open_regular(pgn, "wb").close()
                 command = [program, *self.arguments(plan, book, pgn, scratch)]
             except EngineSpecError as error:
                 raise RunnerError(str(error)) from None
             except OSError as error:
-                raise RunnerError(f"{pgn}: {error.strerror}") from None
+                raise RunnerError(f"{pgn}: {reason(error)}") from None
             output = Output()
             status = self._follow(command, collector, output, plan.description.games_per_pair)
             _add_details(collector.result, pgn)

@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.errors import CommandError
-from engine.files import parse_json, read_bytes, reason, shown
+from engine.files import check_output, parse_json, read_bytes, reason, shown, write_output
 from eval.network.layout import BLOCK, BUCKETS, FEATURES, MAX_HIDDEN, MOST_PIECES, OUTPUT_LIMIT, QA, QB, new_network
 
 MAGIC: Final = b"SECATNET"
@@ -237,11 +237,24 @@ def _header(text: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     return parts[0], parts[1]  # type: ignore[return-value]  # checked above
 
 
+def check_network_output(path: Path) -> None:
+    """Raises NetworkError unless a network can be written to `path`: what is there is nothing, or a network file."""
+    try:
+        check_output(path, _is_network, "network file")
+    except OSError as error:
+        raise NetworkError(f"{shown(path)}: {reason(error)}") from None
+
+
 def write_network(path: Path, network: Network) -> None:
-    """Writes a network file; an older one at `path` is replaced by the whole new one. Raises OSError."""
-    part = path.with_name(path.name + ".part")
-    part.write_bytes(encode_network(network))
-    part.replace(path)
+    """Writes a network file; an older one at `path` is replaced by the whole new one.
+
+    Raises OSError, also where there is another file.
+    """
+    write_output(path, encode_network(network), _is_network, "network file")
+
+
+def _is_network(head: bytes) -> bool:
+    return head.startswith(MAGIC)
 
 
 def network_digest(data: bytes) -> str:

@@ -279,14 +279,25 @@ def _shards_there(folder: Path, head: dict[str, Any]) -> dict[int, Shard]:
     """The shards of a folder by their numbers. Raises ShardError for one that is damaged or was made otherwise."""
     there: dict[int, Shard] = {}
     for path in sorted(folder.glob(f"shard-*{FINISHED}")) + sorted(folder.glob(f"shard-*{UNFINISHED}")):
-        if path.suffix == UNFINISHED and is_empty(path):
+        number = _number_of(path)
+        if path.suffix == UNFINISHED and is_empty(path, number, head):
             continue
         shard = read_shard(path)
         check_settings(path, shard.settings, head)
-        if path != shard_path(folder, shard.number, path.suffix):
+        if number != shard.number:
             raise ShardError(f"{path}: holds shard {shard.number}")
-        there[shard.number] = shard
+        if number in there:
+            raise ShardError(f"{there[number].path}: is there beside {path.name}; remove one of them")
+        there[number] = shard
     return there
+
+
+def _number_of(path: Path) -> int:
+    """The number of a shard, by its name. Raises ShardError for another name."""
+    digits = path.stem.removeprefix("shard-")
+    if not (digits.isdecimal() and path == shard_path(path.parent, int(digits), path.suffix)):
+        raise ShardError(f"{path}: has no name of a shard")
+    return int(digits)
 
 
 def _missing_blocks(have: dict[int, int], end: int | None) -> Iterator[int]:
@@ -324,7 +335,6 @@ def _play_in_order(
 def _finish_all(folder: Path, head: dict[str, Any]) -> None:
     """Gives every unfinished shard its foot and final name."""
     for path in sorted(folder.glob(f"shard-*{UNFINISHED}")):
-        number = int(path.stem.removeprefix("shard-"))
-        with closing(ShardWriter(folder, number, head)) as writer:
+        with closing(ShardWriter(folder, _number_of(path), head)) as writer:
             if writer.blocks:
                 writer.finish()

@@ -16,8 +16,6 @@ from __future__ import annotations
 
 import json
 import mmap
-import os
-import shutil
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +27,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from engine.files import replace_file
 from engine.memory import readable
 from eval.training.gradients import CHUNK, count_unsound
 from eval.training.records import PLY, SAMPLE
@@ -39,6 +38,8 @@ from eval.training.texel import fit_slope
 TRAINING: Final = "training.samples"
 VALIDATION: Final = "validation.samples"
 FACTS: Final = "pool.json"
+#: A folder with a file for each bucket, numbered, while the pool is made.
+BUCKET_FOLDER: Final = "buckets"
 
 #: Positions a bucket is to hold on average: 64 MiB of them.
 BUCKET: Final = 1 << 21
@@ -121,8 +122,8 @@ def build_pool(
     """
     began = time.perf_counter()
     (folder / FACTS).unlink(missing_ok=True)
-    buckets = folder / "buckets"
-    shutil.rmtree(buckets, ignore_errors=True)
+    buckets = folder / BUCKET_FOLDER
+    clear_buckets(folder)
     buckets.mkdir()
     rng = np.random.default_rng([seed, 0])
     # A position takes at least the four bytes of its move and score.
@@ -164,7 +165,7 @@ def build_pool(
     summary = _summed_up(sources)
     seconds = round(time.perf_counter() - began, 3)
     facts = Facts(len(sources), games, training, validation, share, asdict(wanted), slope, crc, summary, seconds)
-    write_whole(folder / FACTS, json.dumps(asdict(facts), indent=2).encode() + b"\n")
+    replace_file(folder / FACTS, json.dumps(asdict(facts), indent=2).encode() + b"\n")
     return facts
 
 
@@ -185,14 +186,15 @@ def _slope(samples: Samples) -> float:
     return round(fit_slope(samples["score"].astype(np.float64), samples["result"] * 0.5), 1)
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Writes a file that is there whole or, whatever happens, as it was before. Raises OSError."""
-    other = path.with_name(path.name + ".new")
-    with other.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    other.replace(path)
+def clear_buckets(folder: Path) -> None:
+    """Removes the buckets that a pool which was not finished has left, and nothing else. Raises OSError."""
+    buckets = folder / BUCKET_FOLDER
+    if buckets.is_symlink() or not buckets.exists():
+        return
+    for path in buckets.iterdir():
+        if path.name.isdecimal():
+            path.unlink()
+    buckets.rmdir()
 
 
 def _mapped(path: Path) -> Any:

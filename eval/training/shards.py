@@ -9,8 +9,8 @@
 
 Numbers are little-endian; GAME and PLY are described in `eval.training.records`. A shard is being written under the
 name `shard-000000.part`: blocks are appended whole, and what a crash leaves of the last one is cut off when the writing
-is resumed. A finished shard is called `shard-000000.games` and never changes; one whose CRC, length or counts are wrong
-is not read.
+is resumed; nothing else ever is. A finished shard is called `shard-000000.games` and never changes; one whose CRC,
+length or counts are wrong is not read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from __future__ import annotations
 import json
 import mmap
 import os
-import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -30,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.errors import CommandError
-from engine.files import open_regular, parse_json, reason, shown
+from engine.files import locked, open_regular, parse_json, reason, shown
 from eval.training.records import ENDINGS, GAME, PLY, VARIANTS
 
 MAGIC: Final = b"SECGAMES"
@@ -130,11 +129,13 @@ class ShardWriter:
     def __init__(self, folder: Path, number: int, settings: dict[str, Any]) -> None:
         self.path = shard_path(folder, number, UNFINISHED)
         self._finished = shard_path(folder, number)
-        if self._finished.exists() and not self.path.exists():
+        if self._finished.exists():
+            if self.path.exists():
+                raise ShardError(f"{self._finished}: is there beside {self.path.name}; remove one of them")
             read_shard(self._finished)
             self._finished.rename(self.path)
         self.blocks = self.positions = self._games = self._crc = 0
-        self._file: BinaryIO = self.path.open("ab+")
+        self._file: BinaryIO = open_regular(self.path, "ab+")  # type: ignore[assignment]
         try:
             self._resume(number, settings)
         except BaseException:
@@ -145,17 +146,24 @@ class ShardWriter:
         """Reads what is there and cuts off what is not whole."""
         self._file.seek(0)
         data = self._file.read()
-        try:
-            found_number, found, at = _read_head(self.path, data)
-        except _TruncatedError:
+        if _encode_head(number, settings).startswith(data):
             # Not even the head was written whole, so there is nothing to lose.
             self._file.truncate(0)
             self._write(_encode_head(number, settings))
             return
+        try:
+            found_number, found, at = _read_head(self.path, data)
+        except _TruncatedError:
+            raise ShardError(f"{self.path}: is truncated: its head is not whole") from None
         if found_number != number:
             raise ShardError(f"{self.path}: holds shard {found_number}")
         check_settings(self.path, found, settings)
         blocks, end = _read_blocks(self.path, data, at)
+        rest = data[end:]
+        # A block whose lengths are wrong may seem to be cut short, and would take all others behind it along.
+        is_cut = any(magic.startswith(rest[:4]) for magic in (_BLOCK_MAGIC, _FOOT_MAGIC))
+        if not is_cut or _BLOCK_MAGIC in rest[4:]:
+            raise ShardError(f"{self.path}: is corrupt: no block at byte {end}")
         self._file.truncate(end)
         self._crc = zlib.crc32(data[:end])
         self.blocks = len(blocks)
@@ -183,7 +191,9 @@ class ShardWriter:
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
-        self.path.replace(self._finished)
+        if self._finished.exists():
+            raise ShardError(f"{self._finished}: is there already")
+        self.path.rename(self._finished)
         return self._finished
 
     def close(self) -> None:
@@ -208,17 +218,12 @@ def check_settings(path: Path, found: dict[str, Any], wanted: dict[str, Any]) ->
         raise ShardError(f"{path}: was made with {differences}; use another folder")
 
 
-def is_empty(path: Path) -> bool:
-    """Whether an unfinished shard was left before its head was whole."""
-    try:
-        with open_regular(path) as file:
-            data = file.read(_LONGEST_HEAD)
-        _read_head(path, data)
-    except OSError as error:
-        raise ShardError(f"{shown(path)}: {reason(error)}") from None
-    except _TruncatedError:
-        return True
-    return False
+def is_empty(path: Path, number: int, settings: dict[str, Any]) -> bool:
+    """Whether an unfinished shard was left before its head, which is to say this, was whole. Raises OSError."""
+    with open_regular(path) as file:
+        head = _encode_head(number, settings)
+        data: bytes = file.read(len(head))
+    return len(data) < len(head) and head.startswith(data)
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -382,16 +387,14 @@ def open_shards(
 @contextmanager
 def only_writer(folder: Path, doing: str) -> Iterator[None]:
     """Holds a folder's lock, which ends with the process. Raises ShardError when another process has it."""
-    with (folder / "lock").open("a+b") as file:
-        try:
-            if sys.platform == "win32":
-                import msvcrt
-
-                msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-            else:
-                import fcntl
-
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise ShardError(f"{folder}: another process is {doing} there") from None
+    lock = locked(folder / "lock")
+    try:
+        lock.__enter__()
+    except BlockingIOError:
+        raise ShardError(f"{shown(folder)}: another process is {doing} there") from None
+    except OSError as error:
+        raise ShardError(f"{shown(folder / 'lock')}: {reason(error)}") from None
+    try:
         yield
+    finally:
+        lock.__exit__(None, None, None)

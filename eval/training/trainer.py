@@ -32,6 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.errors import CommandError
+from engine.files import replace_file
 from eval.network.format import SCALE, Network, read_network
 from eval.network.layout import BLOCK, BUCKETS, MAX_HIDDEN
 from eval.training.gradients import (
@@ -47,11 +48,13 @@ from eval.training.gradients import (
     parameter_count,
 )
 from eval.training.optimizer import adamw_step, make_step, reduce_gradients
-from eval.training.pool import Pool, batches, write_whole
+from eval.training.pool import BUCKET_FOLDER, FACTS, TRAINING, VALIDATION, Pool, batches, clear_buckets
 from eval.training.quantise import restore
 from eval.training.samples import Filter
 
 RUN, CHECKPOINT, LOG, START = "run.json", "checkpoint.npz", "log.jsonl", "start.snet"
+#: What else lies in the folder of a run.
+_FILES: Final = (START, CHECKPOINT, LOG, FACTS, TRAINING, VALIDATION)
 
 #: Standard deviation of the first feature weights: with some 22 pieces, accumulators begin between 0 and 1.
 _FEATURE_SPREAD: Final = 0.1
@@ -307,9 +310,33 @@ class Trainer:
 # --------------------------------------------------------------------------------------------------------------
 
 
+def check_folder(folder: Path, overwrite: bool) -> None:
+    """Sees that a new run may begin in a folder, where files of other kinds do not matter.
+
+    Raises TrainingError where a run lies that is not to be dropped, and, `overwrite` or not, where a file has a name
+    that the run needs but no run says that it is its own.
+    """
+    if (folder / RUN).exists():
+        load_run(folder)
+        if not overwrite:
+            raise TrainingError(f"{folder} holds a run already: --resume goes on with it, --overwrite drops it")
+        return
+    for name in (*_FILES, BUCKET_FOLDER):
+        if (folder / name).exists() or (folder / name).is_symlink():
+            raise TrainingError(f"{folder / name}: is there already, and no run says that it is its own")
+
+
+def drop_run(folder: Path) -> None:
+    """Removes the files of a run; what else may be in its folder is left alone. Raises OSError."""
+    clear_buckets(folder)
+    # The run itself last: as long as it is there, the others are known as its own.
+    for name in (*_FILES, RUN):
+        (folder / name).unlink(missing_ok=True)
+
+
 def save_run(folder: Path, run: Run) -> None:
     """Writes `run.json`. Raises OSError."""
-    write_whole(folder / RUN, json.dumps(asdict(run), indent=2).encode() + b"\n")
+    replace_file(folder / RUN, json.dumps(asdict(run), indent=2).encode() + b"\n")
 
 
 def load_run(folder: Path) -> Run:
@@ -338,8 +365,8 @@ def save_state(folder: Path, state: State) -> None:
         log=np.frombuffer(lines, np.uint8),
         pool=np.array(state.pool),
     )
-    write_whole(folder / CHECKPOINT, buffer.getvalue())
-    write_whole(folder / LOG, lines)
+    replace_file(folder / CHECKPOINT, buffer.getvalue())
+    replace_file(folder / LOG, lines)
 
 
 def load_state(folder: Path, recipe: Recipe) -> State:

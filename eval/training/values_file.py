@@ -8,7 +8,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from engine.files import check_output, write_output
 from eval import weights
+
+_KIND: Final = "file of the evaluation's values"
 
 VALUES_FILE: Final = Path(weights.__file__).with_name("values.py")
 
@@ -41,3 +44,17 @@ def values_source(values: npt.NDArray[np.int64]) -> str:
         part = values[group.first : group.first + group.size]
         lines += [f'    "{group.name}": (', *_block(part[:, 0]), *_block(part[:, 1]), "    ),"]
     return _HEAD + "\n".join([*lines, "}"]) + "\n"
+
+
+def check_values_output(path: Path) -> None:
+    """Raises OSError unless values can be written to `path`: what is there is nothing, or a file of values."""
+    check_output(path, _has_values, _KIND)
+
+
+def write_values(path: Path, values: npt.NDArray[np.int64]) -> None:
+    """Writes int64[COUNT][2] values as a whole file, in the place of older ones. Raises OSError."""
+    write_output(path, values_source(values), _has_values, _KIND)
+
+
+def _has_values(head: bytes) -> bool:
+    return head.startswith(_HEAD.encode()[:60])

@@ -35,7 +35,7 @@ import zlib
 from pathlib import Path
 from typing import Any, Final
 
-from engine.files import parse_json, read_bytes, shown
+from engine.files import check_output, parse_json, read_bytes, shown, write_output
 
 FORMAT: Final = "secateur trace"
 VERSION: Final = 1
@@ -217,10 +217,24 @@ def score_text(score: int | None, scores: dict[str, int]) -> str:
 
 
 def save(document: Document, path: Path) -> None:
-    """Writes a document to a file, compressed when its name ends in ".gz". Raises OSError."""
+    """Writes a document to a file, compressed when its name ends in ".gz". Raises OSError as `check_recording`."""
     data = json.dumps(document, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
     # Without a time stamp, so that the same search gives the same file.
-    path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+    write_output(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data, _is_recording, "recording")
+
+
+def check_recording(path: Path) -> None:
+    """Raises OSError unless a document can be saved to `path`: what is there is nothing, or a recording."""
+    check_output(path, _is_recording, "recording")
+
+
+def _is_recording(head: bytes) -> bool:
+    if head.startswith(b"\x1f\x8b"):
+        try:
+            head = zlib.decompressobj(31).decompress(head, 100)
+        except zlib.error:
+            return False
+    return head.startswith(b'{"format":' + json.dumps(FORMAT).encode())
 
 
 def load(path: Path) -> Document:

@@ -113,13 +113,14 @@ def _serve(opened: dict[str, Any] | None, port: int, *, open_browser: bool) -> i
 
 def _record(options: argparse.Namespace) -> int:
     """Searches, saves, and prints what came of it. What can be refused is refused before anything is compiled."""
+    from search.explorer.chess_document import check_recording, save
     from search.explorer.positions import PositionError, read_board
 
     out = Path(options.record)
-    if not out.parent.is_dir():
-        raise FileError(f"{out}: there is no folder {out.parent}")
-    if out.is_dir():
-        raise FileError(f"{out}: is a folder")
+    try:
+        check_recording(out)
+    except OSError as error:
+        raise FileError(f"{shown(out)}: {reason(error)}") from None
     depth, nodes = options.depth, options.nodes
     if depth is None and nodes is None:
         depth = _DEFAULT_DEPTH
@@ -132,7 +133,6 @@ def _record(options: argparse.Namespace) -> int:
         raise FileError(str(error)) from None
     KERNELS.wait(lambda text: _say(text, options.quiet), every=1.5)
 
-    from search.explorer.chess_document import save
     from search.explorer.recording import RecordingError, record
     from search.explorer.report import print_text
     from search.game import Game
@@ -153,7 +153,7 @@ def _record(options: argparse.Namespace) -> int:
     try:
         save(document, out)
     except OSError as error:
-        raise FileError(f"{out}: {error.strerror}") from None
+        raise FileError(f"{shown(out)}: {reason(error)}") from None
     if options.text:
         print_text(document, sys.stdout)
     else:

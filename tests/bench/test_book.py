@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import chess
 import pytest
+from fakes import FAKE
 
 from bench.commands import book
 from bench.openings import load_openings, parse_position
+from engine.files import locked
 
 HERE = Path(__file__).parent
 BOOKS = HERE.parents[1] / "bench" / "books"
@@ -78,10 +81,47 @@ def test_wrong_usage(tmp_path: Path, arguments: list[str], message: str, capsys:
 
 
 def test_a_book_is_not_replaced_by_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "book.epd").write_text("mine")
+    path = tmp_path / "book.epd"
+    path.write_bytes((BOOKS / "balanced.epd").read_bytes())
     assert make(tmp_path, "book.epd")[0] == 1
-    assert "--overwrite" in capsys.readouterr().err
-    assert (tmp_path / "book.epd").read_text() == "mine"
+    assert "--overwrite replaces it" in capsys.readouterr().err
+    assert path.read_bytes() == (BOOKS / "balanced.epd").read_bytes()
+    path.write_text("mine")
+    for more in ([], ["--overwrite"]):
+        assert make(tmp_path, "book.epd", *more)[0] == 1
+        assert "is there already and is no book" in capsys.readouterr().err
+        assert path.read_text() == "mine"
+
+
+def test_a_book_that_comes_to_nothing_leaves_the_old_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "book.epd"
+    path.write_bytes((BOOKS / "balanced.epd").read_bytes())
+    crash = [f"cmd={sys.executable}", f"arg={FAKE}", "arg=--fault", "arg=crash", "arg=--at", "arg=1"]
+    broken = ["--overwrite", "--engine", *crash, "name=Broken"]
+    assert make(tmp_path, "book.epd", *broken)[0] == 1
+    assert capsys.readouterr().err.endswith("; nothing was written\n")
+    assert path.read_bytes() == (BOOKS / "balanced.epd").read_bytes()
+    assert make(tmp_path, "none.epd", *broken)[0] == 1
+    assert not (tmp_path / "none.epd").exists()
+    with locked(path):
+        assert make(tmp_path, "book.epd", "--overwrite")[0] == 1
+    assert f"{path}: is in use by another process" in capsys.readouterr().err
+
+
+def test_an_interrupted_book_has_what_was_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def lines(*arguments: object) -> Iterator[tuple[int, str]]:
+        yield 1, chess.Board().epd(ce=3)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(book, "_lines", lines)
+    status, path = make(tmp_path, "book.epd")
+    assert status == 1
+    assert capsys.readouterr().err == f"secateur book: interrupted; {path} has 1 of 500 openings\n"
+    assert path.read_text() == chess.Board().epd(ce=3) + "\n"
+    assert make(tmp_path, "book.epd", "--overwrite")[0] == 1
+    assert "nothing was written" in capsys.readouterr().err
 
 
 def test_a_broken_engine_is_given_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,11 +7,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
-from fakes import fake
+from fakes import fake, room_for
 
 from bench.adjudication import Adjudication
 from bench.description import MatchDescription
@@ -132,6 +133,151 @@ def test_another_match_is_neither_resumed_nor_overwritten(describe: Describe, tm
     assert len(list(read_games(pgn))) == 4
 
 
+FOREIGN = {
+    "text": b"my notes\nof many years\n",
+    "text that ends like a game": b"I won 1-0",
+    "CSV": b"name,value\r\na,1\r\n",
+    "binary": bytes(range(256)) * 64,
+    "TOML": b'[[engine]]\ncmd = "./secateur"\n',
+    "tags of nobody": b'[Event "?"]\n[Site "?"]\n',
+    "an unfinished game": b'[Event "Casual"]\n[Site "?"]\n[Result "*"]\n\n1. e4 e5 2. Nf3',
+    "a finished game": b'[Event "Casual"]\n[Site "?"]\n[Result "1-0"]\n\n1. e4 e5 1-0\n\n',
+}
+
+
+@pytest.mark.parametrize("data", FOREIGN.values(), ids=FOREIGN)
+@pytest.mark.parametrize("mode", ["resume", "overwrite", "neither"])
+def test_a_file_of_somebody_else_is_left_as_it_is(describe: Describe, tmp_path: Path, data: bytes, mode: str) -> None:
+    pgn = tmp_path / "notes.txt"
+    pgn.write_bytes(data)
+    if mode == "overwrite" and data.startswith(b'[Event "'):
+        pytest.skip("these are games, which the user has said are to be dropped")
+    modes = {} if mode == "neither" else {mode: True}
+    with pytest.raises(PlayError, match=r"notes\.txt"):
+        play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn), **modes))
+    assert pgn.read_bytes() == data
+    assert list(tmp_path.glob("*notes*")) == [pgn]
+
+
+def test_what_follows_or_precedes_our_games_is_left_as_it_is(describe: Describe, tmp_path: Path) -> None:
+    pgn = tmp_path / "games.pgn"
+    play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn)))
+    ours = pgn.read_bytes()
+    first = next(split_games(pgn)).end
+    for data in (
+        ours + b"my notes\n",
+        ours.rstrip() + b" { my notes",
+        b"; my notes\n\n" + ours,
+        ours[:first] + b"my notes\n\n" + ours[first:],
+        ours[: first // 2] + b"\nmy notes\n",
+        ours + FOREIGN["an unfinished game"],
+        ours + FOREIGN["a finished game"],
+        ours[: first // 2].replace(b"\n", b"\r\n"),
+    ):
+        pgn.write_bytes(data)
+        with pytest.raises(PlayError, match=r"games\.pgn:( is there already and|\d+: )"):
+            play(describe(rounds=2, adjudication=SHORT, pgn=str(pgn), resume=True))
+        assert pgn.read_bytes() == data
+
+
+@pytest.mark.parametrize("change", ["comment", "CRLF", "link", "empty"])
+def test_our_own_games_go_on_wherever_an_editor_has_left_them(describe: Describe, tmp_path: Path, change: str) -> None:
+    pgn = tmp_path / "games.pgn"
+    play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn)))
+    data = pgn.read_bytes()
+    if change == "comment":
+        data = data.replace(b"{book}", b"{book} {a move that I like}", 1).replace(b" 2. ", b" { so far } 2. ", 1)
+    elif change == "CRLF":
+        data = data.replace(b"\n", b"\r\n")
+    elif change == "empty":
+        data = b""
+    pgn.write_bytes(data)
+    if change == "link":
+        pgn.rename(tmp_path / "kept.pgn")
+        pgn.symlink_to("kept.pgn")
+    result = play(describe(rounds=2, adjudication=SHORT, pgn=str(pgn), resume=True))
+    assert result.problems == []
+    assert len(result.games) == 4
+    assert pgn.read_bytes().startswith(data)
+    assert len(list(read_games(pgn, moves=True))) == 4
+    assert pgn.is_symlink() == (change == "link")
+
+
+def test_games_that_the_schedule_does_not_know_are_reported_and_none_is_played_in_their_place(
+    describe: Describe, tmp_path: Path
+) -> None:
+    pgn = tmp_path / "games.pgn"
+    play(describe(rounds=3, adjudication=SHORT, pgn=str(pgn)))
+    games = sorted(split_games(pgn), key=lambda game: game.tags["Round"])
+    pgn.write_text("".join(game.text for game in games), encoding="utf-8")
+    games = list(split_games(pgn))
+    lines = [game.line for game in games]
+    text = [game.text for game in games]
+    changes = {1: ("1.2", "1.1"), 2: ("2.1", "77.1"), 3: ("2.2", "2.3"), 4: ("3.1", "?"), 5: ("3.2", "0.0")}
+    for number, (old, new) in changes.items():
+        text[number] = text[number].replace(f'[Round "{old}"]', f'[Round "{new}"]')
+    pgn.write_text("".join(text) + text[0], encoding="utf-8")
+    result = play(describe(rounds=3, adjudication=SHORT, pgn=str(pgn), resume=True))
+    problems = "\n".join(result.problems)
+    assert len(result.problems) == 6, problems
+    assert f"games.pgn:{lines[1]}: this match has no game 1.1 of B and A; it does not count" in problems
+    assert f"games.pgn:{lines[2]}: this match has no game 77.1 of A and B" in problems
+    assert "game 1.1 is there twice" in problems
+    assert [game.game for game in result.games] == list(range(6))
+    assert result.exit_status == 1
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "device", "no folder"])
+def test_what_is_no_file_is_refused_at_once(describe: Describe, tmp_path: Path, kind: str) -> None:
+    pgn = tmp_path / "games.pgn"
+    if kind == "pipe":
+        os.mkfifo(pgn)
+    elif kind == "folder":
+        pgn.mkdir()
+    elif kind == "device":
+        pgn = Path("/dev/null")
+    else:
+        pgn = tmp_path / "nowhere" / "games.pgn"
+    for modes in ({}, {"resume": True}, {"overwrite": True}):
+        with pytest.raises(PlayError, match=r"is a (pipe|folder|device), not a file|there is no such folder"):
+            play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn), **modes))
+
+
+def test_two_matches_never_write_to_one_file(describe: Describe, tmp_path: Path) -> None:
+    pgn, link = tmp_path / "games.pgn", tmp_path / "link.pgn"
+    link.symlink_to(pgn)
+    refused: list[str] = []
+
+    def other_match(game: GameResult) -> bool:
+        for name in (pgn, link):
+            for modes in ({"resume": True}, {"overwrite": True}):
+                with pytest.raises(PlayError) as error:
+                    play(describe(rounds=2, adjudication=SHORT, pgn=str(name), **modes))
+                refused.append(str(error.value))
+        return True
+
+    play(describe(rounds=2, adjudication=SHORT, pgn=str(pgn)), other_match)
+    assert len(refused) == 16
+    assert all(
+        line.endswith("games.pgn: another match is writing its games there") or "link.pgn" in line for line in refused
+    )
+    assert len(list(read_games(pgn))) == 4
+    assert sorted(path.name for path in tmp_path.iterdir() if "pgn" in path.name) == ["games.pgn", "link.pgn"]
+
+
+def test_earlier_games_are_dropped_only_for_a_new_one(describe: Describe, tmp_path: Path) -> None:
+    pgn = tmp_path / "games.pgn"
+    play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn)))
+    data = pgn.read_bytes()
+    description = describe(rounds=1, pgn=str(pgn), overwrite=True)
+    missing = replace(description.engines[0], command=("no-such-program",))
+    with pytest.raises(PlayError, match="there is no program 'no-such-program'"):
+        play(replace(description, engines=(missing, description.engines[1])))
+    result = play(replace(description, engines=(fake("A", "--fault", "exit"), description.engines[1])))
+    assert result.games == []
+    assert pgn.read_bytes() == data
+
+
 def test_a_broken_line_of_the_book_is_named_and_left_out(describe: Describe, tmp_path: Path) -> None:
     description = describe(adjudication=SHORT)
     assert description.book is not None
@@ -192,7 +338,7 @@ def test_the_command_prints_json(book_file: str) -> None:
         (["--pgn", "/no/such/folder/games.pgn"], 1, "/no/such/folder/games.pgn: there is no such folder"),
         (["--book", "/no/book.epd"], 1, "/no/book.epd: there is no such book"),
         (["--each", "tc=never"], 2, "'never' is no time control"),
-        (["--pgn", "/dev/full", "--rounds", "1"], 1, "/dev/full: cannot save a game: No space left on device (2 games"),
+        (["--pgn", "/dev/full"], 1, "/dev/full: is a device, not a file"),
     ],
 )
 def test_mistakes_are_one_clear_line(book_file: str, arguments: list[str], status: int, message: str) -> None:
@@ -200,6 +346,15 @@ def test_mistakes_are_one_clear_line(book_file: str, arguments: list[str], statu
     assert done.returncode == status
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_games_that_a_full_disk_keeps_from_the_file_are_counted(describe: Describe, tmp_path: Path) -> None:
+    pgn = tmp_path / "games.pgn"
+    with room_for(100):
+        result = play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn)))
+    assert result.problems == [f"{pgn}: cannot save a game: File too large (2 games are not in the file)"]
+    assert len(result.games) == 2
+    assert not pgn.exists()
 
 
 def test_kill_9_loses_no_finished_game(book_file: str, tmp_path: Path) -> None:

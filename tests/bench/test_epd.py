@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
 import shutil
 import sys
@@ -213,12 +214,34 @@ def test_bad_lines_cost_the_exit_status_but_not_the_rest(
     assert len(answers(out, suite)) == 4
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_a_full_disk_costs_the_file_alone(tmp_path: Path, suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, err = run(capsys, suite, *engine(tmp_path), "--nodes", 100, "--json", "--csv", "/dev/full")
+def test_a_full_disk_costs_the_file_alone(
+    tmp_path: Path, suite: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(epd, "write_output", full)
+    answered = tmp_path / "answers.csv"
+    status, out, err = run(capsys, suite, *engine(tmp_path), "--nodes", 100, "--json", "--csv", answered)
     assert status == 1
-    assert "/dev/full: cannot be written: No space left on device" in err
+    assert f"{answered}: cannot be written: No space left on device" in err
     assert len(answers(out, suite)) == 4
+
+
+def test_answers_take_the_place_of_answers_only(
+    tmp_path: Path, suite: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "answers.csv"
+    given = (suite, *engine(tmp_path), "--nodes", 100, "--csv", table)
+    for _ in range(2):
+        assert run(capsys, *given)[0] in (0, 1)
+        assert table.read_bytes().startswith(b"suite,engine,problem,")
+    table.write_bytes(b"name,value\r\na,1\r\n")
+    assert run(capsys, *given)[0] == 1
+    assert run(capsys, *given)[2] == (
+        f"secateur epd: {table}: is there already and is no table of answers; it is left as it is\n"
+    )
+    assert table.read_bytes() == b"name,value\r\na,1\r\n"
 
 
 def test_a_crashing_engine_is_named_and_started_again(

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.launcher import KEEP_SECONDS, MARKER, _copy_once, _sweep
+from engine.cache_folder import MARKER
+from engine.launcher import KEEP_SECONDS, _copy_once, _sweep, launcher_text, write_launcher
 from tests.conftest import MAKE_VARIABLES
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -129,41 +130,76 @@ def test_a_second_build_shares_the_environment(engine: Path) -> None:
 
 
 def test_standing_copies_that_nobody_wants_any_more_are_removed(tmp_path: Path) -> None:
-    old, new, unmarked, linked = (f"source-{number:020x}" for number in range(4))
+    old, new, left, unmarked, linked = (f"source-{number:020x}" for number in range(5))
+    left += "-k3_mkdtm"  # of a build that was killed
     root, elsewhere = tmp_path / "standing", tmp_path / "elsewhere"
-    for folder in (root / old, root / new, root / unmarked, root / "source-code", root / "notes", elsewhere):
-        folder.mkdir(parents=True)
-        if folder.name != unmarked:
-            (folder / MARKER).touch()
+    others = [f"environment-{0:020x}", "environment-tests", "source-code", "notes"]
+    for name in (old, new, left, unmarked, *others):
+        (root / name).mkdir(parents=True)
+        if name not in (unmarked, others[0]):
+            (root / name / MARKER).touch()
+        (root / name / "file").touch()
+    elsewhere.mkdir()
+    (elsewhere / MARKER).touch()
+    (root / unmarked / MARKER).symlink_to(elsewhere / MARKER)
     (root / linked).symlink_to(elsewhere)
+    (root / f"source-{5:020x}").symlink_to("nowhere")
+    (root / f"source-{6:020x}").touch()
     (root / old / "link").symlink_to(elsewhere)
+    kept = sorted({path.name for path in root.iterdir()} - {old, left})
     for path in (*root.iterdir(), elsewhere):
         when = time.time() - (60 if path.name == new else KEEP_SECONDS + 60)
         os.utime(path, (when, when), follow_symlinks=False)
     _sweep(root)
-    assert sorted(path.name for path in root.iterdir()) == sorted([new, unmarked, linked, "notes", "source-code"])
+    assert sorted(path.name for path in root.iterdir()) == kept
     assert (elsewhere / MARKER).exists()
 
 
-def test_a_standing_copy_has_the_marker(tmp_path: Path) -> None:
-    copy = _copy_once(tmp_path / f"source-{0:020x}", Path.mkdir)
-    assert (copy / MARKER).is_file()
+def test_a_standing_copy_bears_the_mark_and_failures_leave_nothing(tmp_path: Path) -> None:
+    def fail(folder: Path) -> None:
+        (folder / "half").touch()
+        raise OSError(28, "No space left on device")
+
+    def copy_old(folder: Path) -> None:
+        (folder / "whole").touch()
+        os.utime(folder, (0, 0))
+
+    target = tmp_path / f"source-{0:020x}"
+    with pytest.raises(OSError, match="No space left"):
+        _copy_once(target, fail)
+    assert list(tmp_path.iterdir()) == []
+    assert _copy_once(target, copy_old) == target
+    assert sorted(path.name for path in target.iterdir()) == sorted([MARKER, "whole"])
+    _sweep(tmp_path)
+    assert list(tmp_path.iterdir()) == [target], "as old as what it was copied from"
 
 
-def test_a_launcher_replaces_nothing_but_a_launcher(tmp_path: Path) -> None:
-    launcher, thesis = tmp_path / "engine", tmp_path / "thesis.txt"
-    thesis.write_text("chapter", encoding="utf-8")
-    refused = {thesis: "is there, and is no launcher of Secateur's", tmp_path: "is a folder, not a file"}
-    for path in (launcher, launcher, *refused):
-        problem = refused.get(path)
-        done = subprocess.run(
-            [sys.executable, "-m", "engine.launcher", str(path)],
-            cwd=PROJECT,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.stderr == (f"secateur: {path}: {problem}\n" if problem else "")
-        assert done.returncode == (1 if problem else 0)
-    assert thesis.read_text(encoding="utf-8") == "chapter"
-    assert os.access(launcher, os.X_OK)
+@pytest.mark.parametrize(
+    "data", [b"my notes\n", b"#!/bin/sh\necho my script\n", b"about uci_main.py\n", bytes(5000), None]
+)
+def test_a_launcher_takes_the_place_of_a_launcher_only(tmp_path: Path, data: bytes | None) -> None:
+    path = tmp_path / "secateur"
+    problem = "is there already and is no launcher of Secateur; it is left as it is"
+    if data is None:
+        path.mkdir()
+        problem = "is a folder, not a file"
+    else:
+        path.write_bytes(data)
+    done = subprocess.run(
+        [sys.executable, "-m", "engine.launcher", str(path)], cwd=PROJECT, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stderr == f"secateur: {path}: {problem}\n"
+    if data is not None:
+        assert path.read_bytes() == data
+
+
+def test_a_launcher_takes_the_place_of_older_ones(tmp_path: Path) -> None:
+    path = tmp_path / "secateur"
+    for old in (None, "", launcher_text("/old/python"), "#!/bin/sh\nexec /old/python '/a b/uci_main.py' \"$@\"\n"):
+        if old is not None:
+            path.write_text(old, encoding="utf-8")
+        write_launcher(path)
+        assert path.read_text(encoding="utf-8") == launcher_text(sys.executable)
+        assert os.access(path, os.X_OK)
+    assert list(tmp_path.iterdir()) == [path]

@@ -4,8 +4,9 @@ from pathlib import Path
 import chess
 import chess.pgn
 import pytest
+from fakes import room_for
 
-from bench.pgn import PgnLog, format_game, read_games, split_games, termination_of
+from bench.pgn import PgnLog, format_game, is_cut_game, read_games, split_games, termination_of
 from bench.results import GameResult, MoveRecord, Termination
 
 RECORDED = Path(__file__).with_name("recorded")
@@ -147,35 +148,45 @@ def test_understands_why_games_ended(text: str, reason: Termination) -> None:
     assert termination_of(text) == reason
 
 
-def test_a_full_disk_keeps_games_waiting(tmp_path: Path) -> None:
+def test_a_full_disk_keeps_games_waiting_and_takes_half_of_one_back(tmp_path: Path) -> None:
     path = tmp_path / "games.pgn"
-    path.symlink_to("/dev/full")
-    log = PgnLog(path)
-    assert not log.append("one\n")
-    assert not log.append("two\n")
-    assert log.problem == f"{path}: cannot save a game: No space left on device"
-    path.unlink()
     path.write_text("zero\n", encoding="utf-8")
+    log = PgnLog(path)
+    with room_for(7):
+        assert not log.append("one\n")
+        assert path.read_text(encoding="utf-8") == "zero\n"
+        assert not log.append("two\n")
+        assert log.problem == f"{path}: cannot save a game: File too large"
     assert log.append("three\n")
     assert path.read_text(encoding="utf-8") == "zero\none\ntwo\nthree\n"
 
 
-def test_a_half_written_game_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import os
+CUTS = [
+    GameResult(0, 0, "new", "öld", "1-0", Termination.CHECKMATE, moves=tuple(
+        MoveRecord(uci, 61.5, depth, centipawns, mate, 4711, book)
+        for uci, depth, centipawns, mate, book in (
+            ("e2e4", None, None, None, True), ("e7e5", 3, -20, None, False), ("d1h5", None, 12345, None, False),
+            ("e8e7", 4, None, -1, False), ("h5e5", 1, None, 1, False),
+        )
+    )),
+    GameResult(1, 0, "öld", "new", "1/2-1/2", start_fen="4k2r/8/8/8/8/8/8/R3K2R w KQk - 0 1", opening='A "B"', moves=(
+        MoveRecord("e1c1", 0.0), MoveRecord("e8g8", 0.1, 7, 0), MoveRecord("h1h8"),
+    )),
+]  # fmt: skip
 
-    path = tmp_path / "games.pgn"
-    log = PgnLog(path)
-    log.append("one\n")
-    really_write = os.write
 
-    def half(descriptor: int, data: memoryview) -> int:
-        if len(data) > 4:
-            return really_write(descriptor, data[:4])
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "write", half)
-        assert not log.append("number two\n")
-    assert path.read_text(encoding="utf-8") == "one\n"
-    assert log.flush()
-    assert path.read_text(encoding="utf-8") == "one\nnumber two\n"
+@pytest.mark.parametrize("game", CUTS, ids=["start", "other position"])
+def test_a_game_cut_short_anywhere_is_known_as_ours(game: GameResult) -> None:
+    text = format_game(game, 'The "event"', ("1+0.1", "nodes=10"), "0123456789ab", "1.1")
+    data = text.encode()
+    ours = ('The "event"', ("new", "öld"), "0123456789ab")
+    for end in range(len(data.rstrip())):
+        assert is_cut_game(data[:end], *ours), data[:end]
+    moves = data.index(b"\n\n") + 2
+    assert not is_cut_game(data[: moves + 60], *ours[:2], "another match")
+    assert not is_cut_game(data[:200], ours[0], ("new", "old"), ours[2])
+    assert not is_cut_game(data[:200], "Casual game", *ours[1:])
+    for end in (0, 10, moves - 2, moves, moves + 20, moves + 60, len(data)):
+        for more in (b"my notes", b"\n\nmy notes\n", b"{a comment}", b"\r\n", b"\0\0\0\0", b"\xff\xfe"):
+            begin = data[:end]
+            assert not is_cut_game(begin + more + (b" and more" if more.endswith(b"}") else b" "), *ours), (begin, more)

@@ -10,10 +10,12 @@ import pytest
 pytest.importorskip("matplotlib", reason="pictures need Matplotlib")
 pytest.importorskip("scipy", reason="the LLR needs SciPy")
 
-from bench.plots import PlotError, plot_bars, plot_match, plot_ratings
+from bench.plots import PlotError, is_own_picture, plot_bars, plot_match, plot_ratings
 from bench.rating import rate
 from bench.results import GameResult, MatchResult
 from bench.stats import Sprt
+from engine.files import HEAD_LENGTH
+from engine.sources import PROJECT_ROOT
 
 
 def match(pairs: int) -> MatchResult:
@@ -54,6 +56,24 @@ def test_bars_with_spread(tmp_path: Path) -> None:
     assert all(words in text for words in ("one", "two", "2.5", "Speed", "ratio"))
 
 
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_a_picture_takes_the_place_of_our_own_only(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"plot.{ending}"
+    for count in (5, 6):
+        plot_match(match(count), path)
+    ours = path.read_bytes()
+    for data in (b"my notes", ours.replace(b"Secateur", b"Somebody"), b"\x89PNG\r\n\x1a\n" + bytes(100)):
+        path.write_bytes(data)
+        with pytest.raises(PlotError, match=f"plot.{ending}: is there already and is no picture that Secateur drew"):
+            plot_match(match(5), path)
+        assert path.read_bytes() == data
+
+
+def test_the_pictures_of_the_project_can_be_drawn_again() -> None:
+    for name in ("bench/ledger/strength/levels.svg", "search/theory/claims.svg"):
+        assert is_own_picture((PROJECT_ROOT / name).read_bytes()[:HEAD_LENGTH])
+
+
 def test_refusals_name_the_file(tmp_path: Path) -> None:
     with pytest.raises(PlotError, match=r"plot\.pdf"):
         plot_match(match(3), tmp_path / "plot.pdf")
@@ -64,5 +84,5 @@ def test_refusals_name_the_file(tmp_path: Path) -> None:
     with pytest.raises(PlotError, match="nothing to compare"):
         plot_bars([], [], None, tmp_path / "s.svg", title="Speed", unit="ratio")
     (tmp_path / "folder.svg").mkdir()
-    with pytest.raises(PlotError, match=r"folder\.svg: cannot be written"):
+    with pytest.raises(PlotError, match=r"folder\.svg: is a folder, not a file"):
         plot_match(match(30), tmp_path / "folder.svg")

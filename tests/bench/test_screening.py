@@ -127,7 +127,9 @@ HEADER = '{"secateur-worth": 1, "games": {"seed": 2}, "provenance": {}}\n'
     ("text", "part"),
     [
         (None, r"is of other games \(seed differ\)"),
-        ("", "has no games of this version"),
+        ("my notes", "has no games of this version"),
+        (HEADER + "my notes", r"w\.jsonl:2: no pair of games"),
+        (HEADER + '{"number": 1, "points": 0}\n' + '{"number": 1, "note', r"w\.jsonl:3: no pair of games"),
         ("0\n", "has no games of this version"),
         (HEADER.replace("1", "2"), "has no games of this version"),
         (HEADER + '{"number": 1}\n', r"w\.jsonl:2: no pair of games"),

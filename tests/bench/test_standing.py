@@ -152,6 +152,33 @@ def test_table_is_written_between_its_markers_and_known_to_be_current(tmp_path: 
         standing.write_into(readme, folder)
 
 
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_all_but_the_table_stays_as_it_is(tmp_path: Path, newline: str) -> None:
+    folder, readme = tmp_path / "ledger", tmp_path / "README.md"
+    folder.mkdir()
+    text = f"\ufeffbefore\n{standing.BEGIN}\nold\n{standing.END}\nafter  \n\n".replace("\n", newline)
+    readme.write_bytes(text.encode())
+    standing.write_into(readme, folder)
+    found = readme.read_bytes().decode()
+    assert found.startswith(f"\ufeffbefore{newline}{standing.BEGIN}{newline}| against")
+    assert found.endswith(f"|{newline}{standing.END}{newline}after  {newline}{newline}")
+    assert found.count("\n") == found.count(newline)
+    assert standing.is_current(readme, folder)
+
+
+def test_what_is_no_table_or_record_is_left_as_it_is(tmp_path: Path) -> None:
+    readme, other = tmp_path / "README.md", tmp_path / "suites" / "goal-wac.json"
+    readme.write_text("# My notes\n", encoding="utf-8")
+    with pytest.raises(LedgerError, match=r"is there already and is no table of the ledger"):
+        records.save_suite(suite(190), tmp_path)
+    assert readme.read_text(encoding="utf-8") == "# My notes\n"
+    readme.unlink()
+    other.write_text('{"my": "data"}\n', encoding="utf-8")
+    with pytest.raises(LedgerError, match=r"goal-wac\.json"):
+        records.save_suite(suite(190), tmp_path)
+    assert other.read_text(encoding="utf-8") == '{"my": "data"}\n'
+
+
 def test_a_broken_suite_record_is_named(tmp_path: Path) -> None:
     path = records.save_suite(suite(190), tmp_path)
     data = json.loads(path.read_text(encoding="utf-8"))

@@ -13,6 +13,7 @@ from bench.adjudication import Adjudication, DrawRule, ResignRule
 from bench.commands import spsa as command
 from bench.spsa import Schedule, SpsaError
 from bench.tuning import Run, State, edited_source, points_of, tune, write_source
+from engine.files import locked
 from search.tunables import BONUS_MAX, RFP_MARGIN, TABLE, Tunable
 
 ENGINE = Path(__file__).with_name("tunable_engine.py")
@@ -103,14 +104,19 @@ def feed(state: State, last: int) -> None:
         state.add(iteration, (proposal.plus["Size"] * 7 + proposal.minus["Other"]) % 5 - 2)
 
 
-@pytest.mark.parametrize("torn", [b"", b'{"iteration": 31, "poi'])
+@pytest.mark.parametrize(
+    "torn", [b"", b"{", b'{"iteration": 31, "poi', b'{"iteration": 31, "points": -', b'{"iteration": 31, "points": -2, '
+             b'"values": [100.5, 1.5e-', b'{"iteration": 31, "points": -2, "values": [100.5, 20.0]}']
+)  # fmt: skip
 def test_a_killed_run_goes_on_exactly(tmp_path: Path, torn: bytes) -> None:
     whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
     feed(State.create(run_of(60), whole), 60)
     feed(State.create(run_of(60), cut), 30)
     cut.write_bytes(cut.read_bytes() + torn)
+    before = cut.read_bytes()
     state = State.load(cut)
     assert len(state.steps) == 30
+    assert cut.read_bytes() == before  # who only looks changes nothing
     feed(state, 60)
     assert cut.read_bytes() == whole.read_bytes()
 
@@ -155,6 +161,24 @@ def test_another_file_is_no_run(tmp_path: Path, text: str) -> None:
     path.write_text(text, encoding="latin-1")
     with pytest.raises(SpsaError, match="no tuning run"):
         State.load(path)
+
+
+@pytest.mark.parametrize("text", [b"my notes", b"my notes\n", b"\x89PNG\r\n", b'{"name": 1}\n'])
+def test_a_file_of_somebody_else_is_left_as_it_is(tmp_path: Path, text: bytes) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(text)
+    with pytest.raises(SpsaError, match="is there already and is no tuning run"):
+        State.create(run_of(5), path)
+    with pytest.raises(SpsaError, match="no tuning run"):
+        State.load(path)
+    assert path.read_bytes() == text
+    ours = tmp_path / "ours.jsonl"
+    State.create(run_of(5), ours)
+    before = ours.read_bytes() + text.rstrip(b"\n")
+    ours.write_bytes(before)
+    with pytest.raises(SpsaError, match=r"ours\.jsonl:2: no iteration of this run"):
+        State.load(ours)
+    assert ours.read_bytes() == before
 
 
 # -- the table in the source -----------------------------------------------------------------------------------
@@ -255,6 +279,20 @@ def test_mistakes_are_one_line_each(source: Path, tmp_path: Path, capsys: pytest
         assert len(lines) == 1, lines
         assert message in lines[0]
     assert not (tmp_path / "new").exists()
+
+
+def test_a_run_that_another_process_plays_is_only_shown(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state = tmp_path / "run.jsonl"
+    State.create(run_of(5), state)
+    before = state.read_bytes()
+    with locked(state):
+        for given in (["--state", str(state), "--resume"], arguments(state, "--overwrite")):
+            assert command.main(given) == 1
+            assert f"{state}: is in use by another process\n" in capsys.readouterr().err
+        assert command.main(["--state", str(state), "--show"]) == 0
+    assert state.read_bytes() == before
 
 
 def test_what_an_interrupted_run_has_found_is_written_only_on_demand(

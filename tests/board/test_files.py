@@ -7,13 +7,16 @@ import multiprocessing
 import os
 import stat
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
+from engine import files
 from engine.files import (
     PATH_LENGTH,
     QUOTE_LENGTH,
+    append_whole,
+    check_output,
     locked,
     open_regular,
     parse_json,
@@ -23,6 +26,7 @@ from engine.files import (
     read_text,
     replace_file,
     shown,
+    write_output,
 )
 
 WRITING = ("w", "a", "r+b", "a+b")
@@ -148,6 +152,91 @@ def test_a_lock_has_one_holder_and_ends_with_its_process(tmp_path: Path) -> None
     finally:
         holder.kill()
         holder.join(60)
+
+
+def test_a_lock_leaves_the_file_as_it_is_and_none_where_there_was_none(tmp_path: Path) -> None:
+    path = tmp_path / "games"
+    for data in (b"", b"some data"):
+        path.write_bytes(data)
+        with locked(path):
+            pass
+        assert path.read_bytes() == data
+    path.unlink()
+    with locked(path):
+        assert path.exists()
+    assert not path.exists()
+    with locked(path):
+        append_whole(path, b"written meanwhile")
+    assert path.read_bytes() == b"written meanwhile"
+
+
+def test_a_lock_on_a_file_that_was_removed_or_replaced_is_no_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "lock"
+    really_lock, taken = files._lock, []
+
+    def lock(file: IO[bytes], of: Path) -> None:
+        really_lock(file, of)
+        taken.append(file.fileno())
+        if len(taken) == 1:
+            path.unlink()  # as the last holder may do between opening and locking
+
+    monkeypatch.setattr(files, "_lock", lock)
+    with locked(path):
+        assert len(taken) == 2
+        with pytest.raises(BlockingIOError), locked(path):
+            pass
+    assert not path.exists()
+
+
+def test_appends_all_or_nothing(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    path = tmp_path / "state"
+    append_whole(path, b"0123456789")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (15, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            append_whole(path, b"0123456789")
+        assert path.read_bytes() == b"0123456789"
+        with pytest.raises(OSError, match="File too large"):
+            replace_file(path, b"0123456789abcdefgh")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_bytes() == b"0123456789"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def _is_ours(head: bytes) -> bool:
+    return head.startswith(b"ours")
+
+
+def test_an_output_replaces_only_what_is_ours(tmp_path: Path) -> None:
+    path, link = tmp_path / "picture.png", tmp_path / "link.png"
+    link.symlink_to(path)
+    write_output(path, "ours 1", _is_ours, "picture")
+    write_output(link, "ours 2", _is_ours, "picture")
+    assert link.is_symlink()
+    assert path.read_text(encoding="utf-8") == "ours 2"
+    path.write_bytes(b"my notes")
+    for name in (path, link):
+        with pytest.raises(FileExistsError, match="is there already and is no picture; it is left as it is"):
+            write_output(name, "ours 3", _is_ours, "picture")
+    assert path.read_bytes() == b"my notes"
+    path.write_bytes(b"")
+    write_output(path, "ours 3", _is_ours, "picture")
+    with pytest.raises(FileNotFoundError, match="there is no such folder"):
+        check_output(tmp_path / "nowhere" / "picture.png", _is_ours, "picture")
+    if hasattr(os, "getuid") and os.getuid():  # the administrator may write everywhere
+        path.chmod(0o444)
+        with pytest.raises(PermissionError, match="is write-protected"):
+            check_output(path, _is_ours, "picture")
+
+
+def test_no_output_goes_to_a_pipe_or_device(no_file: Path) -> None:
+    with pytest.raises(OSError, match="not a file"):
+        check_output(no_file, _is_ours, "picture")
 
 
 def test_messages_show_no_control_characters_and_no_endless_text() -> None:

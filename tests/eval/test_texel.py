@@ -26,7 +26,7 @@ from eval.training.texel import (
     tune,
     values,
 )
-from eval.training.values_file import VALUES_FILE, values_source
+from eval.training.values_file import VALUES_FILE, values_source, write_values
 from eval.weights import BISHOP_PAIR, COUNT, GROUPS, KNIGHT_MOBILITY, MATERIAL, MOP_UP_EDGE, WEIGHTS
 from tests.eval.eval_positions import played, varied
 
@@ -164,6 +164,19 @@ def test_loading_numbers_games_and_keeps_labels() -> None:
     assert join([]).size == 0
 
 
+def test_values_take_the_place_of_values_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "values.py"
+    for _ in range(2):
+        write_values(path, WEIGHTS)
+        assert path.read_text(encoding="utf-8") == values_source(WEIGHTS)
+    path.write_text("print('my program')\n", encoding="utf-8")
+    with pytest.raises(FileExistsError, match="is no file of the evaluation's values"):
+        write_values(path, WEIGHTS)
+    assert command.main([str(tmp_path), "--output", str(path)]) == 1
+    assert f"texel: {path}: is there already and is no file of the evaluation's values" in capsys.readouterr().err
+    assert path.read_text(encoding="utf-8") == "print('my program')\n"
+
+
 def test_the_values_file_is_what_the_tuner_writes(tmp_path: Path) -> None:
     assert VALUES_FILE.read_text(encoding="utf-8") == values_source(WEIGHTS)
     changed = WEIGHTS + np.arange(2 * COUNT).reshape(COUNT, 2)
@@ -183,7 +196,7 @@ def test_the_values_file_is_what_the_tuner_writes(tmp_path: Path) -> None:
     [
         ("{tmp} --result-share 2", 2, "--result-share lies between 0 and 1, not at 2"),
         ("{tmp} --epochs 0", 2, "--epochs is more than 0, not 0"),
-        ("{tmp} --output {tmp}/none/values.py", 1, "there is no folder"),
+        ("{tmp} --output {tmp}/none/values.py", 1, "there is no such folder"),
         ("{tmp}/none", 1, "none"),
     ],
 )

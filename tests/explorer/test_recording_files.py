@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from search.explorer.chess_document import DocumentError, check, load, save, score_text
+from search.explorer.chess_document import DocumentError, check, check_recording, load, save, score_text
 from tests.explorer.conftest import Recorded
 
 
@@ -30,6 +30,18 @@ def test_a_saved_recording_is_read_back(document: Any, tmp_path: Path, name: str
     first = path.read_bytes()
     save(load(path), path)
     assert path.read_bytes() == first
+
+
+@pytest.mark.parametrize("name", ["search.json", "search.json.gz"])
+def test_a_recording_takes_the_place_of_a_recording_only(document: Any, tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    for data in (b'{"my": "data"}', gzip.compress(b"my notes"), b"\x1f\x8b my notes"):
+        path.write_bytes(data)
+        with pytest.raises(FileExistsError, match="is there already and is no recording"):
+            save(document, path)
+        with pytest.raises(FileExistsError):
+            check_recording(path)
+        assert path.read_bytes() == data
 
 
 def test_compression_is_seen_by_content_not_by_name(document: Any, tmp_path: Path) -> None:

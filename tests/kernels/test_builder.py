@@ -13,9 +13,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.builder import ALLOWED_SYMBOLS, BuildError, bindings, link, undefined_symbols, write_library
+from engine.builder import (
+    ALLOWED_SYMBOLS,
+    BuildError,
+    _check_place,
+    bindings,
+    link,
+    undefined_symbols,
+    write_library,
+)
 from engine.levels import LEVELS, Level, levels_of
-from engine.library import BuiltKernel, Description, Export, Parameter, build_environment, library_path
+from engine.library import MARKER, BuiltKernel, Description, Export, Parameter, build_environment, library_path
 from tests.kernels.conftest import PROJECT, build
 
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None or shutil.which("nm") is None, reason="needs a C compiler")
@@ -98,6 +106,18 @@ def test_a_process_builds_for_its_own_processor_only(tmp_path: Path) -> None:
     strange = Level("strange", "strange")
     with pytest.raises(BuildError, match=r"this process compiles for .*, not for strange"):
         write_library([], strange, tmp_path / "strange.so")
+
+
+def test_a_library_takes_the_place_of_a_library_only(tmp_path: Path) -> None:
+    path = tmp_path / "kernels.so"
+    _check_place(path)
+    path.write_bytes(b"half a library" + MARKER)
+    _check_place(path)
+    path.write_bytes(b"\x7fELF, but somebody else's")
+    with pytest.raises(BuildError, match=r"kernels\.so: is there already and is no library of kernels"):
+        _check_place(path)
+    with pytest.raises(BuildError, match="is a folder, not a file"):
+        _check_place(tmp_path)
 
 
 UNFIT = """

@@ -21,6 +21,7 @@ import chess
 import pytest
 
 from bench import standalone
+from engine.cache_folder import MARKER
 from engine.levels import LEVELS, Level
 from engine.library import FOLDER_VARIABLE, library_path
 from engine.sources import source_hash
@@ -199,3 +200,22 @@ def test_a_stand_alone_program_is_not_made_of_stale_kernels(
     assert said is not None
     assert said.startswith("the program needs the kernels of these sources (run 'make kernels'): ")
     assert not (tmp_path / "dist").exists()
+
+
+@pytest.mark.parametrize("kind", ["folder", "link", "file"])
+def test_a_stand_alone_program_takes_the_place_of_one_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(standalone, "stale", list)
+    place = tmp_path / "dist" / "secateur"
+    place.parent.mkdir()
+    if kind == "file":
+        place.write_text("mine")
+    else:
+        folder = place if kind == "folder" else tmp_path / "elsewhere"
+        folder.mkdir()
+        (folder / ("mine" if kind == "folder" else MARKER)).touch()
+        if kind == "link":
+            place.symlink_to(folder)
+    said = standalone.main(tmp_path / "dist")
+    assert said == f"{place}: is there already, and was not made by this; remove it or name another folder"

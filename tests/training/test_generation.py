@@ -175,3 +175,20 @@ def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
 def test_a_cluster_makes_the_same_files(start_cluster: Callable[[], Cluster], made: Path, tmp_path: Path) -> None:
     generate(tmp_path, QUICK, games=64, cluster=start_cluster().address)
     assert contents(tmp_path) == contents(made)
+
+
+def test_a_folder_with_anything_doubtful_is_left_as_it_is(tmp_path: Path, made: Path) -> None:
+    whole = (made / "shard-000000.games").read_bytes()
+    for name, data, message in (
+        ("shard-notes.part", b"my notes", "has no name of a shard"),
+        ("shard-000000.part", b"my notes", "is not a shard of games"),
+        ("shard-000000.part", b"SECGAMES my notes", "is truncated: its head is not whole"),
+        ("shard-000001.games", whole, "made with|holds shard 0"),
+    ):
+        path = tmp_path / name
+        path.write_bytes(data)
+        with pytest.raises(ShardError, match=message):
+            generate(tmp_path, QUICK, games=16)
+        assert list(tmp_path.iterdir()) == [path]
+        assert path.read_bytes() == data
+        path.unlink()

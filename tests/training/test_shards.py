@@ -99,6 +99,49 @@ def test_garbage_after_the_last_block_is_refused(tmp_path: Path, blocks: list[by
         ShardWriter(tmp_path, 7, SETTINGS)
 
 
+def test_wrong_lengths_do_not_pass_for_a_cut(tmp_path: Path, blocks: list[bytes]) -> None:
+    """A damaged length may reach beyond the file's end: what it would take along stays."""
+    path = write(tmp_path, blocks)
+    data = bytearray(path.read_bytes()[: -FOOT.itemsize])
+    path.unlink()
+    part = tmp_path / "shard-000007.part"
+    head = len(data) - sum(map(len, blocks))
+    # The length of the settings, that of the first block's games, and that of the last but one's.
+    for place in (19, head + 11, len(data) - len(blocks[4]) - len(blocks[3]) + 11):
+        damaged = data.copy()
+        damaged[place] ^= 0x7F
+        part.write_bytes(damaged)
+        with pytest.raises(ShardError, match=r"shard-000007\.part: is (corrupt|truncated)"):
+            ShardWriter(tmp_path, 7, SETTINGS)
+        assert part.read_bytes() == damaged
+
+
+@pytest.mark.parametrize("data", [b"my notes", b"SECGAMES my notes", b"SECGAMES" + bytes(8), b"S\n"])
+def test_a_file_of_somebody_else_is_left_as_it_is(tmp_path: Path, data: bytes) -> None:
+    part = tmp_path / "shard-000007.part"
+    part.write_bytes(data)
+    with pytest.raises(ShardError, match=r"shard-000007\.part: "):
+        ShardWriter(tmp_path, 7, SETTINGS)
+    assert part.read_bytes() == data
+
+
+def test_a_shard_never_takes_the_place_of_another(tmp_path: Path, blocks: list[bytes]) -> None:
+    whole = write(tmp_path, blocks).read_bytes()
+    part = tmp_path / "shard-000007.part"
+    part.write_bytes(b"")
+    with pytest.raises(ShardError, match=r"shard-000007\.games: is there beside shard-000007\.part"):
+        ShardWriter(tmp_path, 7, SETTINGS)
+    part.unlink()
+    finished = tmp_path / "shard-000007.games"
+    finished.rename(tmp_path / "aside")
+    with closing(ShardWriter(tmp_path, 7, SETTINGS)) as writer:
+        writer.append(blocks[0])
+        (tmp_path / "aside").rename(finished)
+        with pytest.raises(ShardError, match=r"shard-000007\.games: is there already"):
+            writer.finish()
+    assert finished.read_bytes() == whole
+
+
 def test_other_settings_are_refused(tmp_path: Path, blocks: list[bytes]) -> None:
     path = write(tmp_path, blocks[:2])
     for ending in (".games", ".part"):

@@ -20,7 +20,7 @@ from engine.board.position import POSITION
 from engine.memory import allocate
 from engine.version import version
 from eval.network.evaluator import NetworkEvaluator
-from eval.network.format import network_digest, read_network
+from eval.network.format import MAGIC, network_digest, read_network
 from eval.training.commands import net, train
 from eval.training.pool import open_pool
 from eval.training.quantise import integer_scores
@@ -210,7 +210,48 @@ def test_missing_things(made: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
         assert capsys.readouterr().err.endswith(f"{words}\n")
     nowhere = tmp_path / "nowhere" / "net.snet"
     assert train.main([str(made), "--output", str(nowhere)]) == 1
-    assert capsys.readouterr().err == f"secateur train: --output {nowhere}: there is no folder {nowhere.parent}\n"
+    assert capsys.readouterr().err == f"secateur train: {nowhere}: there is no such folder\n"
+
+
+def test_no_file_of_somebody_else_is_dropped(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output, folder = tmp_path / "net.snet", tmp_path / "project"
+    given = [str(made), "--output", str(output), "--checkpoint", str(folder), "--quiet", *TINY]
+    for name in ("log.jsonl", "buckets/7", "run.json", "start.snet", "training.samples"):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"mine")
+        for more in ([], ["--overwrite"], *([["--resume"]] if name == "run.json" else [])):
+            assert train.main([*given, *more]) == 1, name
+            assert str(path if "/" not in name else path.parent) in capsys.readouterr().err
+            assert path.read_bytes() == b"mine"
+        path.unlink()
+        if "/" in name:
+            path.parent.rmdir()
+    output.write_bytes(b"my notes")
+    for more in ([], ["--overwrite"], ["--resume"]):
+        assert train.main([*given, *more]) == 1
+        assert "is there already and is no network file" in capsys.readouterr().err
+    output.write_bytes(MAGIC + b"another network")
+    assert train.main(given) == 1
+    assert "--overwrite replaces it" in capsys.readouterr().err
+    assert output.read_bytes() == MAGIC + b"another network"
+
+
+def test_a_run_that_begins_afresh_leaves_what_is_not_its_own(made: Path, tmp_path: Path) -> None:
+    output = tmp_path / "net.snet"
+    folder = output.with_suffix(".training")
+    given = [*arguments(made, output, "--quiet")[1:]]
+    assert train.main(given) == 0
+    (folder / "notes.txt").write_text("mine")
+    (folder / "buckets").mkdir()
+    (folder / "buckets" / "0").write_bytes(b"left of a run that was killed")
+    assert train.main([*given, "--overwrite"]) == 0
+    assert (folder / "notes.txt").read_text() == "mine"
+    assert not (folder / "buckets").exists()
+    (folder / "buckets").mkdir()
+    (folder / "buckets" / "mine").write_text("mine")
+    assert train.main([*given, "--overwrite"]) == 1
+    assert (folder / "buckets" / "mine").read_text() == "mine"
 
 
 def test_bad_shards_are_named_and_left_out(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from engine.arguments import Parser, command
 from engine.display import Steps, counted
-from engine.errors import MissingError, arguments_are_judged
+from engine.errors import arguments_are_judged
 from eval.training.recipe import Recipe
 
 _EPILOG = """\
@@ -67,15 +67,17 @@ def _parser() -> Parser:
 
 
 def _recipe(options: argparse.Namespace) -> Recipe:
-    """The recipe; a ValueError says in one line what is wrong with it."""
+    """The recipe; a ValueError says in one line what is wrong with it, an OSError why nothing can be written."""
+    from eval.training.values_file import check_values_output
+
     for name in ("result_share", "validation"):
         if not 0.0 <= getattr(options, name) <= 1.0:
             raise ValueError(f"--{name.replace('_', '-')} lies between 0 and 1, not at {getattr(options, name):g}")
     for name in ("prior", "rate", "epochs", "batch"):
         if not getattr(options, name) > 0:
             raise ValueError(f"--{name} is more than 0, not {getattr(options, name):g}")
-    if options.output is not None and not options.output.absolute().parent.is_dir():
-        raise MissingError(f"--output {options.output}: there is no folder {options.output.absolute().parent}")
+    if options.output is not None:
+        check_values_output(options.output)
     return Recipe(
         options.result_share,
         options.prior,
@@ -103,7 +105,7 @@ def _run(options: argparse.Namespace, recipe: Recipe, steps: Steps) -> int:
     from eval.training.coefficients import load
     from eval.training.samples import ANY_HALFMOVES, Filter, positions
     from eval.training.texel import tune
-    from eval.training.values_file import values_source
+    from eval.training.values_file import write_values
     from eval.weights import WEIGHTS
 
     def say(text: str) -> None:
@@ -124,7 +126,7 @@ def _run(options: argparse.Namespace, recipe: Recipe, steps: Steps) -> int:
     outcome = tune(labelled, WEIGHTS.astype(np.float64), recipe, on_epoch)
     rounded = np.rint(outcome.weights).astype(np.int64)
     if options.output is not None:
-        options.output.write_text(values_source(rounded), encoding="utf-8")
+        write_values(options.output, rounded)
     if options.json:
         facts: dict[str, object] = {"positions": len(labelled.games), "games": games, "slope": outcome.slope}
         facts |= {"score_slope": outcome.score_slope, "training": outcome.training, "validation": outcome.validation}

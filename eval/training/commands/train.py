@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import sys
 import time
 from dataclasses import asdict, fields
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from engine.arguments import Parser, command
 from engine.display import Steps
-from engine.errors import CommandError, MissingError, UsageError, arguments_are_judged
+from engine.errors import CommandError, UsageError, arguments_are_judged
 
 if TYPE_CHECKING:
     from eval.training.shards import ShardError
@@ -31,16 +30,6 @@ The errors tell whether a run went well, not whether its network is better: only
 to make the data are in eval/training/README.md.
 """
 
-#: Files of a run; what else may be in its folder is left alone.
-_RUN_FILES: Final = (
-    "run.json",
-    "start.snet",
-    "checkpoint.npz",
-    "log.jsonl",
-    "pool.json",
-    "training.samples",
-    "validation.samples",
-)
 #: The most threads that are taken without being asked for.
 _MOST_THREADS: Final = 16
 
@@ -122,6 +111,7 @@ def main(arguments: list[str]) -> int:
     """Trains; returns the exit status."""
     options = _parser().parse_args(arguments)
     from bench.plots import check_path
+    from eval.network.format import check_network_output
     from eval.training.shards import only_writer
 
     if options.quiet:
@@ -132,9 +122,11 @@ def main(arguments: list[str]) -> int:
     if options.plot is not None:
         with arguments_are_judged():
             check_path(options.plot)
-    if not options.output.absolute().parent.is_dir():
-        raise MissingError(f"--output {options.output}: there is no folder {options.output.absolute().parent}")
+    check_network_output(options.output)
     run = _run(options, folder)
+    is_new = not options.output.exists() or not options.output.stat().st_size
+    if not (is_new or options.resume or options.overwrite):
+        raise CommandError(f"{options.output} is there already: --overwrite replaces it when the run has ended")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with only_writer(folder, "training"):
@@ -154,7 +146,7 @@ def _run(options: argparse.Namespace, folder: Path) -> Run:
     from eval.network.format import read_network
     from eval.training.samples import Filter
     from eval.training.shards import find_shards
-    from eval.training.trainer import RUN, Recipe, Run, load_run
+    from eval.training.trainer import Recipe, Run, check_folder, load_run
 
     recipe = _given(options, [entry.name for entry in fields(Recipe)])
     wanted = _given(options, ["skip", "score_limit", "halfmoves", "quiet_only"])
@@ -173,8 +165,7 @@ def _run(options: argparse.Namespace, folder: Path) -> Run:
         if options.data and tuple(options.data) != run.data:
             raise UsageError(f"{folder}: the run there is on {', '.join(run.data)}, not {', '.join(options.data)}")
         return run
-    if (folder / RUN).exists() and not options.overwrite:
-        raise CommandError(f"{folder} holds a run already: --resume goes on with it, --overwrite drops it")
+    check_folder(folder, options.overwrite)
     if not options.data:
         raise UsageError("say what to train on: folders or shards of `secateur datagen`")
     find_shards(options.data, bool(options.partial))
@@ -184,20 +175,29 @@ def _run(options: argparse.Namespace, folder: Path) -> Run:
 
 
 def _train(options: argparse.Namespace, folder: Path, run: Run) -> int:
-    from eval.training.pool import FACTS, build_pool, open_pool, write_whole
-    from eval.training.trainer import RUN, START, Trainer, TrainingError, load_state, save_run, train
+    from engine.files import replace_file
+    from eval.training.pool import FACTS, build_pool, open_pool
+    from eval.training.trainer import (
+        START,
+        Trainer,
+        TrainingError,
+        check_folder,
+        drop_run,
+        load_state,
+        save_run,
+        train,
+    )
     from eval.training.training_view import TrainingView, plot_losses
 
     problems: list[str] = []
     start = None if options.start is None else options.start.read_bytes()
     if not options.resume:
-        for name in _RUN_FILES:
-            (folder / name).unlink(missing_ok=True)
-        shutil.rmtree(folder / "buckets", ignore_errors=True)
-        if start is not None:
-            # Kept with the run, which must be able to begin again from it.
-            write_whole(folder / START, start)
+        check_folder(folder, options.overwrite)  # another process may have been there until now
+        drop_run(folder)
     save_run(folder, run)
+    if not options.resume and start is not None:
+        # Kept with the run, which must be able to begin again from it.
+        replace_file(folder / START, start)
     if not (folder / FACTS).exists():
         with _Loading(options.quiet, problems) as view:
             parts = (run.data, run.wanted, run.validation, run.recipe.seed, run.partial)
@@ -209,7 +209,7 @@ def _train(options: argparse.Namespace, folder: Path, run: Run) -> int:
     except TrainingError:
         if not options.resume:
             # There is nothing in it to go on with: the folder stays free for the command as it was meant.
-            (folder / RUN).unlink()
+            drop_run(folder)
         raise
     if not options.quiet:
         print(
