@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -20,6 +21,10 @@ PROJECT = Path(__file__).resolve().parent.parent
 # The tests are of the sources: libraries that lie in the project's folder are used by none but those that say so.
 os.environ["SECATEUR_KERNELS"] = "jit"
 os.environ.pop("SECATEUR_KERNELS_DIR", None)
+# A shell has Ctrl-C ignored by what it runs in the background, and children inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 #: What a `make` that runs the tests tells a `make` that they run.
 MAKE_VARIABLES = ("MAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MFLAGS")
 

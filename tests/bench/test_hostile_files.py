@@ -53,7 +53,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "evaluation": lambda path: _check_source(_choice_of_text(str(path))),
     "network": read_network,
     "shard": read_shard,
-    "unfinished shard": is_empty,
+    "unfinished shard": lambda path: is_empty(path, 0, {}),
     "recording": load,
     "file of the explorer": read_file,
 }

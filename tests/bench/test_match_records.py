@@ -84,7 +84,7 @@ def test_games_that_are_played_again_are_told(
     ("more", "status", "part"),
     [
         (["--ledger", "x"], 2, "--ledger needs --what"),
-        (["--plot", "picture.txt"], 1, "picture.txt"),
+        (["--plot", "picture.txt"], 2, "picture.txt"),
     ],
 )
 def test_what_cannot_be_kept_is_told_before_the_games(
