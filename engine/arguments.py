@@ -11,6 +11,7 @@ from importlib import util
 from math import nan
 from typing import Any, Final, NoReturn
 
+from engine import compiling
 from engine.errors import FAILED, USAGE, CommandError, MissingError
 from engine.extras import remedy
 from engine.files import printable, quoted, reason, shown
@@ -61,6 +62,8 @@ class Parser(argparse.ArgumentParser):
         for package in self._needs:
             if util.find_spec(package) is None:
                 raise MissingError(missing(package, self._extra))
+        if getattr(found, "quiet", False):
+            compiling.silence()
         return found
 
     def error(self, message: str) -> NoReturn:
@@ -82,7 +85,7 @@ def finite_number(text: str) -> float:
         number = float(text)
     except ValueError:
         number = nan
-    # What is no number is no smaller than any.
+    # NaN fails every comparison.
     if not abs(number) <= MOST_REAL:
         raise argparse.ArgumentTypeError(f"a number is expected, not {quoted(text)}")
     return number

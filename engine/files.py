@@ -28,6 +28,9 @@ HEAD_LENGTH: Final = 1 << 12
 #: The byte that Windows locks: behind whatever a file holds, because there a locked byte cannot be read or written.
 _LOCKED_BYTE: Final = 0x7FFFFFFE
 
+#: What a file system without locks answers.
+_NO_LOCKS: Final = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+
 #: What a path may lead to besides a regular file.
 _KINDS: Final = (
     (stat.S_ISDIR, "is a folder"),
@@ -281,7 +284,7 @@ def _umask() -> int:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Holds the lock that the file `path` stands for, which ends with the process at the latest.
+    """Locks a file. The system releases the lock when the process ends.
 
     The file may hold anything, and be written meanwhile. Where there is none, it is made, and removed at the end if it
     is still empty. Raises BlockingIOError when another process, or another place in this one, holds the lock, and
@@ -314,7 +317,9 @@ def _lock(file: IO[Any], path: Path) -> None:
             import fcntl
 
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except OSError as error:
+        if error.errno in _NO_LOCKS:
+            return  # some network file systems have no locks: work goes on unprotected there
         raise BlockingIOError(errno.EAGAIN, "is in use by another process", str(path)) from None
 
 

@@ -29,6 +29,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -96,20 +97,16 @@ class _Prober:
         self._is_unwanted = False
         self._ranking: Ranking | None = None
         self._error: Exception | None = None
-        self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, name="endgame tables", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
-        try:
-            self._ranking = self._work(self._on_probe)
-        except Exception as error:
-            # What a damaged file does to a decoder is not to be foreseen.
-            self._error = error
-        except _Ended:
-            pass
-        finally:
-            self._done.set()
+        with suppress(_Ended):
+            try:
+                self._ranking = self._work(self._on_probe)
+            except Exception as error:
+                # What a damaged file does to a decoder is not to be foreseen.
+                self._error = error
 
     def _on_probe(self) -> None:
         if self._is_unwanted:
@@ -121,7 +118,7 @@ class _Prober:
 
         Raises ValueError when one probe takes longer than PROBE_PATIENCE.
         """
-        while not self._done.wait(_LOOK):
+        while self._is_busy(_LOOK):
             if time.monotonic() - self._began > PROBE_PATIENCE:
                 self.end()
                 raise ValueError(f"endgame tables not used: a probe takes more than {PROBE_PATIENCE:g} s")
@@ -138,9 +135,14 @@ class _Prober:
 
     def end(self) -> bool:
         """Ends a probe that is under way, wherever it is in Python code; whether it has ended."""
-        if not self._done.is_set() and self._thread.ident is not None:
+        if self._thread.is_alive() and self._thread.ident is not None:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread.ident), ctypes.py_object(_Ended))
-        return self._done.wait(_FAREWELL)
+        return not self._is_busy(_FAREWELL)
+
+    def _is_busy(self, seconds: float) -> bool:
+        """Whether the thread still runs after so long a wait."""
+        self._thread.join(seconds)
+        return self._thread.is_alive()
 
 
 class Tables:

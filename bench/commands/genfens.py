@@ -7,6 +7,7 @@ arguments: here, the options.
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from bench.openings import BookError, load_openings, parse_plies, parse_position
 from engine.arguments import Parser, command
 from engine.display import Steps
 from engine.errors import arguments_are_judged
+from engine.files import open_regular, reason, shown
 
 #: What the client looks for.
 PREFIX: Final = "info string genfens"
@@ -135,12 +137,12 @@ def _from_book(path: Path) -> Draw:
         games = load_openings(path)
         return lambda generator: generator.choice(games).board()
     try:
-        size = path.stat().st_size
-        path.open("rb").close()
+        with open_regular(path) as file:
+            size = os.fstat(file.fileno()).st_size
     except OSError as error:
-        raise BookError(f"{path}: cannot be read: {error.strerror}") from None
+        raise BookError(f"{shown(path)}: cannot be read: {reason(error)}") from None
     if size == 0:
-        raise BookError(f"{path}: is empty")
+        raise BookError(f"{shown(path)}: is empty")
     chess960 = any(name in path.name.upper() for name in CHESS960_NAMES)
     return lambda generator: parse_position(_line_at_random(path, size, generator), chess960)[0]
 
@@ -150,10 +152,10 @@ def _line_at_random(path: Path, size: int, generator: random.Random) -> str:
 
     The first line follows the last. Lines after long ones come a little more often, which does not matter here.
     """
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         file.seek(generator.randrange(size))
         file.readline()
-        line = file.readline()
+        line: bytes = file.readline()
         if not line:
             file.seek(0)
             line = file.readline()

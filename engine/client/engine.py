@@ -19,6 +19,7 @@ import chess.engine
 from chess.engine import INFO_ALL, INFO_NONE, BestMove, EngineError, EngineTerminatedError, InfoDict, Limit, PlayResult
 from chess.engine import Info as Selector
 
+from engine import compiling
 from engine.client.analysis import PATIENCE, Analysis, selected
 from engine.client.commands import limits_of, position_command, search_moves_of
 from engine.client.runner import Runner
@@ -401,6 +402,8 @@ def _load() -> Any:
     patience.daemon = True
     patience.start()
     try:
+        # A library does not write on its user's stderr.
+        compiling.silence()
         from engine.uci import backend
 
         backend.load_kernels()

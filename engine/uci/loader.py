@@ -40,7 +40,7 @@ class Loader:
             self._thread = threading.Thread(target=self._load, name="loader", daemon=True)
             try:
                 self._thread.start()
-            except RuntimeError as error:
+            except (RuntimeError, MemoryError) as error:
                 self.error = error
                 self.done.set()
 

@@ -30,7 +30,7 @@ def _read(source: Iterable[bytes], session: Session, events: queue.SimpleQueue[E
             events.put(Line(text, received))
             if text.split()[:1] == ["quit"]:
                 return
-    except (OSError, ValueError):
+    except (OSError, ValueError, MemoryError):
         pass  # a stream that breaks has ended
     session.end_seen.set()
     events.put(EndOfInput())

@@ -20,7 +20,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from engine import compiling
-from engine.files import quoted
+from engine.files import printable, quoted
 from engine.uci.equipment import Equipment
 from engine.uci.events import EndOfInput, Event, Line, TaskDone
 from engine.uci.loader import Loader
@@ -134,26 +134,31 @@ class Session:
         """Takes events until `quit` or the end of input; returns when everything owed has been answered."""
         while not self._ended:
             event = self._next_event()
-            # When there is no memory for a message, either, the next command may find some.
-            with suppress(MemoryError):
-                self._look_after()
-                if isinstance(event, Line):
-                    self._take(event)
-                elif isinstance(event, TaskDone):
-                    self._task_done(event.task)
-                elif isinstance(event, EndOfInput):
-                    self._finish()
+            try:
+                self._handle(event)
+            except MemoryError:
+                # There is none for a message, either. The next command may find some.
+                self._ended = self.end_seen.is_set()
         if self._task is None:
             self._tasks.close()
             if self._equipment is not None:
                 self._equipment.close()
         self.over.set()
 
+    def _handle(self, event: Event | None) -> None:
+        self._look_after()
+        if isinstance(event, Line):
+            self._take(event)
+        elif isinstance(event, TaskDone):
+            self._task_done(event.task)
+        elif isinstance(event, EndOfInput):
+            self._finish()
+
     def _next_event(self) -> Event | None:
         """The next event, None after a while without one when there is something to look after meanwhile."""
         seconds = None
         if self._task is not None:
-            seconds = HEARTBEAT if self._task.is_tool else None
+            seconds = HEARTBEAT / 4 if self._task.is_tool else None
         elif self._deferred:
             seconds = _LOOK
         try:
@@ -218,9 +223,12 @@ class Session:
         One may begin a search; those behind it wait again, or stop it.
         """
         waiting, self._deferred = self._deferred, deque()
-        for line in waiting:
-            if not self._ended:
-                self._take(line)
+        while waiting and not self._ended:
+            try:
+                self._take(waiting.popleft())
+            except MemoryError:
+                self._deferred.extend(waiting)
+                raise
 
     def _task_done(self, task: Task) -> None:
         """Goes on with what waited for the end of a task; a second call does nothing."""
@@ -258,9 +266,11 @@ class Session:
 
         A count or a benchmark is finished for a reader who asked for it and still reads; a search is stopped.
         """
-        deadline = math.inf
+        task, deadline = self._task, math.inf
         while self._task is not None or self._deferred:
             self._look_after()
+            if task is not self._task:
+                task, deadline = self._task, math.inf
             is_loading = self._task is None and not self._loader.done.is_set()
             if not is_loading and (self._task is None or not self._task.is_tool or reader_is_gone()):
                 deadline = min(deadline, time.monotonic() + FAREWELL)
@@ -287,7 +297,9 @@ class Session:
         """The loaded engine. Raises ValueError when it cannot be loaded, MemoryError without memory for it."""
         loader = self._loader
         if loader.error is not None:
-            raise ValueError(f"the engine cannot be loaded: {type(loader.error).__name__}: {quoted(str(loader.error))}")
+            raise ValueError(
+                f"the engine cannot be loaded: {type(loader.error).__name__}: {printable(str(loader.error))}"
+            )
         if self._equipment is None:
             equipment = Equipment(loader.backend, self._options, self._output)
             self._equipment = equipment

@@ -249,9 +249,13 @@ class TaskThread:
 
     def _work(self) -> None:
         while (task := self._tasks.get()) is not None:
-            self._run(task)
-            task.finished.set()
-            self._on_done(task)
+            try:
+                self._run(task)
+            except MemoryError:
+                pass  # not even a message fits
+            finally:
+                task.finished.set()
+                self._on_done(task)
             # What a task holds must not outlive it until the next one.
             del task
 

@@ -27,7 +27,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from engine.files import replace_file
+from engine.files import parse_json, read_bytes, replace_file
 from engine.memory import readable
 from eval.training.gradients import CHUNK, count_unsound
 from eval.training.records import PLY, SAMPLE
@@ -210,7 +210,7 @@ def _mapped(path: Path) -> Any:
 def open_pool(folder: Path) -> Pool:
     """Opens a pool. Raises OSError, and ShardError where it is not whole."""
     try:
-        facts = Facts(**json.loads((folder / FACTS).read_text(encoding="utf-8")))
+        facts = Facts(**parse_json(read_bytes(folder / FACTS, 1 << 20)))
     except (ValueError, TypeError) as error:
         raise ShardError(f"{folder / FACTS}: is damaged: {error}") from None
     pool = Pool(_mapped(folder / TRAINING), _mapped(folder / VALIDATION), facts)

@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.errors import CommandError
-from engine.files import replace_file
+from engine.files import open_regular, parse_json, printable, read_bytes, reason, replace_file, shown
 from eval.network.format import SCALE, Network, read_network
 from eval.network.layout import BLOCK, BUCKETS, MAX_HIDDEN
 from eval.training.gradients import (
@@ -334,6 +334,10 @@ def drop_run(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
 
 
+#: `run.json` is at most this large, in bytes.
+_MOST_JSON: Final = 1 << 24
+
+
 def save_run(folder: Path, run: Run) -> None:
     """Writes `run.json`. Raises OSError."""
     replace_file(folder / RUN, json.dumps(asdict(run), indent=2).encode() + b"\n")
@@ -343,14 +347,16 @@ def load_run(folder: Path) -> Run:
     """Reads `run.json`. Raises TrainingError, also when there is none."""
     path = folder / RUN
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = parse_json(read_bytes(path, _MOST_JSON))
         values["wanted"] = Filter(**values["wanted"])
         values["recipe"] = Recipe(**values["recipe"])
         return Run(**values | {"data": tuple(values["data"])})
     except FileNotFoundError:
         raise TrainingError(f"{folder}: holds no run to go on with") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise TrainingError(f"{path}: cannot be used: {error}") from None
+    except OSError as error:
+        raise TrainingError(f"{shown(path)}: {reason(error)}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise TrainingError(f"{shown(path)}: cannot be used: {printable(str(error))}") from None
 
 
 def save_state(folder: Path, state: State) -> None:
@@ -380,12 +386,12 @@ def load_state(folder: Path, recipe: Recipe) -> State:
     size = parameter_count(recipe.hidden, recipe.buckets)
     vectors: dict[str, Floats] = {}
     try:
-        with path.open("rb") as file, np.load(file) as data:
+        with open_regular(path) as file, np.load(file) as data:
             for name in ("parameters", "momentum", "squares"):
                 # Into memory that lies where kernels want it: the order of sums must not depend on where it lies.
                 vectors[name] = new_vector(size)
                 vectors[name][:] = data[name]
-            log = [Entry(**json.loads(line)) for line in data["log"].tobytes().splitlines()]
+            log = [Entry(**parse_json(line)) for line in data["log"].tobytes().splitlines()]
             pool = int(data["pool"])
     except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
         raise TrainingError(f"{path}: is damaged: {error}") from None

@@ -41,7 +41,7 @@ def test_the_end_comes_at_once_in_the_middle_of_a_search(start: Callable[..., En
     else:
         engine.close_input()
     rest = engine.finish(timeout=5)
-    assert time.perf_counter() - began < 4  # on a busy machine
+    assert time.perf_counter() - began < 10  # 2 s on an idle machine
     assert rest[-1].startswith("bestmove ")
 
 
@@ -50,6 +50,12 @@ def test_a_count_that_was_piped_in_is_finished(command: str, last: str) -> None:
     text = f"position startpos\n{command}\n"
     done = subprocess.run(ENGINE, input=text, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.splitlines()[-1].endswith(last)
+
+
+def test_every_go_of_a_long_script_is_answered() -> None:
+    text = "go depth 1\n" * 1000
+    done = subprocess.run(ENGINE, input=text, capture_output=True, text=True, timeout=300, check=True)
+    assert done.stdout.count("bestmove ") == 1000
 
 
 @pytest.mark.parametrize("command", ["go perft 12", "bench 30"])
@@ -62,7 +68,7 @@ def test_quit_ends_a_count_and_a_benchmark(start: Callable[..., Engine], command
     engine.send("quit")
     began = time.perf_counter()
     rest = engine.finish(timeout=30)
-    assert time.perf_counter() - began < 4  # half of that on an idle machine, and twice as much time for a busy one
+    assert time.perf_counter() - began < 10  # 2 s on an idle machine
     assert not any("Nodes searched" in line or line.endswith(" nps") for line in rest)
 
 
@@ -166,6 +172,6 @@ def test_a_long_count_says_every_two_seconds_that_it_goes_on(start: Callable[...
     for _ in range(3):
         began = time.perf_counter()
         assert "perft: " in engine.expect("info string perft", timeout=30)
-        assert time.perf_counter() - began < 10  # 1.5 s on an idle machine
+        assert time.perf_counter() - began < 20  # 2 s on an idle machine
     engine.send("quit")
     engine.finish(timeout=30)

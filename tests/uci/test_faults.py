@@ -329,7 +329,7 @@ run("without a loader")
         "bestmove 0000",
         "readyok",
     ]
-    assert "info string the engine cannot be loaded: RuntimeError: 'can't start new thread'" in lines
+    assert "info string the engine cannot be loaded: RuntimeError: can't start new thread" in lines
 
 
 def test_without_any_thread_a_search_has_one_iteration(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,10 +114,6 @@ def main(arguments: list[str]) -> int:
     from eval.network.format import check_network_output
     from eval.training.shards import only_writer
 
-    if options.quiet:
-        from engine import compiling
-
-        compiling.silence()
     folder = options.checkpoint or options.output.with_suffix(".training")
     if options.plot is not None:
         with arguments_are_judged():
