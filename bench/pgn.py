@@ -11,14 +11,17 @@ and is reported as `file:line: why`.
 from __future__ import annotations
 
 import codecs
+import errno
+import hashlib
 import io
+import os
 import re
 import textwrap
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 import chess
 import chess.pgn
@@ -89,7 +92,7 @@ _COMMENT: Final = re.compile(
 _NODES: Final = re.compile(r"\bn=(\d{1,18})(?!\d)")
 
 #: A file of games is at most this large, in bytes.
-_MOST_BYTES: Final = 2 << 30
+MOST_BYTES: Final = 2 << 30
 
 
 def termination_of(text: str) -> Termination:
@@ -179,14 +182,20 @@ class PgnLog:
 
     Where that fails (a full disk), the games wait in memory and are tried again with the next one; what was half
     written is taken back. Of what the file holds, the first `keep` bytes stay (None: all) and the rest is dropped; but
-    not before there is a game to write.
+    not before there is a game to write, and only if the file is still what it was when the log was made. No game goes
+    to a file that took its place. Raises OSError when the file is there and cannot be read.
     """
 
     def __init__(self, path: Path, keep: int | None = None) -> None:
         self.path = path
+        self.keep = keep
         self.waiting: list[bytes] = []
         self.problem: str | None = None
-        self._keep = keep
+        self._found: tuple[int, bytes] | None = None
+        self._status: os.stat_result | None = None
+        with suppress(FileNotFoundError), open_regular(path) as file:
+            self._found = _content(file)
+            self._status = os.fstat(file.fileno())
 
     def append(self, text: str) -> bool:
         """Appends a game; returns whether this and all earlier ones are safe on the disk. `problem` says why not."""
@@ -197,7 +206,7 @@ class PgnLog:
         """Tries to write what waits; returns whether nothing waits any more."""
         while self.waiting:
             try:
-                self._cut()
+                self._prepare()
                 append_whole(self.path, self.waiting[0])
             except OSError as error:
                 self.problem = f"{self.path}: cannot save a game: {reason(error)}"
@@ -205,18 +214,34 @@ class PgnLog:
             self.waiting.pop(0)
         return True
 
-    def _cut(self) -> None:
-        """Before the first game: drops what is not kept, and ends what is with an empty line."""
-        if self._keep is None:
-            return
+    def _prepare(self) -> None:
+        """Sees that the file is still ours; before the first game, drops what is not kept.
+
+        What is kept ends with an empty line then. Raises OSError for a file that somebody else changed.
+        """
         with open_regular(self.path, "a+b") as file:
-            size = min(self._keep, file.seek(0, 2))
-            file.truncate(size)
-            file.seek(max(0, size - 4))
-            end = file.read()
+            status = os.fstat(file.fileno())
+            if status.st_size and (self._status is None or not os.path.samestat(self._status, status)):
+                raise OSError(errno.EEXIST, "another file took its place; it is left as it is", str(self.path))
+            end = b""
+            if self.keep is not None:
+                if status.st_size and _content(file) != self._found:
+                    raise OSError(errno.EEXIST, "somebody changed it; it is left as it is", str(self.path))
+                size = min(self.keep, status.st_size)
+                file.truncate(size)
+                file.seek(max(0, size - 4))
+                end = file.read()
+            self._status = status
         if end and not end.endswith((b"\n\n", b"\r\n\r\n")):
             append_whole(self.path, b"\n\n")
-        self._keep = None
+        self.keep = None
+
+
+def _content(file: IO[bytes]) -> tuple[int, bytes]:
+    """What tells whether a file has been changed: its size and a digest."""
+    file.seek(0)
+    digest = hashlib.file_digest(file, "sha256")  # type: ignore[arg-type]
+    return file.tell(), digest.digest()
 
 
 def is_pgn(head: bytes) -> bool:
@@ -277,7 +302,7 @@ class RawGame:
 
 def split_games(path: str | Path) -> Iterator[RawGame]:
     """Cuts a PGN file into its games. Raises OSError when it cannot be read."""
-    data = read_bytes(path, _MOST_BYTES)
+    data = read_bytes(path, MOST_BYTES)
     offset = start = 0
     first_line = 1
     lines: list[bytes] = []

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bench.description import DescriptionError, MatchDescription
 from bench.engines import EngineSpecError, compile_kernels
-from bench.pgn import is_pgn
+from bench.pgn import MATCH_TAG, is_pgn, split_games
 from bench.results import GameResult, MatchResult
 from bench.runners.base import OnGame, OnProblem, Runner, RunnerError
 from bench.runners.builtin import BuiltinRunner
@@ -51,6 +51,7 @@ def play(
         plan = prepare(description)
         with _own_games(description):
             compile_kernels(description.engines, description.cluster)
+            _check_games(description)  # compiling takes a minute, in which another file may have been put there
             return runner.run(plan, on_game or _go_on, on_problem or _ignore)
     except (DescriptionError, EngineSpecError, RunnerError) as error:
         raise PlayError(str(error)) from None
@@ -79,8 +80,22 @@ def _check_games(description: MatchDescription) -> None:
         check_output(pgn, is_pgn, "file of games")
     except OSError as error:
         raise DescriptionError(f"{shown(pgn)}: {reason(error)}") from None
-    if pgn.exists() and pgn.stat().st_size and not (description.resume or description.overwrite):
+    if description.book is not None and pgn.exists() and Path(description.book.file).exists():
+        if pgn.samefile(description.book.file):
+            raise DescriptionError(f"{shown(pgn)}: is the book; name another file for the games")
+    if not pgn.exists() or not pgn.stat().st_size or description.resume:
+        return
+    if not description.overwrite:
         raise DescriptionError(f"{pgn} holds games already: --resume goes on with them, --overwrite drops them")
+    try:
+        games = list(split_games(pgn))
+    except OSError as error:
+        raise DescriptionError(f"{shown(pgn)}: {reason(error)}") from None
+    for number, raw in enumerate(games, start=1):
+        is_ours = MATCH_TAG in raw.tags or raw.tags.get("Event") == description.event
+        is_cut = number == len(games) > 1 and not raw.is_complete
+        if not is_ours and not is_cut:
+            raise DescriptionError(f"{shown(pgn)}:{raw.line}: no match of Secateur wrote this game; name another file")
 
 
 @contextmanager

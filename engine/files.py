@@ -203,25 +203,34 @@ def replace_file(path: Path, data: bytes | str) -> None:
     """Gives a file new contents all at once: whatever happens, the old or the new ones are there whole.
 
     Text becomes UTF-8. A file that is there keeps its permissions, and a symbolic link leads to the new contents.
-    Raises OSError, also where the path leads to something else than a regular file.
+    Raises OSError that names `path`, also where it leads to something else than a regular file.
     """
     target = Path(os.path.realpath(path))
     mode = 0o666 & ~_umask()
-    with suppress(FileNotFoundError):
-        mode = target.stat().st_mode
-        _refuse_irregular(path, mode)
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".tmp", dir=target.parent)
-    scratch = Path(name)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data.encode("utf-8") if isinstance(data, str) else data)
-            file.flush()
-            os.fsync(file.fileno())
-        scratch.chmod(stat.S_IMODE(mode))
-        scratch.replace(target)
-    except BaseException:
-        scratch.unlink(missing_ok=True)
-        raise
+        with suppress(FileNotFoundError):
+            mode = target.stat().st_mode
+            _refuse_irregular(path, mode)
+        descriptor, scratch = _scratch_beside(target)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data.encode("utf-8") if isinstance(data, str) else data)
+                file.flush()
+                os.fsync(file.fileno())
+            scratch.chmod(stat.S_IMODE(mode))
+            scratch.replace(target)
+        except BaseException:
+            with suppress(OSError):  # in a folder where nothing can be deleted
+                scratch.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise OSError(error.errno, reason(error), str(path)) from None
+
+
+def _scratch_beside(target: Path) -> tuple[int, Path]:
+    """An open new file in the target's folder. Its name is short, however long the target's is. Raises OSError."""
+    descriptor, name = tempfile.mkstemp(prefix=".secateur.", suffix=".tmp", dir=target.parent)
+    return descriptor, Path(name)
 
 
 def append_whole(path: Path, data: bytes) -> None:
@@ -257,12 +266,19 @@ def check_output(path: Path, is_own: Callable[[bytes], bool], kind: str) -> None
     except FileNotFoundError:
         head = b""
     else:
-        if not os.access(path, os.W_OK):
-            raise PermissionError(errno.EACCES, "is write-protected", str(path))
+        try:
+            open_regular(path, "r+b").close()  # which tells more than the permissions: a file may be append-only
+        except PermissionError:
+            raise PermissionError(errno.EACCES, "is write-protected", str(path)) from None
     if head and not is_own(head):
         raise FileExistsError(errno.EEXIST, f"is there already and is no {kind}; it is left as it is", str(path))
-    if not os.access(target.parent, os.W_OK):
-        raise PermissionError(errno.EACCES, f"nothing can be written in {shown(target.parent)}", str(path))
+    try:
+        descriptor, scratch = _scratch_beside(target)
+        os.close(descriptor)
+        scratch.unlink()
+    except OSError as error:
+        problem = f"nothing can be written in {shown(target.parent)}: {reason(error)}"
+        raise OSError(error.errno, problem, str(path)) from None
 
 
 def write_output(path: Path, data: bytes | str, is_own: Callable[[bytes], bool], kind: str) -> None:
@@ -287,7 +303,7 @@ def locked(path: Path) -> Iterator[None]:
     """Locks a file. The system releases the lock when the process ends.
 
     The file may hold anything, and be written meanwhile. Where there is none, it is made, and removed at the end if it
-    is still empty. Raises BlockingIOError when another process, or another place in this one, holds the lock, and
+    is still empty; a symbolic link stays. Raises BlockingIOError when another process, or another place in this one, holds the lock, and
     OSError when the file cannot be opened.
     """
     while True:
@@ -302,7 +318,7 @@ def locked(path: Path) -> Iterator[None]:
             finally:
                 with suppress(OSError):
                     if is_new and _leads_to(path, file) and not os.fstat(file.fileno()).st_size:
-                        path.unlink()
+                        Path(os.path.realpath(path)).unlink()
             return
 
 

@@ -63,7 +63,9 @@ class BuiltinRunner(Runner):
                         collector.result.problems.append(f"game {task.game + 1} ({names}): {outcome.error}")
                         continue
                     if log is not None:
-                        log.append(_pgn(plan, task, outcome.value))
+                        is_told = log.problem is not None
+                        if not log.append(_pgn(plan, task, outcome.value)) and not is_told:
+                            on_problem(str(log.problem))
                     if not collector.add(outcome.value):
                         break
         except KeyboardInterrupt:
@@ -83,11 +85,12 @@ class BuiltinRunner(Runner):
         if description.pgn is None:
             return [], None
         path = Path(description.pgn)
-        if not description.resume or not path.exists():
-            return [], PgnLog(path, 0)
         try:
+            log = PgnLog(path, 0)  # before the games are read, to notice what is written to the file from now on
+            if not description.resume or not path.exists():
+                return [], log
             raws = list(split_games(path))
-            log = PgnLog(path, _end_of_games(plan, path, raws))
+            log.keep = _end_of_games(plan, path, raws)
             return _played(plan, path, raws, problems), log
         except OSError as error:
             raise RunnerError(f"{shown(path)}: {reason(error)}") from None

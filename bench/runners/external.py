@@ -8,6 +8,7 @@ same games from the same book, zipped or not. Its output is read line by line; i
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import shlex
@@ -29,12 +30,12 @@ import chess.pgn
 from bench.adjudication import Adjudication
 from bench.engines import EngineSpec, EngineSpecError
 from bench.openings import Opening
-from bench.pgn import read_games, termination_of
+from bench.pgn import MOST_BYTES, read_games, termination_of
 from bench.results import GameResult, MatchResult, Termination
 from bench.runners.base import Collector, OnGame, OnProblem, Runner, RunnerError, unfit_engines
 from bench.schedule import Plan
 from bench.timecontrol import TimeControl
-from engine.files import open_regular, printable, reason
+from engine.files import printable, read_bytes, reason, replace_file
 
 _FINISHED: Final = re.compile(r"Finished game (\d+) \((.+) vs (.+)\): (1-0|0-1|1/2-1/2|\*) \{(.*)\}")
 #: Lines in which the programs complain. That an engine was ended after a fault is no news.
@@ -194,8 +195,7 @@ class ExternalRunner(Runner):
             book.write_text(book_text(plan.openings), encoding="utf-8")
             pgn = Path(plan.description.pgn).absolute() if plan.description.pgn else scratch / "games.pgn"
             try:
-                if plan.description.pgn:
-                    open_regular(pgn, "wb").close()
+                earlier = read_bytes(pgn, MOST_BYTES) if pgn.exists() else b""
                 command = [program, *self.arguments(plan, book, pgn, scratch)]
             except EngineSpecError as error:
                 raise RunnerError(str(error)) from None
@@ -203,7 +203,11 @@ class ExternalRunner(Runner):
                 raise RunnerError(f"{pgn}: {reason(error)}") from None
             output = Output()
             status = self._follow(command, collector, output, plan.description.games_per_pair)
-            _add_details(collector.result, pgn)
+            try:
+                if not earlier or _drop_earlier(pgn, earlier):
+                    _add_details(collector.result, pgn)
+            except OSError as error:
+                collector.result.problems.append(f"{pgn}: the earlier games are still in it: {reason(error)}")
         result = collector.result
         result.problems.extend(f"{self.program}: {line}" for line in output.complaints)
         result.notes.extend(f"{self.program}: {line}" for line in output.notes())
@@ -289,6 +293,20 @@ def book_text(openings: tuple[Opening, ...]) -> str:
 def _opening_as_game(opening: Opening) -> str:
     game = chess.pgn.Game.from_board(opening.board())
     return f"{game.accept(chess.pgn.StringExporter(comments=False))}\n\n"
+
+
+def _drop_earlier(pgn: Path, earlier: bytes) -> bool:
+    """Drops the games that were in the file before the program, which appends, wrote new ones; whether it did.
+
+    Raises OSError where somebody else has changed the file.
+    """
+    data = read_bytes(pgn, MOST_BYTES)
+    if data == earlier:
+        return False
+    if not data.startswith(earlier):
+        raise OSError(errno.EEXIST, "somebody changed it; it is left as it is", str(pgn))
+    replace_file(pgn, data[len(earlier) :].lstrip())
+    return True
 
 
 def _add_details(result: MatchResult, pgn: Path) -> None:

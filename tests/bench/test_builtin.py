@@ -9,16 +9,19 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 from fakes import fake, room_for
 
 from bench.adjudication import Adjudication
-from bench.description import MatchDescription
+from bench.description import Book, MatchDescription
+from bench.engines import EngineSpec
 from bench.pgn import read_games, split_games
 from bench.play import PlayError, play
 from bench.results import GameResult, Termination
+from bench.runners import builtin
 
 MAIN = Path(__file__).resolve().parents[2] / "uci_main.py"
 SHORT = Adjudication(max_moves=12)
@@ -150,8 +153,6 @@ FOREIGN = {
 def test_a_file_of_somebody_else_is_left_as_it_is(describe: Describe, tmp_path: Path, data: bytes, mode: str) -> None:
     pgn = tmp_path / "notes.txt"
     pgn.write_bytes(data)
-    if mode == "overwrite" and data.startswith(b'[Event "'):
-        pytest.skip("these are games, which the user has said are to be dropped")
     modes = {} if mode == "neither" else {mode: True}
     with pytest.raises(PlayError, match=r"notes\.txt"):
         play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn), **modes))
@@ -263,6 +264,92 @@ def test_two_matches_never_write_to_one_file(describe: Describe, tmp_path: Path)
     )
     assert len(list(read_games(pgn))) == 4
     assert sorted(path.name for path in tmp_path.iterdir() if "pgn" in path.name) == ["games.pgn", "link.pgn"]
+
+
+@pytest.mark.parametrize("mode", ["resume", "overwrite"])
+def test_what_somebody_writes_to_the_file_meanwhile_stays(
+    describe: Describe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    pgn = tmp_path / "games.pgn"
+    play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn)))
+    pgn.write_bytes(pgn.read_bytes()[:-20])
+    really_unfit = builtin.unfit_engines
+
+    def write_notes(*arguments: Any) -> dict[EngineSpec, str]:
+        with pgn.open("ab") as file:
+            file.write(b"\n; my notes\n")
+        return really_unfit(*arguments)
+
+    monkeypatch.setattr(builtin, "unfit_engines", write_notes)
+    told: list[str] = []
+    result = play(describe(rounds=2, adjudication=SHORT, pgn=str(pgn), **{mode: True}), on_problem=told.append)
+    assert pgn.read_bytes().endswith(b"\n; my notes\n")
+    problem = f"{pgn}: cannot save a game: somebody changed it; it is left as it is"
+    assert told == [problem]
+    assert result.problems[-1].startswith(f"{problem} (")
+    assert result.exit_status == 1
+
+
+@pytest.mark.parametrize("after", [0, 1])
+def test_a_file_that_is_moved_there_meanwhile_stays(
+    describe: Describe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    pgn, notes = tmp_path / "games.pgn", tmp_path / "notes"
+    notes.write_bytes(b"my notes")
+    really_unfit = builtin.unfit_engines
+
+    def move(*arguments: Any) -> dict[EngineSpec, str]:
+        if not after:
+            notes.replace(pgn)
+        return really_unfit(*arguments)
+
+    def on_game(game: GameResult) -> bool:
+        if after and notes.exists():
+            notes.replace(pgn)
+        return True
+
+    monkeypatch.setattr(builtin, "unfit_engines", move)
+    result = play(describe(rounds=2, adjudication=SHORT, pgn=str(pgn)), on_game)
+    assert pgn.read_bytes() == b"my notes"
+    told = f"{pgn}: cannot save a game: another file took its place; it is left as it is ({4 - after} games"
+    assert result.problems[-1].startswith(told)
+
+
+def test_a_file_that_appears_while_kernels_are_compiled_stays(
+    describe: Describe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pgn = tmp_path / "games.pgn"
+    monkeypatch.setattr("bench.play.compile_kernels", lambda *_: pgn.write_bytes(FOREIGN["a finished game"]))
+    for modes, problem in (({}, "holds games already"), ({"overwrite": True}, "no match of Secateur wrote this game")):
+        with pytest.raises(PlayError, match=problem):
+            play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn), **modes))
+        assert pgn.read_bytes() == FOREIGN["a finished game"]
+        pgn.unlink()
+
+
+def test_the_book_is_no_place_for_the_games(describe: Describe, tmp_path: Path) -> None:
+    pgn, link = tmp_path / "book.pgn", tmp_path / "link.pgn"
+    play(describe(rounds=2, adjudication=SHORT, pgn=str(pgn)))
+    link.symlink_to(pgn)
+    data = pgn.read_bytes()
+    for name in (pgn, link):
+        for modes in ({"overwrite": True}, {"resume": True}):
+            with pytest.raises(PlayError, match=r"\.pgn: is the book; name another file for the games"):
+                play(describe(adjudication=SHORT, pgn=str(name), book=Book(str(pgn)), **modes))
+            assert pgn.read_bytes() == data
+
+
+def test_other_games_behind_ours_are_not_overwritten(describe: Describe, tmp_path: Path) -> None:
+    pgn = tmp_path / "games.pgn"
+    play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn)))
+    ours = pgn.read_bytes()
+    pgn.write_bytes(ours + FOREIGN["a finished game"] + ours)
+    with pytest.raises(PlayError, match=r"games\.pgn:\d+: no match of Secateur wrote this game; name another file"):
+        play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn), overwrite=True))
+    assert pgn.read_bytes() == ours + FOREIGN["a finished game"] + ours
+    pgn.write_bytes(ours[:-30])  # a cut game of ours is no obstacle
+    play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn), overwrite=True))
+    assert len(list(read_games(pgn))) == 2
 
 
 def test_earlier_games_are_dropped_only_for_a_new_one(describe: Describe, tmp_path: Path) -> None:

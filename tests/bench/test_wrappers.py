@@ -188,6 +188,25 @@ def test_picks_what_is_there(describe: Describe, monkeypatch: pytest.MonkeyPatch
         play(describe(runner="fastchess", pgn=str(tmp_path / "g"), resume=True))
 
 
+@pytest.mark.skipif(os.name != "posix", reason="a shell script stands for the program")
+@pytest.mark.parametrize(
+    ("lines", "left"), [("exit 3", 2), ('while [ "$1" != -pgnout ]; do shift; done; cat NEW >>"$2"', 1)]
+)
+def test_earlier_games_are_dropped_only_for_new_ones(
+    describe: Describe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: str, left: int
+) -> None:
+    pgn, new = tmp_path / "games.pgn", tmp_path / "new.pgn"
+    game = '[Event "Secateur match"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1. e4 1-0\n\n'
+    pgn.write_text(2 * game, encoding="utf-8")
+    new.write_text(game, encoding="utf-8")
+    script = tmp_path / "cutechess-cli"
+    script.write_text(f"#!/bin/sh\n{lines.replace('NEW', str(new))}\n", encoding="utf-8")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    play(describe(runner="cutechess", pgn=str(pgn), overwrite=True))
+    assert pgn.read_text(encoding="utf-8") == left * game
+
+
 # --------------------------------------------------------------------------------------------------------------
 # The programs themselves
 # --------------------------------------------------------------------------------------------------------------

@@ -208,6 +208,46 @@ def test_appends_all_or_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_lock_leaves_a_link_that_leads_nowhere(tmp_path: Path) -> None:
+    path, link = tmp_path / "file", tmp_path / "link"
+    link.symlink_to(path)
+    with locked(link):
+        assert path.exists()
+    assert link.is_symlink()
+    assert not path.exists()
+
+
+def test_a_long_name_is_no_obstacle_and_errors_name_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / ("\N{DECIDUOUS TREE}" * 61 + ".epd")
+    check_output(path, _is_ours, "picture")
+    replace_file(path, b"ours")
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+    def refuse(source: Path, target: Path) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted", str(source), None, str(target))
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(PermissionError) as error:
+        replace_file(path, b"new")
+    assert (error.value.filename, error.value.filename2) == (str(path), None)
+    assert path.read_bytes() == b"ours"
+
+
+def test_a_folder_where_nothing_can_be_made_or_removed_is_told_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "picture.png"
+
+    def refuse(*arguments: object, **options: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    for owner, name in ((files.tempfile, "mkstemp"), (Path, "unlink")):
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, name, refuse)
+            with pytest.raises(PermissionError, match=r"nothing can be written in .*: Operation not permitted"):
+                check_output(path, _is_ours, "picture")
+
+
 def _is_ours(head: bytes) -> bool:
     return head.startswith(b"ours")
 
