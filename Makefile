@@ -99,5 +99,5 @@ test: $(EXE) $(VENV)/.dev  ## runs the linters and all tests
 	$(BIN)/python -m pytest $(addprefix --ignore=,$(UNTIMED))
 
 clean:  ## removes what the others have made here
+	@[ ! -e "$(EXE)" ] || $(PYTHON) -m engine.launcher --remove "$(EXE)" </dev/null >&2
 	rm -rf $(VENV) $(VENV)-standalone engine/kernels build dist *.egg-info
-	rm -f $(EXE)

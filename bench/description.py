@@ -406,6 +406,12 @@ class _TomlReader:
         for key, value in data.items():
             if key not in known:
                 self._fail(prefix + key, f"is not known here; known are {', '.join(known)}")
+            if (
+                "\0" in value
+                if isinstance(value, str)
+                else isinstance(value, list) and "\0" in "".join(map(str, value))
+            ):
+                self._fail(prefix + key, "holds a null character")
             # In Python, a bool is an int, but "rounds = true" is a mistake.
             if not isinstance(value, known[key]) or (isinstance(value, bool) and bool not in known[key]):
                 expected = " or ".join(_TYPE_NAMES[kind] for kind in known[key])

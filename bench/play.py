@@ -80,9 +80,9 @@ def _check_games(description: MatchDescription) -> None:
         check_output(pgn, is_pgn, "file of games")
     except OSError as error:
         raise DescriptionError(f"{shown(pgn)}: {reason(error)}") from None
-    if description.book is not None and pgn.exists() and Path(description.book.file).exists():
-        if pgn.samefile(description.book.file):
-            raise DescriptionError(f"{shown(pgn)}: is the book; name another file for the games")
+    book = Path(description.book.file) if description.book is not None else None
+    if book is not None and pgn.exists() and book.exists() and pgn.samefile(book):
+        raise DescriptionError(f"{shown(pgn)}: is the book; name another file for the games")
     if not pgn.exists() or not pgn.stat().st_size or description.resume:
         return
     if not description.overwrite:

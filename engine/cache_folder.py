@@ -98,7 +98,7 @@ def open_cache(build: str) -> Path | None:
 
 def mark(folder: Path, text: str) -> None:
     """Puts the marker, which tells a user what the folder is, into a folder that has none. Raises OSError."""
-    with suppress(FileExistsError), (folder / MARKER).open("x", encoding="utf-8") as file:
+    with suppress(FileExistsError), (folder / MARKER).open("x", encoding="utf-8", errors="surrogateescape") as file:
         file.write(text)
 
 

@@ -303,8 +303,8 @@ def locked(path: Path) -> Iterator[None]:
     """Locks a file. The system releases the lock when the process ends.
 
     The file may hold anything, and be written meanwhile. Where there is none, it is made, and removed at the end if it
-    is still empty; a symbolic link stays. Raises BlockingIOError when another process, or another place in this one, holds the lock, and
-    OSError when the file cannot be opened.
+    is still empty; a symbolic link stays. Raises BlockingIOError when another process, or another place in this one,
+    holds the lock, and OSError when the file cannot be opened.
     """
     while True:
         is_new = not path.exists()

@@ -1,5 +1,7 @@
 """Writes the executable that a GUI loads: `python -m engine.launcher [--standing] PATH`, run by `make`.
 
+`--remove PATH`, run by `make clean`, deletes it again.
+
 Normally it starts the engine where the project lies. OpenBench's client, however, unpacks the project into a temporary
 folder, runs `make EXE=name`, moves that one file away and deletes the rest. For it, `--standing` first copies the
 sources and the environment to a place that lasts; both are named by their content, so that a second build of the same
@@ -16,12 +18,11 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from engine.cache_folder import is_marked, mark
-from engine.files import check_output, reason, shown, user_path, write_output
+from engine.cache_folder import MARKER, is_marked, mark
+from engine.files import check_output, read_text, reason, shown, user_path, write_output
 from engine.sources import PROJECT_ROOT, add_sources
 
 ENTRY_POINT = PROJECT_ROOT / "uci_main.py"
@@ -32,7 +33,8 @@ STANDING_VARIABLE = "SECATEUR_STANDING_DIR"
 KEEP_SECONDS = 90 * 24 * 3600
 #: What a running engine needs of the project.
 _PARTS = ("engine", "search", "eval", "bench", "uci_main.py", "pyproject.toml", "LICENSE")
-_IGNORED = ("__pycache__", "*.pyc")
+#: A marker lists the files of a copy; it is at most this long, in bytes.
+_LONGEST_MARKER = 1 << 26
 #: What standing copies are called, and those that a build was still making when it was killed.
 _COPY = re.compile("(source|environment)-[0-9a-f]{20}(-[a-z0-9_]{8})?")
 _MARKER_TEXT = "Secateur made this folder, and deletes it when no build has asked for it for a while.\n"
@@ -52,11 +54,22 @@ def launcher_text(python: str, windows: bool = False, entry_point: Path = ENTRY_
 
 def is_launcher(head: bytes) -> bool:
     """Whether a file that begins like this is a script of `launcher_text`, of this version or an older one."""
-    lines = head.splitlines()
-    if lines[:1] == [b"#!/bin/sh"]:
-        ends = (b'uci_main.py "$@"', b"""uci_main.py' "$@\"""")
-        return len(lines) == 2 and lines[1].startswith(b"exec ") and lines[1].endswith(ends)
-    return len(lines) == 1 and lines[0].startswith(b'@"') and lines[0].endswith(b'uci_main.py" %*')
+    text = os.fsdecode(head)
+    on_windows = re.fullmatch(r'@"[^"\n]+" "[^"\n]*[\\/]uci_main\.py" %\*\r?\n', text)
+    try:
+        words = shlex.split(text.partition("\n")[2])
+    except ValueError:  # no closing quotation
+        return False
+    if on_windows or len(words) not in (4, 6):
+        return on_windows is not None
+    python, entry_point = words[1], words[-2]
+    # Earlier versions did not keep the launcher's own name.
+    known = (launcher_text(python, entry_point=Path(entry_point)), _launcher_without_name(python, entry_point))
+    return text in known and Path(python).is_absolute() and Path(entry_point).name == ENTRY_POINT.name
+
+
+def _launcher_without_name(python: str, entry_point: str) -> str:
+    return f'#!/bin/sh\nexec {shlex.quote(python)} {shlex.quote(entry_point)} "$@"\n'
 
 
 def write_launcher(path: Path, standing: bool = False) -> None:
@@ -66,8 +79,7 @@ def write_launcher(path: Path, standing: bool = False) -> None:
     that is no such script.
     """
     windows = sys.platform == "win32"
-    if windows and path.suffix.lower() not in (".bat", ".cmd"):
-        path = path.with_suffix(".bat")
+    path = _with_suffix(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     check_output(path, is_launcher, _KIND)
     python, entry_point = make_standing(_standing_root()) if standing else (sys.executable, ENTRY_POINT)
@@ -75,27 +87,38 @@ def write_launcher(path: Path, standing: bool = False) -> None:
     path.chmod(0o755)
 
 
+def remove_launcher(path: Path) -> None:
+    """Deletes a launcher; where there is nothing, nothing happens. Raises OSError for any other file."""
+    path = _with_suffix(path)
+    if path.exists():
+        check_output(path, is_launcher, _KIND)
+        path.unlink()
+
+
+def _with_suffix(path: Path) -> Path:
+    """Windows starts a script by its suffix."""
+    if sys.platform == "win32" and path.suffix.lower() not in (".bat", ".cmd"):
+        return path.with_suffix(".bat")
+    return path
+
+
 def make_standing(root: Path) -> tuple[str, Path]:
     """Copies the project and its environment below `root`; returns the copies' interpreter and entry point."""
     _sweep(root)
-    sources = _copy_once(root / f"source-{_source_hash()}", _copy_sources)
+    sources = _copy_once(root / f"source-{_source_hash()}", PROJECT_ROOT, _source_files())
     prefix = Path(sys.prefix)
     if prefix == Path(sys.base_prefix):
         return sys.executable, sources / "uci_main.py"  # no environment of ours: the interpreter stays anyway
     digest = hashlib.sha256(sys.version.encode() + (PROJECT_ROOT / "requirements" / "play.txt").read_bytes())
-    environment = _copy_once(
-        root / f"environment-{digest.hexdigest()[:20]}",
-        lambda target: shutil.copytree(
-            prefix, target, symlinks=True, ignore=shutil.ignore_patterns(*_IGNORED), dirs_exist_ok=True
-        ),
-    )
+    environment = _copy_once(root / f"environment-{digest.hexdigest()[:20]}", prefix, _files_below(prefix), links=True)
     return str(environment / Path(sys.executable).relative_to(prefix)), sources / "uci_main.py"
 
 
 def _sweep(root: Path) -> None:
     """Removes copies that no build has asked for in KEEP_SECONDS. Errors do not matter: the next build retries.
 
-    Those of earlier versions have no marker and stay: by its name alone, a folder may be anybody's.
+    Those of earlier versions have no marker and stay: by its name alone, a folder may be anybody's. So does what a
+    user has put into a copy.
     """
     if not root.is_dir():
         return
@@ -103,20 +126,49 @@ def _sweep(root: Path) -> None:
         with suppress(OSError):
             is_copy = _COPY.fullmatch(copy.name) is not None and is_marked(copy)
             if is_copy and time.time() - copy.lstat().st_mtime > KEEP_SECONDS:
-                shutil.rmtree(copy, ignore_errors=True)
+                _remove(copy)
 
 
-def _copy_once(target: Path, copy: Callable[[Path], object]) -> Path:
-    """Fills `target` by `copy(folder)` unless it is there already; other builds may do so at the same moment."""
+def _remove(copy: Path) -> None:
+    """Deletes the files that a copy was made of and what Python compiled of them, then the folders that are empty."""
+    listed = read_text(copy / MARKER, _LONGEST_MARKER).removeprefix(_MARKER_TEXT)
+    if not listed:
+        return  # of an earlier version
+    names = {os.path.normpath(name) for name in listed.split("\n")}
+    for folder, folders, files in os.walk(copy, topdown=False):
+        place = Path(folder)
+        for name in (*files, *folders):
+            path = place / name
+            is_ours = os.path.relpath(path, copy) in names
+            is_compiled = place.name == "__pycache__" and path.suffix == ".pyc"
+            with suppress(OSError):
+                if name in folders and not path.is_symlink():
+                    path.rmdir()
+                elif is_ours or is_compiled:
+                    path.unlink()
+    with suppress(OSError):
+        if [path.name for path in copy.iterdir()] == [MARKER]:
+            (copy / MARKER).unlink()
+            copy.rmdir()
+
+
+def _copy_once(target: Path, origin: Path, files: list[Path], links: bool = False) -> Path:
+    """Copies `files` of `origin` to `target` unless it is there already; other builds may do so at the same moment.
+
+    With `links`, a symbolic link is copied as one.
+    """
     if target.is_dir():
         os.utime(target)  # still wanted
         return target
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # Marked first of all, so that a later build removes what is left of this one if it is killed.
+    # Marked first of all, with all names, so that a later build removes what is left of this one if it is killed.
     fresh = Path(tempfile.mkdtemp(prefix=f"{target.name}-", dir=target.parent))
     try:
-        mark(fresh, _MARKER_TEXT)
-        copy(fresh)
+        names = [file.relative_to(origin) for file in files]
+        mark(fresh, _MARKER_TEXT + "".join(f"{name.as_posix()}\n" for name in names))
+        for name in names:
+            (fresh / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(origin / name, fresh / name, follow_symlinks=not links)
         os.utime(fresh)
         fresh.rename(target)
     except OSError:
@@ -142,11 +194,13 @@ def _source_hash() -> str:
     return digest.hexdigest()[:20]
 
 
-def _copy_sources(target: Path) -> None:
-    for file in _source_files():
-        copy = target / file.relative_to(PROJECT_ROOT)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, copy)
+def _files_below(root: Path) -> list[Path]:
+    """Every file and every symbolic link of an environment, but for what Python compiles again."""
+    found: list[Path] = []
+    for place, folders, files in os.walk(root):
+        paths = [Path(place) / name for name in (*files, *folders)]
+        found += [path for path in paths if path.name in files or path.is_symlink()]
+    return sorted(path for path in found if "__pycache__" not in path.parts and path.suffix != ".pyc")
 
 
 def _standing_root() -> Path:
@@ -163,10 +217,13 @@ def _standing_root() -> Path:
 
 if __name__ == "__main__":
     *flags, name = sys.argv[1:] or [""]
-    if not name or flags not in ([], ["--standing"]):
-        sys.exit("usage: python -m engine.launcher [--standing] PATH")
+    if not name or flags not in ([], ["--standing"], ["--remove"]):
+        sys.exit("usage: python -m engine.launcher [--standing|--remove] PATH")
     try:
-        write_launcher(Path(name), standing=bool(flags))
+        if flags == ["--remove"]:
+            remove_launcher(Path(name))
+        else:
+            write_launcher(Path(name), standing=bool(flags))
     except OSError as error:
         sys.exit(f"secateur: {shown(error.filename or name)}: {reason(error)}")
     except ValueError as error:

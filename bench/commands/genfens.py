@@ -34,6 +34,9 @@ CHESS960_NAMES: Final = ("FRC", "960", "FISCHER")
 #: Transposition table in MiB: each opening is searched from scratch, and briefly.
 HASH: Final = 1
 
+#: Bytes that a line of a book may have.
+LINE_LENGTH: Final = 4096
+
 #: So many candidates in a row that will not do, and no more are tried.
 PATIENCE: Final = 1000
 
@@ -150,13 +153,16 @@ def _from_book(path: Path) -> Draw:
 def _line_at_random(path: Path, size: int, generator: random.Random) -> str:
     """The line after the one that a random byte lies in: a book of a hundred megabytes costs no more than a small one.
 
-    The first line follows the last. Lines after long ones come a little more often, which does not matter here.
+    The first line follows the last. Lines after long ones come a little more often, which does not matter here. Raises
+    ValueError for a line of more than LINE_LENGTH bytes.
     """
     with open_regular(path) as file:
         file.seek(generator.randrange(size))
-        file.readline()
-        line: bytes = file.readline()
+        before: bytes = file.readline(LINE_LENGTH + 1)
+        line: bytes = file.readline(LINE_LENGTH + 1)
         if not line:
             file.seek(0)
-            line = file.readline()
+            line = file.readline(LINE_LENGTH + 1)
+    if max(len(before), len(line)) > LINE_LENGTH:
+        raise ValueError(f"a line of more than {LINE_LENGTH} bytes")
     return line.decode("utf-8", "replace").strip()

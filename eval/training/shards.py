@@ -160,15 +160,15 @@ class ShardWriter:
         check_settings(self.path, found, settings)
         blocks, end = _read_blocks(self.path, data, at)
         rest = data[end:]
-        # A block whose lengths are wrong may seem to be cut short, and would take all others behind it along.
-        is_cut = any(magic.startswith(rest[:4]) for magic in (_BLOCK_MAGIC, _FOOT_MAGIC))
-        if not is_cut or _BLOCK_MAGIC in rest[4:]:
-            raise ShardError(f"{self.path}: is corrupt: no block at byte {end}")
-        self._file.truncate(end)
         self._crc = zlib.crc32(data[:end])
         self.blocks = len(blocks)
         self._games = sum(len(games) for games, _ in blocks)
         self.positions = sum(int(games["plies"].sum()) for games, _ in blocks)
+        # A block whose lengths are wrong may seem to be cut short, and would take all others behind it along.
+        is_cut = self._foot().startswith(rest) or _is_cut_block(rest)
+        if not is_cut or _BLOCK_MAGIC in rest[4:]:
+            raise ShardError(f"{self.path}: is corrupt: no block at byte {end}")
+        self._file.truncate(end)
 
     def _write(self, data: bytes) -> None:
         self._file.write(data)
@@ -182,12 +182,15 @@ class ShardWriter:
         self._games += int(np.frombuffer(block, BLOCK, 1)[0]["games"])
         self.positions += block_positions(block)
 
-    def finish(self) -> Path:
-        """Adds the foot, sees that everything is on the disk and gives the shard its final name."""
+    def _foot(self) -> bytes:
         foot = np.zeros(1, FOOT)
         foot["magic"], foot["blocks"], foot["games"] = _FOOT_MAGIC, self.blocks, self._games
         foot["positions"], foot["crc"] = self.positions, self._crc
-        self._file.write(foot.tobytes())
+        return foot.tobytes()
+
+    def finish(self) -> Path:
+        """Adds the foot, sees that everything is on the disk and gives the shard its final name."""
+        self._file.write(self._foot())
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
@@ -208,6 +211,19 @@ def _encode_head(number: int, settings: dict[str, Any]) -> bytes:
     head["magic"], head["version"], head["number"], head["settings"] = MAGIC, VERSION, number, len(text)
     head["crc"] = zlib.crc32(text, zlib.crc32(head.tobytes()[:20]))
     return head.tobytes() + text
+
+
+def _is_cut_block(data: bytes) -> bool:
+    """Whether `data` may be the beginning of a block: its lengths and what is whole of its games make sense."""
+    head = np.frombuffer(data[: BLOCK.itemsize].ljust(BLOCK.itemsize, b"\0"), BLOCK)[0]
+    if not _BLOCK_MAGIC.startswith(data[:4]) or max(head["number"], head["games"], head["positions"]) >= 1 << 24:
+        return False
+    if head["spare"]:
+        return False
+    records = data[BLOCK.itemsize :][: int(head["games"]) * GAME.itemsize]
+    games = np.frombuffer(records, GAME, len(records) // GAME.itemsize)
+    is_known = (games["result"] < 3) & (games["ending"] < len(ENDINGS)) & (games["variant"] < len(VARIANTS))
+    return bool(is_known.all()) and int(games["plies"].sum()) <= head["positions"]
 
 
 def check_settings(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:

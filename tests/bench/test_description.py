@@ -49,6 +49,24 @@ def toml(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("rounds = 50", 'pgn = "a\\u0000b"', ":1: pgn"),
+        ('file = "book.epd"', 'file = "a\\u0000b"', ":7: book.file"),
+        ("max_moves = 200", 'tablebases = "a\\u0000b"', ":12: adjudication.tablebases"),
+        ('"old engine.py"]', '"a\\u0000b"]', ":21: engines[2].command"),
+        ('tc = "nodes=5000"', 'directory = "a\\u0000b"', ":22: engines[2].directory"),
+    ],
+)
+def test_a_path_holds_no_null_character(toml: Path, old: str, new: str, problem: str) -> None:
+    assert old in TOML
+    toml.write_text(TOML.replace(old, new), encoding="utf-8")
+    with pytest.raises(DescriptionError) as error:
+        parse(str(toml))
+    assert str(error.value) == f"{toml}{problem} holds a null character"
+
+
 def test_reads_a_file(toml: Path) -> None:
     match = parse(str(toml))
     new, old = match.engines

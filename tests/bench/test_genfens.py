@@ -126,6 +126,14 @@ def test_every_line_of_a_book_is_drawn(tmp_path: Path) -> None:
     assert all(drawn.count(line) > 50 for line in lines)
 
 
+def test_a_book_without_newlines_is_refused(tmp_path: Path) -> None:
+    book = tmp_path / "book.epd"
+    with book.open("wb") as file:
+        file.truncate(1 << 30)  # reading all of it a thousand times would take long
+    with pytest.raises(BookError, match=r"1000 candidates in a row will not do, .* a line of more than 4096 bytes"):
+        made(book)
+
+
 def test_a_pgn_book(tmp_path: Path) -> None:
     book = tmp_path / "book.pgn"
     book.write_text(GAMES, encoding="utf-8")

@@ -7,12 +7,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
 import pytest
 
-from engine.cache_folder import MARKER
-from engine.launcher import KEEP_SECONDS, _copy_once, _sweep, launcher_text, write_launcher
+from engine.cache_folder import MARKER, mark
+from engine.launcher import (
+    _MARKER_TEXT,
+    KEEP_SECONDS,
+    _copy_once,
+    _files_below,
+    _sweep,
+    launcher_text,
+    write_launcher,
+)
 from tests.conftest import MAKE_VARIABLES
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -135,10 +143,11 @@ def test_standing_copies_that_nobody_wants_any_more_are_removed(tmp_path: Path) 
     root, elsewhere = tmp_path / "standing", tmp_path / "elsewhere"
     others = [f"environment-{0:020x}", "environment-tests", "source-code", "notes"]
     for name in (old, new, left, unmarked, *others):
-        (root / name).mkdir(parents=True)
+        (root / name / "folder").mkdir(parents=True)
         if name not in (unmarked, others[0]):
-            (root / name / MARKER).touch()
+            mark(root / name, f"{_MARKER_TEXT}file\nlink\nfolder/file\n")
         (root / name / "file").touch()
+        (root / name / "folder" / "file").touch()
     elsewhere.mkdir()
     (elsewhere / MARKER).touch()
     (root / unmarked / MARKER).symlink_to(elsewhere / MARKER)
@@ -155,27 +164,67 @@ def test_standing_copies_that_nobody_wants_any_more_are_removed(tmp_path: Path) 
     assert (elsewhere / MARKER).exists()
 
 
+def test_what_a_user_keeps_in_a_standing_copy_stays(tmp_path: Path) -> None:
+    origin, root, elsewhere = tmp_path / "origin", tmp_path / "standing", tmp_path / "elsewhere"
+    for folder in (origin / "engine" / "uci", elsewhere):
+        folder.mkdir(parents=True)
+        (folder / "file.py").touch()
+    copy = _copy_once(root / f"source-{0:020x}", origin, [origin / "engine" / "uci" / "file.py"])
+    (copy / "engine" / "uci" / "__pycache__").mkdir()
+    (copy / "engine" / "uci" / "__pycache__" / "file.cpython-311.pyc").touch()
+    (copy / "engine" / "notes.txt").touch()
+    (copy / "games").mkdir()
+    (copy / "games" / "file.py").touch()
+    unlisted = root / f"source-{1:020x}"
+    unlisted.mkdir()
+    mark(unlisted, _MARKER_TEXT)
+    (unlisted / "file").touch()
+    swapped = _copy_once(root / f"source-{2:020x}", origin, [origin / "engine" / "uci" / "file.py"])
+    (swapped / "engine" / "uci" / "file.py").unlink()
+    (swapped / "engine" / "uci").rmdir()
+    (swapped / "engine" / "uci").symlink_to(elsewhere)
+    for path in root.iterdir():
+        os.utime(path, (0, 0))
+    _sweep(root)
+    left = sorted(path.relative_to(copy).as_posix() for path in copy.rglob("*"))
+    assert left == sorted([MARKER, "engine", "engine/notes.txt", "games", "games/file.py"])
+    assert (unlisted / "file").exists()
+    assert (elsewhere / "file.py").exists()
+
+
 def test_a_standing_copy_bears_the_mark_and_failures_leave_nothing(tmp_path: Path) -> None:
-    def fail(folder: Path) -> None:
-        (folder / "half").touch()
-        raise OSError(28, "No space left on device")
-
-    def copy_old(folder: Path) -> None:
-        (folder / "whole").touch()
-        os.utime(folder, (0, 0))
-
+    origin = tmp_path / "origin"
+    (origin / "folder").mkdir(parents=True)
+    (origin / "folder" / "whole").touch()
+    (origin / "link").symlink_to("folder")
+    os.utime(origin, (0, 0))
     target = tmp_path / f"source-{0:020x}"
-    with pytest.raises(OSError, match="No space left"):
-        _copy_once(target, fail)
-    assert list(tmp_path.iterdir()) == []
-    assert _copy_once(target, copy_old) == target
-    assert sorted(path.name for path in target.iterdir()) == sorted([MARKER, "whole"])
+    files = _files_below(origin)
+    assert files == [origin / "folder" / "whole", origin / "link"]
+    with pytest.raises(OSError, match="No such file"):
+        _copy_once(target, origin, [*files, origin / "missing"], links=True)
+    assert list(tmp_path.iterdir()) == [origin]
+    assert _copy_once(target, origin, files, links=True) == target
+    assert sorted(path.name for path in target.iterdir()) == ["folder", "link", MARKER]
+    assert (target / "link").readlink() == Path("folder")
     _sweep(tmp_path)
-    assert list(tmp_path.iterdir()) == [target], "as old as what it was copied from"
+    assert target.is_dir(), "as old as what it was copied from"
 
 
 @pytest.mark.parametrize(
-    "data", [b"my notes\n", b"#!/bin/sh\necho my script\n", b"about uci_main.py\n", bytes(5000), None]
+    "data",
+    [
+        b"my notes\n",
+        b"#!/bin/sh\necho my script\n",
+        b'#!/bin/sh\nexec env MY=1 nice -n 5 /opt/mine/python /opt/myengine/uci_main.py "$@"\n',
+        b'#!/bin/sh\nexec /opt/python -O -u /opt/myengine/uci_main.py "$@"\n',
+        b'#!/bin/sh\nexec /opt/python /opt/uci_main.py "$@"',
+        b"#!/bin/sh\nexec '\n",
+        b'@"C:\\python.exe" -O "C:\\uci_main.py" %*\r\n',
+        b"about uci_main.py\n",
+        bytes(5000),
+        None,
+    ],
 )
 def test_a_launcher_takes_the_place_of_a_launcher_only(tmp_path: Path, data: bytes | None) -> None:
     path = tmp_path / "secateur"
@@ -185,21 +234,43 @@ def test_a_launcher_takes_the_place_of_a_launcher_only(tmp_path: Path, data: byt
         problem = "is a folder, not a file"
     else:
         path.write_bytes(data)
-    done = subprocess.run(
-        [sys.executable, "-m", "engine.launcher", str(path)], cwd=PROJECT, capture_output=True, text=True
-    )
-    assert done.returncode == 1
-    assert done.stderr == f"secateur: {path}: {problem}\n"
+    for flags in ([], ["--remove"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "engine.launcher", *flags, str(path)], cwd=PROJECT, capture_output=True, text=True
+        )
+        assert done.returncode == 1
+        assert done.stderr == f"secateur: {path}: {problem}\n"
     if data is not None:
         assert path.read_bytes() == data
 
 
 def test_a_launcher_takes_the_place_of_older_ones(tmp_path: Path) -> None:
     path = tmp_path / "secateur"
-    for old in (None, "", launcher_text("/old/python"), "#!/bin/sh\nexec /old/python '/a b/uci_main.py' \"$@\"\n"):
+    windows = launcher_text("C:\\python.exe", True, PureWindowsPath("C:\\a b\\uci_main.py"))  # type: ignore[arg-type]
+    without_name = "#!/bin/sh\nexec /old/python '/a b/uci_main.py' \"$@\"\n"
+    for old in (None, "", launcher_text("/old/it's/python"), without_name, windows):
         if old is not None:
-            path.write_text(old, encoding="utf-8")
+            path.write_text(old, encoding="utf-8", newline="")
         write_launcher(path)
         assert path.read_text(encoding="utf-8") == launcher_text(sys.executable)
         assert os.access(path, os.X_OK)
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_clean_removes_the_launcher_and_no_other_file(tmp_path: Path) -> None:
+    notes, launcher = tmp_path / "notes.txt", tmp_path / "secateur"
+    write_launcher(launcher)
+    notes.write_text("my notes", encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if name not in (*MAKE_VARIABLES, "EXE")}
+    for path, fails in ((launcher, False), (launcher, False), (notes, True)):
+        # Only the line about the launcher is run: the others would remove this environment.
+        command = ["make", "--dry-run", "clean", f"EXE={path}", f"PYTHON={sys.executable}"]
+        recipe = subprocess.run(
+            command, cwd=PROJECT, env=environment, capture_output=True, text=True, check=True
+        ).stdout
+        first, *others = recipe.splitlines()
+        assert not any(str(path) in line for line in others)
+        done = subprocess.run(["sh", "-c", first], cwd=PROJECT, capture_output=True, text=True)
+        assert (done.returncode != 0) == fails, done.stderr
+    assert not launcher.exists()
+    assert notes.read_text(encoding="utf-8") == "my notes"

@@ -99,6 +99,42 @@ def test_garbage_after_the_last_block_is_refused(tmp_path: Path, blocks: list[by
         ShardWriter(tmp_path, 7, SETTINGS)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"FOOTNOTE: my thesis",
+        b"FOOTNOTE: my thesis" + 5000 * b"x",
+        b"BLCK: my notes",
+        b"BLCK" + 5000 * b"x",
+        b"BLCK\1\0\0\0my notes",
+        b"BLCK\1\0\0\0" + 5000 * b"x",
+    ],
+)
+def test_foreign_text_that_begins_like_a_block_or_foot_is_refused(
+    tmp_path: Path, blocks: list[bytes], text: bytes
+) -> None:
+    whole = write(tmp_path, blocks).read_bytes()
+    part = tmp_path / "shard-000007.part"
+    (tmp_path / "shard-000007.games").unlink()
+    data = whole[: -FOOT.itemsize] + text
+    part.write_bytes(data)
+    with pytest.raises(ShardError, match=r"shard-000007\.part: is corrupt: no block at byte \d+$"):
+        ShardWriter(tmp_path, 7, SETTINGS)
+    assert part.read_bytes() == data
+
+
+def test_text_behind_a_foot_or_within_a_cut_block_is_refused(tmp_path: Path, blocks: list[bytes]) -> None:
+    whole = write(tmp_path, blocks).read_bytes()
+    part = tmp_path / "shard-000007.part"
+    (tmp_path / "shard-000007.games").unlink()
+    last = len(whole) - FOOT.itemsize - len(blocks[-1])
+    for data in (whole + b"my notes", whole[: last + BLOCK.itemsize] + b"my notes, at some length; " * 2):
+        part.write_bytes(data)
+        with pytest.raises(ShardError, match=r"shard-000007\.part: is corrupt"):
+            ShardWriter(tmp_path, 7, SETTINGS)
+        assert part.read_bytes() == data
+
+
 def test_wrong_lengths_do_not_pass_for_a_cut(tmp_path: Path, blocks: list[bytes]) -> None:
     """A damaged length may reach beyond the file's end: what it would take along stays."""
     path = write(tmp_path, blocks)
