@@ -177,9 +177,8 @@ def _comment(record: MoveRecord, white_moves: bool) -> str:
 class PgnLog:
     """A PGN file to which each finished game is appended and forced to the disk before anything else happens.
 
-    Where that fails (a full disk), the games wait in memory and are tried again with the next one; what was half
-    written is taken back. Of what the file holds, the first `keep` bytes stay (None: all) and the rest is dropped; but
-    not before there is a game to write.
+    Where that fails (a full disk), the games wait in memory and are tried again with the next one; a half-written game
+    is removed. Before the first game is written, the file is cut to `keep` bytes (None: not cut).
     """
 
     def __init__(self, path: Path, keep: int | None = None) -> None:
@@ -206,7 +205,7 @@ class PgnLog:
         return True
 
     def _cut(self) -> None:
-        """Before the first game: drops what is not kept, and ends what is with an empty line."""
+        """Before the first game: cuts the file to `keep` bytes and ends it with an empty line."""
         if self._keep is None:
             return
         with open_regular(self.path, "a+b") as file:
