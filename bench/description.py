@@ -31,7 +31,7 @@ _MOST_NUMBER: Final = 1_000_000
 
 #: A description is at most this large, in bytes.
 _MOST_BYTES: Final = 1 << 20
-#: The beginning of a key that Python's reader of TOML takes quadratic time for.
+#: The beginning of a dotted key, which Python's TOML reader parses in quadratic time.
 _LONG_KEY: Final = re.compile(r"""^[ \t\[]*+(?:[\w"'-]++[ \t]*+\.[ \t]*+){20}""", re.MULTILINE)
 
 
@@ -332,7 +332,7 @@ def read_toml(path: str | Path) -> dict[str, Any]:
         raise MissingDescriptionError(f"{place}:{line}: {message.removesuffix(' (at end of document)')}") from None
     except RecursionError:
         raise MissingDescriptionError(f"{place}: its values are nested too deeply") from None
-    except ValueError:  # Python refuses to read a number of thousands of digits
+    except ValueError:  # Python reads no number of thousands of digits
         raise MissingDescriptionError(f"{place}: a number has too many digits") from None
     return _TomlReader(place, text).description(data)
 

@@ -41,7 +41,7 @@ def play(
     match, too: what is finished is returned with `interrupted` set. Raises `PlayError`.
     """
     try:
-        # What is missing is told before a long book is read.
+        # Missing programs are reported before a long book is read.
         runner = pick_runner(description)
         if isinstance(runner, ExternalRunner):
             runner.required_program()

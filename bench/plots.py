@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 ENDINGS: Final = (".png", ".svg")
 
-#: What a picture says of who drew it; by this it is known again.
+#: The author in a picture's metadata, by which earlier pictures are recognised.
 _DRAWN_BY: Final = "Secateur"
 
-#: What a picture of a version before says instead.
+#: The author in the pictures of earlier versions.
 _DRAWN_BEFORE: Final = b"Matplotlib v"
 
 #: Points on a curve at most; a longer match is thinned out evenly.

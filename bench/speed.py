@@ -156,7 +156,7 @@ class Conversation:
         )
 
     def _last_words(self) -> str:
-        """What it said last, for a message."""
+        """The engine's last line, for a message."""
         self._errors.seek(0)
         heard = [*(line.strip() for line in self.heard), *self._errors.read().decode(errors="replace").splitlines()]
         last = next((line for line in reversed(heard) if line.strip()), None)

@@ -55,7 +55,7 @@ def main(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     with arguments_are_judged():
         description = from_arguments(options, format="match")
-        # What cannot be drawn or recorded is told before hours of games, not after them.
+        # A picture or record that cannot be written is reported before hours of games, not after them.
         if options.plot is not None:
             _check_plot(options.plot)
         if not options.dry_run:
