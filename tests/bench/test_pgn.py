@@ -161,6 +161,16 @@ def test_a_full_disk_keeps_games_waiting_and_takes_half_of_one_back(tmp_path: Pa
     assert path.read_text(encoding="utf-8") == "zero\none\ntwo\nthree\n"
 
 
+def test_a_cut_file_is_known_again_when_the_disk_was_full(tmp_path: Path) -> None:
+    path = tmp_path / "games.pgn"
+    path.write_text("zero, and more\n", encoding="utf-8")
+    log = PgnLog(path, 4)
+    with room_for(5):
+        assert not log.append("one\n")
+    assert log.append("two\n")
+    assert path.read_text(encoding="utf-8") == "zero\n\none\ntwo\n"
+
+
 CUTS = [
     GameResult(0, 0, "new", "öld", "1-0", Termination.CHECKMATE, moves=tuple(
         MoveRecord(uci, 61.5, depth, centipawns, mate, 4711, book)
