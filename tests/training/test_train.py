@@ -301,6 +301,14 @@ def test_a_run_that_goes_on_leaves_what_is_not_its_own(
     assert train.main(given) == 0  # a pool that was not finished
 
 
+def test_a_bad_shard_alone_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shard = tmp_path / "notes.txt"
+    shard.write_text("mine", encoding="utf-8")
+    assert train.main([str(shard), "--output", str(tmp_path / "net.snet"), "--quiet", *TINY]) == 1
+    assert re.fullmatch(rf"secateur train: left out: {re.escape(str(shard))}: .*\n", capsys.readouterr().err)
+    assert not (tmp_path / "net.training" / RUN).exists()
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
 @pytest.mark.parametrize(
     "name", ["run.json", "checkpoint.npz", "training.samples", "validation.samples", "pool.json", "log.jsonl"]

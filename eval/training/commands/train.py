@@ -228,6 +228,11 @@ def _train(options: argparse.Namespace, folder: Path, run: Run) -> int:
             parts = (run.data, run.wanted, run.validation, run.recipe.seed, run.partial)
             build_pool(folder, *parts, view.problem, view.shard)
     pool = open_pool(folder)
+    if problems and not pool.facts.shards:
+        # Every shard was left out, and a line of its own has said why.
+        if not options.resume:
+            drop_run(folder)
+        return 1
     try:
         with Steps("preparing the run", options.quiet):
             trainer = Trainer(run.recipe, pool, load_state(folder, run.recipe))
