@@ -74,7 +74,7 @@ wheel: kernels  ## makes a wheel for this kind of machine, with kernels and netw
 	@ls -l dist/*.whl >&2
 
 # What the stand-alone program is made of: an environment without Numba.
-$(VENV)-standalone/.ready: requirements/standalone.txt
+$(VENV)-standalone/.ready: requirements/standalone.txt | $(VENV)/.play
 	@$(PYTHON) -m engine.progress "making an environment" $(PYTHON) -m venv $(VENV)-standalone </dev/null >&2
 	@$(TELL) "installing what makes the stand-alone program" \
 		$(VENV)-standalone/bin/python $(PIP) requirements/standalone.txt </dev/null >&2

@@ -34,7 +34,7 @@ _HERE = str(Path(__file__).resolve().parent)
 if _HERE not in sys.path:
     sys.path.insert(0, _HERE)
 
-from engine.errors import FAILED, OK, USAGE  # noqa: E402 - from the packages beside this file
+from engine.errors import FAILED, OK, USAGE, CommandError, UsageError  # noqa: E402 - from the packages beside this file
 
 #: Subcommand: (module with its `main`, one line of help, extra that has its requirements).
 COMMANDS: dict[str, tuple[str, str, str | None]] = {
@@ -91,15 +91,15 @@ def _usage() -> str:
 def _choose_evaluation(arguments: list[str]) -> list[str]:
     """Makes what `--evaluation` in front of the arguments names this process's choice, or what the environment names.
 
-    Returns the other arguments. Raises EvaluationError.
+    Returns the other arguments. Raises EvaluationError and UsageError.
     """
-    from eval.build import VARIABLE, EvaluationError, choose_evaluation
+    from eval.build import VARIABLE, choose_evaluation
 
     text = os.environ.get(VARIABLE)
     if arguments and arguments[0].split("=")[0] == EVALUATION_FLAG:
         flag, *rest = [*arguments[0].split("=", 1), *arguments[1:]]
         if not rest or not rest[0]:
-            raise EvaluationError(f"{flag} needs FILE.py or FILE.py:FUNCTION")
+            raise UsageError(f"{flag} needs FILE.py or FILE.py:FUNCTION")
         text, *arguments = rest
     if text:
         choose_evaluation(text)
@@ -169,13 +169,13 @@ def _drop_what_cannot_be_written() -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Runs the UCI loop or a subcommand; returns the exit status (0 done, 1 failed, 2 wrong usage)."""
     from engine.version import full_name, version
-    from eval.build import EvaluationError, with_evaluation
+    from eval.build import with_evaluation
 
     try:
         arguments = _choose_evaluation(sys.argv[1:] if arguments is None else arguments)
-    except EvaluationError as error:
+    except CommandError as error:
         print(f"secateur: {error}", file=sys.stderr)
-        return USAGE
+        return error.status
     if arguments in ([], [TUNING_FLAG]):
         from engine import compiling
         from engine.uci.loop import run

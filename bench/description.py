@@ -31,7 +31,7 @@ _MOST_NUMBER: Final = 1_000_000
 
 #: A description is at most this large, in bytes.
 _MOST_BYTES: Final = 1 << 20
-#: The beginning of a key that Python's reader of TOML takes quadratic time for.
+#: The beginning of a dotted key, which Python's TOML reader parses in quadratic time.
 _LONG_KEY: Final = re.compile(r"""^[ \t\[]*+(?:[\w"'-]++[ \t]*+\.[ \t]*+){20}""", re.MULTILINE)
 
 
@@ -40,7 +40,7 @@ class DescriptionError(CommandError, ValueError):
 
 
 class MissingDescriptionError(DescriptionError, MissingError):
-    """A file with a description that is not there, or cannot be read."""
+    """A file with a description that is missing, unreadable or no TOML."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,17 +323,17 @@ def read_toml(path: str | Path) -> dict[str, Any]:
     long_key = _LONG_KEY.search(text)
     if long_key is not None:
         line = text.count("\n", 0, long_key.start()) + 1
-        raise DescriptionError(f"{place}:{line}: a key of so many parts is none of a match")
+        raise MissingDescriptionError(f"{place}:{line}: no setting of a match has a key of so many parts")
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         message, _, where = str(error).partition(" (at line ")
         line = int(where.partition(",")[0]) if where else text.count("\n") + 1
-        raise DescriptionError(f"{place}:{line}: {message.removesuffix(' (at end of document)')}") from None
+        raise MissingDescriptionError(f"{place}:{line}: {message.removesuffix(' (at end of document)')}") from None
     except RecursionError:
-        raise DescriptionError(f"{place}: its values are nested too deeply") from None
-    except ValueError:  # Python refuses to read a number of thousands of digits
-        raise DescriptionError(f"{place}: a number has too many digits") from None
+        raise MissingDescriptionError(f"{place}: its values are nested too deeply") from None
+    except ValueError:  # Python reads no number of thousands of digits
+        raise MissingDescriptionError(f"{place}: a number has too many digits") from None
     return _TomlReader(place, text).description(data)
 
 

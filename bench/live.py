@@ -29,6 +29,8 @@ class LiveView(Display):
         self._sprt = sprt
         self._games: list[GameResult] = []
         self._faults: list[str] = []
+        #: The problems that stderr has already, one line each.
+        self.told: list[str] = []
         self._finished: deque[float] = deque([self.began], maxlen=PACE_GAMES)
 
     def __exit__(
@@ -49,7 +51,9 @@ class LiveView(Display):
     def add_problem(self, text: str) -> None:
         """Takes a line about what went wrong, and shows it at once."""
         self._faults.append(text)
-        self.say(text)
+        if self.shows_lines:
+            self.say(text)
+            self.told.append(text)
 
     def figures(self) -> dict[str, str]:
         """What there is to show, as label and text."""

@@ -70,7 +70,7 @@ _TAG_ORDER: Final = (
     "Event", "Site", "Date", "Round", "White", "Black", "Result", "SetUp", "FEN", "Opening", "PlyCount", "TimeControl",
     "WhiteTimeControl", "BlackTimeControl", "Termination", "TerminationDetails", MATCH_TAG,
 )  # fmt: skip
-#: A tag that is cut short.
+#: The beginning of a tag.
 _CUT_TAG: Final = re.compile(r'\[?|\[\w+(?: (?:"(?:[^"\\]|\\.)*(?:\\|"\]?)?)?)?')
 #: A word of the moves that `format_game` writes: numbers, moves and what its comments consist of.
 _WORD: Final = re.compile(
@@ -78,7 +78,7 @@ _WORD: Final = re.compile(
     r"|\{[+-](?:\d+\.\d\d|M\d+)(?:/\d+)?|\{?\d+\.\d{3}s,?|n=\d+|\[%(?:eval|emt)|(?:-?\d+\.\d\d|#-?\d+)(?:,\d+)?\]"
     r"|\d+:\d\d:\d\d\.\d{3}\]\}"
 )
-#: One that is cut short.
+#: The beginning of such a word.
 _CUT_WORD: Final = re.compile(r"[\w+#=./,:%{}\[\]-]{0,30}")
 _END: Final = re.compile(r"(?:^|\s)(1-0|0-1|1/2-1/2|\*)\s*$")
 #: Numbers are as long as an engine's can be. No match begins within a number, which would take quadratic time.
@@ -177,9 +177,8 @@ def _comment(record: MoveRecord, white_moves: bool) -> str:
 class PgnLog:
     """A PGN file to which each finished game is appended and forced to the disk before anything else happens.
 
-    Where that fails (a full disk), the games wait in memory and are tried again with the next one; what was half
-    written is taken back. Of what the file holds, the first `keep` bytes stay (None: all) and the rest is dropped; but
-    not before there is a game to write.
+    Where that fails (a full disk), the games wait in memory and are tried again with the next one; a half-written game
+    is removed. Before the first game is written, the file is cut to `keep` bytes (None: not cut).
     """
 
     def __init__(self, path: Path, keep: int | None = None) -> None:
@@ -206,7 +205,7 @@ class PgnLog:
         return True
 
     def _cut(self) -> None:
-        """Before the first game: drops what is not kept, and ends what is with an empty line."""
+        """Before the first game: cuts the file to `keep` bytes and ends it with an empty line."""
         if self._keep is None:
             return
         with open_regular(self.path, "a+b") as file:
@@ -225,9 +224,9 @@ def is_pgn(head: bytes) -> bool:
 
 
 def is_cut_game(data: bytes, event: str, players: Collection[str], match_id: str) -> bool:
-    """Whether `data` is a game of that event, those players and that match as `format_game` writes it, cut short.
+    """Whether `data` is the beginning of a game of that event, players and match as `format_game` writes it.
 
-    What a person or another program wrote, or wrote behind it, is not.
+    False for text that a person or another program wrote or appended.
     """
     try:
         text = codecs.getincrementaldecoder("utf-8")().decode(data)  # a character may be cut, too
@@ -316,7 +315,7 @@ def _raw_game(lines: list[bytes], first_line: int, start: int, end: int) -> RawG
             if match is None and problem is None:
                 problem, problem_line = f"not a tag: {quoted(line)}", number
             elif match is not None:
-                # Names go to terminals, and a long one into every line of a table.
+                # Names are printed on terminals and in every line of a table: they must be printable and short.
                 tags[match[1]] = shown(re.sub(r"\\(.)", r"\1", match[2]))
         elif line and not line.startswith("%"):
             in_moves = True

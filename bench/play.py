@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from bench.description import DescriptionError, MatchDescription
@@ -41,7 +41,7 @@ def play(
     match, too: what is finished is returned with `interrupted` set. Raises `PlayError`.
     """
     try:
-        # What is missing is told before a long book is read.
+        # Missing programs are reported before a long book is read.
         runner = pick_runner(description)
         if isinstance(runner, ExternalRunner):
             runner.required_program()
@@ -65,13 +65,13 @@ def _ignore(problem: str) -> None:
 
 
 def prepare(description: MatchDescription) -> Plan:
-    """Reads the book and sees that no earlier games are overwritten by mistake. Raises `DescriptionError`."""
+    """Reads the book and checks that no earlier games would be overwritten. Raises `DescriptionError`."""
     _check_games(description)
     return make_plan(description)
 
 
 def _check_games(description: MatchDescription) -> None:
-    """Sees that the match may write its games where they shall go. Raises `DescriptionError`."""
+    """Checks that the match may write its file of games. Raises `DescriptionError`."""
     if not description.pgn:
         return
     pgn = Path(description.pgn)
@@ -85,23 +85,20 @@ def _check_games(description: MatchDescription) -> None:
 
 @contextmanager
 def _own_games(description: MatchDescription) -> Iterator[None]:
-    """Keeps other matches from the file of games. Raises `DescriptionError`."""
+    """Locks the file of games, so that no other match writes to it. Raises `DescriptionError`."""
     if not description.pgn:
         yield
         return
     pgn = Path(description.pgn)
-    lock = locked(pgn)
-    try:
-        lock.__enter__()
-    except BlockingIOError:
-        raise DescriptionError(f"{shown(pgn)}: another match is writing its games there") from None
-    except OSError as error:
-        raise DescriptionError(f"{shown(pgn)}: {reason(error)}") from None
-    try:
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(pgn))
+        except BlockingIOError:
+            raise DescriptionError(f"{shown(pgn)}: another match is writing its games there") from None
+        except OSError as error:
+            raise DescriptionError(f"{shown(pgn)}: {reason(error)}") from None
         _check_games(description)  # another match may have been there since the plan was made
         yield
-    finally:
-        lock.__exit__(None, None, None)
 
 
 def pick_runner(description: MatchDescription) -> Runner:

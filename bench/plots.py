@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 
 ENDINGS: Final = (".png", ".svg")
 
-#: What a picture says of who drew it; by this it is known again.
+#: The author in a picture's metadata, by which earlier pictures are recognised.
 _DRAWN_BY: Final = "Secateur"
+
+#: The author in the pictures of earlier versions.
+_DRAWN_BEFORE: Final = b"Matplotlib v"
 
 #: Points on a curve at most; a longer match is thinned out evenly.
 MAX_POINTS: Final = 400
@@ -272,5 +275,6 @@ def save_figure(figure: Figure, path: Path) -> None:
 
 
 def is_own_picture(head: bytes) -> bool:
-    """Whether a file that begins like this is a picture that `save_figure` wrote."""
-    return head.startswith((b"\x89PNG\r\n", b"<?xml ")) and _DRAWN_BY.encode() in head
+    """Whether a file that begins like this is a picture that `save_figure` wrote, or Matplotlib by itself."""
+    is_picture = head.startswith((b"\x89PNG\r\n", b"<?xml "))
+    return is_picture and (_DRAWN_BY.encode() in head or _DRAWN_BEFORE in head)

@@ -19,7 +19,7 @@ from typing import Final
 from bench.description import MatchDescription
 from bench.results import MatchResult
 from bench.stats import Sprt, Tally, estimate
-from engine.errors import CommandError
+from engine.errors import CommandError, MissingError
 from engine.files import parse_json, read_bytes, reason, replace_file, shown, write_output
 from engine.sources import PROJECT_ROOT
 
@@ -36,6 +36,10 @@ _ID: Final = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 class LedgerError(CommandError, ValueError):
     """A record that is broken, missing or there already; the message is one line."""
+
+
+class RecordThereError(LedgerError, MissingError):
+    """An id that another record has: the arguments make sense, so the exit status is 1."""
 
 
 def today() -> str:

@@ -191,7 +191,7 @@ class Played:
                     lines = ({"number": 0, name: 0} for name in ("points", "faults"))
                     if not any(is_cut_line(rest, line) for line in lines):
                         raise ScreeningError(f"{path}:{len(whole.splitlines()) + 1}: no pair of games")
-                    file.truncate(len(whole))  # drops a line that was only half written
+                    file.truncate(len(whole))  # drops a half-written line
             if not text:
                 header = {FORMAT_KEY: FORMAT, "games": circumstances, "provenance": provenance}
                 append_whole(path, json.dumps(header).encode() + b"\n")

@@ -23,9 +23,9 @@ import chess
 
 from bench.engines import SECATEUR
 from engine.cache_folder import CACHE_VARIABLE
-from engine.errors import CommandError
+from engine.errors import CommandError, MissingError
 from engine.extras import has_numba
-from engine.files import quoted, read_bytes, replace_file
+from engine.files import quoted, read_bytes, reason, replace_file, shown
 from engine.library import JIT, KERNELS_VARIABLE
 from search.benchmark import POSITIONS
 from search.limits import Limits
@@ -156,7 +156,7 @@ class Conversation:
         )
 
     def _last_words(self) -> str:
-        """What it said last, for a message."""
+        """The engine's last line, for a message."""
         self._errors.seek(0)
         heard = [*(line.strip() for line in self.heard), *self._errors.read().decode(errors="replace").splitlines()]
         last = next((line for line in reversed(heard) if line.strip()), None)
@@ -404,8 +404,8 @@ def measure(rival: str | None, rounds: int = 3, progress: Callable[[str], None] 
     return report
 
 
-class MarkersError(CommandError, ValueError):
-    """A text without the place that a table belongs to; the message names the markers."""
+class MarkersError(MissingError, ValueError):
+    """A file that has no place for a table; the message is one line."""
 
 
 #: What encloses the generated table in a Markdown file.
@@ -430,12 +430,28 @@ def replace_table(text: str, table: str, first: str = BEGIN, last: str = END) ->
     return f"{before}{first}\n{table}\n{last}{after}"
 
 
+def check_table(path: Path, first: str = BEGIN, last: str = END) -> str:
+    """The text of a file with both markers. Raises `MarkersError`, which names the file. Meant for before the work."""
+    try:
+        text = read_bytes(path, MOST_TEXT).decode("utf-8")
+        replace_table(text, "", first, last)
+    except FileNotFoundError:
+        raise MarkersError(f"there is no file {shown(path)}") from None
+    except OSError as error:
+        raise MarkersError(f"{shown(path)}: {reason(error)}") from None
+    except UnicodeDecodeError as error:
+        raise MarkersError(f"{shown(path)}: is no UTF-8 text (byte {error.start})") from None
+    except MarkersError as error:
+        raise MarkersError(f"{shown(path)}: {error}") from None
+    return text
+
+
 def renew_table(path: Path, table: str, first: str = BEGIN, last: str = END) -> None:
     """Replaces the part between two markers of a file, whose other bytes stay as they are.
 
-    Raises `MarkersError` when a marker is missing, OSError, and UnicodeDecodeError.
+    Raises `MarkersError` for a file that cannot be read or has no such part, and OSError when it cannot be written.
     """
-    text = read_bytes(path, MOST_TEXT).decode("utf-8")
+    text = check_table(path, first, last)
     if "\r\n" in text:
         table = table.replace("\n", "\r\n")
     new = replace_table(text, table, first, last)

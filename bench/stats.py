@@ -166,7 +166,7 @@ class Estimate:
 
     @property
     def has_interval(self) -> bool:
-        """Whether the counts say how sure they are: they differ, and the interval has two ends."""
+        """Whether the counts give an interval with two ends."""
         return self.score_error > 0.0 and math.isfinite(self.elo) and math.isfinite(self.elo_error)
 
 

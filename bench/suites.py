@@ -31,7 +31,7 @@ from bench.uci import QUIT_SECONDS, READY_SECONDS, EngineFaultError, WatchedProt
 from engine.errors import CommandError
 from engine.files import quoted, read_bytes, reason, shown
 
-#: Nothing that this has matched is matched in another way once more, so that a line takes time in proportion to it.
+#: The quantifiers are possessive: the time grows linearly with the length of a line.
 _OPERATION: Final = re.compile(r"\s*+([A-Za-z]\w*+)(?=\s|;|$)((?:\"[^\"]*+\"|[^;\"]++)*+)(?:;|$)")
 _GRADE: Final = re.compile(r"(\S+)=(\d+)$")
 

@@ -122,7 +122,7 @@ class State:
         self.spsa = Spsa(run.parameters, run.schedule, run.seed)
         if self.steps:
             self.spsa.values = list(self.steps[-1].values)
-        #: Where the last whole line ends; what is behind it is dropped before another line is written.
+        #: Where the last whole line ends; the rest is cut off before the next line is written.
         self._size = size
         #: Whether the run is in the file; one that was created is put there by `begin`.
         self.is_begun = size is not None
@@ -151,7 +151,7 @@ class State:
 
     @classmethod
     def load(cls, path: Path) -> State:
-        """Reads a file back, but for a last line that is only half written; writes nothing.
+        """Reads a file without a half-written last line; writes nothing.
 
         Raises `SpsaError` naming file and line.
         """

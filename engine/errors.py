@@ -1,4 +1,4 @@
-"""What a command that does not do what it was asked for ends with: its error, and its exit status."""
+"""Errors that end a command, and the exit statuses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class UsageError(CommandError):
 
 
 class MissingError(CommandError):
-    """A file, a program or a package that is not there, or cannot be used: never a matter of usage."""
+    """A file, program or package that is missing or unusable: status 1, never 2."""
 
 
 @contextmanager

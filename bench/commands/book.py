@@ -76,8 +76,7 @@ def main(arguments: list[str]) -> int:
     tried, lines = 0, list[str]()
     problem = ""
     with locked(path):
-        if path.stat().st_size and not options.overwrite:
-            raise CommandError(f"{path} is there already; --overwrite replaces it")
+        _check_new(path, options.overwrite)
         with Steps("starting the engine", options.quiet):
             for unfit in unfit_engines((engine,), options.cluster).values():
                 raise CommandError(unfit)
@@ -92,11 +91,19 @@ def main(arguments: list[str]) -> int:
             problem = str(error)
         if problem and (not lines or path.stat().st_size):
             raise CommandError(f"{problem}; nothing was written")
-        write_output(path, "".join(f"{line}\n" for line in lines), is_book, "book")
+    # Windows replaces no file that is open, as a locked one is. The lock is free: another book may be there by now.
+    _check_new(path, options.overwrite)
+    write_output(path, "".join(f"{line}\n" for line in lines), is_book, "book")
     if problem:
         raise CommandError(f"{problem}; {path} has {len(lines)} of {options.count} openings")
     print(f"{path}: {options.count} openings, white between {low / 100:+.2f} and {high / 100:+.2f}, {tried} tried")
     return 0
+
+
+def _check_new(path: Path, overwrite: bool) -> None:
+    """Raises CommandError for a book that is there and is not to be replaced."""
+    if not overwrite and path.exists() and path.stat().st_size:
+        raise CommandError(f"{path} is there already; --overwrite replaces it")
 
 
 def is_book(head: bytes) -> bool:

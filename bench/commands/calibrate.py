@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from bench.calibration import (
+    BEGIN,
+    END,
     Calibration,
     CalibrationError,
     Plan,
@@ -31,10 +33,11 @@ from bench.plots import check_path, plot_levels
 from bench.records import current_commit
 from bench.results import GameResult, MatchResult
 from bench.runners.base import unfit_engines
+from bench.speed import check_table
 from bench.tuning import write_source
 from engine.arguments import Parser, command
 from engine.display import Steps
-from engine.errors import MissingError, arguments_are_judged
+from engine.errors import arguments_are_judged
 from engine.sources import PROJECT_ROOT
 from search import strength
 
@@ -111,8 +114,8 @@ def main(arguments: list[str]) -> int:
     with arguments_are_judged():
         if options.plot:
             check_path(options.plot)
-        if options.readme is not None and not options.readme.is_file():
-            raise MissingError(f"--readme: there is no file {options.readme}")
+        if options.readme is not None:
+            check_table(options.readme, BEGIN, END)
         plan = None if options.folder is None else _plan(options)
         if plan is None:
             for name in _OF_GAMES:
@@ -186,7 +189,6 @@ def _play(plan: Plan, options: argparse.Namespace) -> tuple[Calibration, int]:
     matches = plan.matches()
     for number, description in enumerate(matches, start=1):
         result = _play_one(description, f"match {number} of {len(matches)}", options.quiet)
-        report_problems("calibrate", result)
         if result.interrupted:
             raise _InterruptedError
         results.append(result)
@@ -217,9 +219,11 @@ def _play_one(description: MatchDescription, title: str, quiet: bool) -> MatchRe
             return True
 
         try:
-            return play_match(description, on_game)
+            result = play_match(description, on_game)
         except KeyboardInterrupt:
             raise _InterruptedError from None
+    report_problems("calibrate", result, view.told)
+    return result
 
 
 def _write(calibration: Calibration) -> None:

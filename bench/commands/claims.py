@@ -18,9 +18,10 @@ from bench.claims import (
     subjects,
     uniform_subject,
 )
+from bench.speed import check_table, renew_table
 from engine.arguments import Parser, command
 from engine.display import Steps
-from engine.errors import MissingError, arguments_are_judged
+from engine.errors import arguments_are_judged
 
 #: Branching factor and depth of the picture's trees.
 _CURVES = (4, 8)
@@ -44,8 +45,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--plot", metavar="FILE.png|svg", help="draw leaves by depth, and every technique's share")
     parser.add_quiet()
     options = parser.parse_args(arguments)
-    if options.readme is not None and not options.readme.is_file():
-        raise MissingError(f"--readme: there is no file {options.readme}")
+    if options.readme is not None:
+        check_table(options.readme, BEGIN, END)
     if options.plot is not None:
         from bench.plots import check_path
 
@@ -66,8 +67,6 @@ def main(arguments: list[str]) -> int:
     else:
         print(table)
     if options.readme is not None:
-        from bench.speed import renew_table
-
         renew_table(options.readme, table, BEGIN, END)
     if options.plot is not None:
         from bench.plots import plot_claims

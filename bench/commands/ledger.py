@@ -11,8 +11,9 @@ from pathlib import Path
 from bench import records, standing
 from bench.display import result_console
 from bench.quotes import check
-from bench.records import Circumstances, LedgerError, Record, make_record
+from bench.records import Circumstances, LedgerError, Record, RecordThereError, make_record
 from bench.results import MatchResult
+from bench.speed import check_table
 from bench.stats import Sprt
 from engine.arguments import Parser, command
 from engine.sources import PROJECT_ROOT
@@ -37,6 +38,8 @@ def main(arguments: list[str]) -> int:
         for problem in problems:
             print(problem, file=sys.stderr)
         return 1 if problems else 0
+    if options.readme is not None:
+        check_table(options.readme, standing.BEGIN, standing.END)
     found = records.load()
     if options.write:
         records.write_table()
@@ -94,7 +97,7 @@ def prepare(options: argparse.Namespace) -> None:
         raise LedgerError("--ledger needs --what: say in one line what was tested")
     records.check_id(options.ledger)
     if (records.LEDGER / f"{options.ledger}.json").exists():
-        raise LedgerError(f"the ledger has a record {options.ledger} already")
+        raise RecordThereError(f"the ledger has a record {options.ledger} already")
     options.commit = records.tested_commits(options.commit)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Collection
 
 from bench.commands import ledger
 from bench.description import MatchDescription, add_arguments, from_arguments
@@ -54,19 +55,18 @@ def main(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     with arguments_are_judged():
         description = from_arguments(options, format="match")
-        # What cannot be drawn or recorded is told before hours of games, not after them.
+        # A picture or record that cannot be written is reported before hours of games, not after them.
         if options.plot is not None:
             _check_plot(options.plot)
         if not options.dry_run:
             ledger.prepare(options)
     if options.dry_run:
         return _dry_run(description)
-    result = play_shown(description, options.quiet)
+    result = play_shown("match", description, options.quiet)
     if options.json:
         print(json.dumps(result.to_json(), indent=2))
     else:
         _report(result)
-    report_problems("match", result)
     if result.interrupted and description.pgn:
         print(f"secateur match: interrupted; --resume goes on with {description.pgn}", file=sys.stderr)
     if options.plot is not None:
@@ -95,8 +95,11 @@ def _dry_run(description: MatchDescription) -> int:
     return 0
 
 
-def play_shown(description: MatchDescription, quiet: bool) -> MatchResult:
-    """Plays a match or tournament and shows how it stands meanwhile, unless `quiet`. Raises `PlayError`."""
+def play_shown(name: str, description: MatchDescription, quiet: bool) -> MatchResult:
+    """Plays a match or tournament for the command `name` and reports its problems. Raises `PlayError`.
+
+    Shows how it stands meanwhile, unless `quiet`.
+    """
     names = tuple(engine.name for engine in description.engines)
     planned = len(pairings(description)) * description.rounds * description.games_per_pair
     with LiveView(names, planned, quiet=quiet) as view:
@@ -105,15 +108,18 @@ def play_shown(description: MatchDescription, quiet: bool) -> MatchResult:
             view.add(game)
             return True
 
-        return play(description, on_game, view.add_problem)
+        result = play(description, on_game, view.add_problem)
+    report_problems(name, result, view.told)
+    return result
 
 
-def report_problems(name: str, result: MatchResult) -> None:
-    """Prints what went wrong, the first lines of it, and the notes to stderr."""
-    for problem in result.problems[:PROBLEM_LINES]:
+def report_problems(name: str, result: MatchResult, told: Collection[str] = ()) -> None:
+    """Prints the first PROBLEM_LINES problems that are not in `told`, and the notes, to stderr."""
+    problems = [problem for problem in result.problems if problem not in told]
+    for problem in problems[:PROBLEM_LINES]:
         print(f"secateur {name}: {problem}", file=sys.stderr)
-    if len(result.problems) > PROBLEM_LINES:
-        print(f"secateur {name}: and {len(result.problems) - PROBLEM_LINES} problems more", file=sys.stderr)
+    if len(problems) > PROBLEM_LINES:
+        print(f"secateur {name}: and {len(problems) - PROBLEM_LINES} problems more", file=sys.stderr)
     for note in result.notes:
         print(f"secateur {name}: note: {note}", file=sys.stderr)
 

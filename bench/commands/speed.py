@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.comparison import MEASURES, Measured, cells, compare
 from bench.engines import SECATEUR, EngineSpec, engine_from_pairs
-from bench.speed import find_rival, measure, renew_table
+from bench.speed import check_table, find_rival, measure, renew_table
 from engine.arguments import Parser, command
 from engine.display import Steps
 from engine.errors import MissingError, arguments_are_judged
@@ -62,8 +62,8 @@ def main(arguments: list[str]) -> int:
     rival = find_rival(options.rival)
     if options.rival is not None and rival is None:
         raise MissingError(f"--rival: there is no program {quoted(options.rival)}")
-    if options.readme is not None and not options.readme.is_file():
-        raise MissingError(f"--readme: there is no file {options.readme}")
+    if options.readme is not None:
+        check_table(options.readme)
     with Steps("loading the kernels", options.quiet) as steps:
         load_kernels(EVERYTHING)
         report = measure(rival, options.rounds, steps.show)

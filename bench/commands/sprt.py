@@ -84,13 +84,13 @@ def main(arguments: list[str]) -> int:
     if description is None:
         with Steps(f"reading {options.file}", options.quiet):
             results = _read(options.file, options.engine)
+        report_problems("sprt", results)
         book = Path(options.book).name if options.book else ""
         circumstances = {"book": book, "time_control": options.tc or ""}
     else:
         results = _play(description, test, options.quiet)
         circumstances = circumstances_of(description)
     _report(results, test, options.json)
-    report_problems("sprt", results)
     if results.interrupted and description is not None and description.pgn:
         print(f"secateur sprt: interrupted; --resume goes on with {description.pgn}", file=sys.stderr)
     if options.plot:
@@ -117,7 +117,9 @@ def _play(description: MatchDescription, test: Sprt, quiet: bool) -> MatchResult
             tally.add_pair(waiting.pop(game.pair), game.points(first))
             return test.verdict(test.llr(tally)) is None
 
-        return play(description, on_game, view.add_problem)
+        result = play(description, on_game, view.add_problem)
+    report_problems("sprt", result, view.told)
+    return result
 
 
 def _read(path: str, engine: str | None) -> MatchResult:

@@ -125,7 +125,7 @@ def main(arguments: list[str]) -> int:
 def _play(state: State, options: argparse.Namespace) -> int:
     """Plays or shows a run; returns the exit status."""
     if options.write:
-        _new_source(state)  # what cannot be written is told before hours of games, not after them
+        _new_source(state)  # a file that cannot be written is reported before hours of games
     interrupted = False
     if not options.show:
         with Progress(state, options.quiet) as progress:

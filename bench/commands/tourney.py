@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from bench.commands import rate
-from bench.commands.match import play_shown, report_problems
+from bench.commands.match import play_shown
 from bench.description import DescriptionError, MatchDescription, add_arguments, from_arguments, read_toml
 from engine.arguments import Parser, command
 from engine.display import Steps
@@ -43,8 +43,7 @@ def main(arguments: list[str]) -> int:
             name = anchor.rpartition("=")[0]
             if name not in names:
                 raise DescriptionError(f"--anchor {name}: no engine has this name; engines are {', '.join(names)}")
-    results = play_shown(description, options.quiet)
-    report_problems("tourney", results)
+    results = play_shown("tourney", description, options.quiet)
     with Steps("fitting the ratings", options.quiet):
         table = rate.table_of(results.games, options)
     rate.show(table, options, description.event)

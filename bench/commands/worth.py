@@ -15,7 +15,7 @@ from typing import Any, Final
 from bench import records
 from bench.adjudication import Adjudication
 from bench.commands import ledger
-from bench.commands.match import play_shown, report_problems
+from bench.commands.match import play_shown
 from bench.description import (
     DescriptionError,
     MatchDescription,
@@ -241,8 +241,7 @@ def _measure(measurements: list[Measurement], found: list[Worth], quiet: bool) -
         if not quiet:
             title = measurement.technique.title
             print(f"{number} of {len(measurements)}: {measurement.technique.key} ({title})", file=sys.stderr)
-        result = play_shown(measurement.description, quiet)
-        report_problems("worth", result)
+        result = play_shown("worth", measurement.description, quiet)
         if result.games:
             found.append(Worth(measurement.technique, Tally.of(result.games, FULL)))
         if result.interrupted:

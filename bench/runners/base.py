@@ -18,7 +18,7 @@ from engine.errors import CommandError
 OnGame = Callable[[GameResult], bool]
 
 
-#: Called with each line about what keeps an engine from playing, as soon as it is known.
+#: Called with one line for each engine that cannot play, before the first game.
 OnProblem = Callable[[str], None]
 
 
@@ -44,9 +44,9 @@ class Runner(ABC):
 
 
 def unfit_engines(engines: Sequence[EngineSpec], cluster: str | None) -> dict[EngineSpec, str]:
-    """The engines that do not start or refuse their options, and why. Each is started once, where it would play.
+    """The engines that do not start or refuse their options, with the reason. Starts each once, where it would play.
 
-    Otherwise every game, or every position, would tell the same. Raises `RunnerError` when the cluster cannot be used.
+    Otherwise every game or position would report the same. Raises `RunnerError` when the cluster cannot be used.
     """
     unfit: dict[EngineSpec, str] = {}
     checks = map_unordered(check_engine, engines, cluster)
@@ -75,7 +75,7 @@ class Collector:
         self._on_problem = on_problem
 
     def add_unfit(self, problems: Iterable[str]) -> None:
-        """Takes what keeps engines from playing."""
+        """Reports why engines cannot play."""
         for problem in problems:
             self.result.problems.append(problem)
             self._on_problem(problem)

@@ -47,7 +47,7 @@ _NO_COMPLAINT: Final = re.compile(r"is not responsive|Illegal move|Stats will be
 _REMARK: Final = re.compile(r"\bPVs?\b|info line|extract score|last PV|mating", re.IGNORECASE)
 #: Remarks that differ only in the move are counted together.
 _ANY_MOVE: Final = re.compile(r"\b[a-h][1-8][a-h][1-8][nbrq]?\b")
-#: Characters of a line that are looked at.
+#: Only so many characters of a line are searched.
 _LONGEST_LINE: Final = 4096
 #: Seconds that the program gets to end its games and engines after Ctrl-C.
 STOP_SECONDS: Final = 20.0
@@ -64,7 +64,7 @@ class Output:
 
     def read(self, line: str, games_per_pair: int) -> GameResult | None:
         """Takes one line; returns the game that it says is finished."""
-        # What is longer comes from an engine, and would take the pattern quadratic time.
+        # A longer line comes from an engine, and the pattern would take quadratic time.
         line = printable(line.rstrip()[:_LONGEST_LINE])
         finished = _FINISHED.fullmatch(line)
         if finished is not None:

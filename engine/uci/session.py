@@ -252,7 +252,8 @@ class Session:
         for line in [line for line in self._deferred if line.text.split()[0] == "isready"]:
             if now - line.received >= patience:
                 self._deferred.remove(line)
-                self._output.info(f"readyok comes early: the next search waits for the kernels; {compiling.ADVICE}")
+                advice = f"; {compiling.ADVICE}" if _compiling() else ""
+                self._output.info(f"readyok comes early: the next search waits for the kernels{advice}")
                 self._output.line("readyok")
         if self._waiting_since is None:
             self._waiting_since = self._last_message = now

@@ -193,7 +193,7 @@ def _slope(samples: Samples) -> float:
 
 
 def clear_buckets(folder: Path) -> None:
-    """Removes the buckets that a pool which was not finished has left, and nothing else. Raises OSError."""
+    """Removes the buckets of an unfinished pool and no other files. Raises OSError."""
     buckets = folder / BUCKET_FOLDER
     if buckets.is_symlink() or not buckets.exists():
         return

@@ -20,7 +20,7 @@ import mmap
 import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -146,7 +146,7 @@ class ShardWriter:
         """Reads what is there and cuts off what is not whole."""
         self._file.seek(0)
         data = self._file.read()
-        if _encode_head(number, settings).startswith(data):
+        if _is_empty(data, _encode_head(number, settings)):
             # Not even the head was written whole, so there is nothing to lose.
             self._file.truncate(0)
             self._write(_encode_head(number, settings))
@@ -161,7 +161,7 @@ class ShardWriter:
         blocks, end = _read_blocks(self.path, data, at)
         rest = data[end:]
         # A block whose lengths are wrong may seem to be cut short, and would take all others behind it along.
-        is_cut = any(magic.startswith(rest[:4]) for magic in (_BLOCK_MAGIC, _FOOT_MAGIC))
+        is_cut = not rest.strip(b"\0") or any(magic.startswith(rest[:4]) for magic in (_BLOCK_MAGIC, _FOOT_MAGIC))
         if not is_cut or _BLOCK_MAGIC in rest[4:]:
             raise ShardError(f"{self.path}: is corrupt: no block at byte {end}")
         self._file.truncate(end)
@@ -223,7 +223,12 @@ def is_empty(path: Path, number: int, settings: dict[str, Any]) -> bool:
     with open_regular(path) as file:
         head = _encode_head(number, settings)
         data: bytes = file.read(len(head))
-    return len(data) < len(head) and head.startswith(data)
+    return data != head and _is_empty(data, head)
+
+
+def _is_empty(data: bytes, head: bytes) -> bool:
+    """Whether a file holds at most its head: a loss of power may leave zeros for that."""
+    return head.startswith(data) or not data.strip(b"\0")
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -266,7 +271,8 @@ def _read_blocks(
 ) -> tuple[list[tuple[npt.NDArray[np.void], int]], int]:
     """The games of each block and the index of its first ply in the file; where the last whole block ends.
 
-    A block that the file's end cuts off is left out, as is a foot. Raises ShardError for one that is wrong.
+    A block that the file's end cuts off is left out, as are a foot and zeros at the end. Raises ShardError for a block
+    that is wrong.
     """
     blocks = []
     while at + BLOCK.itemsize <= len(data):
@@ -278,6 +284,9 @@ def _read_blocks(
         plies = start + games * GAME.itemsize
         end = plies + int(head["positions"]) * PLY.itemsize
         if head["magic"] != _BLOCK_MAGIC:
+            # A loss of power leaves zeros for what was appended and had not reached the disk.
+            if not data[at:].strip(b"\0"):
+                break
             raise ShardError(f"{path}: is corrupt: no block at byte {at}")
         if end + -(end - start) % 8 > len(data):
             break
@@ -387,14 +396,11 @@ def open_shards(
 @contextmanager
 def only_writer(folder: Path, doing: str) -> Iterator[None]:
     """Holds a folder's lock, which ends with the process. Raises ShardError when another process has it."""
-    lock = locked(folder / "lock")
-    try:
-        lock.__enter__()
-    except BlockingIOError:
-        raise ShardError(f"{shown(folder)}: another process is {doing} there") from None
-    except OSError as error:
-        raise ShardError(f"{shown(folder / 'lock')}: {reason(error)}") from None
-    try:
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(folder / "lock"))
+        except BlockingIOError:
+            raise ShardError(f"{shown(folder)}: another process is {doing} there") from None
+        except OSError as error:
+            raise ShardError(f"{shown(folder / 'lock')}: {reason(error)}") from None
         yield
-    finally:
-        lock.__exit__(None, None, None)

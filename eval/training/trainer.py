@@ -53,7 +53,7 @@ from eval.training.quantise import restore
 from eval.training.samples import Filter
 
 RUN, CHECKPOINT, LOG, START = "run.json", "checkpoint.npz", "log.jsonl", "start.snet"
-#: What else lies in the folder of a run.
+#: The other files of a run.
 _FILES: Final = (START, CHECKPOINT, LOG, FACTS, TRAINING, VALIDATION)
 
 #: Standard deviation of the first feature weights: with some 22 pieces, accumulators begin between 0 and 1.
@@ -311,10 +311,10 @@ class Trainer:
 
 
 def check_folder(folder: Path, overwrite: bool) -> None:
-    """Sees that a new run may begin in a folder, where files of other kinds do not matter.
+    """Checks that a new run may begin in a folder; files with other names do not matter.
 
-    Raises TrainingError where a run lies that is not to be dropped, and, `overwrite` or not, where a file has a name
-    that the run needs but no run says that it is its own.
+    Raises TrainingError for an earlier run unless `overwrite`, and always for a file that has a name of the run's
+    files while there is no run.json.
     """
     if (folder / RUN).exists():
         load_run(folder)
@@ -323,7 +323,7 @@ def check_folder(folder: Path, overwrite: bool) -> None:
         return
     for name in (*_FILES, BUCKET_FOLDER):
         if (folder / name).exists() or (folder / name).is_symlink():
-            raise TrainingError(f"{folder / name}: is there already, and no run says that it is its own")
+            raise TrainingError(f"{folder / name}: is there already and belongs to no run; remove it")
 
 
 def check_run(folder: Path) -> None:
@@ -345,9 +345,9 @@ def _is_log(head: bytes) -> bool:
 
 
 def drop_run(folder: Path) -> None:
-    """Removes the files of a run; what else may be in its folder is left alone. Raises OSError."""
+    """Removes the files of a run and no others. Raises OSError."""
     clear_buckets(folder)
-    # The run itself last: as long as it is there, the others are known as its own.
+    # run.json last: it marks the other files as belonging to the run.
     for name in (*_FILES, RUN):
         (folder / name).unlink(missing_ok=True)
 

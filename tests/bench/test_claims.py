@@ -115,9 +115,5 @@ def test_the_command_prints_json_and_refuses_what_it_cannot_do(
     (column,) = found["subjects"]
     assert column["leaves"]["minimax, b^d"] == 243
     assert found["lattices"]["0..1 x 0..1"]["naive"] == 1
-    readme = tmp_path / "README.md"
-    readme.write_text("no markers")
-    assert claims.main(["--quick", "--readme", str(readme)]) == 1
-    assert BEGIN in capsys.readouterr().err
     assert claims.main(["--readme", str(tmp_path / "none")]) == 1
     assert "there is no file" in capsys.readouterr().err

@@ -15,7 +15,7 @@ from bench.commands import sprt
 from bench.description import DescriptionError, MatchDescription, add_arguments, from_arguments
 from engine.arguments import ERROR_LENGTH, Parser, reported
 from engine.errors import CommandError, MissingError, UsageError, arguments_are_judged
-from tests.conftest import PROJECT
+from engine.sources import PROJECT_ROOT
 
 ENGINES = ("--engine", f"cmd={sys.executable}", "name=A", "--engine", f"cmd={sys.executable}", "name=B")
 
@@ -163,6 +163,44 @@ def test_what_cannot_be_started_is_said(
     monkeypatch.setenv("HOME", str(tmp_path))
     status, error = run(capsys, "match", *ENGINES[:3], "--engine", "cmd=~/engine.txt", "name=B")
     assert (status, error) == (1, f"secateur match: engine B: {text} is not executable\n")
+
+
+@pytest.mark.parametrize("text", ["rounds = 1\nrounds = 2\n", "rounds = [\n", "a = " + "[" * 5000, "a = " + "9" * 5000])
+def test_a_damaged_description_is_a_failure(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "damaged.toml"
+    path.write_text(text)
+    status, error = run(capsys, "match", str(path))
+    assert status == 1, error
+    assert "damaged.toml" in error
+
+
+@pytest.mark.parametrize("content", [b"no markers", b"\xff\xfe"])
+@pytest.mark.parametrize("name", ["claims", "speed", "calibrate", "ledger"])
+def test_a_file_without_a_place_for_the_table_is_refused_before_the_work(
+    name: str, content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def work(*_: object) -> None:
+        raise AssertionError("it worked before it looked")
+
+    for place in ("bench.commands.claims.subjects", "bench.commands.speed.measure", "bench.commands.calibrate.load"):
+        monkeypatch.setattr(place, work)
+    monkeypatch.setattr("bench.records.load", work)
+    readme = tmp_path / "README.md"
+    readme.write_bytes(content)
+    status, error = run(capsys, name, "--readme", str(readme))
+    assert status == 1
+    assert error.startswith(f"secateur {name}: {readme}: ")
+    assert ("UTF-8" if content[0] > 127 else "<!-- ") in error
+    assert readme.read_bytes() == content
+
+
+@pytest.mark.parametrize(("words", "status"), [(["nosuch.py"], 1), ([], 2)])
+def test_a_missing_evaluation_is_a_failure_and_a_forgotten_one_wrong_usage(words: list[str], status: int) -> None:
+    command = [sys.executable, str(PROJECT_ROOT / "uci_main.py"), "--evaluation", *words]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert done.returncode == status
+    assert done.stderr.startswith("secateur: ")
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -332,7 +370,7 @@ sys.meta_path.insert(0, Finder())
 def test_ctrl_c_while_modules_are_imported_is_one_line(tmp_path: Path, module: str) -> None:
     (tmp_path / "sitecustomize.py").write_text(_CTRL_C_AT_AN_IMPORT.format(module=module), encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, str(PROJECT / "uci_main.py"), "--version"],
+        [sys.executable, str(PROJECT_ROOT / "uci_main.py"), "--version"],
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 pytest.importorskip("matplotlib", reason="pictures need Matplotlib")
 pytest.importorskip("scipy", reason="the LLR needs SciPy")
 
-from bench.plots import PlotError, is_own_picture, plot_bars, plot_match, plot_ratings
+from bench.plots import PlotError, is_own_picture, new_figure, plot_bars, plot_match, plot_ratings
 from bench.rating import rate
 from bench.results import GameResult, MatchResult
 from bench.stats import Sprt
@@ -67,6 +68,18 @@ def test_a_picture_takes_the_place_of_our_own_only(tmp_path: Path, ending: str) 
         with pytest.raises(PlotError, match=f"plot.{ending}: is there already and is no picture that Secateur drew"):
             plot_match(match(5), path)
         assert path.read_bytes() == data
+
+
+def test_a_picture_of_a_version_before_is_our_own(tmp_path: Path) -> None:
+    picture = BytesIO()
+    figure, _ = new_figure(1)
+    for ending in ("png", "svg"):
+        path = tmp_path / f"plot.{ending}"
+        figure.savefig(picture, format=ending)
+        path.write_bytes(picture.getvalue())
+        plot_match(match(5), path)
+        assert path.read_bytes() != picture.getvalue()
+        picture = BytesIO()
 
 
 def test_the_pictures_of_the_project_can_be_drawn_again() -> None:

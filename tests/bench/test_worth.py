@@ -11,6 +11,7 @@ import pytest
 
 from bench import records
 from bench.commands import worth
+from bench.commands.match import report_problems
 from bench.description import MatchDescription
 from bench.game import close_tables
 from bench.play import PlayError
@@ -38,11 +39,12 @@ def outcomes(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[MatchDescrip
     def give(*results: MatchResult | Exception) -> list[MatchDescription]:
         waiting, asked = list(results), []
 
-        def play(description: MatchDescription, quiet: bool) -> MatchResult:
+        def play(name: str, description: MatchDescription, quiet: bool) -> MatchResult:
             asked.append(description)
             result = waiting.pop(0)
             if isinstance(result, Exception):
                 raise result
+            report_problems(name, result)
             return result
 
         monkeypatch.setattr(worth, "play_shown", play)
@@ -84,7 +86,7 @@ def test_techniques_are_measured_and_recorded(
         assert (record["book"], record["time_control"]) == ("balanced.epd", "nodes=200")
         assert (record["commits"], record["bench_nodes"], record["faults"]) == (["abc"], counted.nodes, 0)
     # A test keeps its record: nothing is played when one of them is there.
-    assert worth.main(["null-move", *arguments]) == 2
+    assert worth.main(["null-move", *arguments]) == 1
     output = capsys.readouterr()
     assert "the ledger has a record late-move-pruning-quick already" in output.err
     assert not output.out

@@ -338,7 +338,11 @@ def test_without_library_and_numba_it_says_what_to_install(copied: Path) -> None
     assert reason in said
     assert f"to compile them here, {REMEDY}\n" in said
     assert "bestmove 0000" in said
-    for command in (["bench", "5"], ["perft", "--depth", "3"], ["datagen", str(copied.parent / "games")]):
+    for command in (
+        ["bench", "5"],
+        ["perft", "--depth", "3"],
+        ["datagen", str(copied.parent / "games"), "--games", "16"],
+    ):
         status, said = run_engine(copied.parent, *command, before=WITHOUT_NUMBA)
         assert status == 1
         assert said.startswith(f"secateur {command[0]}: ")

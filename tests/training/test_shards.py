@@ -17,6 +17,7 @@ from eval.training.shards import (
     ShardWriter,
     encode_block,
     find_shards,
+    is_empty,
     open_shards,
     read_shard,
 )
@@ -78,6 +79,25 @@ def test_writing_is_resumed_after_any_cut(tmp_path: Path, blocks: list[bytes]) -
                 assert read_shard(writer.path).positions == writer.positions
         assert write(folder, blocks).read_bytes() == whole
         assert [path.name for path in folder.iterdir()] == ["shard-000007.games"]
+
+
+def test_zeros_that_a_loss_of_power_leaves_are_cut_off(tmp_path: Path, blocks: list[bytes]) -> None:
+    """The size of a file reaches the disk before what was appended does."""
+    whole = write(tmp_path, blocks).read_bytes()
+    first = len(whole) - FOOT.itemsize - sum(map(len, blocks))
+    ends = {0: 0, first: 0, first + len(blocks[0]): 1, len(whole) - FOOT.itemsize: len(blocks)}
+    for end, kept in ends.items():
+        for zeros in (1, 5, BLOCK.itemsize, 4096):
+            folder = tmp_path / f"{end}-{zeros}"
+            folder.mkdir()
+            part = folder / "shard-000007.part"
+            part.write_bytes(whole[:end] + bytes(zeros))
+            assert is_empty(part, 7, SETTINGS) == (end < first)
+            if kept:
+                assert read_shard(part).blocks == kept
+            with closing(ShardWriter(folder, 7, SETTINGS)) as writer:
+                assert writer.blocks == kept
+            assert write(folder, blocks).read_bytes() == whole
 
 
 def test_a_finished_shard_is_taken_up_again(tmp_path: Path, blocks: list[bytes]) -> None:

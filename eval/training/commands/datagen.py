@@ -86,10 +86,10 @@ def main(arguments: list[str]) -> int:
     with ProgressView(games, options.positions, options.quiet) as view:
 
         def on_progress(progress: Progress) -> None:
+            view.update(progress)
             if progress.added == 0 and options.cluster is None and not _is_enough(progress, options):
                 # Once, and not in every worker at the same time: a game of one ply takes all of self-play's kernel.
                 Player(Settings(soft_nodes=1, hard_nodes=1, max_plies=1)).play(0)
-            view.update(progress)
 
         progress = generate(
             folder, settings, games, options.positions, options.workers, options.cluster, on_progress, network

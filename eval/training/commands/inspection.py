@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator
 
 from bench.plots import check_path
-from engine.arguments import Parser, command
+from engine.arguments import Parser, command, complain
 from engine.display import Steps
 from engine.errors import arguments_are_judged
 from eval.training.shards import Shard, ShardError, find_shards, read_shard
@@ -78,7 +77,7 @@ def _parser(action: str, description: str) -> Parser:
 
 def _report(error: ShardError, problems: list[str]) -> None:
     problems.append(str(error))
-    print(error, file=sys.stderr)
+    complain("secateur datagen", str(error))
 
 
 def _shards(options: argparse.Namespace, problems: list[str]) -> Iterator[Shard]:

@@ -219,10 +219,10 @@ def _train(options: argparse.Namespace, folder: Path, run: Run) -> int:
     if not options.resume:
         check_folder(folder, options.overwrite)  # another process may have been there until now
         drop_run(folder)
+        if start is not None:
+            # A copy, written before the run that needs it: whenever this ends, the run can be resumed.
+            replace_file(folder / START, start)
     save_run(folder, run)
-    if not options.resume and start is not None:
-        # Kept with the run, which must be able to begin again from it.
-        replace_file(folder / START, start)
     if not (folder / FACTS).exists():
         with _Loading(options.quiet, problems) as view:
             parts = (run.data, run.wanted, run.validation, run.recipe.seed, run.partial)
