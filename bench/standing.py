@@ -151,5 +151,5 @@ def write_into(path: Path, ledger: Path | None = None) -> None:
 
 def is_current(path: Path, ledger: Path | None = None) -> bool:
     """Whether the table in a Markdown file is what the records say; a file without the markers has none to be stale."""
-    text = read_text(path, MOST_TEXT)
+    text = read_text(path, MOST_TEXT).replace("\r\n", "\n")
     return BEGIN not in text or replace_table(text, table(ledger), BEGIN, END) == text

@@ -194,7 +194,11 @@ def test_a_readme_is_a_file_of_moderate_size(tmp_path: Path) -> None:
         file.truncate(1 << 40)
     with pytest.raises((OSError, MarkersError), match="larger than"):
         standing.write_into(readme, tmp_path)
-    readme.unlink()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_a_pipe_is_no_readme(tmp_path: Path) -> None:
+    readme = tmp_path / "README.md"
     os.mkfifo(readme)
     with pytest.raises(OSError, match="is a pipe"):
         standing.is_current(readme, tmp_path)
