@@ -8,8 +8,26 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib import import_module
-from pathlib import Path
+
+
+def _end_in_one_line(kind: Any, error: Any, trace: Any) -> None:
+    """Ends the process on a Ctrl-C that nothing has caught, as while modules are imported, without a traceback."""
+    if not issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)
+        return
+    if sys.stderr is not None:
+        sys.stderr.write("secateur: interrupted\n")
+        sys.stderr.flush()
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    # Before anything else is imported.
+    sys.excepthook = _end_in_one_line
+
+from importlib import import_module  # noqa: E402 - see above
+from pathlib import Path  # noqa: E402
+from typing import Any  # noqa: E402
 
 # The packages lie beside this file, whatever folder the engine is started in.
 _HERE = str(Path(__file__).resolve().parent)

@@ -18,6 +18,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any, Final, Generic, TypeVar
 
@@ -80,6 +81,7 @@ def _serve(connection: Connection, function: Callable[[Any], Any]) -> None:
     """A worker's main: answers each item with (value, None) or (None, why not) until the pipe is closed."""
     if hasattr(os, "setsid"):
         os.setsid()
+    _take_interrupts()
     threading.Thread(target=_die_with_parent, daemon=True).start()
     while True:
         try:
@@ -92,6 +94,29 @@ def _serve(connection: Connection, function: Callable[[Any], Any]) -> None:
         except Exception as problem:  # whatever it is, it belongs into the report and not on a lost terminal
             error = f"{type(problem).__name__}: {problem}"
         connection.send((value, error))
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Keeps Ctrl-C waiting while a worker is started, and from the worker until it has a session of its own."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    # Its helper lets Ctrl-C through again when it is started.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _take_interrupts() -> None:
+    """Drops the Ctrl-C that came while this worker was started, and takes those to come."""
+    if hasattr(signal, "pthread_sigmask"):
+        taken = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.signal(signal.SIGINT, taken)
 
 
 def _die_with_parent() -> None:
@@ -120,7 +145,8 @@ class _Worker:
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs, function), daemon=False)
-        self.process.start()
+        with _interrupts_held():
+            self.process.start()
         theirs.close()
         self.item: Any = None
         self.is_busy = False

@@ -25,7 +25,7 @@ from bench.engines import SECATEUR
 from engine.cache_folder import CACHE_VARIABLE
 from engine.errors import CommandError, MissingError
 from engine.extras import has_numba
-from engine.files import open_regular, quoted, reason, replace_file, shown
+from engine.files import quoted, read_bytes, reason, replace_file, shown
 from engine.library import JIT, KERNELS_VARIABLE
 from search.benchmark import POSITIONS
 from search.limits import Limits
@@ -410,22 +410,30 @@ class MarkersError(MissingError, ValueError):
 
 #: What encloses the generated table in a Markdown file.
 BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
+#: A Markdown file is at most this large, in bytes.
+MOST_TEXT: Final = 1 << 24
 
 
 def replace_table(text: str, table: str, first: str = BEGIN, last: str = END) -> str:
-    """`text` with the part between two markers replaced. Raises `MarkersError` when either is missing."""
+    """`text` with the part between two markers replaced.
+
+    Raises `MarkersError` unless each marker stands there once, on a line of its own.
+    """
     before, begin, rest = text.partition(first)
     _, end, after = rest.partition(last)
     if not begin or not end:
         raise MarkersError(f"no '{first}' followed by '{last}'")
+    lines = [line.strip() for line in text.split("\n")]
+    for marker in (first, last):
+        if text.count(marker) > 1 or marker not in lines:
+            raise MarkersError(f"'{marker}' does not stand there once, on a line of its own")
     return f"{before}{first}\n{table}\n{last}{after}"
 
 
 def check_table(path: Path, first: str = BEGIN, last: str = END) -> str:
     """The text of a file with both markers. Raises `MarkersError`, which names the file. Meant for before the work."""
     try:
-        with open_regular(path) as file:
-            text: str = file.read().decode("utf-8")
+        text = read_bytes(path, MOST_TEXT).decode("utf-8")
         replace_table(text, "", first, last)
     except FileNotFoundError:
         raise MarkersError(f"there is no file {shown(path)}") from None

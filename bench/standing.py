@@ -15,7 +15,8 @@ from typing import Final
 
 from bench import records
 from bench.records import Record, SuiteRecord, load_suites
-from bench.speed import renew_table, replace_table
+from bench.speed import MOST_TEXT, renew_table, replace_table
+from engine.files import read_text
 
 BEGIN, END = "<!-- strength: begin -->", "<!-- strength: end -->"
 
@@ -150,5 +151,5 @@ def write_into(path: Path, ledger: Path | None = None) -> None:
 
 def is_current(path: Path, ledger: Path | None = None) -> bool:
     """Whether the table in a Markdown file is what the records say; a file without the markers has none to be stale."""
-    text = path.read_text(encoding="utf-8")
+    text = read_text(path, MOST_TEXT).replace("\r\n", "\n")
     return BEGIN not in text or replace_table(text, table(ledger), BEGIN, END) == text

@@ -124,17 +124,30 @@ class State:
             self.spsa.values = list(self.steps[-1].values)
         #: Where the last whole line ends; the rest is cut off before the next line is written.
         self._size = size
+        #: Whether the run is in the file; one that was created is put there by `begin`.
+        self.is_begun = size is not None
 
     @classmethod
     def create(cls, run: Run, path: Path) -> State:
-        """Begins a new file, in place of a run that is there. Raises `SpsaError`, also for a file that is no run."""
+        """A new run; `begin` puts it into the file. Raises `SpsaError`, also for a file that is no run."""
         try:
             check_output(path, is_state, "tuning run")
-            open_regular(path, "wb").close()
-            append_whole(path, json.dumps(run.to_json()).encode() + b"\n")
         except OSError as error:
             raise SpsaError(f"{shown(path)}: {reason(error)}") from None
         return cls(run, path)
+
+    def begin(self) -> None:
+        """Puts a new run into the file, in place of a run that is there. Raises `SpsaError`."""
+        if self.is_begun:
+            return
+        try:
+            check_output(self.path, is_state, "tuning run")
+            # In place: the lock is that of the file.
+            open_regular(self.path, "wb").close()
+            append_whole(self.path, json.dumps(self.run.to_json()).encode() + b"\n")
+        except OSError as error:
+            raise SpsaError(f"{shown(self.path)}: {reason(error)}") from None
+        self.is_begun = True
 
     @classmethod
     def load(cls, path: Path) -> State:
@@ -179,6 +192,7 @@ class State:
 
     def add(self, iteration: int, points: int) -> Step:
         """Takes an iteration's result; it is in the file before this returns. Raises `SpsaError`."""
+        self.begin()
         self.spsa.update(iteration, points)
         step = Step(iteration, points, tuple(self.spsa.values))
         try:
@@ -273,6 +287,8 @@ def tune(
     problem = check_engine(run.engine(PLUS, state.spsa.result()))
     if problem is not None:
         raise SpsaError(f"{problem.replace(f'engine {PLUS}', 'the engine')} ({' '.join(run.command)})")
+    # Only now: an engine that cannot play costs no earlier run.
+    state.begin()
 
     def tasks() -> Generator[IterationTask, None, None]:
         for iteration in state.missing():

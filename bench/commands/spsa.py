@@ -136,7 +136,8 @@ def _play(state: State, options: argparse.Namespace) -> int:
     _report(state, options)
     if interrupted:
         unwritten = ", nothing was written" if options.write else ""
-        print(f"secateur spsa: interrupted{unwritten}; --state {state.path} --resume goes on", file=sys.stderr)
+        goes_on = f"--state {state.path} --resume goes on" if state.is_begun else "the run has not begun"
+        print(f"secateur spsa: interrupted{unwritten}; {goes_on}", file=sys.stderr)
     return 0 if state.is_finished or options.show else 1
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import sys
 import threading
 import time
 from contextlib import suppress
 from datetime import datetime
-from typing import IO, BinaryIO
+from typing import IO, BinaryIO, Final
 
 from engine.files import open_regular, user_path
+
+#: How every line of a log begins: date, time, and who says it.
+_LOG_LINE: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (<<|>>) ")
 
 
 class Output:
@@ -57,14 +62,11 @@ class Output:
         self._note(">>", text)
 
     def log_to(self, path: str) -> None:
-        """Adds everything from now on to the end of a file, `""` ends that.
+        """Adds everything from now on to the end of a file, which is new, empty or an earlier log; `""` ends that.
 
-        Raises OSError or ValueError for a file that cannot be written, and goes on as before.
+        Raises OSError or ValueError for a file that cannot be written or is no log, and goes on as before.
         """
-        log = None
-        if path:
-            # Whole lines at once, so that a crash loses none.
-            log = open_regular(user_path(path), "a", encoding="utf-8", errors="backslashreplace", buffering=1)
+        log = _open_log(path) if path else None
         with self._log_lock:
             self._end_log()
             self._log = log
@@ -87,6 +89,22 @@ class Output:
         if log is not None:
             with suppress(OSError):
                 log.close()
+
+
+def _open_log(path: str) -> IO[str]:
+    """A file to add a log to. Raises OSError, also for another file, and ValueError."""
+    # Whole lines at once, so that a crash loses none.
+    log = open_regular(user_path(path), "a+", encoding="utf-8", errors="backslashreplace", buffering=1)
+    try:
+        log.seek(0)
+        head = log.readline(64)
+        if head and not _LOG_LINE.match(head):
+            raise FileExistsError(errno.EEXIST, "is there already and is no log; it is left as it is", path)
+        log.seek(0, os.SEEK_END)
+    except BaseException:
+        log.close()
+        raise
+    return log
 
 
 def reader_is_gone() -> bool:

@@ -11,7 +11,7 @@ import hashlib
 import re
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import count
@@ -259,20 +259,33 @@ def generate(
                     number = block // BLOCKS_PER_SHARD
                     if writer is None:
                         writer = ShardWriter(folder, number, head)
-                    writer.append(data)
+                    with _named(writer.path):
+                        writer.append(data)
                     size = block_positions(data)
                     progress = Progress(progress.blocks + 1, progress.positions + size, progress.added + size)
                     on_progress(progress)
                     if writer.blocks == BLOCKS_PER_SHARD:
-                        writer.finish()
+                        with _named(writer.path):
+                            writer.finish()
                         writer = None
                     if positions is not None and progress.positions >= positions:
                         break
         finally:
             if writer is not None:
-                writer.close()
+                with _named(writer.path):
+                    writer.close()
         _finish_all(folder, head)
         return progress
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Names the file in errors that do not: a full disk does not say where."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
 
 
 def _shards_there(folder: Path, head: dict[str, Any]) -> dict[int, Shard]:
@@ -335,6 +348,6 @@ def _play_in_order(
 def _finish_all(folder: Path, head: dict[str, Any]) -> None:
     """Gives every unfinished shard its foot and final name."""
     for path in sorted(folder.glob(f"shard-*{UNFINISHED}")):
-        with closing(ShardWriter(folder, _number_of(path), head)) as writer:
+        with _named(path), closing(ShardWriter(folder, _number_of(path), head)) as writer:
             if writer.blocks:
                 writer.finish()

@@ -14,8 +14,10 @@ batches are never the same twice, while the disk is read in whole pages.
 
 from __future__ import annotations
 
+import errno
 import json
 import mmap
+import os
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +29,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from engine.files import parse_json, read_bytes, replace_file
+from engine.files import HEAD_LENGTH, open_regular, parse_json, read_bytes, replace_file
 from engine.memory import readable
 from eval.training.gradients import CHUNK, count_unsound
 from eval.training.records import PLY, SAMPLE
@@ -118,13 +120,17 @@ def build_pool(
     """Decodes, filters, splits and shuffles shards (see `open_shards`) into a pool in `folder`, which must be there.
 
     The same shards, in the same order, and the same arguments give the same pool. `on_shard(shards, positions)` is
-    called after each. Raises ShardError and OSError.
+    called after each. Raises ShardError and OSError, also where a file of another kind has a name of the pool's.
     """
     began = time.perf_counter()
+    for name in (TRAINING, VALIDATION):
+        _check_samples(folder / name)
     (folder / FACTS).unlink(missing_ok=True)
     buckets = folder / BUCKET_FOLDER
     clear_buckets(folder)
     buckets.mkdir()
+    for name in (TRAINING, VALIDATION):
+        (folder / name).unlink(missing_ok=True)
     rng = np.random.default_rng([seed, 0])
     # A position takes at least the four bytes of its move and score.
     most = sum(path.stat().st_size for path in find_shards(paths, partial)) // PLY.itemsize
@@ -132,8 +138,8 @@ def build_pool(
     training = validation = 0
     sources: list[dict[str, Any]] = []
     with ExitStack() as files:
-        dealt = [files.enter_context((buckets / str(number)).open("wb")) for number in range(count)]
-        checking = files.enter_context((folder / VALIDATION).open("wb"))
+        dealt = [files.enter_context(open_regular(buckets / str(number), "xb")) for number in range(count)]
+        checking = files.enter_context(open_regular(folder / VALIDATION, "xb"))
         for shard in open_shards(paths, partial, on_problem):
             try:
                 learning, kept = _sides(shard, wanted, share)
@@ -151,7 +157,7 @@ def build_pool(
             if on_shard is not None:
                 on_shard(len(sources), training + validation)
     crc = 0
-    with (folder / TRAINING).open("wb") as file:
+    with open_regular(folder / TRAINING, "xb") as file:
         for number in range(count):
             path = buckets / str(number)
             data = rng.permutation(np.fromfile(path, SAMPLE)).tobytes()
@@ -197,22 +203,42 @@ def clear_buckets(folder: Path) -> None:
     buckets.rmdir()
 
 
+def _check_samples(path: Path) -> None:
+    """Raises OSError where something else than positions has the name of a file of positions, a link included."""
+    try:
+        if not path.is_symlink():
+            with open_regular(path) as file:
+                head = file.read(HEAD_LENGTH)
+            # What a pool that was not finished has left may end within a position.
+            samples = np.frombuffer(head, SAMPLE, len(head) // SAMPLE.itemsize).copy()
+            if not head or (len(samples) and not count_unsound(readable(samples))):
+                return
+    except FileNotFoundError:
+        return
+    raise FileExistsError(errno.EEXIST, "is there already, and no pool says that it is its own", str(path))
+
+
 def _mapped(path: Path) -> Any:
     """The positions of a file, mapped into memory."""
-    if not path.stat().st_size:
-        return readable(np.zeros(0, SAMPLE))
-    with path.open("rb") as file:
+    with open_regular(path) as file:
+        if not os.fstat(file.fileno()).st_size:
+            return readable(np.zeros(0, SAMPLE))
         # Copy on write: kernels tell arrays that may be written to from others, and need not be compiled for both.
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     return readable(np.frombuffer(data, SAMPLE))
 
 
-def open_pool(folder: Path) -> Pool:
-    """Opens a pool. Raises OSError, and ShardError where it is not whole."""
+def read_facts(folder: Path) -> Facts:
+    """What a pool says of itself. Raises OSError, and ShardError where that is damaged."""
     try:
-        facts = Facts(**parse_json(read_bytes(folder / FACTS, 1 << 20)))
+        return Facts(**parse_json(read_bytes(folder / FACTS, 1 << 20)))
     except (ValueError, TypeError) as error:
         raise ShardError(f"{folder / FACTS}: is damaged: {error}") from None
+
+
+def open_pool(folder: Path) -> Pool:
+    """Opens a pool. Raises OSError, and ShardError where it is not whole."""
+    facts = read_facts(folder)
     pool = Pool(_mapped(folder / TRAINING), _mapped(folder / VALIDATION), facts)
     for name, samples, count in (
         (TRAINING, pool.training, facts.training),

@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.errors import CommandError
-from engine.files import open_regular, parse_json, printable, read_bytes, reason, replace_file, shown
+from engine.files import check_output, open_regular, parse_json, printable, read_bytes, reason, replace_file, shown
 from eval.network.format import SCALE, Network, read_network
 from eval.network.layout import BLOCK, BUCKETS, MAX_HIDDEN
 from eval.training.gradients import (
@@ -326,6 +326,24 @@ def check_folder(folder: Path, overwrite: bool) -> None:
             raise TrainingError(f"{folder / name}: is there already and belongs to no run; remove it")
 
 
+def check_run(folder: Path) -> None:
+    """Sees that the run in a folder may go on there. Raises TrainingError where another file has a name of the run's.
+
+    A link is another file: what the run writes would go to wherever it leads.
+    """
+    for name in (RUN, START, CHECKPOINT, LOG, FACTS):
+        if (folder / name).is_symlink():
+            raise TrainingError(f"{shown(folder / name)}: is a link, not a file of the run")
+    try:
+        check_output(folder / LOG, _is_log, "log of a run")
+    except OSError as error:
+        raise TrainingError(f"{shown(folder / LOG)}: {reason(error)}") from None
+
+
+def _is_log(head: bytes) -> bool:
+    return head.startswith(b'{"superbatch": ')
+
+
 def drop_run(folder: Path) -> None:
     """Removes the files of a run and no others. Raises OSError."""
     clear_buckets(folder)
@@ -393,8 +411,10 @@ def load_state(folder: Path, recipe: Recipe) -> State:
                 vectors[name][:] = data[name]
             log = [Entry(**parse_json(line)) for line in data["log"].tobytes().splitlines()]
             pool = int(data["pool"])
-    except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
-        raise TrainingError(f"{path}: is damaged: {error}") from None
+    except OSError as error:
+        raise TrainingError(f"{shown(path)}: {reason(error)}") from None
+    except (EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        raise TrainingError(f"{shown(path)}: is damaged: {printable(str(error))}") from None
     return State(**vectors, log=log, pool=pool)
 
 

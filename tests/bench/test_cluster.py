@@ -78,6 +78,36 @@ def test_closing_ends_the_workers_at_once() -> None:
     assert not [child for child in psutil.Process().children() if "spawn_main" in " ".join(child.cmdline())]
 
 
+_INTERRUPTED = """
+import cluster_work
+from bench.cluster import map_unordered
+try:
+    print("ready", flush=True)
+    list(map_unordered(cluster_work.slow_pid, [60.0] * 4, workers=4))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="Ctrl-C of a terminal is POSIX's")
+@pytest.mark.parametrize("seconds", [0.0, 0.01, 0.03, 0.1, 0.3])
+def test_ctrl_c_while_workers_are_started_is_told_once(seconds: float) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "tests" / "bench")))}
+    process = subprocess.Popen(
+        [sys.executable, "-c", _INTERRUPTED],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(seconds)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.communicate(timeout=60) == ("interrupted\n", "")
+
+
 # --------------------------------------------------------------------------------------------------------------
 # Dask
 # --------------------------------------------------------------------------------------------------------------

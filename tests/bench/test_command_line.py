@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -353,3 +354,27 @@ def test_numbers_that_are_none_are_wrong_usage(
     assert status == 2, error
     assert error.count("\n") == 1
     assert len(error) < 1100
+
+
+_CTRL_C_AT_AN_IMPORT = """
+import signal, sys
+class Finder:
+    def find_spec(self, name, *rest):
+        if name == "{module}":
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+"""
+
+
+@pytest.mark.parametrize("module", ["importlib.metadata", "engine.errors", "engine.version"])
+def test_ctrl_c_while_modules_are_imported_is_one_line(tmp_path: Path, module: str) -> None:
+    (tmp_path / "sitecustomize.py").write_text(_CTRL_C_AT_AN_IMPORT.format(module=module), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(PROJECT_ROOT / "uci_main.py"), "--version"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "secateur: interrupted\n")

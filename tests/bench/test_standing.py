@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from bench import records, standing
 from bench.commands import epd, ledger
 from bench.records import LedgerError, Record, SuiteRecord
+from bench.speed import MarkersError
 from bench.standing import GOALS, Goal, standing_of, verdict
 from engine.sources import PROJECT_ROOT
 
@@ -164,6 +166,42 @@ def test_all_but_the_table_stays_as_it_is(tmp_path: Path, newline: str) -> None:
     assert found.endswith(f"|{newline}{standing.END}{newline}after  {newline}{newline}")
     assert found.count("\n") == found.count(newline)
     assert standing.is_current(readme, folder)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{begin}\nold\n{end}\nmine\n{begin}\n{end}\n",
+        "see `{begin}`\nmine\n{begin}\nold\n{end}\n",
+        "{begin}\nold\n{end}\nmine, then {end}\n",
+        "see `{begin}`\nmine\n{end}\n",
+        "{end}\nmine\n{begin}\n",
+        "{begin}\nmine {end}\n",
+    ],
+)
+def test_markers_that_enclose_no_table_cost_no_text(tmp_path: Path, text: str) -> None:
+    readme = tmp_path / "README.md"
+    readme.write_text(text.format(begin=standing.BEGIN, end=standing.END), encoding="utf-8")
+    before = readme.read_bytes()
+    with pytest.raises(MarkersError, match="strength: "):
+        standing.write_into(readme, tmp_path)
+    assert readme.read_bytes() == before
+
+
+def test_a_readme_is_a_file_of_moderate_size(tmp_path: Path) -> None:
+    readme = tmp_path / "README.md"
+    with readme.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises((OSError, MarkersError), match="larger than"):
+        standing.write_into(readme, tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_a_pipe_is_no_readme(tmp_path: Path) -> None:
+    readme = tmp_path / "README.md"
+    os.mkfifo(readme)
+    with pytest.raises(OSError, match="is a pipe"):
+        standing.is_current(readme, tmp_path)
 
 
 def test_what_is_no_table_or_record_is_left_as_it_is(tmp_path: Path) -> None:

@@ -92,6 +92,18 @@ def test_an_engine_without_the_options_is_told_before_any_game(tmp_path: Path) -
         play(State.create(run, tmp_path / "run.jsonl"))
 
 
+def test_an_engine_that_cannot_play_costs_no_earlier_run(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    feed(State.create(run_of(5), path), 3)
+    before = path.read_bytes()
+    state = State.create(run_of(5, parameters=(replace(SIZE, name="Nonsense"),)), path)
+    with pytest.raises(SpsaError, match="does not support option Nonsense"):
+        play(state)
+    assert path.read_bytes() == before
+    State.create(run_of(7), path).begin()
+    assert State.load(path).run == run_of(7)
+
+
 # -- the file --------------------------------------------------------------------------------------------------
 
 
@@ -133,7 +145,7 @@ def test_iterations_that_were_under_way_are_played_again(tmp_path: Path) -> None
 def test_everything_a_run_depends_on_comes_back(tmp_path: Path) -> None:
     rules = Adjudication(ResignRule(3, 500, True), DrawRule(30, 5, 10), 99, None, 6)
     run = run_of(7, adjudication=rules, book="b.epd", plies=8, seed=5, pairs=3, order="sequential")
-    State.create(run, tmp_path / "run.jsonl")
+    State.create(run, tmp_path / "run.jsonl").begin()
     assert State.load(tmp_path / "run.jsonl").run == run
 
 
@@ -149,7 +161,7 @@ def test_everything_a_run_depends_on_comes_back(tmp_path: Path) -> None:
 )
 def test_a_damaged_file_is_refused_by_line(tmp_path: Path, line: str, message: str) -> None:
     path = tmp_path / "run.jsonl"
-    State.create(run_of(10), path)
+    State.create(run_of(10), path).begin()
     path.write_text(path.read_text(encoding="utf-8") + line + "\n", encoding="utf-8")
     with pytest.raises(SpsaError, match=message):
         State.load(path)
@@ -173,7 +185,7 @@ def test_a_file_of_somebody_else_is_left_as_it_is(tmp_path: Path, text: bytes) -
         State.load(path)
     assert path.read_bytes() == text
     ours = tmp_path / "ours.jsonl"
-    State.create(run_of(5), ours)
+    State.create(run_of(5), ours).begin()
     before = ours.read_bytes() + text.rstrip(b"\n")
     ours.write_bytes(before)
     with pytest.raises(SpsaError, match=r"ours\.jsonl:2: no iteration of this run"):
@@ -261,7 +273,7 @@ def test_a_run_from_the_command_line(source: Path, tmp_path: Path, capsys: pytes
 
 def test_mistakes_are_one_line_each(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     state = tmp_path / "run.jsonl"
-    State.create(run_of(5), state)
+    State.create(run_of(5), state).begin()
     for given, status, message in (
         (arguments(state), 1, "is there already"),
         (["--state", str(state), "--resume", "--pairs", "2"], 2, "--pairs cannot be given"),
@@ -285,7 +297,7 @@ def test_a_run_that_another_process_plays_is_only_shown(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     state = tmp_path / "run.jsonl"
-    State.create(run_of(5), state)
+    State.create(run_of(5), state).begin()
     before = state.read_bytes()
     with locked(state):
         for given in (["--state", str(state), "--resume"], arguments(state, "--overwrite")):

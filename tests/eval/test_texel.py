@@ -169,6 +169,15 @@ def test_values_take_the_place_of_values_only(tmp_path: Path, capsys: pytest.Cap
     for _ in range(2):
         write_values(path, WEIGHTS)
         assert path.read_text(encoding="utf-8") == values_source(WEIGHTS)
+    kept = values_source(WEIGHTS) + "# my remarks\n"
+    path.write_text(kept, encoding="utf-8")
+    assert command.main([str(tmp_path), "--output", str(path)]) == 1
+    assert capsys.readouterr().err == (
+        f"secateur texel: {path} is there already: --overwrite replaces it when the weights are tuned\n"
+    )
+    assert path.read_text(encoding="utf-8") == kept
+    assert command.main([str(tmp_path / "none"), "--output", str(path), "--overwrite"]) == 1
+    assert "there is no such file or folder" in capsys.readouterr().err
     path.write_text("print('my program')\n", encoding="utf-8")
     with pytest.raises(FileExistsError, match="is no file of the evaluation's values"):
         write_values(path, WEIGHTS)

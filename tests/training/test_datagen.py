@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 import uci_main
 from eval.build import VARIABLE
 from eval.network.format import network_digest, write_network
+from eval.training import generation
 from eval.training.commands import datagen
 from eval.training.generation import Progress
 from eval.training.progress import ProgressView
@@ -136,6 +138,22 @@ def test_failures_are_told_in_one_line(
     Path("file").touch()
     assert datagen.main(arguments.split()) == 1
     assert capsys.readouterr().err == line + "\n"
+
+
+def test_a_full_disk_names_the_shard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def append(writer: generation.ShardWriter, block: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def blocks(*_: object) -> Iterator[tuple[int, bytes]]:
+        yield 0, b""
+
+    monkeypatch.setattr(generation.ShardWriter, "append", append)
+    monkeypatch.setattr(generation, "_play_in_order", blocks)
+    assert datagen.main([str(tmp_path), "--games", "16", "--quiet"]) == 1
+    shard = tmp_path / "shard-000000.part"
+    assert capsys.readouterr().err == f"secateur datagen: {shard}: No space left on device\n"
 
 
 def test_games_of_a_network(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

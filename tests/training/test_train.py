@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from engine.version import version
 from eval.network.evaluator import NetworkEvaluator
 from eval.network.format import MAGIC, network_digest, read_network
 from eval.training.commands import net, train
-from eval.training.pool import open_pool
+from eval.training.pool import FACTS, open_pool
 from eval.training.quantise import integer_scores
 from eval.training.records import unpack_samples
 from eval.training.trainer import RUN, Entry, Moment
@@ -235,6 +236,92 @@ def test_no_file_of_somebody_else_is_dropped(made: Path, tmp_path: Path, capsys:
     assert train.main(given) == 1
     assert "--overwrite replaces it" in capsys.readouterr().err
     assert output.read_bytes() == MAGIC + b"another network"
+
+
+def test_a_run_goes_on_onto_its_own_network_only(
+    made: Path, trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.snet"
+    assert uci_main.main(arguments(made, other, "--quiet", "--seed", "7")) == 0
+    before = other.read_bytes()
+    capsys.readouterr()
+    folder = trained.with_suffix(".training")
+    given = ["--checkpoint", str(folder), "--resume", "--quiet", "--output"]
+    assert train.main([*given, str(other)]) == 1
+    assert capsys.readouterr().err == (
+        f"secateur train: {other} is there already, and this run has not made it: name another file\n"
+    )
+    assert other.read_bytes() == before
+    other.write_bytes(b"")
+    assert train.main([*given, str(other)]) == 0
+    assert train.main([*given, str(other)]) == 0
+
+
+def test_a_run_that_goes_on_leaves_what_is_not_its_own(
+    made: Path, trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, thesis = tmp_path / "net.training", tmp_path / "thesis"
+    given = ["--output", str(tmp_path / "net.snet"), "--resume", "--quiet"]
+
+    def refused(name: str, words: str) -> None:
+        before = (folder / name).read_bytes()
+        assert train.main(given) == 1
+        error = capsys.readouterr().err
+        assert f"{folder / name}: {words}" in error
+        assert error.count("\n") == 1
+        assert (folder / name).read_bytes() == before
+        assert thesis.read_bytes() == b"mine" * 100
+
+    def again() -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(trained.with_suffix(".training"), folder)
+        thesis.write_bytes(b"mine" * 100)
+
+    for name in ("training.samples", "validation.samples"):
+        words = "is there already, and no pool says that it is its own"
+        again()
+        (folder / FACTS).unlink()
+        (folder / name).unlink()
+        (folder / name).symlink_to(thesis)
+        refused(name, words)
+        (folder / name).unlink()
+        (folder / name).write_bytes(thesis.read_bytes())
+        refused(name, words)
+    for name in ("run.json", "checkpoint.npz", "log.jsonl", "pool.json"):
+        again()
+        (folder / name).rename(tmp_path / "moved")
+        (folder / name).symlink_to(tmp_path / "moved")
+        refused(name, "is a link, not a file of the run")
+    again()
+    (folder / "log.jsonl").write_bytes(thesis.read_bytes())
+    refused("log.jsonl", "is there already and is no log of a run; it is left as it is")
+    again()
+    (folder / FACTS).unlink()
+    (folder / "training.samples").write_bytes((folder / "training.samples").read_bytes()[:1001])
+    assert train.main(given) == 0  # a pool that was not finished
+
+
+def test_a_bad_shard_alone_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shard = tmp_path / "notes.txt"
+    shard.write_text("mine", encoding="utf-8")
+    assert train.main([str(shard), "--output", str(tmp_path / "net.snet"), "--quiet", *TINY]) == 1
+    assert re.fullmatch(rf"secateur train: left out: {re.escape(str(shard))}: .*\n", capsys.readouterr().err)
+    assert not (tmp_path / "net.training" / RUN).exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+@pytest.mark.parametrize(
+    "name", ["run.json", "checkpoint.npz", "training.samples", "validation.samples", "pool.json", "log.jsonl"]
+)
+def test_a_pipe_in_a_run_s_folder_is_refused(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    folder = tmp_path / "net.training"
+    shutil.copytree(trained.with_suffix(".training"), folder)
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    assert train.main(["--output", str(tmp_path / "net.snet"), "--resume", "--quiet"]) == 1
+    assert capsys.readouterr().err == f"secateur train: {folder / name}: is a pipe, not a file\n"
 
 
 def test_a_run_that_begins_afresh_leaves_what_is_not_its_own(made: Path, tmp_path: Path) -> None:

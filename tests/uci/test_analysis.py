@@ -218,7 +218,7 @@ def test_what_the_engine_says_of_itself(engine: Engine) -> None:
 
 def test_the_log_holds_the_conversation(start: Callable[..., Engine], tmp_path: Path) -> None:
     file = tmp_path / "a log.txt"
-    file.write_text("kept\n", encoding="utf-8")
+    file.write_text("2026-01-31 12:00:00.000 >> kept\n", encoding="utf-8")
     engine = start()
     engine.send(f"setoption name Debug Log File value {file}", "isready")
     engine.expect("readyok")
@@ -229,7 +229,7 @@ def test_the_log_holds_the_conversation(start: Callable[..., Engine], tmp_path: 
     engine.send("d", "quit")
     engine.finish()
     lines = file.read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "kept"
+    assert lines[0] == "2026-01-31 12:00:00.000 >> kept"
     stamped = [re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (<<|>>) (.*)", line) for line in lines[1:]]
     said = [match.groups() for match in stamped if match is not None]
     assert len(said) == len(stamped)
@@ -242,3 +242,13 @@ def test_the_log_holds_the_conversation(start: Callable[..., Engine], tmp_path: 
 def test_a_log_that_cannot_be_written_is_one_message(engine: Engine, tmp_path: Path) -> None:
     said = spoken(engine, f"setoption name Debug Log File value {tmp_path}")
     assert said == [f"info string Debug Log File not used: '{tmp_path}': is a folder, not a file"]
+
+
+@pytest.mark.parametrize("text", ["my thesis\n", "2026-01-31 12:00:00.000 a diary", "no line\xff"])
+def test_a_file_of_somebody_else_is_no_log(engine: Engine, tmp_path: Path, text: str) -> None:
+    file = tmp_path / "thesis.txt"
+    file.write_text(text, encoding="latin-1")
+    said = spoken(engine, f"setoption name Debug Log File value {file}")
+    reason = "is there already and is no log; it is left as it is"
+    assert said == [f"info string Debug Log File not used: '{file}': {reason}"]
+    assert file.read_text(encoding="latin-1") == text

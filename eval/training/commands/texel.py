@@ -9,12 +9,13 @@ from pathlib import Path
 
 from engine.arguments import Parser, command
 from engine.display import Steps, counted
-from engine.errors import arguments_are_judged
+from engine.errors import CommandError, arguments_are_judged
+from engine.files import shown
 from eval.training.recipe import Recipe
 
 _EPILOG = """\
 examples:
-  secateur texel data/first --output eval/values.py
+  secateur texel data/first --output eval/values.py --overwrite
   secateur texel data/first data/second --partial --epochs 60 --result-share 0.5 --seed 2
 
 Only games tell whether new weights are better: the errors printed here do not. Afterwards the kernels are compiled anew
@@ -61,6 +62,7 @@ def _parser() -> Parser:
     )
     add("--seed", type=int, default=recipe.seed, help=f"decides split and order (default {recipe.seed})")
     add("--output", type=Path, metavar="FILE", help="write the new values here; eval/values.py makes them the engine's")
+    add("--overwrite", action="store_true", help="replace values that are there")
     add("--json", action="store_true", help="print the outcome as JSON")
     parser.add_quiet()
     return parser
@@ -95,6 +97,9 @@ def main(arguments: list[str]) -> int:
     options = _parser().parse_args(arguments)
     with arguments_are_judged():
         recipe = _recipe(options)
+    output = options.output
+    if output is not None and not options.overwrite and output.exists() and output.stat().st_size:
+        raise CommandError(f"{shown(output)} is there already: --overwrite replaces it when the weights are tuned")
     with Steps("loading the kernels", options.quiet) as steps:
         return _run(options, recipe, steps)
 

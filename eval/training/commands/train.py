@@ -16,8 +16,9 @@ from engine.display import Steps
 from engine.errors import CommandError, UsageError, arguments_are_judged
 
 if TYPE_CHECKING:
+    from eval.training.pool import Facts
     from eval.training.shards import ShardError
-    from eval.training.trainer import Pace, Run, Trainer
+    from eval.training.trainer import Pace, Recipe, Run, Trainer
 
 _EPILOG = """\
 examples:
@@ -121,8 +122,11 @@ def main(arguments: list[str]) -> int:
     check_network_output(options.output)
     run = _run(options, folder)
     is_new = not options.output.exists() or not options.output.stat().st_size
-    if not (is_new or options.resume or options.overwrite):
-        raise CommandError(f"{options.output} is there already: --overwrite replaces it when the run has ended")
+    if not (is_new or options.overwrite):
+        if not options.resume:
+            raise CommandError(f"{options.output} is there already: --overwrite replaces it when the run has ended")
+        if not _is_of(options.output, folder, run):
+            raise CommandError(f"{options.output} is there already, and this run has not made it: name another file")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with only_writer(folder, "training"):
@@ -130,6 +134,29 @@ def main(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         print(f"secateur train: interrupted; --resume goes on with {folder}", file=sys.stderr)
         return 1
+
+
+def _is_of(output: Path, folder: Path, run: Run) -> bool:
+    """Whether a network file says that it was made by a run: by this recipe, of these data."""
+    from engine.files import parse_json
+    from eval.network.format import read_network
+    from eval.training.pool import read_facts
+    from eval.training.shards import ShardError
+
+    try:
+        provenance = dict(read_network(output).provenance)
+        wanted = parse_json(json.dumps(_origin(run.recipe, read_facts(folder))))
+    except (CommandError, ShardError, OSError):
+        return False
+    return all(provenance.get(name) == value for name, value in wanted.items())
+
+
+def _origin(recipe: Recipe, pool: Facts) -> dict[str, Any]:
+    """What a network file says of what its weights depend on."""
+    data = asdict(pool)
+    # A slower machine makes the same file on the same day.
+    del data["seconds"]
+    return {"data": data, "recipe": asdict(recipe)}
 
 
 def _given(options: argparse.Namespace, names: list[str]) -> dict[str, Any]:
@@ -142,7 +169,7 @@ def _run(options: argparse.Namespace, folder: Path) -> Run:
     from eval.network.format import read_network
     from eval.training.samples import Filter
     from eval.training.shards import find_shards
-    from eval.training.trainer import Recipe, Run, check_folder, load_run
+    from eval.training.trainer import Recipe, Run, check_folder, check_run, load_run
 
     recipe = _given(options, [entry.name for entry in fields(Recipe)])
     wanted = _given(options, ["skip", "score_limit", "halfmoves", "quiet_only"])
@@ -154,6 +181,7 @@ def _run(options: argparse.Namespace, folder: Path) -> Run:
         recipe = {"hidden": network.hidden, "buckets": network.buckets} | recipe | {"start": network.digest()}
     if options.resume:
         run = load_run(folder)
+        check_run(folder)
         there: dict[str, Any] = {**asdict(run), **asdict(run.recipe), **asdict(run.wanted)}
         for name, value in {**recipe, **wanted, **whole}.items():
             if there[name] != value:
@@ -172,6 +200,7 @@ def _run(options: argparse.Namespace, folder: Path) -> Run:
 
 def _train(options: argparse.Namespace, folder: Path, run: Run) -> int:
     from engine.files import replace_file
+    from eval.network.format import read_network_file
     from eval.training.pool import FACTS, build_pool, open_pool
     from eval.training.trainer import (
         START,
@@ -186,7 +215,7 @@ def _train(options: argparse.Namespace, folder: Path, run: Run) -> int:
     from eval.training.training_view import TrainingView, plot_losses
 
     problems: list[str] = []
-    start = None if options.start is None else options.start.read_bytes()
+    start = None if options.start is None else read_network_file(options.start)[0]
     if not options.resume:
         check_folder(folder, options.overwrite)  # another process may have been there until now
         drop_run(folder)
@@ -199,6 +228,11 @@ def _train(options: argparse.Namespace, folder: Path, run: Run) -> int:
             parts = (run.data, run.wanted, run.validation, run.recipe.seed, run.partial)
             build_pool(folder, *parts, view.problem, view.shard)
     pool = open_pool(folder)
+    if problems and not pool.facts.shards:
+        # Every shard was left out, and a line of its own has said why.
+        if not options.resume:
+            drop_run(folder)
+        return 1
     try:
         with Steps("preparing the run", options.quiet):
             trainer = Trainer(run.recipe, pool, load_state(folder, run.recipe))
@@ -259,17 +293,13 @@ def _export(trainer: Trainer, path: Path) -> dict[str, Any]:
 
     validation, exact = trainer.validate()
     log = trainer.state.log
-    data = asdict(trainer.pool.facts)
-    # A slower machine makes the same file on the same day.
-    del data["seconds"]
     facts: dict[str, Any] = {
         "made_by": "secateur train",
         "version": version(),
         "commit": current_commit(),
         "licence": "GPL-3.0-or-later",
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
-        "data": data,
-        "recipe": asdict(trainer.recipe),
+        **_origin(trainer.recipe, trainer.pool.facts),
         "scale": trainer.scale,
         "positions_seen": sum(entry.positions for entry in log),
         "training_error": log[-1].training,

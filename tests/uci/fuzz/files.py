@@ -151,7 +151,7 @@ VICTIMS: Final = (
     Victim("datagen verify <>", "shards"),
     Victim("datagen stats <shards> --plot <>", "plot.png", REPLACES),
     Victim("texel <> --epochs 1", "shards"),
-    Victim("texel <shards> --epochs 1 --output <>", "values.py", REPLACES),
+    Victim("texel <shards> --epochs 1 --output <> --overwrite", "values.py", REPLACES),
     Victim("wdl <>", "shards"),
     Victim("train <> --output new.snet {tiny}", "shards"),
     Victim("train <shards> --output <> {tiny}", "network.snet", REPLACES),
