@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from bench.commands import benchmark
+from eval.network import format as network_format
 from eval.network.format import NetworkError
-from search import benchmark as search_benchmark
 from search.benchmark import POSITIONS, run_benchmark
 from search.searcher import Searcher
 
@@ -74,6 +74,6 @@ def test_a_network_that_is_damaged_is_told_in_a_line(
     def damaged() -> None:
         raise NetworkError("default.snet: the file is cut short")
 
-    monkeypatch.setattr(search_benchmark, "shipped_network", damaged)
+    monkeypatch.setattr(network_format, "shipped_network", damaged)
     assert benchmark.main(["1"]) == 1
     assert capsys.readouterr() == ("", "secateur bench: default.snet: the file is cut short\n")

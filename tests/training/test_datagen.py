@@ -74,7 +74,7 @@ def test_bad_shards_are_reported_and_left_out(
     for action in ("stats", "verify"):
         assert datagen.main([action, str(path.parent), "--quiet"]) == 1
         out, err = capsys.readouterr()
-        assert err == f"{path}: is truncated: it has no foot\n"
+        assert err == f"secateur datagen: {path}: is truncated: it has no foot\n"
         assert "64" in out
     assert datagen.main(["verify", str(path.parent), "--json"]) == 1
     told = json.loads(capsys.readouterr().out)

@@ -104,6 +104,10 @@ class _Talk:
         finally:
             self._process.kill()
             self._process.wait()
+            self._selector.close()
+            for stream in (self._process.stdin, self._process.stdout):
+                assert stream is not None
+                stream.close()
 
     def _say(self, line: str) -> None:
         assert self._process.stdin is not None
