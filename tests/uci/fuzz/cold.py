@@ -31,7 +31,8 @@ COMMANDS: Final = (
     "perft --depth 3",
     "genfens 2 seed 1 book None --nodes 20",
     "epd <suite.epd> --depth 1",
-    "match --engine name=A cmd={python} arg={secateur} --engine name=B cmd={python} arg={fake} --each depth=1 --max-moves 4",
+    "match --engine name=A cmd={python} arg={secateur} --engine name=B cmd={python} arg={fake} "
+    "--each depth=1 --max-moves 4",
     "worth futility --together --tc depth=1 --max-moves 4 --games 2",
     "explore --depth 2 --record new.json",
     "datagen new --nodes 20 --hard-nodes 60 --workers 2 --max-plies 60 --games 16",
