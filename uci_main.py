@@ -189,7 +189,11 @@ def main(arguments: list[str] | None = None) -> int:
         print(_usage())
         return OK
     if name in ("-V", "--version"):
-        print(f"{with_evaluation(full_name())}, {kernels()}")
+        try:
+            print(f"{with_evaluation(full_name())}, {kernels()}")
+        except CommandError as error:  # a variable that names nobody's folder
+            print(f"secateur: {error}", file=sys.stderr)
+            return error.status
         return OK
     if name in COMMANDS:
         return _run(name, rest)

@@ -13,6 +13,8 @@ from math import isfinite
 from pathlib import Path
 from typing import IO, Any, Final, NoReturn
 
+from engine.errors import CommandError
+
 #: The longest quotation of a user's own input in a message, in characters.
 QUOTE_LENGTH: Final = 80
 
@@ -41,17 +43,21 @@ _KINDS: Final = (
 )
 
 
+class PathError(CommandError, ValueError):
+    """A text that names no path; the message quotes it."""
+
+
 def user_path(text: str) -> Path:
     """The path that `text` names, `~` and `~name` being folders of users.
 
-    Raises ValueError that names it when there is no such user, or when no file can be called that.
+    Raises PathError when there is no such user, or when no file can be called that.
     """
     if "\0" in text:
-        raise ValueError(f"{shown(text)}: a path holds no null character")
+        raise PathError(f"{shown(text)}: a path holds no null character")
     try:
         return Path(text).expanduser()
     except RuntimeError as error:
-        raise ValueError(f"{shown(text)}: {error}") from None
+        raise PathError(f"{shown(text)}: {error}") from None
 
 
 # --------------------------------------------------------------------------------------------------------------

@@ -378,3 +378,19 @@ def test_ctrl_c_while_modules_are_imported_is_one_line(tmp_path: Path, module: s
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "secateur: interrupted\n")
+
+
+@pytest.mark.parametrize("words", [["perft", "--depth", "1"], ["--version"], ["kernels", "list"]])
+def test_a_variable_that_names_nobody_s_folder_is_one_line(words: list[str]) -> None:
+    environment = {**os.environ, "SECATEUR_KERNELS_DIR": "~nobody-of-that-name/x", "SECATEUR_KERNELS": ""}
+    done = subprocess.run(
+        [sys.executable, str(PROJECT_ROOT / "uci_main.py"), *words],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("secateur")
+    assert line.endswith("~nobody-of-that-name/x: Could not determine home directory.")

@@ -173,7 +173,7 @@ class Player:
             case EndInput():
                 self._tell_model()
                 if self.model.is_endless():
-                    self._send(b"stop")
+                    self._send(b"quit")
                 if not self.model.is_loaded:
                     self._ends = COMPILES  # what is owed comes when the kernels are compiled
                 with self._changed:
