@@ -17,7 +17,7 @@ from engine.uci.output import Output
 from engine.uci.session import Session
 
 #: Seconds that the session has to end after `quit`. Then the process ends all the same.
-QUIT_LIMIT: Final = 1.8
+QUIT_LIMIT: Final = 1.9
 
 
 def _read(source: Iterable[bytes], session: Session, events: queue.SimpleQueue[Event], output: Output) -> None:

@@ -49,7 +49,7 @@ FAREWELL: Final = 2.0
 
 #: Seconds that `quit` waits: for the engine to be loaded, when commands before it wait for that; for a short count or
 #: benchmark to end by itself; and for the answer of what was stopped.
-LOAD_PATIENCE: Final = 0.8
+LOAD_PATIENCE: Final = 1.5
 TOOL_PATIENCE: Final = 0.4
 QUIT_PATIENCE: Final = 1.2
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from engine import compiling
+
 #: The environment variable that `engine.jit` reads.
 VARIABLE = "SECATEUR_TRACING"
 
@@ -17,4 +19,6 @@ def choose_tracing() -> None:
     jit = sys.modules.get("engine.jit")
     if jit is not None and not jit.TRACING:
         raise RuntimeError("the playing build is in use already; a process has only one")
+    # A warmup compiles the playing build.
+    compiling.without_advice()
     os.environ[VARIABLE] = "1"
