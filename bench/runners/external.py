@@ -296,7 +296,9 @@ def _opening_as_game(opening: Opening) -> str:
 
 
 def _drop_earlier(pgn: Path, earlier: bytes) -> bool:
-    """Drops the games that were in the file before the program, which appends, wrote new ones; whether it did.
+    """Drops the games that were in the file before, once the program, which appends, has written a whole new one.
+
+    Returns whether it did.
 
     Raises OSError where somebody else has changed the file.
     """
@@ -305,7 +307,10 @@ def _drop_earlier(pgn: Path, earlier: bytes) -> bool:
         return False
     if not data.startswith(earlier):
         raise OSError(errno.EEXIST, "somebody changed it; it is left as it is", str(pgn))
-    replace_file(pgn, data[len(earlier) :].lstrip())
+    new = data[len(earlier) :].lstrip()
+    if not re.search(rb'^\[Result "[^"]+"\]', new, re.MULTILINE):
+        return False
+    replace_file(pgn, new)
     return True
 
 

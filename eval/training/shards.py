@@ -129,6 +129,9 @@ class ShardWriter:
     def __init__(self, folder: Path, number: int, settings: dict[str, Any]) -> None:
         self.path = shard_path(folder, number, UNFINISHED)
         self._finished = shard_path(folder, number)
+        for path in (self.path, self._finished):
+            if path.is_symlink():
+                raise ShardError(f"{shown(path)}: is a symbolic link; what it leads to is left as it is")
         if self._finished.exists():
             if self.path.exists():
                 raise ShardError(f"{self._finished}: is there beside {self.path.name}; remove one of them")

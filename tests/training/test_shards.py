@@ -284,3 +284,16 @@ def test_bad_shards_are_told_and_skipped(tmp_path: Path, copied: Callable[[], Pa
     assert [str(error) for error in told] == [f"{path}: is truncated: it has no foot"]
     with pytest.raises(ShardError, match="is truncated"):
         list(open_shards(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["shard-000007.games", "shard-000007.part"])
+def test_nothing_is_written_through_a_symbolic_link(tmp_path: Path, blocks: list[bytes], name: str) -> None:
+    (tmp_path / "archive").mkdir()
+    archive = write(tmp_path / "archive", blocks[:2])
+    before = archive.read_bytes()
+    folder = tmp_path / "new"
+    folder.mkdir()
+    (folder / name).symlink_to(archive)
+    with pytest.raises(ShardError, match="is a symbolic link"):
+        write(folder, blocks)
+    assert archive.read_bytes() == before
