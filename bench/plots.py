@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from importlib import util
 from io import BytesIO
@@ -26,8 +27,12 @@ ENDINGS: Final = (".png", ".svg")
 #: The author in a picture's metadata, by which earlier pictures are recognised.
 _DRAWN_BY: Final = "Secateur"
 
-#: The author in the pictures of earlier versions.
-_DRAWN_BEFORE: Final = b"Matplotlib v"
+#: How that begins a picture: a text chunk of PNG, or the creator that Matplotlib writes into SVG.
+_OWN_PICTURE: Final = re.compile(
+    rb"\x89PNG\r\n.{0,200}?tEXtSoftware\0Secateur"
+    rb"|<\?xml .{0,2000}?<dc:creator>\s*<cc:Agent>\s*<dc:title>Secateur</dc:title>",
+    re.DOTALL,
+)
 
 #: Points on a curve at most; a longer match is thinned out evenly.
 MAX_POINTS: Final = 400
@@ -275,6 +280,5 @@ def save_figure(figure: Figure, path: Path) -> None:
 
 
 def is_own_picture(head: bytes) -> bool:
-    """Whether a file that begins like this is a picture that `save_figure` wrote, or Matplotlib by itself."""
-    is_picture = head.startswith((b"\x89PNG\r\n", b"<?xml "))
-    return is_picture and (_DRAWN_BY.encode() in head or _DRAWN_BEFORE in head)
+    """Whether a file that begins like this is a picture that `save_figure` wrote."""
+    return _OWN_PICTURE.match(head) is not None

@@ -37,9 +37,9 @@ def test_quit_ends_a_compilation(start: Callable[..., Engine], tmp_path: Path) -
     time.sleep(2)  # in the middle of compiling
     engine.send("quit")
     began = time.perf_counter()
-    engine.finish(timeout=5)
-    assert time.perf_counter() - began < 2
-    assert "readyok" not in engine.lines
+    engine.finish(timeout=30)
+    assert time.perf_counter() - began < 10  # 2 s on an idle machine
+    assert not any(line.startswith("bestmove") for line in engine.lines)
 
 
 @pytest.mark.slow
@@ -51,10 +51,10 @@ def test_two_that_compile_on_one_empty_cache_report_it_and_end_ready(
     for engine in engines:
         engine.send("isready", "go depth 3")
     for engine in engines:
-        engine.expect("info string loading", timeout=120)
         engine.expect("readyok", timeout=14)  # CuteChess waits 15 seconds
+        engine.expect("info string compiling", timeout=120)
     for engine in engines:
-        engine.expect("bestmove", timeout=240)
+        engine.expect("bestmove", timeout=600)
         assert any("kernels compiled in" in line for line in engine.lines)
         engine.send("quit")
         engine.finish()

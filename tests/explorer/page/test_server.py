@@ -392,7 +392,7 @@ def test_a_search_is_recorded_printed_and_opened(tmp_path: Path):
     ("arguments", "complaint"),
     [
         (["--record", "x.json", "--position", "no FEN"], "neither a FEN nor a PGN"),
-        (["--record", "/no such folder/x.json", "--depth", "1"], "there is no folder /no such folder"),
+        (["--record", "/no such folder/x.json", "--depth", "1"], "no such folder/x.json: there is no such folder"),
         (["--record", "/"], "/: is a folder"),
         (["--record", "x.json", "--pgn", "absent.pgn"], "absent.pgn: No such file"),
     ],
