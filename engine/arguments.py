@@ -6,7 +6,7 @@ import argparse
 import functools
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import util
 from math import nan
 from typing import Any, Final, NoReturn
@@ -28,6 +28,8 @@ An error is one line on stderr."""
 #: The longest error line, in characters: arguments of any length are quoted in it.
 ERROR_LENGTH: Final = 1000
 
+#: Problems of a file or a match that are printed one by one; `--json` has all of them.
+PROBLEM_LINES: Final = 20
 
 #: The largest numbers that options take.
 MOST_WHOLE: Final = 2**63 - 1
@@ -116,6 +118,14 @@ def complain(prog: str, message: str) -> None:
     """Prints what is wrong as one line on stderr."""
     sys.stderr.write(_line(prog, message))
     sys.stderr.flush()
+
+
+def complain_about(prog: str, problems: Sequence[str]) -> None:
+    """Prints a line each for the first PROBLEM_LINES problems, and one that counts the others."""
+    for problem in problems[:PROBLEM_LINES]:
+        complain(prog, problem)
+    if len(problems) > PROBLEM_LINES:
+        complain(prog, f"and {len(problems) - PROBLEM_LINES} problems more")
 
 
 def reported(prog: str, work: Callable[[], int], extra: str | None = None) -> int:

@@ -20,16 +20,13 @@ from bench.records import LedgerError, SuiteRecord, save_suite, tested_commits
 from bench.runners.base import unfit_engines
 from bench.suites import Problem, Solution, SuiteError, Task, load_suite, solve
 from bench.timecontrol import add_limit_arguments, limit_from_arguments
-from engine.arguments import Parser, command, complain
+from engine.arguments import Parser, command, complain_about
 from engine.display import Display, Steps, duration
 from engine.errors import arguments_are_judged
 from engine.files import check_output, reason, shown, write_output
 
 #: How long an engine thinks about a position.
 DEFAULT_LIMIT: Final = "movetime=1"
-
-#: Problems that are printed one by one; --json has them all.
-PROBLEM_LINES: Final = 20
 
 #: Positions that are shown one by one without being asked.
 SHOWN = 30
@@ -138,10 +135,7 @@ def main(arguments: list[str]) -> int:
         print(json.dumps(_to_json(rows, engines, troubles), indent=1))
     elif rows:
         _show(rows, engines, options.details)
-    for trouble in troubles[:PROBLEM_LINES]:
-        complain("secateur epd", trouble)
-    if len(troubles) > PROBLEM_LINES:
-        complain("secateur epd", f"and {len(troubles) - PROBLEM_LINES} problems more")
+    complain_about("secateur epd", troubles)
     return 1 if troubles else 0
 
 

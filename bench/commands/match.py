@@ -15,11 +15,8 @@ from bench.results import GameResult, MatchResult
 from bench.runners.external import ExternalRunner, shown
 from bench.schedule import make_plan, pairings
 from bench.stats import Tally, summary
-from engine.arguments import Parser, command
+from engine.arguments import Parser, command, complain, complain_about
 from engine.errors import arguments_are_judged
-
-#: Problems that are printed one by one at the end; --json has them all.
-PROBLEM_LINES = 20
 
 _EPILOG = """\
 examples:
@@ -114,14 +111,10 @@ def play_shown(name: str, description: MatchDescription, quiet: bool) -> MatchRe
 
 
 def report_problems(name: str, result: MatchResult, told: Collection[str] = ()) -> None:
-    """Prints the first PROBLEM_LINES problems that are not in `told`, and the notes, to stderr."""
-    problems = [problem for problem in result.problems if problem not in told]
-    for problem in problems[:PROBLEM_LINES]:
-        print(f"secateur {name}: {problem}", file=sys.stderr)
-    if len(problems) > PROBLEM_LINES:
-        print(f"secateur {name}: and {len(problems) - PROBLEM_LINES} problems more", file=sys.stderr)
+    """Prints the problems that are not in `told`, and the notes, to stderr."""
+    complain_about(f"secateur {name}", [problem for problem in result.problems if problem not in told])
     for note in result.notes:
-        print(f"secateur {name}: note: {note}", file=sys.stderr)
+        complain(f"secateur {name}", f"note: {note}")
 
 
 def _report(result: MatchResult) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Callable
 
 from bench.display import result_console
@@ -12,7 +11,7 @@ from bench.pgn import read_games
 from bench.plots import check_path, plot_ratings
 from bench.rating import ELO_SCALE, ORDO_SCALE, RatingList, rate
 from bench.results import GameResult
-from engine.arguments import Parser, command, finite_number
+from engine.arguments import Parser, command, complain_about, finite_number
 from engine.display import Steps
 from engine.errors import FAILED, arguments_are_judged
 from engine.files import reason, shown
@@ -134,8 +133,7 @@ def main(arguments: list[str]) -> int:
         check_arguments(options)
     with Steps("reading", options.quiet) as steps:
         games, problems = read_all(options.files, lambda path: steps.show(f"reading {path}"))
-        for problem in problems:
-            print(f"secateur rate: {problem}", file=sys.stderr)
+        complain_about("secateur rate", problems)
         if problems and not games:
             return FAILED
         steps.show("fitting the ratings")
