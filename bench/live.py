@@ -10,7 +10,7 @@ from typing import Any
 from bench.display import figures_table
 from bench.results import GameResult
 from bench.stats import Sprt, Tally, elo_text, estimate
-from engine.display import Display, duration
+from engine.progress import Display, duration
 
 #: The time left is reckoned from the pace of this many games: those of a resumed match come all at once.
 PACE_GAMES = 64
@@ -46,7 +46,6 @@ class LiveView(Display):
         self._finished.append(time.monotonic())
         if game.fault is not None:
             self.add_problem(game.fault)
-        self.tick()
 
     def add_problem(self, text: str) -> None:
         """Takes a line about what went wrong, and shows it at once."""

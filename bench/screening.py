@@ -294,7 +294,6 @@ class Screening:
 def play(
     screening: Screening,
     played: Played,
-    on_pair: Callable[[], None],
     on_problem: Callable[[str], None],
     concurrency: int,
 ) -> None:
@@ -323,4 +322,3 @@ def play(
                 played.add(Pair(number, points_of(games)))
             if in_a_row >= PATIENCE:
                 raise ScreeningError(f"given up after {in_a_row} pairs in a row that an engine spoilt")
-            on_pair()

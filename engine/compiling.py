@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from engine.progress import LINE_SECONDS, Ticker, say
+from engine.progress import Line, say
 
 #: What is to be done about compiling at a bad moment, such as in a game.
 ADVICE: Final = "run 'secateur warmup' once to compile all that plays ahead of time"
@@ -85,7 +85,7 @@ class _State:
         self.place = (0, 0)
         self.is_silent = False
         self.advises = True
-        self.ticker: Ticker | None = None
+        self.ticker: Line | None = None
         self.file: Path | None = None
         self.seconds: dict[str, float] = {}
 
@@ -117,7 +117,7 @@ def loading() -> Iterator[None]:
     if _STATE.is_silent:
         yield
         return
-    with Ticker(lambda: "secateur: loading Numba", patience=LINE_SECONDS):
+    with Line(lambda: "secateur: loading Numba", patience=1.0):
         yield
 
 
@@ -143,7 +143,7 @@ def begin(kernel: str) -> None:
         if _STATE.advises and kernel in WARMUP:
             _STATE.advises = False
             say(f"secateur: kernels have to be compiled, once for each version: {ADVICE}")
-        _STATE.ticker = Ticker(_line)
+        _STATE.ticker = Line(_line)
         _STATE.ticker.start()
 
 

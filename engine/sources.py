@@ -19,7 +19,6 @@ UNCOMPILED: Final = frozenset(
         "engine/builder.py",
         "engine/cache_folder.py",
         "engine/compiling.py",
-        "engine/display.py",
         "engine/errors.py",
         "engine/extras.py",
         "engine/files.py",

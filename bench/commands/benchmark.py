@@ -6,7 +6,7 @@ import json
 import sys
 
 from engine.arguments import Parser, command
-from engine.display import Steps
+from engine.progress import Steps, say
 from engine.uci.options import most_hash
 from search.benchmark import DEFAULT_DEPTH, POSITIONS, run_benchmark
 from search.limits import DEFAULT_HASH
@@ -42,8 +42,8 @@ def main(arguments: list[str]) -> int:
         load_kernels()
 
         def report(index: int, nodes: int, fen: str) -> None:
-            print(f"{index + 1:2}/{len(POSITIONS)} {nodes:9} nodes  {fen}", file=sys.stderr, flush=True)
-            steps.told(f"{index + 1} of {len(POSITIONS)} positions searched")
+            say(f"{index + 1:2}/{len(POSITIONS)} {nodes:9} nodes  {fen}")
+            steps.show(f"{index + 1} of {len(POSITIONS)} positions searched")
 
         steps.show("searching the first position")
         searcher = Searcher(options.hash) if options.classical else None

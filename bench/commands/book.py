@@ -20,9 +20,9 @@ from bench.runners.base import unfit_engines
 from bench.suites import Problem, Task, solve
 from bench.timecontrol import add_limit_arguments, limit_from_arguments
 from engine.arguments import Parser, command
-from engine.display import Steps
 from engine.errors import CommandError, arguments_are_judged
 from engine.files import check_output, locked, write_output
+from engine.progress import Steps
 
 #: Name: the score window in centipawns from white's point of view.
 WINDOWS: Final = {"balanced": (-40, 40), "unbalanced": (90, 150)}

@@ -20,8 +20,8 @@ from bench.claims import (
 )
 from bench.speed import check_table, renew_table
 from engine.arguments import Parser, command
-from engine.display import Steps
 from engine.errors import arguments_are_judged
+from engine.progress import Steps
 
 #: Branching factor and depth of the picture's trees.
 _CURVES = (4, 8)

@@ -21,9 +21,9 @@ from bench.runners.base import unfit_engines
 from bench.suites import Problem, Solution, SuiteError, Task, load_suite, solve
 from bench.timecontrol import add_limit_arguments, limit_from_arguments
 from engine.arguments import Parser, command, complain_about
-from engine.display import Display, Steps, duration
 from engine.errors import arguments_are_judged
 from engine.files import check_output, reason, shown, write_output
+from engine.progress import Display, Steps, duration
 
 #: How long an engine thinks about a position.
 DEFAULT_LIMIT: Final = "movetime=1"
@@ -183,7 +183,6 @@ class Progress(Display):
         self._done += 1
         self._solved += solution.is_solved
         self._errors += bool(solution.error)
-        self.tick()
 
     def line(self) -> str:
         """Positions, those that are solved, errors, time and time left."""

@@ -17,9 +17,9 @@ import chess
 
 from bench.openings import BookError, load_openings, parse_plies, parse_position, play_random_moves
 from engine.arguments import Parser, command
-from engine.display import Steps
 from engine.errors import arguments_are_judged
 from engine.files import open_regular, reason, shown
+from engine.progress import Steps
 
 #: What the client looks for.
 PREFIX: Final = "info string genfens"

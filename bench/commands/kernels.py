@@ -27,7 +27,7 @@ from engine.library import (
     folder,
     library_path,
 )
-from engine.progress import Ticker, say
+from engine.progress import Line, say
 from engine.sources import PROJECT_ROOT, source_hash
 
 
@@ -89,7 +89,7 @@ class _Build:
         """Builds them; the exit status."""
         if not self._levels:
             return 0
-        with Ticker(self._line), ThreadPoolExecutor(self._jobs) as pool:
+        with Line(self._line), ThreadPoolExecutor(self._jobs) as pool:
             succeeded = list(pool.map(self._one, self._levels))
         return 0 if all(succeeded) else 1
 

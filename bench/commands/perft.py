@@ -9,7 +9,7 @@ import time
 import chess
 
 from engine.arguments import Parser, command
-from engine.display import Steps
+from engine.progress import Steps
 
 
 @command("secateur perft")

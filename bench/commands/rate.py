@@ -12,9 +12,9 @@ from bench.plots import check_path, plot_ratings
 from bench.rating import ELO_SCALE, ORDO_SCALE, RatingList, rate
 from bench.results import GameResult
 from engine.arguments import Parser, command, complain_about, finite_number
-from engine.display import Steps
 from engine.errors import FAILED, arguments_are_judged
 from engine.files import reason, shown
+from engine.progress import Steps
 
 _EPILOG = """\
 example:

@@ -12,9 +12,9 @@ from bench.comparison import MEASURES, Measured, cells, compare
 from bench.engines import SECATEUR, EngineSpec, engine_from_pairs
 from bench.speed import check_table, find_rival, measure, renew_table
 from engine.arguments import Parser, command
-from engine.display import Steps
 from engine.errors import MissingError, arguments_are_judged
 from engine.files import quoted
+from engine.progress import Steps
 
 #: Any limit will do: the measures bring their own.
 _LIMIT = "depth=1"

@@ -17,8 +17,8 @@ from bench.records import circumstances_of
 from bench.results import GameResult, MatchResult
 from bench.stats import MODELS, Sprt, Tally, summary, to_json
 from engine.arguments import Parser, command
-from engine.display import Steps
 from engine.errors import CommandError, arguments_are_judged
+from engine.progress import Steps
 
 #: Rounds that are planned when nobody says how many: more than any test with sensible bounds takes.
 DEFAULT_ROUNDS = 10_000

@@ -21,9 +21,9 @@ from bench.plots import check_path, plot_trajectories
 from bench.spsa import GAIN_ITERATIONS, GAIN_MAX, Schedule, SpsaError, default_gain, select
 from bench.tuning import Run, State, Step, edited_source, tune, write_source
 from engine.arguments import Parser, command
-from engine.display import Display, duration
 from engine.errors import arguments_are_judged
 from engine.files import locked
+from engine.progress import Display, duration
 from search import tunables
 
 DEFAULT_LIMIT: Final = "nodes=4000"
@@ -254,7 +254,6 @@ class Progress(Display):
         """Takes a finished iteration."""
         self._played += 1
         self._finished.append(time.monotonic())
-        self.tick()
 
     def problem(self, text: str) -> None:
         """Takes a line about what went wrong; it is shown even when quiet."""

@@ -8,8 +8,8 @@ from bench.commands import rate
 from bench.commands.match import play_shown
 from bench.description import DescriptionError, MatchDescription, add_arguments, from_arguments, read_toml
 from engine.arguments import Parser, command
-from engine.display import Steps
 from engine.errors import arguments_are_judged
+from engine.progress import Steps
 
 _EPILOG = """\
 example:

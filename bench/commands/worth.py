@@ -32,9 +32,9 @@ from bench.schedule import make_plan
 from bench.screening import SHARE, Effect, Played, Screening, ScreeningError, effects, play
 from bench.stats import Tally, elo_text, estimate, to_json, with_error
 from engine.arguments import Parser, command
-from engine.display import Display, Steps, duration
 from engine.errors import arguments_are_judged
 from engine.files import locked
+from engine.progress import Display, Steps, duration
 from engine.sources import PROJECT_ROOT
 from engine.uci.options import most_hash
 from search.techniques import TECHNIQUES, Technique, named
@@ -296,10 +296,6 @@ class Progress(Display):
         left = f", {duration(elapsed * (self._planned - done) / played)} left" if played else ""
         return f"{2 * done} of {2 * self._planned} games{faults} in {duration(elapsed)}{left}"
 
-    def picture(self) -> Any:
-        """The same."""
-        return self.line()
-
 
 def _main_together(options: argparse.Namespace, held: ExitStack) -> int:
     """Measures all techniques by the same games, with the lock of the state `held`; returns the exit status."""
@@ -314,8 +310,8 @@ def _main_together(options: argparse.Namespace, held: ExitStack) -> int:
     played = Played(_circumstances(screening, options), {"commits": commits}, options.state)
     status = 0
     try:
-        with Progress(screening.pairs, played, options.quiet) as progress:
-            play(screening, played, progress.tick, _tell, options.concurrency)
+        with Progress(screening.pairs, played, options.quiet):
+            play(screening, played, _tell, options.concurrency)
     except KeyboardInterrupt:
         status = _broken_off("interrupted", options)
     except ScreeningError as error:

@@ -6,7 +6,7 @@ import time
 from collections import deque
 from typing import Any, Final
 
-from engine.display import Display, duration
+from engine.progress import Display, duration
 from eval.training.generation import Progress
 
 #: The pace is that of so many blocks at most.
@@ -27,7 +27,6 @@ class ProgressView(Display):
         """Takes the state of the run after another block."""
         self._state = progress
         self._pace.append((time.monotonic(), progress.positions, self._done(progress)))
-        self.tick()
 
     def _done(self, progress: Progress) -> int:
         return progress.games if self._by_games else progress.positions

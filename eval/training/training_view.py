@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.display import figures_table
-from engine.display import Display, duration
+from engine.progress import Display, duration
 from eval.training.trainer import Entry, Moment
 
 #: Superbatches whose figures stay in sight.
@@ -44,7 +44,6 @@ class TrainingView(Display):
         """Takes a finished step."""
         self._moment = moment
         self._done += 1
-        self.tick()
 
     def superbatch(self, entry: Entry) -> None:
         """Takes a finished superbatch."""

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from engine.arguments import Parser, command, missing
-from engine.display import Steps
 from engine.errors import CommandError, MissingError, UsageError
 from engine.files import parse_json, read_bytes, read_text, reason, shown
+from engine.progress import Steps
 from search.explorer.build import choose_tracing
 from search.explorer.chess_document import MOST_BYTES, DocumentError, decompressed
 from search.explorer.loading import KERNELS

@@ -10,13 +10,12 @@ import pytest
 from fakes import fake
 
 from bench.engines import SECATEUR
-from engine.display import Display, Steps
+from engine.progress import Display, Line, Steps
 
 
 class Counting(Display):
     """Shows a number."""
 
-    line_seconds = 0.0
     number = 1
 
     def line(self) -> str:
@@ -25,33 +24,47 @@ class Counting(Display):
 
 def test_a_line_is_not_said_twice(capsys: pytest.CaptureFixture[str]) -> None:
     with Counting() as display:
-        display.tick()
+        display.print_line()
         display.print_line()
         display.number = 2
-        display.tick()
+        display.print_line()
         display.print_line()
     assert capsys.readouterr().err == "1 done\n2 done\n"
 
 
-def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Counting, "line_seconds", 0.01)
     with Counting(quiet=True) as display:
-        display.tick()
+        time.sleep(0.2)
         display.say("something")
     assert capsys.readouterr().err == ""
 
 
-def test_a_silent_run_goes_on_telling_what_it_does(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Steps, "line_seconds", 1.0)
+def test_a_silent_run_goes_on_telling_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
     with Steps("reading") as steps:
-        time.sleep(3.0)
+        time.sleep(2.5)
         steps.show("fitting")
-        time.sleep(3.0)
+        time.sleep(2.5)
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("reading (0:00:0")
     assert lines[-1].startswith("fitting (0:00:0")
     assert len(lines) >= 3
+
+
+def test_only_the_innermost_view_speaks(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Counting, "line_seconds", 0.01)
+    outer = Counting()
+    with outer:
+        while outer.number == 1 and not outer._shown:
+            time.sleep(0.01)
+        with Line(lambda: "compiling", patience=0.01):
+            time.sleep(0.5)
+            capsys.readouterr()
+            outer.number = 2
+            time.sleep(0.5)
+            assert capsys.readouterr().err == ""
+        time.sleep(0.5)
+        assert capsys.readouterr().err == "2 done\n"
 
 
 def test_what_takes_no_time_is_not_told(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

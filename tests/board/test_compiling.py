@@ -18,7 +18,7 @@ import pytest
 from engine import compiling
 from engine.cache_folder import CACHE_VARIABLE
 from engine.library import kernel_name
-from engine.progress import Ticker
+from engine.progress import Line
 from engine.sources import KERNEL_FOLDERS
 from search.warmup import EVERYTHING
 from tests.board.tiny_kernel import PROJECT, RUN_TINY
@@ -300,8 +300,8 @@ try:
 except BlockingIOError:
     os.set_blocking(theirs, True)
 os.dup2(theirs, 2)
-from engine.progress import Ticker
-with Ticker(lambda: "working"):
+from engine.progress import Line
+with Line(lambda: "working"):
     time.sleep(1)
 print("done")
 """
@@ -309,7 +309,7 @@ print("done")
 
 
 def test_what_is_quick_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    ticker = Ticker(lambda: "working", patience=60)
+    ticker = Line(lambda: "working", patience=60)
     ticker.start()
     ticker.stop("worked")
     assert capsys.readouterr().err == ""

@@ -369,10 +369,11 @@ def test_sparklines() -> None:
 
 
 def test_what_a_run_shows(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(TrainingView, "line_seconds", 0.0)
+    monkeypatch.setattr(TrainingView, "line_seconds", 60.0)
     with TrainingView(5, 10, LOG[:2]) as view:
         assert view.figures() == {"starting": "(kernels may have to be compiled)"}
         view.step(Moment(3, 4, 10, 0.05, 123456.0))
+        view.print_line()
         view.superbatch(LOG[2])
     first, second = capsys.readouterr().err.splitlines()
     assert first.startswith("superbatch 3 of 5, step 4 of 10, training error 0.050000, positions/s 123,456")

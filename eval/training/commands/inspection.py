@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from bench.plots import check_path
 from engine.arguments import Parser, command, complain
-from engine.display import Steps
 from engine.errors import arguments_are_judged
+from engine.progress import Steps
 from eval.training.shards import Shard, ShardError, find_shards, read_shard
 from eval.training.statistics import Statistics, plot, verify
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.arguments import Parser, command
-from engine.display import Steps, counted
+from engine.progress import Steps, counted
 
 if TYPE_CHECKING:
     from eval.training.comparison import Comparison

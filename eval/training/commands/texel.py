@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 from engine.arguments import Parser, command
-from engine.display import Steps, counted
 from engine.errors import CommandError, arguments_are_judged
 from engine.files import shown
+from engine.progress import Steps, counted
 from eval.training.recipe import Recipe
 
 _EPILOG = """\
@@ -126,7 +126,7 @@ def _run(options: argparse.Namespace, recipe: Recipe, steps: Steps) -> int:
 
     def on_epoch(epoch: int, training: float, validation: float) -> None:
         say(f"epoch {epoch:3d}  training error {training:.6f}  validation error {validation:.6f}")
-        steps.told(f"{epoch} of {recipe.epochs} epochs done")
+        steps.show(f"{epoch} of {recipe.epochs} epochs done")
 
     outcome = tune(labelled, WEIGHTS.astype(np.float64), recipe, on_epoch)
     rounded = np.rint(outcome.weights).astype(np.int64)

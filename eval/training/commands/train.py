@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.arguments import Parser, command
-from engine.display import Steps
 from engine.errors import CommandError, UsageError, arguments_are_judged
+from engine.progress import Steps
 
 if TYPE_CHECKING:
     from eval.training.pool import Facts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from engine.arguments import Parser, command
-from engine.display import Steps, counted
+from engine.progress import Steps, counted
 
 _EPILOG = """\
 example:

@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from bench.display import figures_table
 from bench.records import LedgerError, SuiteRecord, current_commit, save_suite
 from engine.arguments import Parser, complain
-from engine.display import Display, duration
+from engine.progress import Display, duration
 from engine.uci.positions import PositionKeeper
 from tests.uci.fuzz import cold
 from tests.uci.fuzz import play as player
@@ -50,7 +50,6 @@ class View(Display):
     def add(self) -> None:
         """One more."""
         self.done += 1
-        self.tick()
 
     def _figures(self) -> dict[str, str]:
         elapsed = time.monotonic() - self.began
