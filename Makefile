@@ -21,7 +21,6 @@ help:  ## lists these targets
 
 $(VENV)/.play: requirements/play.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "secateur needs Python 3.11 or newer, this is " + sys.version.split()[0])' >&2
-	@echo "secateur: installing into $(VENV)" >&2
 	@$(PYTHON) -m engine.progress "making an environment" $(PYTHON) -m venv $(VENV) </dev/null >&2
 	@$(TELL) "installing into $(VENV)" $(BIN)/python $(PIP) requirements/play.txt </dev/null >&2
 	@touch $@

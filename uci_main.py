@@ -117,7 +117,8 @@ def kernels() -> str:
     if library is not None:
         return f"kernels compiled ahead of time for {library.level.name} by {library.description.compiler}"
     try:
-        return "; ".join((*remarks, f"kernels compiled here by Numba {installed_version('numba')}"))
+        why = f" ({'; '.join(remarks)})" if remarks else ""
+        return f"kernels compiled here by Numba {installed_version('numba')}{why}"
     except PackageNotFoundError:
         return "; ".join((*remarks, "no Numba to compile kernels"))
 

@@ -202,7 +202,7 @@ def from_arguments(arguments: argparse.Namespace, format: str | None = None) -> 
         try:
             values["engines"] = tuple(engine_from_pairs(pairs, arguments.each, fallback) for pairs in arguments.engine)
         except EngineSpecError as error:
-            raise DescriptionError(f"--engine: {error}") from None
+            raise DescriptionError(f"--engine{' or --each' * bool(arguments.each)}: {error}") from None
     elif arguments.tc or arguments.each:
         raise DescriptionError("--tc and --each speak of engines given with --engine; in the file, write tc there")
     for key in ("rounds", "games_per_pair", "concurrency", "event", "pgn", "resume", "overwrite", "runner", "cluster"):

@@ -57,7 +57,7 @@ class LiveView(Display):
     def figures(self) -> dict[str, str]:
         """What there is to show, as label and text."""
         done = len(self._games)
-        figures = {"games": f"{done} of {self._planned}"}
+        figures = {"games": f"{done} of {self._planned} finished"}
         for name in self._engines if len(self._engines) > 2 else self._engines[:1]:
             tally = Tally.of(self._games, name)
             figures[name] = f"{tally.wins} - {tally.losses} - {tally.draws}  (won, lost, drawn)"

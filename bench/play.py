@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from bench.description import DescriptionError, MatchDescription
 from bench.engines import EngineSpecError, compile_kernels
-from bench.pgn import MATCH_TAG, is_pgn, split_games
+from bench.pgn import MATCH_TAG, RawGame, is_pgn, split_games
 from bench.results import GameResult, MatchResult
 from bench.runners.base import OnGame, OnProblem, Runner, RunnerError
 from bench.runners.builtin import BuiltinRunner
@@ -91,11 +91,20 @@ def _check_games(description: MatchDescription) -> None:
         games = list(split_games(pgn))
     except OSError as error:
         raise DescriptionError(f"{shown(pgn)}: {reason(error)}") from None
+    events = {raw.tags.get("Event", "") for raw in games if MATCH_TAG in raw.tags}
     for number, raw in enumerate(games, start=1):
         is_ours = MATCH_TAG in raw.tags or raw.tags.get("Event") == description.event
-        is_cut = number == len(games) > 1 and not raw.is_complete
+        is_cut = number == len(games) and not raw.is_complete and _is_cut(raw, events)
         if not is_ours and not is_cut:
             raise DescriptionError(f"{shown(pgn)}:{raw.line}: no match of Secateur wrote this game; name another file")
+
+
+def _is_cut(raw: RawGame, events: Container[str]) -> bool:
+    """Whether a match of such an event was killed while it wrote the game: what is there agrees as far as it goes."""
+    if "Event" in raw.tags:
+        return raw.tags["Event"] in events
+    text = raw.text.strip()
+    return "\n" not in text and (text.startswith('[Event "') or '[Event "'.startswith(text))
 
 
 @contextmanager

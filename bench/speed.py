@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import statistics
 import subprocess
@@ -417,16 +418,23 @@ MOST_TEXT: Final = 1 << 24
 def replace_table(text: str, table: str, first: str = BEGIN, last: str = END) -> str:
     """`text` with the part between two markers replaced.
 
-    Raises `MarkersError` unless each marker stands there once, on a line of its own.
+    Raises `MarkersError` unless each marker stands there once, on an unindented line of its own outside code blocks.
     """
     before, begin, rest = text.partition(first)
     _, end, after = rest.partition(last)
     if not begin or not end:
         raise MarkersError(f"no '{first}' followed by '{last}'")
-    lines = [line.strip() for line in text.split("\n")]
+    fence, lines = "", []
+    for line in text.splitlines():
+        opened = re.match(r" {0,3}(`{3,}|~{3,})", line)
+        if not fence:
+            fence = opened[1] if opened else ""
+            lines.append(line.rstrip())
+        elif opened and opened[1].startswith(fence) and line.strip() == opened[1]:
+            fence = ""
     for marker in (first, last):
         if text.count(marker) > 1 or marker not in lines:
-            raise MarkersError(f"'{marker}' does not stand there once, on a line of its own")
+            raise MarkersError(f"'{marker}' does not stand there once, on a line of its own and outside code blocks")
     return f"{before}{first}\n{table}\n{last}{after}"
 
 

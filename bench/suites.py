@@ -25,6 +25,7 @@ import chess
 import chess.engine
 
 from bench.engines import EngineSpec, EngineSpecError
+from bench.pgn import is_pgn
 from bench.results import Termination
 from bench.timecontrol import TimeControl
 from bench.uci import QUIT_SECONDS, READY_SECONDS, EngineFaultError, WatchedProtocol
@@ -127,11 +128,13 @@ def load_suite(path: str | Path, problems: list[str]) -> list[Problem]:
     """
     path = Path(path)
     try:
-        text = read_bytes(path, _MOST_BYTES).decode("utf-8-sig", errors="replace")
+        data = read_bytes(path, _MOST_BYTES)
     except OSError as error:
         raise SuiteError(f"{shown(path)}: {reason(error)}") from None
+    if is_pgn(data):
+        raise SuiteError(f"{shown(path)}: holds games (PGN), not positions (EPD)")
     found = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(data.decode("utf-8-sig", errors="replace").splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         try:

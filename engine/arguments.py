@@ -7,6 +7,7 @@ import functools
 import re
 import sys
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from importlib import util
 from math import nan
 from typing import Any, Final, NoReturn
@@ -69,7 +70,10 @@ class Parser(argparse.ArgumentParser):
         return found
 
     def error(self, message: str) -> NoReturn:
-        """Prints one line and ends the process with the status of wrong usage."""
+        """Prints one line, with a guess at a misspelt option, and ends the process with the status of wrong usage."""
+        unknown = re.match(r"unrecognized arguments: (--[^\s=]+)", message)
+        for option in get_close_matches(unknown[1], self._option_string_actions, 1) if unknown else ():
+            message += f" (did you mean {option}?)"
         self.exit(USAGE, _line(self.prog, message))
 
 

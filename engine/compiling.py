@@ -182,13 +182,11 @@ def expected_seconds(kernel: str) -> float | None:
 
 def _read(file: Path) -> dict[str, float]:
     """Seconds by kernel; nothing from a file that is not there or damaged."""
-    import json
-
-    from engine.files import read_text
+    from engine.files import parse_json, read_text
 
     try:
-        found = json.loads(read_text(file, _LARGEST))
-    except (OSError, ValueError, RecursionError):
+        found = parse_json(read_text(file, _LARGEST))
+    except (OSError, ValueError):
         return {}
     if not isinstance(found, dict):
         return {}

@@ -33,7 +33,7 @@ from engine.sources import PROJECT_ROOT, source_hash
 
 @command("secateur kernels")
 def main(arguments: list[str]) -> int:
-    """Builds or lists; exit status 1 when a library cannot be built, or this machine uses none."""
+    """Builds or lists; exit status 1 when a library cannot be built or used."""
     parser = Parser(
         prog="secateur kernels",
         description="Compiles the kernels ahead of time: a library for each level of processor, with which the engine "
@@ -137,7 +137,11 @@ def _size(path: Path) -> str:
 
 
 def _list() -> int:
-    """A line for each library that could be there, then which kernels this machine uses, and why not others."""
+    """A line for each library that could be there, then which kernels this machine uses, and why not others.
+
+    Returns 1 for a library that cannot be used, and where there are no kernels at all.
+    """
+    status = 0
     place, sources = folder(), source_hash()
     for level in LEVELS:
         path = library_path(level, place)
@@ -148,6 +152,7 @@ def _list() -> int:
             library = Library(path, level, sources)
         except LibraryError as error:
             print(f"{level.name:<20} {error}")
+            status = 1
             continue
         where = "" if library.runs_here() else ", not for this processor"
         print(f"{level.name:<20} {_size(path)}, {library.description.compiler}{where}")
@@ -156,6 +161,9 @@ def _list() -> int:
         print(remark)
     if chosen is not None:
         print(f"in use: {chosen.level.name}")
-        return 0
-    print("in use: Numba" if has_numba() else f"in use: none, for there is no Numba either: {REMEDY}")
-    return 1
+    elif has_numba():
+        print("in use: Numba, which compiles the kernels here")
+    else:
+        print(f"in use: none, for there is no Numba either: {REMEDY}")
+        return 1
+    return status

@@ -115,6 +115,10 @@ def parse_go(words: list[str]) -> tuple[GoCommand, list[str]]:
                 numbers[word] = max(min(int(text), _LARGEST), -_LARGEST)
             except ValueError:
                 complaints.append(f"go {word}: a whole number expected, not {quoted(text)}")
+            else:
+                # Clocks of GUIs do run below zero.
+                if word in ("depth", "nodes", "mate", "movetime") and numbers[word] < 1:
+                    complaints.append(f"go {word}: {numbers[word]} is less than 1, 1 is used")
         else:
             complaints.append(f"go: {quoted(word)} is not known")
     return GoCommand(numbers, frozenset(flags), None if search_moves is None else tuple(search_moves)), complaints

@@ -54,5 +54,4 @@ class ProgressView(Display):
                 left = max(self._wanted - last_done, 0) * (now - began) / (last_done - first_done)
                 text += f", {duration(left)} left"
             return text
-        # Until the first block is done, kernels may have to be compiled.
-        return f"{text}, starting ({elapsed})"
+        return f"{text}, playing the first of this run ({elapsed})"

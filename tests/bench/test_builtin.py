@@ -347,6 +347,11 @@ def test_other_games_behind_ours_are_not_overwritten(describe: Describe, tmp_pat
     with pytest.raises(PlayError, match=r"games\.pgn:\d+: no match of Secateur wrote this game; name another file"):
         play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn), overwrite=True))
     assert pgn.read_bytes() == ours + FOREIGN["a finished game"] + ours
+    unfinished = FOREIGN["an unfinished game"]
+    pgn.write_bytes(ours + unfinished)
+    with pytest.raises(PlayError, match=r"games\.pgn:\d+: no match of Secateur wrote this game; name another file"):
+        play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn), overwrite=True))
+    assert pgn.read_bytes() == ours + unfinished
     pgn.write_bytes(ours[:-30])  # a cut game of ours is no obstacle
     play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn), overwrite=True))
     assert len(list(read_games(pgn))) == 2

@@ -95,6 +95,18 @@ def test_an_unknown_command_is_one_line(name: str, line: str, capsys: pytest.Cap
     assert run(capsys, name) == (2, f"secateur: {line}\n")
 
 
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["--conccurency", "2"], "unrecognized arguments: --conccurency (did you mean --concurrency?)"),
+        (["--tcc=1+0"], "unrecognized arguments: --tcc=1+0 (did you mean --tc?)"),
+        (["--no-such-thing"], "unrecognized arguments: --no-such-thing"),
+    ],
+)
+def test_a_misspelt_option_is_guessed(words: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "match", *words) == (2, f"secateur match: {line}\n")
+
+
 def test_help_states_the_exit_statuses(capsys: pytest.CaptureFixture[str]) -> None:
     assert uci_main.main(["--help"]) == 0
     said = capsys.readouterr().out
@@ -298,6 +310,12 @@ def test_a_file_behind_an_engine_is_not_taken_for_its_command(capsys: pytest.Cap
     status, error = run(capsys, "match", *ENGINES, "match.toml")
     assert status == 2
     assert error.startswith(f"secateur match: --engine: 'match.toml': the command is {sys.executable} already")
+
+
+def test_a_key_for_each_engine_is_not_blamed_on_one(capsys: pytest.CaptureFixture[str]) -> None:
+    status, error = run(capsys, "match", *ENGINES, "--each", "dpeth=2")
+    assert status == 2
+    assert error.startswith("secateur match: --engine or --each: 'dpeth=2': an engine's keys are ")
 
 
 def test_a_test_of_two_games_is_no_test(capsys: pytest.CaptureFixture[str]) -> None:

@@ -95,6 +95,13 @@ def test_bad_lines_are_named_and_skipped(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the shared suites are not on this machine")
+def test_games_are_no_suite(tmp_path: Path) -> None:
+    games = tmp_path / "games.pgn"
+    games.write_text('[Event "?"]\n\n1. e4 *\n')
+    with pytest.raises(SuiteError, match=r"games\.pgn: holds games \(PGN\), not positions \(EPD\)"):
+        load_suite(games, [])
+
+
 @pytest.mark.parametrize(
     ("name", "count", "most"),
     [("wac", 201, 201), ("kaufman", 25, 25), ("bratko-kopec", 24, 24), ("sts", 1500, 15000), ("mates280", 280, 280)],

@@ -177,6 +177,9 @@ def test_all_but_the_table_stays_as_it_is(tmp_path: Path, newline: str) -> None:
         "see `{begin}`\nmine\n{end}\n",
         "{end}\nmine\n{begin}\n",
         "{begin}\nmine {end}\n",
+        "```\n{begin}\nmine\n{end}\n```\n",
+        "  ~~~~ text\n{begin}\nmine\n~~~\n{end}\n~~~~\n",
+        "    {begin}\n    mine\n    {end}\n",
     ],
 )
 def test_markers_that_enclose_no_table_cost_no_text(tmp_path: Path, text: str) -> None:

@@ -66,6 +66,8 @@ def complaint(engine: Engine, *lines: str) -> str:
         ("setoption", "needs 'name'"),
         ("setoption name", "needs 'name'"),
         ("go perft x", "whole number expected"),
+        ("go movetime -5", "go movetime: -5 is less than 1, 1 is used"),
+        ("go depth 0", "go depth: 0 is less than 1, 1 is used"),
         ("setoption name MultiPV value 0", "MultiPV takes 1 to 256"),
         ("setoption name SyzygyPath value /no/such/folder", "endgame tables not used: /no/such/folder: No such file"),
         ("setoption name Debug Log File value /no/such/folder/log", "Debug Log File not used: '/no/such/folder/log'"),
