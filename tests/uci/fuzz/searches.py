@@ -75,6 +75,7 @@ class Order:
                 except ValueError:
                     order.faults += 1
                     continue
+                order.faults += value < 1 and word in ("depth", "nodes", "mate", "movetime")
                 is_last = word == "perft"
                 order.numbers[word] = value if is_last else max(value, order.numbers.get(word, value))
             else:
