@@ -314,7 +314,7 @@ def tune(
 # The table in the source
 # --------------------------------------------------------------------------------------------------------------
 
-_ROW: Final = r'(_tunable\("{name}",\s*)(-?\d[\d_]*)(?=,)'
+_ROW: Final = r'(Tunable\("{name}",\s*)(-?\d[\d_]*)(?=,)'
 
 
 def edited_source(source: str, parameters: Sequence[Tunable], values: dict[str, int]) -> str:
@@ -344,7 +344,7 @@ def _table_of(source: str) -> list[Tunable]:
     try:
         exec(compile(source, "search/tunables.py", "exec"), module)
         # The rows are of the text's own class.
-        return [Tunable(**asdict(row)) for row in module["TABLE"]]
+        return [Tunable(**asdict(row)) for row in module["TUNABLES"]]
     except Exception as error:  # whatever a broken text raises
         raise SpsaError(f"the edited table of tunables is not valid: {error}") from None
 

@@ -20,8 +20,8 @@ ADVICE: Final = "run 'secateur warmup' once to compile all that plays ahead of t
 #: Kernels by their full names: what they are called, and about how many seconds they take on two quiet cores.
 WARMUP: Final = {
     "engine.board.make.complete_position": ("the board", 0.9),
-    "search.aspiration.search_iteration": ("the search", 43.0),
-    "search.table.hashfull": ("the table", 0.1),
+    "search.kernels.aspiration.search_iteration": ("the search", 43.0),
+    "search.kernels.transposition.hashfull": ("the table", 0.1),
     "eval.classical.evaluation_terms": ("the evaluation", 5.0),
     "eval.network.inference.evaluate_line": ("the network", 1.4),
     "eval.network.endings.whose_word_counts": ("the endings", 0.1),
@@ -29,7 +29,7 @@ WARMUP: Final = {
 }
 COSTS: Final = {
     **WARMUP,
-    "search.alphabeta.search_root": ("the search of one window", 43.0),
+    "search.kernels.alphabeta.search_root": ("the search of one window", 43.0),
     "eval.training.selfplay.play_game": ("self-play", 45.0),
     "eval.training.checking.check_games": ("the check of games", 11.0),
     "eval.training.decoding.decode_samples": ("the decoder of games", 4.0),

@@ -114,8 +114,8 @@ USE_PEXT: Final[bool] = (
 #: Environment variable that chooses the tracing build when it is "1". It is read when this module is imported.
 TRACING_VARIABLE: Final = "SECATEUR_TRACING"
 
-#: Whether the search writes down its tree (see `search.tracing`). A constant of the build, so that the playing build
-#: holds no trace of it.
+#: Whether the search writes down its tree (see `search.kernels.tracing`). A constant of the build, so that the playing
+#: build holds no trace of it.
 TRACING: Final[bool] = os.environ.get(TRACING_VARIABLE) == "1"
 
 

@@ -9,7 +9,7 @@ from typing import Final
 PROJECT_ROOT: Final = Path(__file__).resolve().parent.parent
 
 #: Source folders whose files can reach machine code; everything in them counts, but for UNCOMPILED.
-KERNEL_FOLDERS: Final = ("engine", "engine/board", "eval", "eval/network", "eval/terms", "search")
+KERNEL_FOLDERS: Final = ("engine", "engine/board", "eval", "eval/network", "eval/terms", "search", "search/kernels")
 
 #: Files of those folders that no machine code is made of: they hold no kernel, and no kernel's module takes a value
 #: from them. An edit to one keeps the kernel cache.

@@ -54,7 +54,7 @@ from engine.board.position import (
     QUEEN,
     ROOK,
     WHITE,
-    has_pieces,
+    has_non_pawn_material,
     king_square,
     piece_at,
 )
@@ -85,7 +85,7 @@ __all__ = [
     "bit",
     "count",
     "distance",
-    "has_pieces",
+    "has_non_pawn_material",
     "inlined",
     "is_attacked",
     "king_square",

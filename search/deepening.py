@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from search.aspiration import search_iteration
+from search.kernels.aspiration import search_iteration
+from search.kernels.score import EXACT, NO_SCORE
+from search.kernels.worker import GAME_KEYS, NO_CONTINUATION, STOP
 from search.limits import MAX_PLY
-from search.score import EXACT, NO_SCORE
-from search.worker import GAME_KEYS, NO_CONTINUATION, STOP
 
 MAX_DEPTH: Final = MAX_PLY - 1
 NO_NODE_LIMIT: Final = 1 << 62
@@ -88,15 +88,15 @@ def set_root(worker: Any, root: Root, node_limit: int) -> None:
     worker["node_limit"] = node_limit
     worker["reports"] = 0
     worker["failed"] = 0
-    frames = worker["frames"]
-    frames["killers"] = 0
-    frames["move"] = 0
-    frames["excluded"] = 0
-    frames["continuation"] = NO_CONTINUATION
+    stack = worker["stack"]
+    stack["killers"] = 0
+    stack["move"] = 0
+    stack["excluded"] = 0
+    stack["continuation"] = NO_CONTINUATION
     # Who reports a running search must not take an earlier one's move for this one's.
-    frames[0]["tried_count"] = 0
-    frames[0]["tried"] = 0
-    frames[0]["evaluation"] = NO_SCORE
+    stack[0]["tried_count"] = 0
+    stack[0]["tried"] = 0
+    stack[0]["static_eval"] = NO_SCORE
 
 
 def set_root_moves(worker: Any, moves: Sequence[int], is_partial: bool) -> None:
@@ -171,7 +171,7 @@ class Deepening:
         worker = self._worker
         worker["selective_depth"] = 0
         # The first iteration takes microseconds as a rule and owes its caller a move.
-        worker["patience"] = STOP if depth == 1 else 0
+        worker["stop_threshold"] = STOP if depth == 1 else 0
         guess = NO_SCORE if last is None else last.score
         while True:
             score = int(search_iteration(worker, self._table, depth, guess))
@@ -235,7 +235,7 @@ class Deepening:
 
     def _line(self) -> tuple[int, ...]:
         """The best line that the last call of the kernel left, maybe empty."""
-        frame = self._worker["frames"][0]
+        frame = self._worker["stack"][0]
         return tuple(frame["pv"][: frame["pv_length"]].tolist())
 
 

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 import chess
 
-from search.score import EXACT, mate_distance
+from search.kernels.score import EXACT, mate_distance
 
 
 @dataclass(frozen=True)
 class Info:
     """What one finished iteration found: the fields of UCI's `info` line.
 
-    `score` in centipawns from the side to move's view, or mate (see `search.score`); `nodes` of all threads; `seconds`
-    since the start; `table_hits` probes of endgame tables. Of several lines (MultiPV) this is number `number`, from 1.
-    `bound` is LOWER or UPPER when the score is no more than that. `is_known` says that endgame tables vouch for the
-    score: won (`search.tablebase.TABLE_WIN`), drawn or lost.
+    `score` in centipawns from the side to move's view, or mate (see `search.kernels.score`); `nodes` of all threads;
+    `seconds` since the start; `tb_hits` probes of endgame tables. Of several lines (MultiPV) this is number `number`,
+    from 1. `bound` is LOWER or UPPER when the score is no more than that. `is_known`: endgame tables say that the
+    position is won (`search.tablebase.TABLE_WIN`), drawn or lost.
     """
 
     depth: int
@@ -26,7 +26,7 @@ class Info:
     seconds: float
     hashfull: int
     pv: tuple[chess.Move, ...]
-    table_hits: int = 0
+    tb_hits: int = 0
     number: int = 1
     bound: int = EXACT
     is_known: bool = False
@@ -55,7 +55,7 @@ class Progress:
     nodes: int
     seconds: float
     hashfull: int
-    table_hits: int
+    tb_hits: int
 
     @property
     def nodes_per_second(self) -> int:

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 import chess
 
-from search.score import mate_distance
+from search.kernels.score import mate_distance
 
 #: Material of a piece in pawns, kings and what is no piece left out: the sum of both sides' is 78 at the start.
 PIECE_MATERIAL: Final = (0, 1, 3, 3, 5, 9, 0)
@@ -63,7 +63,7 @@ def win_chance(score: float, pawns: int) -> float:
 
 
 def outcome(score: int, pawns: int) -> Outcome:
-    """Chances of the side whose `score` it is, in centipawns or a mate (see `search.score`)."""
+    """Chances of the side whose `score` it is, in centipawns or a mate (see `search.kernels.score`)."""
     mate = mate_distance(score)
     if mate is not None:
         return CERTAIN_WIN if mate > 0 else CERTAIN_LOSS

@@ -21,15 +21,15 @@ from eval.network.format import Network
 from search.deepening import MAX_DEPTH, NO_NODE_LIMIT, Deepening, Iteration, Root, set_root
 from search.game import Game
 from search.info import Info, Progress, Result
+from search.kernels.score import NO_SCORE, mate_distance
+from search.kernels.transposition import GENERATIONS, allocate_table, hashfull
+from search.kernels.worker import STOP, STOP_NOW, forget, new_worker, set_network, set_tunables, tunables_of
 from search.limits import DEFAULT_HASH, DEFAULT_OVERHEAD, DEFAULT_THREADS, Limits
-from search.score import NO_SCORE, mate_distance
 from search.strength import FIRST_NODES, Level, choose
-from search.table import GENERATIONS, allocate_table, hashfull
 from search.tablebase import Ranking, Tables
 from search.threads import Helpers, vote
 from search.timing import LAST_GRACE, Alarm, Budget, TimeManager, budget_for
-from search.tunables import plain
-from search.worker import STOP, STOP_NOW, forget, new_worker, set_network, set_tunable, set_tunables
+from search.tunables import namespace, plain
 
 __all__ = ["MAX_DEPTH", "Game", "Info", "Progress", "Result", "Searcher"]
 
@@ -205,7 +205,7 @@ class Searcher:
 
     def set_tunable(self, name: str, value: int) -> None:
         """Changes a number of the search (see `search.tunables`). Raises KeyError when there is none of that name."""
-        set_tunable(self._worker, name, value)
+        set_tunables(self._worker, {name: value})
 
     def close(self) -> None:
         """Ends the threads that wait for the next search. It may still search, alone."""
@@ -239,7 +239,8 @@ class Searcher:
         obeyed as always.
         """
         start = time.perf_counter() if start is None else start
-        tune = self._worker["tune"].tolist()
+        values = tunables_of(self._worker)
+        tune = namespace(values)
         budget = budget_for(limits, overhead, tune, ponders)
         manager = TimeManager(budget, tune, limits.ponder)
         legal = list(game.board.legal_moves)
@@ -264,7 +265,7 @@ class Searcher:
         root = self._root(game, moves, len(moves) < len(legal), limits, min(searched, len(moves)))
         has_time = limits.ponder or budget.hard is None or budget.hard >= LEAST_TIME_FOR_HELP
         own_nodes, help_nodes = self._share_nodes(limits, has_time, level)
-        write_board(game.board, self._worker["frames"][0]["position"])
+        write_board(game.board, self._worker["stack"][0]["position"])
         set_root(self._worker, root, own_nodes)
         self._begin_reports(game, len(moves), budget, on_info, on_progress)
         if limits.leaves_nothing_out():
@@ -273,7 +274,7 @@ class Searcher:
             found, info = self._deepen(limits, root, manager, help_nodes, level)
         finally:
             if limits.leaves_nothing_out():
-                set_tunables(self._worker, tune)
+                set_tunables(self._worker, values)
             self._reporter.clear()
             others, errors, helped = self._helpers.gather()
             with self._lock:
@@ -309,7 +310,7 @@ class Searcher:
         Mates that such a player has seen are no matter of taste: the shortest is played, and the longest suffered.
         """
         if level is None:
-            return found if found.others else vote([found, *others], self._worker["tune"].tolist())
+            return found if found.others else vote([found, *others], int(self._worker["tune"]["vote_base"]))
         if mate_distance(found.score) is not None:
             return found
         return found.led_by(choose([found.score - line.score for line in found.lines], level, self.rng))
@@ -385,7 +386,7 @@ class Searcher:
                 break
         if found is None or info is None:
             # There was no time for a first iteration: the best is what it looked at, the score what meets the eye.
-            evaluation = int(worker["frames"][0]["evaluation"])
+            evaluation = int(worker["stack"][0]["static_eval"])
             line = (root.moves[0],) if found is None else found.line
             found = Iteration(1, 0 if evaluation == NO_SCORE else evaluation, line, complete=False)
             info = self._infos(found, int(worker["nodes"]))[0]
@@ -427,7 +428,7 @@ class Searcher:
         """
         worker = self._worker
         worker["reports"] = 1
-        frame = worker["frames"][0]
+        frame = worker["stack"][0]
         number = int(frame["tried_count"])
         at = (int(worker["root_depth"]), number)
         # The count may be there before the move that it counts.
@@ -473,7 +474,7 @@ class Searcher:
             seconds=seconds,
             hashfull=full,
             pv=pv,
-            table_hits=hits,
+            tb_hits=hits,
             number=number,
             bound=found.bound,
             is_known=is_known,

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from search import tunables
 from search.tunables import OFF
 
 
 @dataclass(frozen=True)
 class Technique:
-    """One technique: `key` is its name in kebab-case, `title` what it is, `off` the values by tunable index without it.
+    """One technique: `key` is its name in kebab-case, `title` what it is, `off` the values by name of tunable without
+    it.
 
     `reasons` are what a recording calls nodes and moves that it has cut (see `search.explorer.chess_document`), where
     that is not its key. `needs_clock`: it decides about time, and only games with a clock can tell what it is worth.
@@ -27,7 +27,7 @@ class Technique:
 
     key: str
     title: str
-    off: Mapping[int, int]
+    off: Mapping[str, int]
     reasons: tuple[str, ...] = ()
     needs_clock: bool = False
 
@@ -37,86 +37,86 @@ class Technique:
         return (self.key, *self.reasons)
 
 
-def _plain(*indexes: int) -> dict[int, int]:
-    """The values with which the plain search does without these tunables."""
-    return {index: OFF[index] for index in indexes}
+def _plain(*names: str) -> dict[str, int]:
+    """The values of these tunables in the plain search."""
+    return {name: OFF[name] for name in names}
 
 
 #: No move is reduced, and the pruning of late moves, which asks for the reduced depth, gets the depth. (With the plain
-#: search's LMR_BASE it would get thousands of plies, and prune nothing.) Of history only the rounding is left, a
+#: search's lmr_base it would get thousands of plies, and prune nothing.) Of history only the rounding is left, a
 #: hundredth of a ply.
 _NO_REDUCTION: Final = {
-    tunables.LMR_BASE: 0,
-    tunables.LMR_FACTOR: 0,
-    tunables.LMR_HISTORY: 1_000_000_000,
-    tunables.LMR_NOT_IMPROVING: 0,
-    tunables.LMR_CUT: 0,
-    tunables.LMR_TABLE_NOISY: 0,
-    tunables.LMR_CUTOFFS: 0,
+    "lmr_base": 0,
+    "lmr_factor": 0,
+    "lmr_history_divisor": 1_000_000_000,
+    "lmr_not_improving": 0,
+    "lmr_cut_node": 0,
+    "lmr_tt_noisy": 0,
+    "lmr_cutoffs": 0,
 }
 
 #: Every technique that can be switched off by itself, in the order in which the search comes to them.
 TECHNIQUES: Final = (
-    Technique("aspiration", "aspiration windows", {tunables.ASPIRATION_DEPTH: 1000}),
-    Technique("check-extension", "check extension", _plain(tunables.CHECK_EXTENSION)),
-    Technique("table-cuts", "cutoffs by the transposition table", _plain(tunables.TABLE_CUTS), ("table",)),
+    Technique("aspiration", "aspiration windows", {"aspiration_depth": 1000}),
+    Technique("check-extension", "check extension", _plain("check_extension")),
+    Technique("table-cuts", "cutoffs by the transposition table", _plain("tt_cutoffs"), ("table",)),
     Technique(
         "correction-history",
         "correction history",
-        _plain(tunables.CORRECTION_PAWNS, tunables.CORRECTION_PIECES, tunables.CORRECTION_MOVES),
+        _plain("correction_pawns", "correction_pieces", "correction_moves"),
     ),
-    Technique("improving", "the question whether the side to move is improving", {tunables.IMPROVING: 0}),
-    Technique("razoring", "razoring", _plain(tunables.RAZOR_DEPTH)),
-    Technique("reverse-futility", "reverse futility", _plain(tunables.RFP_DEPTH)),
-    Technique("null-move", "null move", _plain(tunables.NULL_DEPTH)),
-    Technique("null-move-verification", "verification of null moves", {tunables.NULL_VERIFY_DEPTH: 1000}),
-    Technique("probcut", "ProbCut", _plain(tunables.PROBCUT_DEPTH)),
-    Technique("internal-iterative-reduction", "internal iterative reduction", _plain(tunables.IIR_DEPTH)),
+    Technique("improving", "the question whether the side to move is improving", {"improving": 0}),
+    Technique("razoring", "razoring", _plain("razor_depth")),
+    Technique("reverse-futility", "reverse futility", _plain("rfp_depth")),
+    Technique("null-move", "null move", _plain("nmp_depth")),
+    Technique("null-move-verification", "verification of null moves", {"nmp_verify_depth": 1000}),
+    Technique("probcut", "ProbCut", _plain("probcut_depth")),
+    Technique("internal-iterative-reduction", "internal iterative reduction", _plain("iir_depth")),
     Technique(
         "singular-extension",
         "singular, double and negative extension with multi-cut",
-        _plain(tunables.SINGULAR_DEPTH),
+        _plain("singular_depth"),
         ("multi-cut",),
     ),
-    Technique("late-move-pruning", "late move pruning", _plain(tunables.LMP_BASE), ("late-move",)),
-    Technique("futility", "futility of quiet moves", _plain(tunables.FUTILITY_DEPTH)),
-    Technique("history-pruning", "history pruning", _plain(tunables.HISTORY_DEPTH), ("history",)),
+    Technique("late-move-pruning", "late move pruning", _plain("lmp_base"), ("late-move",)),
+    Technique("futility", "futility of quiet moves", _plain("futility_depth")),
+    Technique("history-pruning", "history pruning", _plain("history_pruning_depth"), ("history",)),
     Technique(
         "exchange-pruning",
         "exchange pruning of noisy and quiet moves",
-        _plain(tunables.SEE_DEPTH),
+        _plain("see_depth"),
         ("exchange-quiet", "exchange-noisy"),
     ),
     Technique("late-move-reduction", "late move reduction", _NO_REDUCTION),
-    Technique("noisy-table-move", "more reduction where the table's move is noisy", {tunables.LMR_TABLE_NOISY: 0}),
-    Technique("cutoff-count", "more reduction where many were cut off", {tunables.LMR_CUTOFFS: 0}),
+    Technique("noisy-table-move", "more reduction where the table's move is noisy", {"lmr_tt_noisy": 0}),
+    Technique("cutoff-count", "more reduction where many were cut off", {"lmr_cutoffs": 0}),
     Technique(
         "deeper-shallower",
         "re-searches a ply deeper or shallower",
-        {tunables.DEEPER_MARGIN: 1_000_000, tunables.SHALLOWER_MARGIN: -1_000_000},
+        {"deeper_margin": 1_000_000, "shallower_margin": -1_000_000},
     ),
-    Technique("butterfly-history", "butterfly history", {tunables.BUTTERFLY_SHARE: 0}),
-    Technique("continuation-history", "continuation history", {tunables.CONTINUATION_SHARE: 0}),
-    Technique("capture-history", "capture history", {tunables.CAPTURE_SHARE: 0}),
-    Technique("killers", "killer moves", {tunables.KILLERS: 0}),
-    Technique("counter-moves", "counter moves", {tunables.COUNTER_MOVES: 0}),
-    Technique("check-bonus", "safe quiet checks early in the order", {tunables.CHECK_BONUS: 0}),
-    Technique("quiescence-checks", "quiet checks in quiescence", {tunables.QUIESCENCE_CHECKS: 0}),
-    Technique("delta-pruning", "delta pruning", _plain(tunables.DELTA_MARGIN), ("delta",)),
+    Technique("butterfly-history", "butterfly history", {"butterfly_share": 0}),
+    Technique("continuation-history", "continuation history", {"continuation_share": 0}),
+    Technique("capture-history", "capture history", {"capture_share": 0}),
+    Technique("killers", "killer moves", {"killers": 0}),
+    Technique("counter-moves", "counter moves", {"counter_moves": 0}),
+    Technique("check-bonus", "safe quiet checks early in the order", {"check_bonus": 0}),
+    Technique("quiescence-checks", "quiet checks in quiescence", {"quiescence_checks": 0}),
+    Technique("delta-pruning", "delta pruning", _plain("delta_margin"), ("delta",)),
     # What the plain search leaves on, because the reference search knows this rule, too.
-    Technique("exchange-quiescence", "exchange pruning in quiescence", {tunables.QUIESCENCE_LOSS: 1_000_000}),
-    Technique("evasion-limit", "limit of quiet evasions in quiescence", _plain(tunables.EVASIONS), ("evasions",)),
+    Technique("exchange-quiescence", "exchange pruning in quiescence", {"quiescence_see_margin": 1_000_000}),
+    Technique("evasion-limit", "limit of quiet evasions in quiescence", _plain("quiescence_evasions"), ("evasions",)),
     Technique(
         "time-stability",
         "time by how long the best move has stayed",
-        {tunables.STABLE_BASE: 100, tunables.STABLE_STEP: 0, tunables.STABLE_LEAST: 100},
+        {"time_stable_base": 100, "time_stable_step": 0, "time_stable_least": 100},
         needs_clock=True,
     ),
-    Technique("time-fall", "time by how far the score has fallen", {tunables.FALL_SLOPE: 0}, needs_clock=True),
+    Technique("time-fall", "time by how far the score has fallen", {"time_fall_slope": 0}, needs_clock=True),
     Technique(
         "time-effort",
         "time by the best move's share of the nodes",
-        {tunables.EFFORT_BASE: 100, tunables.EFFORT_SLOPE: 0},
+        {"time_effort_base": 100, "time_effort_slope": 0},
         needs_clock=True,
     ),
 )
@@ -138,6 +138,6 @@ def named(names: Iterable[str]) -> tuple[Technique, ...]:
     return tuple(found.values())
 
 
-def switched_off(techniques: Iterable[Technique]) -> dict[int, int]:
-    """The values by tunable index that switch off all of `techniques`."""
-    return {index: value for technique in techniques for index, value in technique.off.items()}
+def switched_off(techniques: Iterable[Technique]) -> dict[str, int]:
+    """The values by name of tunable that switch off all of `techniques`."""
+    return {name: value for technique in techniques for name, value in technique.off.items()}

@@ -14,7 +14,7 @@ control are the caller of `stop` and the alarm at the end of the time; the repor
 search is at (`Searcher._report`). Every number is aligned and never torn.
 
     table        written and read by all kernels; read by main and reporter for `hashfull`. A torn entry fails its check
-                 and reads as a miss (see `search.table`)
+                 and reads as a miss (see `search.kernels.transposition`)
     stop         written by those that control, and cleared before a search; read by its worker's kernel at every node.
                  A late look costs a node. One that comes before a helper's start is lost to that helper; the main
                  thread ends by its own, and `gather` tells the helpers again
@@ -37,9 +37,8 @@ from queue import SimpleQueue
 from typing import Any, Final
 
 from search.deepening import Deepening, Iteration, Root, set_root
-from search.score import MATE_BOUND
-from search.tunables import VOTE_BASE
-from search.worker import STOP_NOW, forget, new_worker, set_network
+from search.kernels.score import MATE_BOUND
+from search.kernels.worker import STOP_NOW, forget, new_worker, set_network
 
 #: Depth of the helpers' first iterations, by turns: the shallow ones take longer in Python than in the kernel, and a
 #: helper that is a ply ahead of the main thread has the table ready for it.
@@ -67,7 +66,7 @@ class Helper:
         worker = self.worker
         worker["tune"] = main["tune"]
         worker["reductions"] = main["reductions"]
-        worker["frames"][0]["position"] = main["frames"][0]["position"]
+        worker["stack"][0]["position"] = main["stack"][0]["position"]
         set_root(worker, root, node_limit)
         worker["stop"] = 0
         self._tasks.put((table, root))
@@ -161,14 +160,14 @@ class Helpers:
         return found, [answer for answer in answers if isinstance(answer, Exception)], nodes
 
 
-def vote(found: Sequence[Iteration], tune: Sequence[int]) -> Iteration:
+def vote(found: Sequence[Iteration], vote_base: int) -> Iteration:
     """The iteration whose move is to be played; the first of `found` is the main thread's, and wins ties.
 
     A proven mate is the best there is, and the shortest is best of all. Otherwise every thread votes for its move:
 
-        weight = (score - lowest score of all + VOTE_BASE) * depth
+        weight = (score - lowest score of all + vote_base) * depth
 
-    because a deeper search is worth more and a better score is a reason; VOTE_BASE, in centipawns, is how little a
+    because a deeper search is worth more and a better score is a reason; vote_base, in centipawns, is how little a
     difference in score counts against a majority. Of the threads that found the winning move, that of most weight
     speaks. (Voting by score and depth: Stockfish, pull request 1721, 2018.)
     """
@@ -178,7 +177,7 @@ def vote(found: Sequence[Iteration], tune: Sequence[int]) -> Iteration:
     lowest = min(iteration.score for iteration in found)
 
     def weight(iteration: Iteration) -> int:
-        return (iteration.score - lowest + tune[VOTE_BASE]) * iteration.depth
+        return (iteration.score - lowest + vote_base) * iteration.depth
 
     votes: dict[int, int] = {}
     for iteration in found:

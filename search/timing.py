@@ -15,31 +15,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Final
 
 from search import tunables
 from search.limits import Clock, Limits
-from search.tunables import (
-    EFFORT_BASE,
-    EFFORT_SLOPE,
-    FALL_MOST,
-    FALL_SLOPE,
-    RISE_MOST,
-    SCALE_DEPTH,
-    STABLE_BASE,
-    STABLE_LEAST,
-    STABLE_STEP,
-    TIME_HORIZON,
-    TIME_MOST,
-    TIME_MOST_LAST,
-    TIME_OVERRUN,
-    TIME_PLAN_MOST,
-    TIME_PONDER,
-    TIME_RESERVE,
-    TIME_SHARE,
-)
 
 #: Scores of earlier iterations that the last one is compared with.
 REMEMBERED_SCORES: Final = 3
@@ -68,14 +50,14 @@ class Budget:
 NO_BUDGET: Final = Budget(None, None, None)
 
 
-def budget_for(limits: Limits, overhead: int, tune: Sequence[int] | None = None, ponders: bool = False) -> Budget:
+def budget_for(limits: Limits, overhead: int, tune: SimpleNamespace | None = None, ponders: bool = False) -> Budget:
     """The time budget under `limits`; `overhead` (ms) is kept back each move for what lies between engine and clock.
 
     `ponders`: the GUI lets the engine think on the opponent's time in this game.
     """
     if limits.infinite:
         return NO_BUDGET
-    tune = tunables.defaults() if tune is None else tune
+    tune = tunables.namespace(tunables.defaults()) if tune is None else tune
     budget = NO_BUDGET if limits.clock is None else _clock_budget(limits.clock, overhead, tune, ponders)
     if limits.move_time is None:
         return budget
@@ -96,47 +78,47 @@ def _last(hard: float, available: float) -> float:
     return hard + min(LAST_GRACE, max(available - hard, 0.0) / 2)
 
 
-def _clock_budget(clock: Clock, overhead: int, tune: Sequence[int], ponders: bool) -> Budget:
+def _clock_budget(clock: Clock, overhead: int, tune: SimpleNamespace, ponders: bool) -> Budget:
     """What a move may take of a clock. Every figure grows with the time left, and hard stays below it."""
-    horizon = tune[TIME_HORIZON]
+    horizon = tune.time_horizon
     moves = min(clock.moves_to_go or horizon, horizon)
 
     # What this move could take at the very most. A reserve stays on the clock for the moments in which the system lets
     # other programs run: tens of milliseconds on a busy machine, more than ten moves of a bullet game plan for.
     # On a clock that is all but run out overhead and reserve would leave nothing; a quarter is tried then, because
     # answering at once does not always cost the whole of them.
-    available = max(clock.time_left - overhead - tune[TIME_RESERVE], clock.time_left / 4, 1.0)
+    available = max(clock.time_left - overhead - tune.time_reserve, clock.time_left / 4, 1.0)
 
     # What there is for all moves to the horizon: each of them adds its increment and pays its overhead. Counting them
     # now is what keeps the last moves of a sudden-death game from running out. (The form is Stockfish's.)
     pool = max(available + (moves - 1) * (clock.increment - overhead), available / 4)
 
     # The plan: an even share, a little more because games tend to end before the horizon and later moves plan anew.
-    plan = pool / moves * tune[TIME_SHARE] / 100
+    plan = pool / moves * tune.time_share / 100
     if ponders:
         # A reply that was foreseen is thought about for free, so that the clock lasts longer than it says.
-        plan *= 1 + tune[TIME_PONDER] / 100
+        plan *= 1 + tune.time_ponder / 100
 
     # No move takes more than this of the clock, because the next ones need some; the last before the time control may
     # take nearly all, one of two something in between.
-    most = available * (tune[TIME_MOST] + (tune[TIME_MOST_LAST] - tune[TIME_MOST]) / moves) / 100
+    most = available * (tune.time_most + (tune.time_most_last - tune.time_most) / moves) / 100
 
     # An iteration costs about twice its predecessor, so that one begun before soft may end far behind it; hard lets it
     # end as a rule and stops the explosions.
-    hard = max(min(plan * tune[TIME_OVERRUN] / 100, most), min(LEAST_HARD, clock.time_left / 2))
-    soft = min(plan, most * tune[TIME_PLAN_MOST] / 100, hard)
+    hard = max(min(plan * tune.time_overrun / 100, most), min(LEAST_HARD, clock.time_left / 2))
+    soft = min(plan, most * tune.time_plan_most / 100, hard)
     return Budget(soft, hard, _last(hard, available))
 
 
 class TimeManager:
     """Decides between iterations whether a search has taken its time; scales the plan by how the search goes.
 
-    The three factors together are worth {{goal-clean-1}}, at 1+0.01.
+    The three factors together are worth +41.9 +- 10.6  [ledger: goal-clean-1] at 1+0.01.
 
     Times are in milliseconds since the start of the search.
     """
 
-    def __init__(self, budget: Budget, tune: Sequence[int], pondering: bool = False) -> None:
+    def __init__(self, budget: Budget, tune: SimpleNamespace, pondering: bool = False) -> None:
         self._budget = budget
         self._tune = tune
         self._pondering = pondering
@@ -155,7 +137,7 @@ class TimeManager:
         """
         self._confirmed = self._confirmed + 1 if best == self._best else 0
         self._best = best
-        if depth >= self._tune[SCALE_DEPTH]:
+        if depth >= self._tune.time_scale_depth:
             self.scale = self._stability() * self._fall(score) * self._effort(effort)
         self._scores = [*self._scores, score][-REMEMBERED_SCORES:]
         self._is_settled = is_settled
@@ -163,30 +145,30 @@ class TimeManager:
     def _stability(self) -> float:
         """A best move that the last iterations confirmed will most likely be confirmed again: less time for it.
 
-        factor = max(STABLE_BASE - STABLE_STEP * iterations that confirmed it, STABLE_LEAST) %
+        factor = max(time_stable_base - time_stable_step * iterations that confirmed it, time_stable_least) %
         """
         tune = self._tune
-        return max(tune[STABLE_BASE] - tune[STABLE_STEP] * self._confirmed, tune[STABLE_LEAST]) / 100
+        return float(max(tune.time_stable_base - tune.time_stable_step * self._confirmed, tune.time_stable_least)) / 100
 
     def _fall(self, score: int) -> float:
         """A score that falls means that a threat has come into sight: more time, to find a way out.
 
-        factor = 100 % + FALL_SLOPE / 100 * fall in centipawns from the mean of the last iterations' scores, which
-        counts within -RISE_MOST .. FALL_MOST
+        factor = 100 % + time_fall_slope / 100 * fall in centipawns from the mean of the last iterations' scores, which
+        counts within -time_rise_most .. time_fall_most
         """
         tune = self._tune
         if not self._scores:
             return 1.0
         fall = sum(self._scores) / len(self._scores) - score
-        return 1 + tune[FALL_SLOPE] / 10_000 * min(max(fall, -tune[RISE_MOST]), tune[FALL_MOST])
+        return float(1 + tune.time_fall_slope / 10_000 * min(max(fall, -tune.time_rise_most), tune.time_fall_most))
 
     def _effort(self, effort: float) -> float:
         """Where nearly all nodes went into the best move, the others were refuted at a glance: less time.
 
-        factor = EFFORT_BASE % - EFFORT_SLOPE % * share of the nodes
+        factor = time_effort_base % - time_effort_slope % * share of the nodes
         (Node time management, known from Koivisto and others.)
         """
-        return (self._tune[EFFORT_BASE] - self._tune[EFFORT_SLOPE] * effort) / 100
+        return float(self._tune.time_effort_base - self._tune.time_effort_slope * effort) / 100
 
     def soft(self) -> float | None:
         """What the move should take by now; never more than the hard limit."""

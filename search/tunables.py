@@ -1,28 +1,27 @@
 """The numbers of the search that games can tune, each once: default, range and step.
 
-What games would hardly tell apart, or what is no matter of degree, stands where it is used: plies of a few that decide
-the form of a technique (CHECK_PLIES, which `search.theory` plays by, LMR_DEPTH, FIRST_DEPTHS, half the depth for a
-singular search), what counts as many cutoffs (CUTOFFS_MANY) or as a safe check (CHECK_LOSS), guards against the rules
-(NEAR_FIFTY_MOVES), the units and limits of histories and corrections, which entry of the table is replaced, and the
-milliseconds and counts of `search.timing` and `search.searcher`.
+Kernels read a tunable by name, `worker.tune.rfp_margin`. A new worker holds the defaults, and nothing is compiled in.
+In a tuning build (`secateur --tuning`) each is a UCI option of the same name.
 
-Kernels read a tunable as `worker.tune[NAME]`, where NAME is its index; a new worker holds the defaults, and the
-reductions that follow from them. No value is compiled in. In a tuning build (`secateur --tuning`) each is a UCI option.
+A number is not tunable, and stands where it is used, when it changes the form of a technique (CHECK_PLIES), guards a
+rule of the game (NEAR_FIFTY_MOVES), is a unit or bound of a table (HISTORY_LIMIT), or games could hardly tell its
+values apart (CHECK_LOSS).
 
-Imports nothing heavy, because the answer to `uci` declares those options before NumPy is loaded.
+This module imports nothing heavy: the answer to `uci` declares those options before NumPy is loaded.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Final
 
 
 @dataclass(frozen=True)
 class Tunable:
-    """One number of the search; `step` is what a tuner changes it by to see a difference."""
+    """One number of the search; `step` is a change that a tuner sees a difference by."""
 
     name: str
     default: int
@@ -35,224 +34,197 @@ class Tunable:
             raise ValueError(f"{self.name}: {self.default} is not within {self.low} to {self.high}")
 
 
-TABLE: Final[list[Tunable]] = []
+TUNABLES: Final = (
+    # Whether a table score may end a node, 0 or 1; its move and evaluation are used either way.
+    Tunable("tt_cutoffs", 1, 0, 1, 1),
+    # Aspiration: least depth; half the first window in centipawns; what it grows to when it fails, in hundredths.
+    Tunable("aspiration_depth", 4, 2, 8, 1),
+    Tunable("aspiration_window", 20, 5, 80, 4),
+    Tunable("aspiration_growth", 200, 125, 400, 15),
+    # Check extension: plies that a move out of check is searched deeper.
+    Tunable("check_extension", 1, 0, 1, 1),
+    # Correction history: weights of pawns, of each side's pieces and of the last two moves, in hundredths.
+    Tunable("correction_pawns", 100, 0, 300, 15),
+    Tunable("correction_pieces", 75, 0, 300, 15),
+    Tunable("correction_moves", 75, 0, 300, 15),
+    # Correction history: sixteenths of a centipawn that enter the tables for an error of 1000 centipawns and each ply
+    # of the depth that found it.
+    Tunable("correction_rate", 125, 30, 400, 18),
+    # Improving: whether a better evaluation than at the last turn counts for anything, 0 or 1.
+    Tunable("improving", 1, 0, 1, 1),
+    # Razoring: greatest depth; margin = base + slope * depth * depth, centipawns.
+    Tunable("razor_depth", 4, 0, 8, 1),
+    Tunable("razor_base", 200, 50, 500, 20),
+    Tunable("razor_slope", 150, 50, 400, 15),
+    # Reverse futility: greatest depth; margin a ply in centipawns.
+    Tunable("rfp_depth", 8, 4, 12, 1),
+    Tunable("rfp_margin", 75, 30, 150, 8),
+    # Null move: least depth; plies saved: base + depth / divisor + (evaluation - beta) / eval divisor, at most eval
+    # max.
+    Tunable("nmp_depth", 3, 1, 5, 1),
+    Tunable("nmp_base", 4, 2, 6, 1),
+    Tunable("nmp_depth_divisor", 4, 2, 8, 1),
+    Tunable("nmp_eval_divisor", 200, 100, 400, 20),
+    Tunable("nmp_eval_max", 3, 1, 6, 1),
+    # Null move: least depth at which its cutoff is verified by another search; percent of that one's plies in which
+    # nobody passes.
+    Tunable("nmp_verify_depth", 14, 8, 20, 1),
+    Tunable("nmp_verify_share", 75, 30, 100, 5),
+    # ProbCut: least depth; how far above beta a capture has to come out, centipawns; plies saved.
+    Tunable("probcut_depth", 5, 3, 10, 1),
+    Tunable("probcut_margin", 180, 60, 400, 16),
+    Tunable("probcut_reduction", 4, 2, 6, 1),
+    # Internal iterative reduction: least depth.
+    Tunable("iir_depth", 4, 2, 8, 1),
+    # Late move pruning: quiets tried before the rest is skipped: base + depth * depth, half of that when not improving.
+    Tunable("lmp_base", 4, 1, 8, 1),
+    # Futility of quiets: greatest reduced depth; margin = base + slope * reduced depth, centipawns.
+    Tunable("futility_depth", 8, 4, 12, 1),
+    Tunable("futility_base", 90, 20, 250, 12),
+    Tunable("futility_slope", 90, 40, 180, 8),
+    # History pruning: greatest reduced depth; history a ply below which a quiet is skipped.
+    Tunable("history_pruning_depth", 4, 1, 8, 1),
+    Tunable("history_pruning_margin", 3500, 1000, 8000, 350),
+    # Exchange pruning: greatest depth; centipawns lost a ply (noisy) or a squared reduced ply (quiet).
+    Tunable("see_depth", 8, 4, 12, 1),
+    Tunable("see_noisy_margin", 90, 30, 180, 8),
+    Tunable("see_quiet_margin", 25, 10, 60, 3),
+    # Late move reduction: hundredths of base and factor of the logarithms; history that is worth a ply.
+    Tunable("lmr_base", 80, 0, 160, 8),
+    Tunable("lmr_factor", 45, 25, 70, 3),
+    Tunable("lmr_history_divisor", 8000, 3000, 16000, 600),
+    # Further hundredths of a ply: less for captures and promotions, in PV nodes, for killers and for checks; more where
+    # the side to move is not improving and where a cutoff is expected.
+    Tunable("lmr_noisy", 100, 0, 300, 15),
+    Tunable("lmr_pv", 100, 0, 300, 15),
+    Tunable("lmr_killer", 100, 0, 300, 15),
+    Tunable("lmr_check", 100, 0, 300, 15),
+    Tunable("lmr_not_improving", 100, 0, 300, 15),
+    Tunable("lmr_cut_node", 100, 0, 300, 15),
+    # More, too, where the table's move is a capture or promotion, and where a count of cutoffs exceeds CUTOFFS_MANY.
+    Tunable("lmr_tt_noisy", 100, 0, 300, 15),
+    Tunable("lmr_cutoffs", 100, 0, 300, 15),
+    # After a reduced search that comes out above alpha: how far above the best value so far the full one goes a ply
+    # deeper, and how close to it a ply shallower, centipawns.
+    Tunable("deeper_margin", 60, 10, 150, 8),
+    Tunable("shallower_margin", 8, 0, 40, 3),
+    # Singular extension: least depth; how much shallower the table's entry may be; margin a ply in hundredths of a
+    # centipawn; further margin of a double extension.
+    Tunable("singular_depth", 7, 5, 10, 1),
+    Tunable("singular_tt_slack", 3, 1, 5, 1),
+    Tunable("singular_margin", 200, 50, 400, 20),
+    Tunable("double_extension_margin", 20, 0, 60, 4),
+    # Quiescence: what a capture may lack to alpha beyond its victim, centipawns.
+    Tunable("delta_margin", 150, 50, 300, 15),
+    # Quiescence: what a move may lose by exchange and still be tried, centipawns.
+    Tunable("quiescence_see_margin", 0, -100, 150, 10),
+    # Quiescence: whether its first plies try quiet checks, 0 or 1.
+    Tunable("quiescence_checks", 1, 0, 1, 1),
+    # Quiescence in check: moves tried before quiet evasions are left out, once one move is known not to be mated.
+    Tunable("quiescence_evasions", 3, 1, 8, 1),
+    # Histories: bonus a ply of depth, and its limit.
+    Tunable("history_bonus_slope", 170, 50, 350, 15),
+    Tunable("history_bonus_max", 1800, 600, 4000, 150),
+    # Percent of that bonus that each history learns: of quiet moves by their squares, as continuations, and of
+    # captures.
+    Tunable("butterfly_share", 100, 0, 200, 10),
+    Tunable("continuation_share", 100, 0, 200, 10),
+    Tunable("capture_share", 100, 0, 200, 10),
+    # Killers: whether quiet moves that cut are remembered for their siblings, 0 or 1.
+    Tunable("killers", 1, 0, 1, 1),
+    # Counter moves: whether the last refutation of the opponent's move is tried early, 0 or 1.
+    Tunable("counter_moves", 1, 0, 1, 1),
+    # What a quiet move that gives a safe check is raised by in the order, in units of the histories.
+    Tunable("check_bonus", 8000, 0, 32000, 1000),
+    # Lazy SMP: centipawns that every thread's score is raised by before threads vote for a move.
+    Tunable("vote_base", 10, 1, 60, 3),
+    # Time for a move without surprises: moves that a clock without moves-to-go has to last for; percent of an even
+    # share of it; percent of that which an iteration may run on for; percent of the clock that no move may exceed, in
+    # general and as the last before the time control; percent of those that may be planned for.
+    Tunable("time_horizon", 50, 20, 80, 3),
+    Tunable("time_share", 110, 50, 200, 8),
+    Tunable("time_overrun", 400, 200, 900, 35),
+    Tunable("time_most", 40, 10, 70, 4),
+    Tunable("time_most_last", 90, 50, 95, 3),
+    Tunable("time_plan_most", 60, 20, 100, 5),
+    # Milliseconds that stay on the clock for stalls of the system.
+    Tunable("time_reserve", 100, 0, 300, 20),
+    # Percent added when the opponent's time is ours, too.
+    Tunable("time_ponder", 25, 0, 60, 4),
+    # What scales that time after an iteration, from this depth on.
+    Tunable("time_scale_depth", 6, 2, 12, 1),
+    # A best move that stays: percent at first, less this for each iteration that confirms it, at least this.
+    Tunable("time_stable_base", 130, 100, 200, 6),
+    Tunable("time_stable_step", 8, 0, 20, 1),
+    Tunable("time_stable_least", 75, 40, 100, 4),
+    # A score that falls: hundredths of a percent a centipawn; centipawns of fall and of rise that count at most.
+    Tunable("time_fall_slope", 80, 0, 200, 10),
+    Tunable("time_fall_most", 60, 20, 150, 8),
+    Tunable("time_rise_most", 25, 0, 80, 5),
+    # A best move that took most of the nodes: percent without any, less this for all of them.
+    Tunable("time_effort_base", 210, 120, 300, 9),
+    Tunable("time_effort_slope", 140, 0, 240, 9),
+)
 
-
-def _tunable(name: str, default: int, low: int, high: int, step: int) -> int:
-    TABLE.append(Tunable(name, default, low, high, step))
-    return len(TABLE) - 1
-
-
-# Whether a table score may end a node, 0 or 1; its move and evaluation are used either way.
-TABLE_CUTS = _tunable("TableCuts", 1, 0, 1, 1)
-
-# Aspiration: least depth; half the first window in centipawns; what it grows to when it fails, in hundredths.
-ASPIRATION_DEPTH = _tunable("AspirationDepth", 4, 2, 8, 1)
-ASPIRATION_WINDOW = _tunable("AspirationWindow", 20, 5, 80, 4)
-ASPIRATION_GROWTH = _tunable("AspirationGrowth", 200, 125, 400, 15)
-
-# Check extension: plies that a move out of check is searched deeper.
-CHECK_EXTENSION = _tunable("CheckExtension", 1, 0, 1, 1)
-
-# Correction history: weights of pawns, of each side's pieces and of the last two moves, in hundredths.
-CORRECTION_PAWNS = _tunable("CorrectionPawns", 100, 0, 300, 15)
-CORRECTION_PIECES = _tunable("CorrectionPieces", 75, 0, 300, 15)
-CORRECTION_MOVES = _tunable("CorrectionMoves", 75, 0, 300, 15)
-
-# Correction history: sixteenths of a centipawn that enter the tables for an error of 1000 centipawns and each ply of
-# the depth that found it.
-CORRECTION_RATE = _tunable("CorrectionRate", 125, 30, 400, 18)
-
-# Improving: whether a better evaluation than at the last turn counts for anything, 0 or 1.
-IMPROVING = _tunable("Improving", 1, 0, 1, 1)
-
-# Razoring: greatest depth; margin = base + slope * depth * depth, centipawns.
-RAZOR_DEPTH = _tunable("RazorDepth", 4, 0, 8, 1)
-RAZOR_BASE = _tunable("RazorBase", 200, 50, 500, 20)
-RAZOR_SLOPE = _tunable("RazorSlope", 150, 50, 400, 15)
-
-# Reverse futility: greatest depth; margin a ply in centipawns.
-RFP_DEPTH = _tunable("RfpDepth", 8, 4, 12, 1)
-RFP_MARGIN = _tunable("RfpMargin", 75, 30, 150, 8)
-
-# Null move: least depth; plies saved: base + depth / divisor + (evaluation - beta) / eval divisor, at most eval max.
-NULL_DEPTH = _tunable("NullDepth", 3, 1, 5, 1)
-NULL_BASE = _tunable("NullBase", 4, 2, 6, 1)
-NULL_DIVISOR = _tunable("NullDivisor", 4, 2, 8, 1)
-NULL_EVAL_DIVISOR = _tunable("NullEvalDivisor", 200, 100, 400, 20)
-NULL_EVAL_MAX = _tunable("NullEvalMax", 3, 1, 6, 1)
-
-# Null move: least depth at which its cutoff is verified by another search; percent of that one's plies in which nobody
-# passes.
-NULL_VERIFY_DEPTH = _tunable("NullVerifyDepth", 14, 8, 20, 1)
-NULL_VERIFY_SHARE = _tunable("NullVerifyShare", 75, 30, 100, 5)
-
-# ProbCut: least depth; how far above beta a capture has to come out, centipawns; plies saved.
-PROBCUT_DEPTH = _tunable("ProbCutDepth", 5, 3, 10, 1)
-PROBCUT_MARGIN = _tunable("ProbCutMargin", 180, 60, 400, 16)
-PROBCUT_SAVED = _tunable("ProbCutSaved", 4, 2, 6, 1)
-
-# Internal iterative reduction: least depth.
-IIR_DEPTH = _tunable("IirDepth", 4, 2, 8, 1)
-
-# Late move pruning: quiets tried before the rest is skipped: base + depth * depth, half of that when not improving.
-LMP_BASE = _tunable("LmpBase", 4, 1, 8, 1)
-
-# Futility of quiets: greatest reduced depth; margin = base + slope * reduced depth, centipawns.
-FUTILITY_DEPTH = _tunable("FutilityDepth", 8, 4, 12, 1)
-FUTILITY_BASE = _tunable("FutilityBase", 90, 20, 250, 12)
-FUTILITY_SLOPE = _tunable("FutilitySlope", 90, 40, 180, 8)
-
-# History pruning: greatest reduced depth; history a ply below which a quiet is skipped.
-HISTORY_DEPTH = _tunable("HistoryPruningDepth", 4, 1, 8, 1)
-HISTORY_MARGIN = _tunable("HistoryPruningMargin", 3500, 1000, 8000, 350)
-
-# Exchange pruning: greatest depth; centipawns lost a ply (noisy) or a squared reduced ply (quiet).
-SEE_DEPTH = _tunable("SeeDepth", 8, 4, 12, 1)
-SEE_NOISY = _tunable("SeeNoisy", 90, 30, 180, 8)
-SEE_QUIET = _tunable("SeeQuiet", 25, 10, 60, 3)
-
-# Late move reduction: hundredths of base and factor of the logarithms; history that is worth a ply.
-LMR_BASE = _tunable("LmrBase", 80, 0, 160, 8)
-LMR_FACTOR = _tunable("LmrFactor", 45, 25, 70, 3)
-LMR_HISTORY = _tunable("LmrHistory", 8000, 3000, 16000, 600)
-# Further hundredths of a ply: less for captures and promotions, in PV nodes, for killers and for checks; more where
-# the side to move is not improving and where a cutoff is expected.
-LMR_NOISY = _tunable("LmrNoisy", 100, 0, 300, 15)
-LMR_PV = _tunable("LmrPv", 100, 0, 300, 15)
-LMR_KILLER = _tunable("LmrKiller", 100, 0, 300, 15)
-LMR_CHECK = _tunable("LmrCheck", 100, 0, 300, 15)
-LMR_NOT_IMPROVING = _tunable("LmrNotImproving", 100, 0, 300, 15)
-LMR_CUT = _tunable("LmrCut", 100, 0, 300, 15)
-# More, too, where the table's move is a capture or promotion, and where a count of cutoffs exceeds CUTOFFS_MANY.
-LMR_TABLE_NOISY = _tunable("LmrTableNoisy", 100, 0, 300, 15)
-LMR_CUTOFFS = _tunable("LmrCutoffs", 100, 0, 300, 15)
-
-# After a reduced search that comes out above alpha: how far above the best value so far the full one goes a ply
-# deeper, and how close to it a ply shallower, centipawns.
-DEEPER_MARGIN = _tunable("DeeperMargin", 60, 10, 150, 8)
-SHALLOWER_MARGIN = _tunable("ShallowerMargin", 8, 0, 40, 3)
-
-# Singular extension: least depth; how much shallower the table's entry may be; margin a ply in hundredths of a
-# centipawn; further margin of a double extension.
-SINGULAR_DEPTH = _tunable("SingularDepth", 7, 5, 10, 1)
-SINGULAR_SLACK = _tunable("SingularSlack", 3, 1, 5, 1)
-SINGULAR_MARGIN = _tunable("SingularMargin", 200, 50, 400, 20)
-DOUBLE_MARGIN = _tunable("DoubleMargin", 20, 0, 60, 4)
-
-# Quiescence: what a capture may lack to alpha beyond its victim, centipawns.
-DELTA_MARGIN = _tunable("DeltaMargin", 150, 50, 300, 15)
-# Quiescence: what a move may lose by exchange and still be tried, centipawns.
-QUIESCENCE_LOSS = _tunable("QuiescenceLoss", 0, -100, 150, 10)
-# Quiescence: whether its first plies try quiet checks, 0 or 1.
-QUIESCENCE_CHECKS = _tunable("QuiescenceChecks", 1, 0, 1, 1)
-# Quiescence in check: moves tried before quiet evasions are left out, once one move is known not to be mated.
-EVASIONS = _tunable("Evasions", 3, 1, 8, 1)
-
-# Histories: bonus a ply of depth, and its limit.
-BONUS_SLOPE = _tunable("BonusSlope", 170, 50, 350, 15)
-BONUS_MAX = _tunable("BonusMax", 1800, 600, 4000, 150)
-# Percent of that bonus that each history learns: of quiet moves by their squares, as continuations, and of captures.
-BUTTERFLY_SHARE = _tunable("ButterflyShare", 100, 0, 200, 10)
-CONTINUATION_SHARE = _tunable("ContinuationShare", 100, 0, 200, 10)
-CAPTURE_SHARE = _tunable("CaptureShare", 100, 0, 200, 10)
-
-# Killers: whether quiet moves that cut are remembered for their siblings, 0 or 1.
-KILLERS = _tunable("Killers", 1, 0, 1, 1)
-# Counter moves: whether the last refutation of the opponent's move is tried early, 0 or 1.
-COUNTER_MOVES = _tunable("CounterMoves", 1, 0, 1, 1)
-# What a quiet move that gives a safe check is raised by in the order, in units of the histories.
-CHECK_BONUS = _tunable("CheckBonus", 8000, 0, 32000, 1000)
-
-# Lazy SMP: centipawns that every thread's score is raised by before threads vote for a move.
-VOTE_BASE = _tunable("VoteBase", 10, 1, 60, 3)
-
-# Time for a move without surprises: moves that a clock without moves-to-go has to last for; percent of an even share
-# of it; percent of that which an iteration may run on for; percent of the clock that no move may exceed, in general
-# and as the last before the time control; percent of those that may be planned for.
-TIME_HORIZON = _tunable("TimeHorizon", 50, 20, 80, 3)
-TIME_SHARE = _tunable("TimeShare", 110, 50, 200, 8)
-TIME_OVERRUN = _tunable("TimeOverrun", 400, 200, 900, 35)
-TIME_MOST = _tunable("TimeMost", 40, 10, 70, 4)
-TIME_MOST_LAST = _tunable("TimeMostLast", 90, 50, 95, 3)
-TIME_PLAN_MOST = _tunable("TimePlanMost", 60, 20, 100, 5)
-# Milliseconds that stay on the clock for stalls of the system.
-TIME_RESERVE = _tunable("TimeReserve", 100, 0, 300, 20)
-# Percent added when the opponent's time is ours, too.
-TIME_PONDER = _tunable("TimePonder", 25, 0, 60, 4)
-
-# What scales that time after an iteration, from this depth on.
-SCALE_DEPTH = _tunable("TimeScaleDepth", 6, 2, 12, 1)
-# A best move that stays: percent at first, less this for each iteration that confirms it, at least this.
-STABLE_BASE = _tunable("TimeStableBase", 130, 100, 200, 6)
-STABLE_STEP = _tunable("TimeStableStep", 8, 0, 20, 1)
-STABLE_LEAST = _tunable("TimeStableLeast", 75, 40, 100, 4)
-# A score that falls: hundredths of a percent a centipawn; centipawns of fall and of rise that count at most.
-FALL_SLOPE = _tunable("TimeFallSlope", 80, 0, 200, 10)
-FALL_MOST = _tunable("TimeFallMost", 60, 20, 150, 8)
-RISE_MOST = _tunable("TimeRiseMost", 25, 0, 80, 5)
-# A best move that took most of the nodes: percent without any, less this for all of them.
-EFFORT_BASE = _tunable("TimeEffortBase", 210, 120, 300, 9)
-EFFORT_SLOPE = _tunable("TimeEffortSlope", 140, 0, 240, 9)
-
-COUNT: Final = len(TABLE)
-
-#: Index of each tunable by its name.
-INDEX: Final = {tunable.name: index for index, tunable in enumerate(TABLE)}
-assert len(INDEX) == COUNT, "two tunables have one name"
+BY_NAME: Final = {tunable.name: tunable for tunable in TUNABLES}
+assert len(BY_NAME) == len(TUNABLES), "two tunables have one name"
 
 #: What `reductions` depends on.
-REDUCTION_TUNABLES: Final = (LMR_BASE, LMR_FACTOR)
+REDUCTION_TUNABLES: Final = ("lmr_base", "lmr_factor")
 
 # Side lengths of the table of reductions.
 _DEPTHS: Final = 64
 _MOVES: Final = 64
 
 
-def defaults() -> list[int]:
-    """The default values by index."""
-    return [tunable.default for tunable in TABLE]
+def defaults() -> dict[str, int]:
+    """The default values by name."""
+    return {tunable.name: tunable.default for tunable in TUNABLES}
 
 
-#: What switches off everything that makes the search selective or takes a score from elsewhere, by index.
+#: Switches off everything that makes the search selective or takes a score from elsewhere, by name.
 OFF: Final = {
-    TABLE_CUTS: 0,
-    CHECK_EXTENSION: 0,
-    CORRECTION_PAWNS: 0,
-    CORRECTION_PIECES: 0,
-    CORRECTION_MOVES: 0,
-    RAZOR_DEPTH: -1,
-    RFP_DEPTH: -1,
-    NULL_DEPTH: 1000,
-    PROBCUT_DEPTH: 1000,
-    IIR_DEPTH: 1000,
-    LMP_BASE: 1_000_000,
-    FUTILITY_DEPTH: -1,
-    HISTORY_DEPTH: -1,
-    SEE_DEPTH: -1,
-    LMR_BASE: -1_000_000,
-    SINGULAR_DEPTH: 1000,
-    DELTA_MARGIN: 1_000_000,
-    QUIESCENCE_LOSS: 0,
-    EVASIONS: 1_000_000,
+    "tt_cutoffs": 0,
+    "check_extension": 0,
+    "correction_pawns": 0,
+    "correction_pieces": 0,
+    "correction_moves": 0,
+    "razor_depth": -1,
+    "rfp_depth": -1,
+    "nmp_depth": 1000,
+    "probcut_depth": 1000,
+    "iir_depth": 1000,
+    "lmp_base": 1_000_000,
+    "futility_depth": -1,
+    "history_pruning_depth": -1,
+    "see_depth": -1,
+    "lmr_base": -1_000_000,
+    "singular_depth": 1000,
+    "delta_margin": 1_000_000,
+    "quiescence_see_margin": 0,
+    "quiescence_evasions": 1_000_000,
 }
 
 
-def plain() -> list[int]:
-    """Values by index, beyond their ranges, with which the search is nothing but alpha-beta with quiescence.
+def plain() -> dict[str, int]:
+    """Values by name, beyond their ranges, with which the search is nothing but alpha-beta with quiescence.
 
-    Nothing is pruned, reduced, extended or corrected, and no score is taken from the table: the value is minimax's over
-    the game of `search.theory.chess_game`, which the reference search there finds, too.
+    It prunes, reduces, extends and corrects nothing, and takes no score from the table. Its value is minimax's over the
+    game of `search.theory.chess_game`; the reference search there finds the same.
     """
-    values = defaults()
-    for index, value in OFF.items():
-        values[index] = value
-    return values
+    return defaults() | OFF
 
 
-def reductions(tune: Sequence[int]) -> list[list[int]]:
-    """Plies that late moves are reduced by, in hundredths: [depth][number of the move], 64 by 64."""
-    base, factor = int(tune[LMR_BASE]), int(tune[LMR_FACTOR])
+def namespace(values: Mapping[str, int]) -> SimpleNamespace:
+    """The values as attributes, for Python code that reads them as kernels do: `tune.time_share`."""
+    return SimpleNamespace(**values)
+
+
+def reductions(base: int, factor: int) -> list[list[int]]:
+    """Plies that late moves are reduced by, in hundredths: [depth][number of the move], 64 by 64.
+
+    `base` and `factor` are the tunables lmr_base and lmr_factor.
+    """
     logarithms = [math.log(max(number, 1)) for number in range(max(_DEPTHS, _MOVES))]
     return [
         [int(base + factor * logarithms[depth] * logarithms[move]) if depth and move else 0 for move in range(_MOVES)]

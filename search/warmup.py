@@ -20,10 +20,10 @@ from eval.network.inference import LINE_FRAME, evaluate_line
 from eval.network.layout import accumulator_stack, new_network
 from eval.weights import COUNT
 from eval.workspace import new_workspace
-from search.aspiration import search_iteration
-from search.score import NO_SCORE
-from search.table import allocate_table, hashfull
-from search.worker import STOP, new_worker
+from search.kernels.aspiration import search_iteration
+from search.kernels.score import NO_SCORE
+from search.kernels.transposition import allocate_table, hashfull
+from search.kernels.worker import STOP, new_worker
 
 
 def _load_board() -> None:
@@ -32,7 +32,7 @@ def _load_board() -> None:
 
 def _load_search() -> None:
     worker = new_worker()
-    worker["frames"][0]["position"] = from_board(chess.Board())
+    worker["stack"][0]["position"] = from_board(chess.Board())
     worker["stop"] = STOP
     search_iteration(worker, allocate_table(1), 1, NO_SCORE)
 

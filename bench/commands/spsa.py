@@ -8,6 +8,7 @@ import json
 import sys
 import time
 from collections import deque
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -42,7 +43,7 @@ SOURCE: Final = Path(tunables.__file__)
 
 _EPILOG = """\
 examples:
-  secateur spsa --state lmr.jsonl --only "Lmr*" --iterations 8000 --tc nodes=3000 \\
+  secateur spsa --state lmr.jsonl --only "lmr_*" --iterations 8000 --tc nodes=3000 \\
                 --book bench/books/balanced.epd --concurrency 2 --plot lmr.png
   secateur spsa --state lmr.jsonl --resume          goes on where it was ended, by whatever
   secateur spsa --state lmr.jsonl --show --write    puts the values found into search/tunables.py
@@ -143,7 +144,7 @@ def _play(state: State, options: argparse.Namespace) -> int:
 
 def _matters(tunable: tunables.Tunable, has_clock: bool) -> bool:
     """Whether games of one thread, with or without a clock, can tell one value of a tunable from another."""
-    return tunable.name != "VoteBase" and (has_clock or not tunable.name.startswith("Time"))
+    return tunable.name != "vote_base" and (has_clock or not tunable.name.startswith("time_"))
 
 
 def _engine(options: argparse.Namespace) -> EngineSpec:
@@ -158,9 +159,9 @@ def _engine(options: argparse.Namespace) -> EngineSpec:
     return spec
 
 
-def _table(options: argparse.Namespace, has_clock: bool) -> list[tunables.Tunable]:
+def _table(options: argparse.Namespace, has_clock: bool) -> Sequence[tunables.Tunable]:
     """What can be chosen from: without names not those without any effect, which would only wander about."""
-    return tunables.TABLE if options.only else [row for row in tunables.TABLE if _matters(row, has_clock)]
+    return tunables.TUNABLES if options.only else [row for row in tunables.TUNABLES if _matters(row, has_clock)]
 
 
 def _list(options: argparse.Namespace) -> int:

@@ -45,7 +45,7 @@ def captured_piece(position, move):
 
 
 @subkernel
-def exchange_at_least(position, move, threshold):
+def see_ge(position, move, threshold):
     """Static exchange evaluation: whether the captures that `move` starts on its target gain `threshold` or more.
 
     Both sides capture with their least valuable piece first and may stop when going on would lose. Pins and checks

@@ -71,3 +71,9 @@ def is_castling(move):
 def promotion_piece(move):
     """Piece type that a promotion move promotes to, int64 2 (knight) to 5 (queen)."""
     return ((move >> 12) & 3) + 2
+
+
+@inlined
+def is_noisy(move):
+    """Whether a move is a capture or promotion, bool: what quiescence looks at."""
+    return is_capture(move) or is_promotion(move)

@@ -62,6 +62,6 @@ def king_square(position, color):
 
 
 @inlined
-def has_pieces(position, color):
+def has_non_pawn_material(position, color):
     """Whether `color` has more than king and pawns."""
     return position.colors[color] & ~(position.pieces[PAWN] | position.pieces[KING]) != U0

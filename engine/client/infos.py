@@ -10,7 +10,7 @@ from chess.engine import Cp, InfoDict, Mate, PovScore, PovWdl, Wdl
 
 from engine.uci.infos import chances
 from search.info import Info, Progress
-from search.score import EXACT, LOWER
+from search.kernels.score import EXACT, LOWER
 
 
 def info_dict(info: Info, board: chess.Board) -> InfoDict:
@@ -25,7 +25,7 @@ def info_dict(info: Info, board: chess.Board) -> InfoDict:
         "nodes": info.nodes,
         "nps": info.nodes_per_second,
         "hashfull": info.hashfull,
-        "tbhits": info.table_hits,
+        "tbhits": info.tb_hits,
         "time": info.seconds,
         "pv": list(info.pv),
     }
@@ -44,7 +44,7 @@ def progress_dict(progress: Progress) -> InfoDict:
         "nodes": progress.nodes,
         "nps": progress.nodes_per_second,
         "hashfull": progress.hashfull,
-        "tbhits": progress.table_hits,
+        "tbhits": progress.tb_hits,
         "time": progress.seconds,
     }
 

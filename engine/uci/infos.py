@@ -7,8 +7,8 @@ from typing import Final
 import chess
 
 from search.info import Info, Progress
+from search.kernels.score import EXACT, LOWER, UPPER
 from search.outcome import CERTAIN_DRAW, CERTAIN_LOSS, CERTAIN_WIN, Outcome, material, outcome
-from search.score import EXACT, LOWER, UPPER
 from search.tablebase import TABLE_BOUND
 
 _BOUNDS: Final = {EXACT: "", LOWER: " lowerbound", UPPER: " upperbound"}
@@ -23,7 +23,7 @@ def info_line(info: Info, board: chess.Board, show_wdl: bool = False) -> str:
     return (
         f"info depth {info.depth} seldepth {max(info.depth, info.selective_depth)} multipv {info.number} "
         f"score {score}{_BOUNDS[info.bound]}{wdl} nodes {info.nodes} nps {info.nodes_per_second} "
-        f"hashfull {info.hashfull} tbhits {info.table_hits} time {int(info.seconds * 1000)} pv {line}"
+        f"hashfull {info.hashfull} tbhits {info.tb_hits} time {int(info.seconds * 1000)} pv {line}"
     )
 
 
@@ -32,7 +32,7 @@ def progress_line(progress: Progress) -> str:
     return (
         f"info depth {progress.depth} currmove {progress.move.uci()} currmovenumber {progress.number} "
         f"nodes {progress.nodes} nps {progress.nodes_per_second} hashfull {progress.hashfull} "
-        f"tbhits {progress.table_hits} time {int(progress.seconds * 1000)}"
+        f"tbhits {progress.tb_hits} time {int(progress.seconds * 1000)}"
     )
 
 

@@ -12,7 +12,7 @@ from engine.files import quoted
 from search.limits import DEFAULT_HASH, DEFAULT_OVERHEAD, DEFAULT_THREADS
 from search.strength import FULL_SKILL, MAX_ELO, MIN_ELO
 from search.techniques import Technique, named, switched_off
-from search.tunables import TABLE
+from search.tunables import TUNABLES
 
 Value = int | bool | str
 
@@ -133,7 +133,7 @@ OPTIONS: Final = (
 
 #: Every tunable number of the search.
 TUNABLE_OPTIONS: Final = tuple(
-    Option(tunable.name, "spin", tunable.default, tunable.low, tunable.high) for tunable in TABLE
+    Option(tunable.name, "spin", tunable.default, tunable.low, tunable.high) for tunable in TUNABLES
 )
 
 #: Names techniques of the search that are switched off, whatever the tunable numbers are set to.
@@ -192,8 +192,7 @@ class OptionValues:
         if WITHOUT not in self._values:
             return {}
         numbers = {option.name: self.number(option.name) for option in TUNABLE_OPTIONS}
-        off = switched_off(techniques_in(str(self._values[WITHOUT])))
-        return numbers | {TABLE[index].name: value for index, value in off.items()}
+        return numbers | switched_off(techniques_in(str(self._values[WITHOUT])))
 
     def text(self, name: str) -> str:
         """Value of a string option; empty where UCI says `<empty>`."""

@@ -22,26 +22,26 @@ LINE_FRAME: Final = np.dtype([("position", POSITION), ("move", np.int64)], align
 
 
 @subkernel
-def evaluate_with_network(network, stack, frames, ply):
+def evaluate_with_network(network, accumulators, stack, ply):
     """Static evaluation in centipawns from the side to move's view, int64, at most EVALUATION_LIMIT in size.
 
-    `network` is a NETWORK that holds one; for `stack` (mutated) and `frames` see `eval.network.accumulator`.
+    `network` is a NETWORK that holds one; for `accumulators` (mutated) and `stack` see `eval.network.accumulator`.
     """
-    update(network, stack, frames, ply, 0)
-    update(network, stack, frames, ply, 1)
-    position = frames[ply].position
+    update(network, accumulators, stack, ply, 0)
+    update(network, accumulators, stack, ply, 1)
+    position = stack[ply].position
     us = position.turn
     hidden = network.hidden
     bucket = output_bucket(popcount(position.pieces[OCCUPIED]), network.buckets)
     own, other = accumulator_start(network, ply, us), accumulator_start(network, ply, us ^ 1)
     weights = bucket * 2 * hidden
-    total = screlu_dot(stack.values, own, network.output, weights, hidden)
-    total += screlu_dot(stack.values, other, network.output, weights + hidden, hidden)
+    total = screlu_dot(accumulators.values, own, network.output, weights, hidden)
+    total += screlu_dot(accumulators.values, other, network.output, weights + hidden, hidden)
     value = (total // QA + np.int64(network.output_bias[bucket])) * network.scale // (QA * QB)
     return min(max(value, -EVALUATION_LIMIT), EVALUATION_LIMIT)
 
 
 @kernel
-def evaluate_line(network, stack, frames, ply):
+def evaluate_line(network, accumulators, stack, ply):
     """`evaluate_with_network` as an entry point."""
-    return evaluate_with_network(network, stack, frames, ply)
+    return evaluate_with_network(network, accumulators, stack, ply)

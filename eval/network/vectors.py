@@ -90,14 +90,14 @@ def add_block(typingctx: Any, target: Any, at: Any, source: Any, start: Any, row
 
 
 @machine_op(_twin(1))
-def move_block(typingctx: Any, target: Any, at: Any, source: Any, start: Any, rows: Any, plus: Any, minus: Any) -> Any:
+def add_sub(typingctx: Any, target: Any, at: Any, source: Any, start: Any, rows: Any, plus: Any, minus: Any) -> Any:
     """target[at...] = source[start...] + rows[plus...] - rows[minus...]: a piece moves."""
     signature = types.void(target, types.int64, source, types.int64, rows, types.int64, types.int64)
     return signature, _write_sum(1)
 
 
 @machine_op(_twin(1))
-def capture_block(
+def add_sub_sub(
     typingctx: Any, target: Any, at: Any, source: Any, start: Any, rows: Any, plus: Any, minus: Any, taken: Any
 ) -> Any:
     """target[at...] = source[start...] + rows[plus...] - rows[minus...] - rows[taken...]: a piece captures."""
@@ -106,7 +106,7 @@ def capture_block(
 
 
 @machine_op(_twin(2))
-def castle_block(
+def add_add_sub_sub(
     typingctx: Any,
     target: Any,
     at: Any,

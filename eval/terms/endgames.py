@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.board.bits import U0, lsb, popcount, without_lsb
-from engine.board.position import BISHOP, KNIGHT, PAWN, QUEEN, ROOK, has_pieces, king_square
+from engine.board.position import BISHOP, KNIGHT, PAWN, QUEEN, ROOK, has_non_pawn_material, king_square
 from engine.jit import inlined, subkernel
 from eval.terms.masks import FILES, LEFT_WING, LIGHT_SQUARES, ROOK_FILES, distance
 from eval.terms.weigh import weigh
@@ -126,7 +126,7 @@ def mop_up(position, color, trace):
     """Packed value of the bare enemy king's distance from edge, corner and our king, when we have what mates it."""
     them = color ^ 1
     total = np.int64(0)
-    if has_pieces(position, them) or position.pieces[PAWN] & position.colors[them] != U0:
+    if has_non_pawn_material(position, them) or position.pieces[PAWN] & position.colors[them] != U0:
         return total
     if _strength(position, color) < _ROOK:
         return total

@@ -7,7 +7,7 @@ import numpy as np
 from engine.board.attacks import rook_attacks
 from engine.board.bits import U0, bit, lsb, without_lsb
 from engine.board.generate import forward
-from engine.board.position import OCCUPIED, PAWN, QUEEN, ROOK, has_pieces, king_square
+from engine.board.position import OCCUPIED, PAWN, QUEEN, ROOK, has_non_pawn_material, king_square
 from engine.jit import inlined, subkernel
 from eval.terms.masks import FRONT, distance, relative_rank
 from eval.terms.weigh import weigh
@@ -57,7 +57,7 @@ def _way_ahead(position, workspace, square, color, rank, trace):
 def _outruns_king(position, square, color, rank):
     """Whether the enemy's bare king (with pawns at most) is outside the square of the pawn, its path being empty."""
     them = color ^ 1
-    if has_pieces(position, them) or FRONT[color, square] & position.pieces[OCCUPIED] != U0:
+    if has_non_pawn_material(position, them) or FRONT[color, square] & position.pieces[OCCUPIED] != U0:
         return False
     goal = (square & 7) + 56 * color
     steps = min(7 - rank, 5)

@@ -160,7 +160,7 @@ def _fill(position, entry, trace):
 
 
 @inlined
-def expect_pawns(position, workspace):
+def prefetch_pawns(position, workspace):
     """Starts loading what is known of the position's pawns into the CPU's cache."""
     prefetch(workspace.pawns, np.int64(position.pawn_key & _ENTRY_MASK))
 

@@ -24,7 +24,7 @@ from eval.training.records import (
     WIN_SCORE,
     unpack,
 )
-from search.score import MATE
+from search.kernels.score import MATE
 
 #: What can be wrong with a game, by the codes of `check_games`.
 PROBLEMS: Final = (

@@ -43,8 +43,8 @@ from eval.training.shards import (
     read_shard,
     shard_path,
 )
-from search.table import allocate_table
-from search.worker import forget, new_worker, set_network
+from search.kernels.transposition import allocate_table
+from search.kernels.worker import forget, new_worker, set_network
 
 GAMES_PER_BLOCK: Final = 16
 BLOCKS_PER_SHARD: Final = 256

@@ -33,12 +33,12 @@ from eval.training.records import (
     pack,
     put_piece,
 )
-from search.aspiration import search_iteration
 from search.deepening import MAX_DEPTH
-from search.picker import ALL_QUIETS, next_move, start
-from search.score import NO_SCORE
-from search.table import GENERATIONS
-from search.worker import NO_CONTINUATION
+from search.kernels.aspiration import search_iteration
+from search.kernels.picker import ALL_QUIETS, next_move, start
+from search.kernels.score import NO_SCORE
+from search.kernels.transposition import GENERATIONS
+from search.kernels.worker import NO_CONTINUATION
 
 #: What games are played by; every field is an int64.
 RULES: Final = np.dtype(
@@ -98,7 +98,7 @@ def _random_below(random, limit):
 @inlined
 def _remember(worker):
     """Enters the root position into the keys that repetitions are told by. Mutates `worker`."""
-    position = worker.frames[0].position
+    position = worker.stack[0].position
     # Nothing from before a capture or pawn move can be repeated, so the keys never outgrow the fifty-move rule.
     worker.root_index = 0 if position.halfmoves == 0 else worker.root_index + 1
     worker.keys[worker.root_index] = position.key
@@ -107,8 +107,8 @@ def _remember(worker):
 @inlined
 def _advance(worker, move):
     """Plays a move at the root. Mutates `worker`."""
-    position = worker.frames[0].position
-    child = worker.frames[1].position
+    position = worker.stack[0].position
+    child = worker.stack[1].position
     make_move(position, child, move)
     copy_record(position, child)
     _remember(worker)
@@ -127,7 +127,7 @@ def _place(position, color, ranks, number):
 @subkernel
 def _set_up(worker, variant, ranks, random):
     """Puts a start position on the board. Mutates `worker` and `random`."""
-    position = worker.frames[0].position
+    position = worker.stack[0].position
     white = np.int64(STANDARD_RANK)
     black = np.int64(STANDARD_RANK)
     if variant == CHESS960 or variant == DFRC:
@@ -145,7 +145,7 @@ def _set_up(worker, variant, ranks, random):
 @subkernel
 def _ending(worker):
     """How the rules end the game at the root, one of ENDINGS as int64, or -1. Mutates `worker`."""
-    frame = worker.frames[0]
+    frame = worker.stack[0]
     position = frame.position
     if generate_all(position, frame.moves, 0) == 0:
         return np.int64(CHECKMATE if position.checkers != U0 else STALEMATE)
@@ -162,7 +162,7 @@ def _ending(worker):
 def _random_opening(worker, rules, ranks, random):
     """Plays random moves from a start position; returns their number, -1 when the game ended. Mutates all but rules."""
     _set_up(worker, rules.variant, ranks, random)
-    frame = worker.frames[0]
+    frame = worker.stack[0]
     count = rules.opening_least + _random_below(random, rules.opening_most - rules.opening_least + 1)
     for _ in range(count):
         if _ending(worker) != _NO_ENDING:
@@ -186,13 +186,13 @@ def _random_opening(worker, rules, ranks, random):
 def _prepare_root(worker, table):
     """Readies `worker` (mutated) for searching the position in its first frame, which must have a legal move."""
     worker.stop = 0
-    worker.patience = 0
+    worker.stop_threshold = 0
     worker.aborted = 0
     worker.nodes = 0
     worker.selective_depth = 0
     worker.generation = (worker.generation + 1) % GENERATIONS
-    for ply in range(worker.frames.size):
-        frame = worker.frames[ply]
+    for ply in range(worker.stack.size):
+        frame = worker.stack[ply]
         frame.killers[0] = NO_MOVE
         frame.killers[1] = NO_MOVE
         frame.move = NO_MOVE
@@ -214,7 +214,7 @@ def think(worker, table, soft_nodes, hard_nodes):
     No iteration is begun after `soft_nodes`, and none goes on beyond `hard_nodes`, the first excepted. The best move
     is then the first of `frames[0].pv`; the score is that of the last finished iteration.
     """
-    frame = worker.frames[0]
+    frame = worker.stack[0]
     _prepare_root(worker, table)
     best = np.int64(NO_MOVE)
     last = np.int64(NO_SCORE)
@@ -252,7 +252,7 @@ def play_game(worker, table, rules, ranks, random, game, plies):
     piece types. Everything but `rules` and `ranks` is mutated; `game` (GAME) and `plies` (PLY[rules.max_plies]) hold
     the game.
     """
-    position = worker.frames[0].position
+    position = worker.stack[0].position
     searched = np.int64(0)
     while True:
         opening = _random_opening(worker, rules, ranks, random)
@@ -267,7 +267,7 @@ def play_game(worker, table, rules, ranks, random, game, plies):
     count = np.int64(0)
     won, lost, level = np.int64(0), np.int64(0), np.int64(0)
     while True:
-        move = np.int64(worker.frames[0].pv[0])
+        move = np.int64(worker.stack[0].pv[0])
         score = score if position.turn == WHITE else -score
         plies[count].move = move
         plies[count].score = score

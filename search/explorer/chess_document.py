@@ -47,7 +47,8 @@ MOST_BYTES: Final = 512 << 20
 #: JSON objects have no better type than this one.
 Document = dict[str, Any]
 
-#: How a node ended and why a move was skipped: key and what it means, in the order of the codes of `search.tracing`.
+#: How a node ended and why a move was skipped: key and what it means, in the order of the codes of
+#: `search.kernels.tracing`.
 REASONS: Final = (
     ("stopped", "the search was stopped before this node was done"),
     ("draw", "drawn by the rules: repetition, fifty moves, or too little material to mate"),
@@ -94,7 +95,7 @@ SWITCHES: Final = (
     "evasions",
 )
 
-#: Why a position is searched, in the order of the codes of `search.tracing`.
+#: Why a position is searched, in the order of the codes of `search.kernels.tracing`.
 SEARCHES: Final = (
     ("window", "the root, with this window"),
     ("razor", "quiescence at the same position, to see whether captures help (razoring)"),

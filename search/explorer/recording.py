@@ -19,21 +19,20 @@ from engine.jit import TRACING, TRACING_VARIABLE
 from engine.version import full_name
 from eval.custom import CHOICE
 from eval.network.format import shipped_network
-from search import tracing
 from search.deepening import MAX_DEPTH, NO_NODE_LIMIT, Deepening, Iteration, Root, set_root
 from search.explorer import chess_document
 from search.explorer.chess_document import Document, score_text
 from search.explorer.measures import counted_nodes, statistics
 from search.explorer.positions import PositionError, read_game, replay
 from search.game import Game
+from search.kernels import tracing
+from search.kernels.picker import BAD_NOISY, COUNTER, NOISY, NOISY_START, QUIET_START, QUIETS, ROOT, SECOND_KILLER
+from search.kernels.score import INFINITE, MATE, MATE_BOUND, NO_SCORE
+from search.kernels.transposition import allocate_table
+from search.kernels.worker import STOP, new_worker, set_network, set_tunables
 from search.limits import DEFAULT_HASH, Limits
-from search.picker import COUNTER, LOSERS, NOISY, NOISY_START, QUIET_START, QUIETS, ROOT, SECOND_KILLER
-from search.score import INFINITE, MATE, MATE_BOUND, NO_SCORE
-from search.table import allocate_table
 from search.techniques import BY_NAME, Technique, switched_off
 from search.timing import Alarm
-from search.tunables import defaults
-from search.worker import STOP, new_worker, set_network, set_tunables
 
 #: Visits that a recording holds unless told otherwise, and at most.
 DEFAULT_CAPACITY: Final = 200_000
@@ -52,7 +51,7 @@ _STAGE_KEYS: Final = {
     COUNTER: "killer",
     QUIET_START: "counter",
     QUIETS: "quiet",
-    LOSERS: "loser",
+    BAD_NOISY: "loser",
 }
 _STAGE_ORDER: Final = [key for key, _ in chess_document.STAGES]
 
@@ -144,14 +143,11 @@ def _run(
     if not moves:
         raise RecordingError(f"the game is over here ({game.board.fen()}): there is no move to search")
     worker = new_worker()
-    tune = defaults()
-    for index, value in switched_off(TECHNIQUES[key] for key in without).items():
-        tune[index] = value
-    set_tunables(worker, tune)
+    set_tunables(worker, switched_off(TECHNIQUES[key] for key in without))
     network = None if classical else shipped_network()
     set_network(worker, None if network is None else network.record())
     deepest = MAX_DEPTH if limits.depth is None else min(limits.depth, MAX_DEPTH)
-    write_board(game.board, worker["frames"][0]["position"])
+    write_board(game.board, worker["stack"][0]["position"])
     root = Root(game.keys, [encode(game.board, move) for move in moves], generation=1, deepest=deepest)
     set_root(worker, root, NO_NODE_LIMIT if limits.nodes is None else limits.nodes)
     tracing.start_recording(worker, capacity)

@@ -1,9 +1,10 @@
 """Chess as the kernels search it, as a game for the algorithms of this room: on python-chess, with nothing pruned.
 
-The tree is that of `search.alphabeta` with every selective technique switched off (`search.tunables.plain`): all moves
-to a fixed depth, then what `search.quiescence` calls quiescence. Its two peculiarities become rules of the game: where
-a side may stand pat, that is one move more, after which nothing can be played; and moves that quiescence never looks
-at do not exist. So minimax over this game is the definition of the value that the kernel has to find.
+The tree is that of `search.kernels.alphabeta` with every selective technique switched off (`search.tunables.plain`):
+all moves to a fixed depth, then what `search.kernels.quiescence` calls quiescence. Its two peculiarities become rules
+of the game: where a side may stand pat, that is one move more, after which nothing can be played; and moves that
+quiescence never looks at do not exist. So minimax over this game is the definition of the value that the kernel has to
+find.
 
 Only the evaluation itself is the kernel's, for it is what is searched, not how.
 """
@@ -18,9 +19,9 @@ from typing import Final
 import chess
 
 from eval.report import Evaluator
+from search.kernels.quiescence import CHECK_PLIES
+from search.kernels.score import DRAW, MATE
 from search.limits import MAX_PLY
-from search.quiescence import CHECK_PLIES
-from search.score import DRAW, MATE
 from search.theory.exchange import exchange_value, worth
 from search.theory.plain_chess import Key, position_key
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from engine.board.convert import encode, from_board
 from engine.board.draws import has_insufficient_material, is_fifty_move_draw
-from engine.board.exchange import EXCHANGE_VALUES, exchange_at_least, gives_check
+from engine.board.exchange import EXCHANGE_VALUES, gives_check, see_ge
 from engine.board.generate import count_legal, generate_all, generate_noisy, generate_quiets
 from engine.board.make import compute_keys, make_move, make_null_move
 from engine.board.moves import MAX_MOVES
@@ -37,11 +37,11 @@ def _survey(position, moves, counts, children, checks):
 
 @subkernel
 def exchange_value(position, move):
-    """The largest threshold that `exchange_at_least` confirms, by bisection."""
+    """The largest threshold that `see_ge` confirms, by bisection."""
     low, high = np.int64(-50_000), np.int64(50_000)
     while low < high:
         middle = (low + high + 1) >> 1
-        if exchange_at_least(position, move, middle):
+        if see_ge(position, move, middle):
             low = middle
         else:
             high = middle - 1

@@ -131,7 +131,7 @@ from engine.uci import loop
 
 loop.run = lambda *arguments, **options: 0
 uci_main.main([])
-compiling.begin("search.aspiration.search_iteration")
+compiling.begin("search.kernels.aspiration.search_iteration")
 time.sleep(1)
 assert compiling.current().name == "the search"
 """
@@ -162,7 +162,7 @@ def test_the_advice_is_given_once_and_for_what_warmup_compiles(run: Callable[...
     script = """
 from engine import compiling
 {}
-for name in ("somebody.else", "search.aspiration.search_iteration", "engine.board.perft.perft_kernel"):
+for name in ("somebody.else", "search.kernels.aspiration.search_iteration", "engine.board.perft.perft_kernel"):
     compiling.begin(name)
     compiling.end(True)
 """
@@ -177,7 +177,7 @@ for name in ("somebody.else", "search.aspiration.search_iteration", "engine.boar
 
 @pytest.mark.usefixtures("state")
 def test_expected_seconds_are_those_of_before_or_of_other_kernels(tmp_path: Path) -> None:
-    search, board = "search.aspiration.search_iteration", "engine.board.make.complete_position"
+    search, board = "search.kernels.aspiration.search_iteration", "engine.board.make.complete_position"
     usual = compiling.COSTS[search][1]
     assert compiling.expected_seconds(search) == usual
     assert compiling.expected_seconds("somebody.else") is None

@@ -10,7 +10,7 @@ import pytest
 
 from engine.board import moves
 from engine.board.convert import MOST_HALFMOVES, decode, encode, from_board, new_position, to_board, write_board
-from engine.board.position import NO_SQUARE, OCCUPIED, has_pieces, king_square, piece_at
+from engine.board.position import NO_SQUARE, OCCUPIED, has_non_pawn_material, king_square, piece_at
 from engine.jit import subkernel
 from tests.board.board_kernels import fields
 from tests.board.board_positions import RARE_POSITIONS, random_game, scattered_position
@@ -173,8 +173,8 @@ def test_kernels_take_moves_apart_as_encode_puts_them_together() -> None:
 def looked_at(position, answers):
     answers[0] = king_square(position, 0)
     answers[1] = king_square(position, 1)
-    answers[2] = has_pieces(position, 0)
-    answers[3] = has_pieces(position, 1)
+    answers[2] = has_non_pawn_material(position, 0)
+    answers[3] = has_non_pawn_material(position, 1)
     for square in range(64):
         answers[4 + square] = piece_at(position, square)
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.board.convert import encode, from_board
-from engine.board.exchange import EXCHANGE_VALUES, captured_piece, exchange_at_least
+from engine.board.exchange import EXCHANGE_VALUES, captured_piece, see_ge
 from engine.jit import subkernel
 from search.theory import exchange as reference
 from tests.board.board_kernels import exchange_value
@@ -27,7 +27,7 @@ def prove(rng: random.Random, board: chess.Board, moves: list[chess.Move]) -> No
         code = np.int64(encode(board, move))
         thresholds = {expected, expected + 1, expected - 1, 0, 1, rng.randint(-2_500, 2_500)}
         for threshold in thresholds:
-            found = exchange_at_least(position, code, np.int64(threshold))
+            found = see_ge(position, code, np.int64(threshold))
             assert bool(found) == (expected >= threshold), (board.fen(), move, expected, threshold)
 
 
@@ -81,7 +81,7 @@ def test_answers_fall_from_yes_to_no_once(seed: int, one: int, other: int) -> No
     position = from_board(board)
     for move in board.legal_moves:
         code = np.int64(encode(board, move))
-        at_low, at_high = (bool(exchange_at_least(position, code, np.int64(bound))) for bound in (low, high))
+        at_low, at_high = (bool(see_ge(position, code, np.int64(bound))) for bound in (low, high))
         assert at_low or not at_high
 
 

@@ -94,7 +94,7 @@ engine = Engine(evaluation=file)
 assert Engine(evaluation=file + ":evaluate").id == engine.id  # the same
 from engine.board.convert import from_board
 from eval.custom import custom_score
-from search.aspiration import search_iteration
+from search.kernels.aspiration import search_iteration
 
 def refusal(evaluation):
     try:
@@ -136,7 +136,7 @@ def test_the_search_evaluates_with_it(run_python: Callable[..., str], centre: Pa
 
 NO_FILE = """
 with Engine(evaluation=evaluate) as engine:
-    from search.aspiration import search_iteration
+    from search.kernels.aspiration import search_iteration
     print(engine.id["name"].split(" ", 2)[2])
     print(engine.analyse(chess.Board(), Limit(depth=1))["score"].relative)
     print(sum(search_iteration.stats.cache_hits.values()))

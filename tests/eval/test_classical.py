@@ -17,7 +17,7 @@ from eval.terms.king import price_of
 from eval.terms.weigh import pack, unpack_endgame, unpack_middlegame
 from eval.weights import COUNT, GROUPS, ROWS, WEIGHTS
 from eval.workspace import new_workspace
-from search.score import MATE_BOUND
+from search.kernels.score import MATE_BOUND
 from tests.eval.eval_positions import played, score, static, varied
 
 

@@ -21,7 +21,7 @@ from eval.network.inference import EVALUATION_LIMIT, LINE_FRAME, evaluate_line
 from eval.network.layout import MAX_HIDDEN, OUTPUT_LIMIT, QA, accumulator_stack
 from eval.network.reference import active_features, bucket_of, integer_score
 from eval.network.vectors import SCRELU_DOTS, _dot_twin, screlu_dot
-from search.score import MATE_BOUND
+from search.kernels.score import MATE_BOUND
 from tests.board.board_positions import lively_move
 from tests.eval.eval_positions import varied
 from tests.eval.networks import random_network

@@ -37,7 +37,7 @@ from search.explorer.costs import costs_of_node, costs_of_search
 from search.explorer.recording import record
 from search.limits import Limits
 from search.searcher import Searcher
-from search.tracing import start_recording
+from search.kernels.tracing import start_recording
 
 folder, searched = Path(sys.argv[1]), json.loads(sys.argv[2])
 documents = {}

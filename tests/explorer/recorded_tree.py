@@ -10,7 +10,7 @@ import chess
 
 from search.explorer.chess_document import MOVE_SEARCHES, keys
 from search.explorer.recording import game_at
-from search.score import MATE
+from search.kernels.score import MATE
 
 
 class Tree:

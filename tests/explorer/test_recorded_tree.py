@@ -10,7 +10,7 @@ from search.explorer import chess_document
 from search.explorer.chess_document import COUNTED_SEARCHES, MOVE_SEARCHES, REASONS, SEARCHES
 from search.explorer.measures import counted_nodes
 from search.explorer.recording import RecordingError, game_at
-from search.score import MATE
+from search.kernels.score import MATE
 from search.theory.exchange import exchange_value, worth
 from tests.explorer.conftest import Recorded
 from tests.explorer.recorded_tree import Tree, boards
@@ -140,7 +140,7 @@ def test_values_follow_from_how_nodes_ended(tree: Tree) -> None:
             assert any(tree.search[child] == "null" and -tree.value[child] >= beta for child in children)
         elif end == "probcut":
             assert tree.search[children[-1]] == "probcut"
-            assert -tree.value[children[-1]] >= beta + TUNE[tunables.PROBCUT_MARGIN]
+            assert -tree.value[children[-1]] >= beta + TUNE["probcut_margin"]
             assert value >= beta
         elif end == "multi-cut":
             assert tree.search[children[-1]] == "singular"
@@ -157,8 +157,8 @@ def test_values_follow_from_how_nodes_ended(tree: Tree) -> None:
             assert value == tree.eval[row] >= beta
         elif end == "reverse-futility":
             depth, improving, estimate = tree.depth[row], tree.improving[row], tree.estimate[row]
-            assert depth <= TUNE[tunables.RFP_DEPTH]
-            assert estimate - TUNE[tunables.RFP_MARGIN] * (depth - improving) >= beta
+            assert depth <= TUNE["rfp_depth"]
+            assert estimate - TUNE["rfp_margin"] * (depth - improving) >= beta
             assert value == (estimate + beta) // 2
         else:
             pytest.fail(f"{end} at row {row}")
@@ -205,13 +205,13 @@ def test_reasons_for_skipping_are_true(tree: Tree) -> None:
         for text, reason in skips.items():
             move = moves[text]
             if reason == "late-move":
-                limit = (TUNE[tunables.LMP_BASE] + depth * depth) // (2 - tree.improving[row])
+                limit = (TUNE["lmp_base"] + depth * depth) // (2 - tree.improving[row])
                 assert not noisy[text]
                 assert quiet_searches == limit
             elif reason == "futility":
                 assert not noisy[text]
                 assert not board.is_check()
-                assert not is_null_window or evaluation + TUNE[tunables.FUTILITY_BASE] <= alpha
+                assert not is_null_window or evaluation + TUNE["futility_base"] <= alpha
             elif reason == "history":
                 assert not noisy[text]
             elif reason == "exchange-quiet":
@@ -219,17 +219,17 @@ def test_reasons_for_skipping_are_true(tree: Tree) -> None:
                 assert exchange_value(board, move) < 0
             elif reason == "exchange-noisy":
                 assert noisy[text]
-                assert exchange_value(board, move) < -TUNE[tunables.SEE_NOISY] * depth
+                assert exchange_value(board, move) < -TUNE["see_noisy_margin"] * depth
             elif reason == "delta":
                 victim = chess.PAWN if board.is_en_passant(move) else board.piece_type_at(move.to_square)
-                hoped = evaluation + worth(victim) + TUNE[tunables.DELTA_MARGIN]
+                hoped = evaluation + worth(victim) + TUNE["delta_margin"]
                 assert not is_null_window or hoped <= max(alpha, evaluation)
             elif reason == "exchange-quiescence":
-                assert exchange_value(board, move) < -TUNE[tunables.QUIESCENCE_LOSS]
+                assert exchange_value(board, move) < -TUNE["quiescence_see_margin"]
             elif reason == "evasions":
                 assert board.is_check()
                 assert not noisy[text]
-                assert tree.moves_searched[row] >= TUNE[tunables.EVASIONS]
+                assert tree.moves_searched[row] >= TUNE["quiescence_evasions"]
             else:
                 assert reason == "excluded"
                 assert tree.search[row] == "singular"
@@ -242,7 +242,7 @@ def test_passing_is_tried_where_it_may(tree: Tree) -> None:
             assert not board.is_check()
             assert tree.moves[row] != "0000"
             assert tree.type[row] != "PV"
-            assert tree.depth[row] >= TUNE[tunables.NULL_DEPTH]
+            assert tree.depth[row] >= TUNE["nmp_depth"]
             assert tree.estimate[row] >= tree.beta_of(row)
 
 
@@ -254,7 +254,7 @@ def test_nobody_passes_with_pawns_alone(recorded: Recorded) -> None:
         for row in tree
         if tree.type[row] != "PV"
         and tree.search[row] != "singular"
-        and tree.depth[row] >= TUNE[tunables.NULL_DEPTH]
+        and tree.depth[row] >= TUNE["nmp_depth"]
         and tree.estimate[row] is not None
         and tree.estimate[row] >= tree.beta_of(row)
         and tree.end[row] in ("cutoff", "all-moves")

@@ -14,16 +14,16 @@ import pytest
 from engine import jit
 from engine.version import full_name
 from eval.network.format import shipped_network
-from search import tracing
 from search.benchmark import run_benchmark
 from search.explorer import chess_document
 from search.explorer.build import choose_tracing
 from search.explorer.chess_document import REASONS, SEARCHES, SWITCHES
 from search.explorer.positions import read_game
 from search.explorer.recording import TECHNIQUES, record
+from search.kernels import tracing
+from search.kernels.worker import WORKER
 from search.limits import Limits
 from search.searcher import Searcher
-from search.worker import WORKER
 from tests.explorer.conftest import SEARCHED, Recorded
 from tests.explorer.recorded_tree import Tree, moves_of
 

@@ -144,9 +144,9 @@ def test_wrong_arguments_are_refused(run_built: Run) -> None:
 import numpy as np
 from engine.board.make import complete_position
 from engine.board.convert import new_position
-from search.aspiration import search_iteration
-from search.table import ENTRY, allocate_table, hashfull
-from search.worker import new_worker
+from search.kernels.aspiration import search_iteration
+from search.kernels.transposition import ENTRY, allocate_table, hashfull
+from search.kernels.worker import new_worker
 
 table = allocate_table(1)
 for call, message in (
@@ -173,12 +173,12 @@ assert complete_position.__name__ == "complete_position" and "keys" in complete_
 def test_inner_functions_say_that_only_kernels_call_them(run_built: Run) -> None:
     script = """
 from engine.library import REMEDY
-from search.score import to_table, mate_distance
+from search.kernels.score import to_table, mate_distance
 assert mate_distance(31_999) == 1
 try:
     to_table(1, 2)
 except RuntimeError as error:
-    assert "search.score.to_table cannot be called from Python" in str(error), error
+    assert "search.kernels.score.to_table cannot be called from Python" in str(error), error
     assert "SECATEUR_KERNELS=jit" in str(error) and REMEDY in str(error)
 else:
     raise AssertionError

@@ -85,8 +85,8 @@ def test_its_description_says_what_it_is(built: Path, level: Level) -> None:
         "eval.classical.evaluation_terms",
         "eval.network.endings.whose_word_counts",
         "eval.network.inference.evaluate_line",
-        "search.aspiration.search_iteration",
-        "search.table.hashfull",
+        "search.kernels.aspiration.search_iteration",
+        "search.kernels.transposition.hashfull",
     }
 
 

@@ -8,14 +8,14 @@ import pytest
 
 from engine.board.convert import encode, write_board
 from search import tunables
-from search.alphabeta import CUTOFFS_MANY, search_root
 from search.deepening import Deepening
-from search.history import HISTORY_LIMIT, gravity
+from search.kernels.alphabeta import CUTOFFS_MANY, search_root
+from search.kernels.history import HISTORY_LIMIT, gravity
+from search.kernels.picker import is_noisy
+from search.kernels.score import INFINITE
+from search.kernels.transposition import allocate_table
+from search.kernels.worker import CORRECTION_LIMIT, NO_CONTINUATION, new_worker, set_tunables
 from search.limits import MAX_PLY
-from search.picker import is_noisy
-from search.score import INFINITE
-from search.table import allocate_table
-from search.worker import CORRECTION_LIMIT, NO_CONTINUATION, new_worker, set_tunable, set_tunables
 
 FENS = [
     chess.STARTING_FEN,
@@ -29,11 +29,11 @@ FENS = [
 def root(fen: str) -> Any:
     board = chess.Board(fen)
     worker = new_worker()
-    write_board(board, worker["frames"][0]["position"])
+    write_board(board, worker["stack"][0]["position"])
     moves = [encode(board, move) for move in board.legal_moves]
     worker["root_moves"][: len(moves)] = moves
     worker["root_count"] = len(moves)
-    worker["keys"][0] = worker["frames"][0]["position"]["key"]
+    worker["keys"][0] = worker["stack"][0]["position"]["key"]
     worker["node_limit"] = 1 << 62
     return worker
 
@@ -60,15 +60,15 @@ def test_without_pruning_the_value_is_the_same_in_every_window(fen: str, depth: 
 @pytest.mark.parametrize("name", ["AspirationDepth", "AspirationWindow", "AspirationGrowth"])
 def test_windows_of_any_size_find_the_same_scores(name: str) -> None:
     """Without pruning, where a score does not depend on its window. The nodes show that the number is looked at."""
-    row = tunables.TABLE[tunables.INDEX[name]]
+    row = tunables.BY_NAME[name]
     exact = [value(FENS[2], depth, exact=True) for depth in range(1, 5)]
     nodes = set()
     for number in (row.low, row.default, row.high):
         worker, table = root(FENS[2]), allocate_table(1)
         set_tunables(worker, tunables.plain())
         for narrow in ("AspirationDepth", "AspirationWindow"):
-            set_tunable(worker, narrow, tunables.TABLE[tunables.INDEX[narrow]].low)
-        set_tunable(worker, name, number)
+            set_tunables(worker, {narrow: tunables.BY_NAME[narrow].low})
+        set_tunables(worker, {name: number})
         assert [found.score for found in Deepening(worker, table).iterations(4)] == exact
         nodes.add(int(worker["nodes"]))
     assert len(nodes) > 1
@@ -101,7 +101,7 @@ def test_an_aborted_search_says_so() -> None:
     search_root(worker, allocate_table(1), 5, -INFINITE, INFINITE)
     assert worker["aborted"] == 1
     assert worker["nodes"] == 0
-    worker["patience"] = 1
+    worker["stop_threshold"] = 1
     worker["aborted"] = 0
     search_root(worker, allocate_table(1), 2, -INFINITE, INFINITE)
     assert worker["aborted"] == 0
@@ -121,7 +121,7 @@ def test_histories_are_fed_and_stay_within_their_limit() -> None:
     for name in ("history", "capture_history", "continuations"):
         values = worker[name].astype(np.int64)
         assert 0 < np.abs(values).max() <= HISTORY_LIMIT
-    assert not worker["continuations"][NO_CONTINUATION].any()
+    assert not worker["continuation_history"][NO_CONTINUATION].any()
     for name in ("pawn_corrections", "piece_corrections", "move_corrections"):
         values = worker[name].astype(np.int64)
         assert 0 < np.abs(values).max() <= CORRECTION_LIMIT
@@ -133,7 +133,7 @@ def test_histories_are_fed_and_stay_within_their_limit() -> None:
 )
 def test_a_history_without_a_share_learns_nothing(name: str, table: str) -> None:
     worker = root(FENS[1])
-    set_tunable(worker, name, 0)
+    set_tunables(worker, {name: 0})
     search_root(worker, allocate_table(4), 8, -INFINITE, INFINITE)
     for other in ("history", "continuations", "capture_history"):
         assert worker[other].any() == (other != table)
@@ -143,21 +143,21 @@ def test_a_killer_is_remembered_unless_switched_off() -> None:
     """At the root, where a quiet move fails high: further down, parents have them forgotten by the end."""
     for switch in (1, 0):
         worker = root(chess.STARTING_FEN)
-        set_tunable(worker, "Killers", switch)
+        set_tunables(worker, {"killers": switch})
         assert search_root(worker, allocate_table(1), 3, -301, -300) >= -300
-        assert worker["frames"][0]["killers"].tolist() == [switch * int(worker["frames"][0]["tried"][0]), 0]
+        assert worker["stack"][0]["killers"].tolist() == [switch * int(worker["stack"][0]["tried"][0]), 0]
 
 
 @pytest.mark.parametrize("switch", [1, 0])
 def test_the_last_refutation_of_a_move_is_its_counter(switch: int) -> None:
     """Counters are learnt in any case, and taken into the order where that is switched on."""
     worker = root(FENS[1])
-    set_tunable(worker, "CounterMoves", switch)
+    set_tunables(worker, {"counter_moves": switch})
     search_root(worker, allocate_table(4), 8, -INFINITE, INFINITE)
     counters = worker["counter_moves"]
     assert counters.any()
     assert not any(is_noisy(np.int64(move)) for move in counters)
-    assert worker["frames"]["counter"].any() == bool(switch)
+    assert worker["stack"]["counter"].any() == bool(switch)
 
 
 def test_cutoffs_counted_before_do_not_matter() -> None:
@@ -165,15 +165,15 @@ def test_cutoffs_counted_before_do_not_matter() -> None:
     searched = []
     for left in (0, 99):
         worker = root(FENS[1])
-        worker["frames"]["cutoffs"] = left
+        worker["stack"]["cutoffs"] = left
         value = search_root(worker, allocate_table(4), 8, -INFINITE, INFINITE)
-        searched.append((value, int(worker["nodes"]), worker["frames"]["cutoffs"][1:8].tolist()))
+        searched.append((value, int(worker["nodes"]), worker["stack"]["cutoffs"][1:8].tolist()))
     assert searched[0] == searched[1]
     assert max(searched[0][2]) > CUTOFFS_MANY
 
 
 def test_gravity_never_leaves_its_limits() -> None:
-    value, largest = 0, tunables.TABLE[tunables.BONUS_MAX].high
+    value, largest = 0, tunables.BY_NAME["history_bonus_max"].high
     for bonus in [largest] * 100 + [-largest] * 200:
         value = gravity(value, bonus, HISTORY_LIMIT)
         assert abs(value) <= HISTORY_LIMIT
@@ -187,11 +187,11 @@ def test_a_repetition_forced_by_the_opponent_is_seen() -> None:
     keys = []
     worker = new_worker()
     for move in line:
-        write_board(board, worker["frames"][0]["position"])
-        keys.append(worker["frames"][0]["position"]["key"])
+        write_board(board, worker["stack"][0]["position"])
+        keys.append(worker["stack"][0]["position"]["key"])
         board.push_uci(move)
-    write_board(board, worker["frames"][0]["position"])
-    keys.append(worker["frames"][0]["position"]["key"])
+    write_board(board, worker["stack"][0]["position"])
+    keys.append(worker["stack"][0]["position"]["key"])
     worker["keys"][: len(keys)] = keys
     worker["root_index"] = len(keys) - 1
     worker["root_moves"][0] = encode(board, chess.Move.from_uci("b2a2"))
@@ -200,12 +200,12 @@ def test_a_repetition_forced_by_the_opponent_is_seen() -> None:
     assert search_root(worker, allocate_table(1), 3, -INFINITE, INFINITE) == 0
 
 
-@pytest.mark.parametrize("tunable", tunables.TABLE, ids=lambda tunable: tunable.name)
+@pytest.mark.parametrize("tunable", tunables.TUNABLES, ids=lambda tunable: tunable.name)
 def test_every_number_may_be_set_to_the_ends_of_its_range(tunable: tunables.Tunable) -> None:
     for number in (tunable.low, tunable.high):
         for fen in (FENS[1], FENS[3]):
             worker, table = root(fen), allocate_table(1)
-            set_tunable(worker, tunable.name, number)
+            set_tunables(worker, {tunable.name: number})
             assert abs(int(search_root(worker, table, 7, -INFINITE, INFINITE))) < INFINITE
             stored = table["word"][table["word"] != 0]
             assert int((stored >> np.uint64(48) & np.uint64(0xFF)).max()) <= MAX_PLY

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.jit import kernel
-from search.highest import LANES, LOWEST, highest
+from search.kernels.highest import LANES, LOWEST, highest
 
 
 @kernel

@@ -11,10 +11,10 @@ import pytest
 
 from engine.board.convert import encode
 from search.deepening import Root, set_root
+from search.kernels.score import EXACT, LOWER, MATE, UPPER
+from search.kernels.worker import STOP_NOW
 from search.limits import Clock, Limits
-from search.score import EXACT, LOWER, MATE, UPPER
 from search.searcher import Game, Info, Progress, Searcher
-from search.worker import STOP_NOW
 
 KIWIPETE = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
 ENDING = "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1"
@@ -187,10 +187,10 @@ def test_a_move_that_is_counted_before_it_is_there_is_not_reported(monkeypatch: 
     root = Root([np.uint64(1)], [encode(board, move) for move in board.legal_moves], 1, 3)
     set_root(worker, root, 1000)
     searcher._on_progress, searcher._root_count = said.append, len(root.moves)
-    worker["frames"][0]["tried_count"] = 1
+    worker["stack"][0]["tried_count"] = 1
     searcher._report()
     assert said == []
-    worker["frames"][0]["tried"][0] = encode(board, chess.Move.from_uci("e2e4"))
+    worker["stack"][0]["tried"][0] = encode(board, chess.Move.from_uci("e2e4"))
     searcher._report()
     searcher.close()
     assert [(progress.move.uci(), progress.number) for progress in said] == [("e2e4", 1)]

@@ -30,7 +30,7 @@ from engine.board.convert import to_board
 from engine.jit import INTERPRETED
 from eval.network.format import read_network
 from eval.network.reference import integer_score
-from search import node
+from search.kernels import node
 from search.limits import Limits
 from search.searcher import Game, Searcher
 
@@ -38,10 +38,10 @@ network = read_network(Path(sys.argv[1]))
 incremental = node.evaluate_with_network
 checked = 0
 
-def evaluate_and_check(record, stack, frames, ply):
+def evaluate_and_check(record, accumulators, stack, ply):
     global checked
-    found = incremental(record, stack, frames, ply)
-    board = to_board(frames[ply].position)
+    found = incremental(record, accumulators, stack, ply)
+    board = to_board(stack[ply].position)
     assert found == integer_score(network, board), board.fen()
     checked += 1
     return found

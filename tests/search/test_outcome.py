@@ -3,6 +3,7 @@
 import chess
 import pytest
 
+from search.kernels.score import MATE
 from search.outcome import (
     CERTAIN_LOSS,
     CERTAIN_WIN,
@@ -14,7 +15,6 @@ from search.outcome import (
     outcome,
     polynomial,
 )
-from search.score import MATE
 
 EVERY_MATERIAL = range(LEAST_MATERIAL, FULL_MATERIAL + 1)
 

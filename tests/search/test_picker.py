@@ -12,11 +12,11 @@ from engine.board.convert import encode, write_board
 from engine.board.moves import MAX_MOVES, NO_MOVE
 from engine.jit import kernel
 from search import tunables
-from search.history import HISTORY_LIMIT
-from search.picker import ALL_QUIETS, CHECKS_ONLY, NO_QUIETS, next_move, start, usable_table_move
-from search.table import allocate_table
+from search.kernels.history import HISTORY_LIMIT
+from search.kernels.picker import ALL_QUIETS, CHECKS_ONLY, NO_QUIETS, next_move, start, usable_tt_move
+from search.kernels.transposition import allocate_table
+from search.kernels.worker import NO_CONTINUATION, new_worker
 from search.theory.exchange import exchange_value
-from search.worker import NO_CONTINUATION, new_worker
 from tests.board.board_positions import RARE_POSITIONS, random_game, scattered_position
 
 PLY = 3
@@ -24,10 +24,10 @@ NEVER = MAX_MOVES
 
 
 @kernel
-def _pick_all(worker, table, ply, table_move, quiets, skip_after, moves):
+def _pick_all(worker, table, ply, tt_move, quiets, skip_after, moves):
     """Writes all that the picker gives, quiet moves being skipped after so many moves; returns how many it gave."""
-    frame = worker.frames[ply]
-    start(worker, ply, usable_table_move(frame.position, table_move, quiets), quiets)
+    frame = worker.stack[ply]
+    start(worker, ply, usable_tt_move(frame.position, tt_move, quiets), quiets)
     count = np.int64(0)
     while True:
         if count == skip_after:
@@ -49,23 +49,23 @@ class Picker:
         for name in ("history", "capture_history", "continuations"):
             shape = self.worker[name].shape
             self.worker[name] = noise.integers(-HISTORY_LIMIT + 1, HISTORY_LIMIT, shape)
-        self.worker["frames"]["continuation"] = NO_CONTINUATION
+        self.worker["stack"]["continuation"] = NO_CONTINUATION
         self._moves = np.zeros(2 * MAX_MOVES, np.int32)
 
     def __call__(
         self,
         board: chess.Board,
-        table_move: int = NO_MOVE,
+        tt_move: int = NO_MOVE,
         quiets: int = ALL_QUIETS,
         skip_after: int = NEVER,
         killers: tuple[int, int] = (NO_MOVE, NO_MOVE),
         counter: int = NO_MOVE,
     ) -> list[int]:
-        frame = self.worker["frames"][PLY]
+        frame = self.worker["stack"][PLY]
         write_board(board, frame["position"])
         frame["killers"] = killers
         self.worker["counter_moves"][NO_CONTINUATION] = counter
-        numbers = map(np.int64, (PLY, table_move, quiets, skip_after))
+        numbers = map(np.int64, (PLY, tt_move, quiets, skip_after))
         count = _pick_all(self.worker, self._table, *numbers, self._moves)
         return [int(move) for move in self._moves[:count]]
 
@@ -79,7 +79,7 @@ def is_noisy(board: chess.Board, move: chess.Move) -> bool:
 
 
 def stage(board: chess.Board, move: chess.Move, is_killer: bool, is_counter: bool) -> int:
-    """Good noisy moves 0, the killer 1, the counter move 2, other quiet moves 3, losers 4."""
+    """Good noisy moves 0, the killer 1, the counter move 2, other quiet moves 3, bad_noisy 4."""
     if not is_noisy(board, move):
         return 1 if is_killer else 2 if is_counter else 3
     wins = exchange_value(board, move) >= 0 and move.promotion in (None, chess.QUEEN)
@@ -102,15 +102,15 @@ def test_every_legal_move_comes_once_whatever_table_killers_and_counter_say() ->
     for board in boards(rng):
         legal = codes(board)
         quiets = [code for code, move in legal.items() if not is_noisy(board, move)]
-        table_move = rng.choice([*legal, *strangers, rng.randrange(1 << 16)])
+        tt_move = rng.choice([*legal, *strangers, rng.randrange(1 << 16)])
         killers = (rng.choice([*quiets, *strangers]), rng.choice([*quiets, *strangers]))
         if killers[0] == killers[1]:
             killers = (killers[0], NO_MOVE)
         counter = rng.choice([*quiets, *strangers, *killers])
-        given = pick(board, table_move, killers=killers, counter=counter)
-        assert sorted(given) == sorted(legal), (board.fen(), table_move, killers, counter)
-        if table_move in legal:
-            assert given[0] == table_move
+        given = pick(board, tt_move, killers=killers, counter=counter)
+        assert sorted(given) == sorted(legal), (board.fen(), tt_move, killers, counter)
+        if tt_move in legal:
+            assert given[0] == tt_move
             tabled += 1
         killed += any(killer in legal for killer in killers)
         countered += counter in legal and counter not in killers
@@ -121,7 +121,7 @@ def test_every_legal_move_comes_once_whatever_table_killers_and_counter_say() ->
 def test_stages_come_in_their_order() -> None:
     rng = random.Random(22)
     pick = Picker(rng)
-    losers = 0
+    bad_noisy = 0
     for board in boards(rng):
         legal = codes(board)
         quiets = [code for code, move in legal.items() if not is_noisy(board, move)]
@@ -130,8 +130,8 @@ def test_stages_come_in_their_order() -> None:
         given = pick(board, killers=(killer, NO_MOVE), counter=counter)
         stages = [stage(board, legal[code], code == killer, code == counter) for code in given]
         assert stages == sorted(stages), board.fen()
-        losers += stages.count(4)
-    assert losers > 300
+        bad_noisy += stages.count(4)
+    assert bad_noisy > 300
 
 
 @pytest.mark.parametrize("quiets", [NO_QUIETS, CHECKS_ONLY])
@@ -147,8 +147,8 @@ def test_quiescence_gets_noisy_moves_and_the_checks_it_wants(quiets: int) -> Non
             if is_noisy(board, move) or (quiets == CHECKS_ONLY and board.gives_check(move))
         }
         checks += sum(not is_noisy(board, move) for move in wanted.values())
-        table_move = rng.choice([NO_MOVE, *legal])
-        assert sorted(pick(board, table_move, quiets)) == sorted(wanted), board.fen()
+        tt_move = rng.choice([NO_MOVE, *legal])
+        assert sorted(pick(board, tt_move, quiets)) == sorted(wanted), board.fen()
     assert (checks > 300) == (quiets == CHECKS_ONLY)
 
 
@@ -173,9 +173,9 @@ def test_better_history_comes_first() -> None:
     for name in ("history", "capture_history", "continuations"):
         pick.worker[name] = 0
     favourite = chess.Move.from_uci("b1c3")
-    pick.worker["history"][1, favourite.from_square, favourite.to_square] = 1
+    pick.worker["butterfly_history"][1, favourite.from_square, favourite.to_square] = 1
     assert pick(board)[0] == encode(board, favourite)
-    pick.worker["history"][1, favourite.from_square, favourite.to_square] = -1
+    pick.worker["butterfly_history"][1, favourite.from_square, favourite.to_square] = -1
     assert pick(board)[-1] == encode(board, favourite)
 
 
@@ -199,7 +199,7 @@ def test_safe_checks_by_the_moving_piece_come_first(fen: str, move: str, raised:
     pick = Picker(random.Random(26))
     for name in ("history", "capture_history", "continuations"):
         pick.worker[name] = 0
-    pick.worker["history"] = tunables.TABLE[tunables.CHECK_BONUS].default // 2
-    pick.worker["history"][int(board.turn), played.from_square, played.to_square] = 0
+    pick.worker["butterfly_history"] = tunables.BY_NAME["check_bonus"].default // 2
+    pick.worker["butterfly_history"][int(board.turn), played.from_square, played.to_square] = 0
     place = [code for code in pick(board) if code in quiets].index(encode(board, played))
     assert place == (0 if raised else len(quiets) - 1)

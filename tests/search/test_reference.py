@@ -15,14 +15,14 @@ import pytest
 
 from engine.board.convert import encode, write_board
 from search import tunables
-from search.alphabeta import search_root
-from search.score import INFINITE, MATE_BOUND
+from search.kernels.alphabeta import search_root
+from search.kernels.score import INFINITE, MATE_BOUND
+from search.kernels.transposition import allocate_table
+from search.kernels.worker import GAME_KEYS, NO_CONTINUATION, new_worker, set_tunables
 from search.searcher import Game
-from search.table import allocate_table
 from search.theory.alphabeta import alpha_beta
 from search.theory.chess_game import ChessGame, root_node
 from search.theory.minimax import minimax
-from search.worker import GAME_KEYS, NO_CONTINUATION, new_worker, set_tunables
 from tests.board.board_positions import RARE_POSITIONS, lively_move, scattered_position
 
 COUNT = int(os.environ.get("SECATEUR_POSITIONS", "20"))
@@ -43,7 +43,7 @@ class Kernel:
     def value(self, board: chess.Board, depth: int, alpha: int = -INFINITE, beta: int = INFINITE) -> int:
         """A search with a fresh table. Histories stay from the last one; they only order moves."""
         worker, game = self._worker, Game(board)
-        write_board(game.board, worker["frames"][0]["position"])
+        write_board(game.board, worker["stack"][0]["position"])
         keys = game.keys[-GAME_KEYS:]
         worker["keys"][: len(keys)] = keys
         worker["root_index"] = len(keys) - 1
@@ -51,7 +51,7 @@ class Kernel:
         worker["root_moves"][: len(moves)] = moves
         worker["root_count"] = len(moves)
         worker["node_limit"] = 1 << 62
-        worker["frames"]["continuation"] = NO_CONTINUATION
+        worker["stack"]["continuation"] = NO_CONTINUATION
         value = int(search_root(worker, allocate_table(1), depth, alpha, beta))
         assert not worker["aborted"]
         return value
@@ -196,8 +196,8 @@ def test_no_other_number_matters_to_the_plain_search() -> None:
     plain = tunables.plain()
     boards = [chess.Board(LIVELY), *games(31, 2), *scattered(31, 3)]
     expected = [Kernel(plain).value(board, 4) for board in boards]
-    for index, row in enumerate(tunables.TABLE):
-        if plain[index] == row.default and not is_switch(row) and index != tunables.QUIESCENCE_LOSS:
+    for index, row in enumerate(tunables.TUNABLES):
+        if plain[index] == row.default and not is_switch(row) and index != "quiescence_see_margin":
             for value in (row.low, row.high):
                 kernel = Kernel([*plain[:index], value, *plain[index + 1 :]])
                 assert [kernel.value(board, 4) for board in boards] == expected, row.name

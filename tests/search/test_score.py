@@ -1,7 +1,7 @@
 import pytest
 
+from search.kernels.score import DRAW, INFINITE, MATE, MATE_BOUND, NO_SCORE, from_table, mate_distance, to_table
 from search.limits import MAX_PLY
-from search.score import DRAW, INFINITE, MATE, MATE_BOUND, NO_SCORE, from_table, mate_distance, to_table
 
 
 @pytest.mark.parametrize("score", [MATE - 1, MATE - 7, MATE_BOUND, -MATE + 2, -MATE_BOUND, 0, 250, -250])

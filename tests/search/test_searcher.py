@@ -6,8 +6,8 @@ import time
 import chess
 import pytest
 
+from search.kernels.score import MATE
 from search.limits import Clock, Limits
-from search.score import MATE
 from search.searcher import Game, Info, Searcher
 
 KIWIPETE = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"

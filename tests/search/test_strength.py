@@ -12,8 +12,8 @@ from pathlib import Path
 import chess
 import pytest
 
+from search.kernels.score import MATE
 from search.limits import Clock, Limits
-from search.score import MATE
 from search.searcher import Game, Info, Searcher
 from search.strength import (
     FIRST_NODES,

@@ -5,8 +5,8 @@ import pytest
 
 from engine.jit import subkernel
 from engine.memory import CACHE_LINE
-from search.score import EXACT, LOWER, MATE, NO_SCORE, UPPER
-from search.table import (
+from search.kernels.score import EXACT, LOWER, MATE, NO_SCORE, UPPER
+from search.kernels.transposition import (
     BUCKET,
     ENTRY,
     allocate_table,
@@ -14,7 +14,7 @@ from search.table import (
     entry_age,
     entry_bound,
     entry_depth,
-    entry_evaluation,
+    entry_eval,
     entry_move,
     entry_score,
     hashfull,
@@ -29,7 +29,7 @@ def _probe_fields(table, key, ply, generation, out):
     out[0] = data != 0
     out[1] = entry_move(data)
     out[2] = entry_score(data, ply)
-    out[3] = entry_evaluation(data)
+    out[3] = entry_eval(data)
     out[4] = entry_depth(data)
     out[5] = entry_bound(data)
     out[6] = entry_age(data, generation)

@@ -218,7 +218,7 @@ def test_what_tables_know_is_the_score(searcher: Searcher) -> None:
     result = searcher.search(drawn, Limits(depth=3), infos.append)
     assert infos[-1].score == 0
     assert infos[-1].is_known
-    assert infos[-1].table_hits == drawn.board.legal_moves.count()
+    assert infos[-1].tb_hits == drawn.board.legal_moves.count()
     won = Game(chess.Board("8/8/8/8/1k6/8/6PK/8 w - - 0 1"))
     searcher.search(won, Limits(depth=3), infos.append)
     assert TABLE_BOUND < infos[-1].score <= TABLE_WIN

@@ -10,7 +10,7 @@ from eval.network.format import shipped_network
 from search import tunables
 from search.benchmark import run_benchmark
 from search.explorer.chess_document import SWITCHES
-from search.history import HISTORY_LIMIT
+from search.kernels.history import HISTORY_LIMIT
 from search.limits import Limits
 from search.searcher import Game, Searcher
 from search.techniques import BY_NAME, TECHNIQUES, Technique, named, switched_off
@@ -35,8 +35,8 @@ def tuned(searcher: Searcher) -> Callable[..., Searcher]:
     """The searcher without some techniques, and with other numbers by name."""
 
     def tune(*techniques: Technique, **numbers: int) -> Searcher:
-        off = {tunables.TABLE[index].name: value for index, value in switched_off(techniques).items()}
-        for row in tunables.TABLE:
+        off = {tunables.TUNABLES[index].name: value for index, value in switched_off(techniques).items()}
+        for row in tunables.TUNABLES:
             searcher.set_tunable(row.name, (numbers | off).get(row.name, row.default))
         searcher.new_game()
         return searcher
@@ -68,7 +68,7 @@ def test_each_technique_is_off_with_other_numbers_than_usual() -> None:
         assert technique.off
         for index, value in technique.off.items():
             assert 0 <= index < tunables.COUNT
-            assert value != tunables.TABLE[index].default
+            assert value != tunables.TUNABLES[index].default
 
 
 def test_recordings_name_the_same_techniques() -> None:
@@ -111,7 +111,7 @@ def test_no_move_is_reduced_without_late_move_reduction(tuned: Callable[..., Sea
     assert nodes(tuned(reduction, LmrPv=0, LmrNoisy=0, LmrKiller=0, LmrCheck=0)) == without
     assert nodes(tuned(DeeperMargin=10, ShallowerMargin=40)) != nodes(tuned())
     # The most that the sums of three histories add is a rounding.
-    assert 0 <= -(100 * -3 * HISTORY_LIMIT // reduction.off[tunables.LMR_HISTORY]) <= 1
+    assert 0 <= -(100 * -3 * HISTORY_LIMIT // reduction.off["lmr_history_divisor"]) <= 1
 
 
 def test_each_scale_of_time_is_one_without_it() -> None:

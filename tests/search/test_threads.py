@@ -13,12 +13,12 @@ from eval.network.format import shipped_network
 from search import threads as threads_module
 from search.benchmark import POSITIONS, run_benchmark
 from search.deepening import Iteration
+from search.kernels.score import MATE
+from search.kernels.worker import new_worker
 from search.limits import Clock, Limits
-from search.score import MATE
 from search.searcher import Game, Info, Searcher
 from search.threads import Helper, vote
-from search.tunables import VOTE_BASE, defaults
-from search.worker import new_worker
+from search.tunables import defaults
 
 KIWIPETE = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
 TUNE = [int(number) for number in defaults()]
@@ -240,9 +240,9 @@ def test_workers_share_no_cache_line() -> None:
 
 def test_helpers_use_the_tunables_of_the_main_thread(make: Callable[[int], Searcher]) -> None:
     searcher = make(2)
-    searcher._worker["tune"][VOTE_BASE] = 33
+    searcher._worker["tune"]["vote_base"] = 33
     searcher.search(Game(chess.Board()), Limits(depth=2))
-    assert int(searcher._helpers._helpers[0].worker["tune"][VOTE_BASE]) == 33
+    assert int(searcher._helpers._helpers[0].worker["tune"]["vote_base"]) == 33
 
 
 # -- a new game --------------------------------------------------------------------------------------------------
@@ -260,7 +260,7 @@ def test_a_new_game_clears_every_worker(make: Callable[[int], Searcher]) -> None
         "piece_corrections",
         "move_corrections",
     ]
-    assert all(np.any(worker["history"]) for worker in workers)
+    assert all(np.any(worker["butterfly_history"]) for worker in workers)
     searcher.new_game()
     assert not any(np.any(worker[name]) for worker in workers for name in learnt)
     assert not np.any(searcher._table["word"])

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from search.kernels.score import MATE
 from search.limits import Clock, Limits
-from search.score import MATE
 from search.timing import Alarm, Budget, TimeManager, budget_for
 from search.tunables import FALL_MOST, STABLE_BASE, STABLE_LEAST, TIME_PONDER, defaults
 

@@ -17,10 +17,10 @@ from eval.training.generation import Player, Settings
 from eval.training.records import ENDINGS, STANDARD, VARIANTS
 from eval.training.selfplay import think
 from search.deepening import MAX_DEPTH, Deepening, Root, set_root
-from search.score import MATE
+from search.kernels.score import MATE
+from search.kernels.transposition import allocate_table
+from search.kernels.worker import new_worker
 from search.searcher import Game
-from search.table import allocate_table
-from search.worker import new_worker
 from tests.training.conftest import QUICK, Record, play, replayed, start_of
 
 LONG = (1 << 15) - 1
@@ -192,7 +192,7 @@ FENS = [
 
 def worker_at(game: Game) -> Any:
     worker = new_worker()
-    write_board(game.board, worker["frames"][0]["position"])
+    write_board(game.board, worker["stack"][0]["position"])
     worker["keys"][0] = game.keys[0]
     return worker
 
@@ -213,13 +213,13 @@ def test_it_thinks_as_the_engine_does(fen: str, nodes: int) -> None:
         if expected["nodes"] >= nodes:
             break
     assert int(worker["nodes"]) == int(expected["nodes"])
-    assert int(worker["frames"][0]["pv"][0]) == found.line[0]
+    assert int(worker["stack"][0]["pv"][0]) == found.line[0]
     assert score == found.score
 
 
 def first_order(worker: Any) -> list[int]:
     """The order in which a one-ply search has looked at the root moves."""
-    frame = worker["frames"][0]
+    frame = worker["stack"][0]
     assert frame["tried_count"] == worker["root_count"]
     moves: list[int] = frame["tried"][: int(frame["tried_count"])].tolist()
     return moves

@@ -8,9 +8,9 @@ import pytest
 
 from engine.uci.options import OPTIONS, TUNING_OPTIONS
 from search import tunables
+from search.kernels.worker import new_worker, set_tunable
 from search.searcher import Searcher
 from search.techniques import TECHNIQUES
-from search.worker import new_worker, set_tunable
 
 
 @pytest.fixture
@@ -31,7 +31,8 @@ def test_the_table_is_what_is_offered(tuning: Any) -> None:
     tuning.expect("uciok")
     offered = [line for line in tuning.lines if line.startswith("option ")]
     rows = [
-        f"option name {row.name} type spin default {row.default} min {row.low} max {row.high}" for row in tunables.TABLE
+        f"option name {row.name} type spin default {row.default} min {row.low} max {row.high}"
+        for row in tunables.TUNABLES
     ]
     without = "option name Without type string default <empty>"
     assert offered == [*(option.declaration() for option in OPTIONS), *rows, without]
@@ -40,7 +41,7 @@ def test_the_table_is_what_is_offered(tuning: Any) -> None:
 
 
 def test_a_players_build_offers_none_of_them(engine: Any) -> None:
-    name = tunables.TABLE[0].name
+    name = tunables.TUNABLES[0].name
     engine.send("uci", f"setoption name {name} value 5", "setoption name Without value null-move", "isready")
     engine.expect("readyok")
     offered = [line for line in engine.lines if line.startswith("option name ")]
@@ -50,7 +51,7 @@ def test_a_players_build_offers_none_of_them(engine: Any) -> None:
 
 
 def test_what_is_set_changes_the_search_before_and_after_loading(tuning: Any) -> None:
-    row = tunables.TABLE[tunables.LMR_BASE]
+    row = tunables.BY_NAME["lmr_base"]
     tuning.send(f"setoption name {row.name} value {row.low}")  # nothing is loaded yet
     changed = bench(tuning)
     tuning.send(f"setoption name {row.name} value {row.default}")
@@ -76,7 +77,7 @@ def test_techniques_are_switched_off_and_on_again(tuning: Any) -> None:
 
 
 def test_a_technique_that_is_off_stays_off_whatever_its_numbers_are(tuning: Any) -> None:
-    row = tunables.TABLE[tunables.LMR_FACTOR]
+    row = tunables.BY_NAME["lmr_factor"]
     tuning.send("setoption name Without value late-move-reduction")
     off = bench(tuning)
     tuning.send(f"setoption name {row.name} value {row.high}")
@@ -99,7 +100,7 @@ def test_an_unknown_technique_is_named_and_changes_nothing(tuning: Any) -> None:
 
 
 def test_values_out_of_range_are_refused(tuning: Any) -> None:
-    row = tunables.TABLE[tunables.RFP_MARGIN]
+    row = tunables.BY_NAME["rfp_margin"]
     tuning.send(f"setoption name {row.name} value {row.high + 1}", "isready")
     tuning.expect("readyok")
     assert any(f"takes {row.low} to {row.high}" in line for line in tuning.lines)
@@ -115,7 +116,7 @@ def test_the_workers_numbers_and_reductions_follow() -> None:
     assert worker["tune"].tolist() == tunables.defaults()
     set_tunable(worker, "LmrBase", 7)
     values = tunables.defaults()
-    values[tunables.LMR_BASE] = 7
+    values["lmr_base"] = 7
     assert worker["tune"].tolist() == values
     assert worker["reductions"].tolist() == tunables.reductions(values)
     with pytest.raises(KeyError):
@@ -124,7 +125,7 @@ def test_the_workers_numbers_and_reductions_follow() -> None:
 
 def test_reductions_are_logarithms_of_depth_and_number() -> None:
     table = np.array(tunables.reductions(tunables.defaults()))
-    base, factor = (tunables.TABLE[index].default for index in tunables.REDUCTION_TUNABLES)
+    base, factor = (tunables.TUNABLES[index].default for index in tunables.REDUCTION_TUNABLES)
     assert table.shape == (64, 64)
     assert not table[0].any()
     assert not table[:, 0].any()

@@ -9,8 +9,8 @@ from typing import Final
 
 import chess
 
+from search.kernels.score import MATE, MATE_BOUND
 from search.limits import MAX_PLY
-from search.score import MATE, MATE_BOUND
 
 #: Seconds that an answer may take beyond what was allowed: generous, because the tests may share their machine. How
 #: quick the engine is on a quiet one `secateur speed` measures.

@@ -5,12 +5,12 @@ of the position: its pawns, each side's pieces, and the last two moves. The eval
 a feature is shifted by what was learnt. (The idea, for pawn structures, is from the engine Caissa by Michał Witanowski;
 the other keys came into use in Stockfish.)
 
-  when     learnt where a node of the main search ends (block 18 of `search.alphabeta`); read wherever a position is
-           evaluated, quiescence included
-  formula  sum of CORRECTION_PAWNS, CORRECTION_PIECES and CORRECTION_MOVES times their entries; the entries, in
-           sixteenths of a centipawn, are moved by CORRECTION_RATE / 1000 * depth * error in centipawns, _MOST_LEARNT at
+  when     learnt where a node of the main search ends (block 18 of `search.kernels.alphabeta`), and read wherever a
+           position is evaluated, in quiescence, too
+  formula  sum of correction_pawns, correction_pieces and correction_moves times their entries; the entries, in
+           sixteenths of a centipawn, are moved by correction_rate / 1000 * depth * error in centipawns, _MOST_LEARNT at
            most, the less the closer they are to CORRECTION_LIMIT
-  worth    {{correction-history}}
+  worth    +45.4 +- 36.0  [ledger: correction-history]
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ import numpy as np
 from engine.board.bits import prefetch
 from engine.board.position import BLACK, WHITE
 from engine.jit import inlined
-from search.history import earlier_continuation, gravity
-from search.score import MATE_BOUND
-from search.tunables import CORRECTION_MOVES, CORRECTION_PAWNS, CORRECTION_PIECES, CORRECTION_RATE
-from search.worker import CORRECTION_LIMIT, CORRECTION_SIZE
+from search.kernels.history import earlier_continuation, gravity
+from search.kernels.score import MATE_BOUND
+from search.kernels.worker import CORRECTION_LIMIT, CORRECTION_SIZE
 
 _MASK = np.uint64(CORRECTION_SIZE - 1)
 
@@ -45,9 +44,9 @@ def _slot(key):
 
 
 @inlined
-def expect_corrections(worker, ply):
-    """Starts loading what `corrected` looks up at `ply` into the CPU's cache."""
-    position = worker.frames[ply].position
+def prefetch_corrections(worker, ply):
+    """Starts loading what `corrected_eval` looks up at `ply` into the CPU's cache."""
+    position = worker.stack[ply].position
     us = position.turn
     prefetch(worker.pawn_corrections[us], np.int64(_slot(position.pawn_key)))
     prefetch(worker.piece_corrections[us, BLACK], np.int64(_slot(position.piece_keys[BLACK])))
@@ -57,12 +56,12 @@ def expect_corrections(worker, ply):
 
 
 @inlined
-def corrected(worker, ply, evaluation):
-    """A static evaluation of the position at `ply` shifted by what was learnt, int64 centipawns, never a mate score.
+def corrected_eval(worker, ply, raw_eval):
+    """The raw evaluation of the position at `ply` plus its corrections, int64 centipawns, never a mate score.
 
-    It is also drawn towards 0 as the fifty-move rule comes near: halfmoves / _FADING of the evaluation are lost.
+    It is also drawn towards 0 as the fifty-move rule comes near: it loses halfmoves / _FADING of its value.
     """
-    position = worker.frames[ply].position
+    position = worker.stack[ply].position
     us = position.turn
     tune = worker.tune
     pawns = np.int64(worker.pawn_corrections[us, _slot(position.pawn_key)])
@@ -71,17 +70,17 @@ def corrected(worker, ply, evaluation):
     moves = np.int64(
         worker.move_corrections[earlier_continuation(worker, ply, 2), earlier_continuation(worker, ply, 1)]
     )
-    shift = tune[CORRECTION_PAWNS] * pawns + tune[CORRECTION_PIECES] * (black + white) + tune[CORRECTION_MOVES] * moves
-    value = evaluation * (_FADING - position.halfmoves) // _FADING + shift // _SCALE
+    shift = tune.correction_pawns * pawns + tune.correction_pieces * (black + white) + tune.correction_moves * moves
+    value = raw_eval * (_FADING - position.halfmoves) // _FADING + shift // _SCALE
     return min(max(value, 1 - MATE_BOUND), MATE_BOUND - 1)
 
 
 @inlined
-def learn_correction(worker, ply, depth, error):
+def update_correction_history(worker, ply, depth, error):
     """The search to `depth` found a value `error` centipawns above the evaluation at `ply`. Mutates `worker`."""
-    position = worker.frames[ply].position
+    position = worker.stack[ply].position
     us = position.turn
-    bonus = min(max(error * depth * worker.tune[CORRECTION_RATE] // 1000, -_MOST_LEARNT), _MOST_LEARNT)
+    bonus = min(max(error * depth * worker.tune.correction_rate // 1000, -_MOST_LEARNT), _MOST_LEARNT)
     slot = _slot(position.pawn_key)
     worker.pawn_corrections[us, slot] = gravity(np.int64(worker.pawn_corrections[us, slot]), bonus, CORRECTION_LIMIT)
     for color in range(2):

@@ -1,23 +1,23 @@
 """The move picker: a node's moves one at a time, best first, in stages.
 
-Most nodes end after a move or two. So each stage is begun only when the one before it is used up: the table's move is
-tried before any move is generated, the captures before the quiet moves are generated, scored and sorted.
+Most nodes end after a move or two, so each stage begins only when the one before it is used up: the TT move is tried
+before any move is generated, the captures before the quiet moves are generated, scored and sorted.
 
     stage       what it gives
     ROOT        the root's moves in the order of the last iteration, instead of everything below
-    TABLE       the move the transposition table remembers
+    TT_MOVE     the move of the transposition table
     NOISY       captures and promotions, most valuable victim first, capture history deciding between them; those that
                 lose material by static exchange evaluation are put aside
-    KILLERS     two quiet moves that refuted siblings of this node, then the one that last refuted the opponent's move
-    QUIETS      all quiet moves by butterfly and continuation history, safe checks raised by CHECK_BONUS; in quiescence
+    killers     two quiet moves that refuted siblings of this node, then the one that last refuted the opponent's move
+    QUIETS      all quiet moves by butterfly and continuation history, safe checks raised by check_bonus; in quiescence
                 only the checks
-    LOSERS      what NOISY put aside
+    BAD_NOISY      what NOISY put aside
 
-`start` sets the stage, `next_move` gives a move and moves on. The state is the frame's (see `search.worker`), so the
-search can look at it: `frame.skip_quiets` may be set on the way and ends the quiet stages.
+`start` sets the stage, `next_move` gives a move and moves on. The state is the frame's (see `search.kernels.worker`),
+so the search can look at it: `frame.skip_quiets` may be set on the way and ends the quiet stages.
 
-The picker also tells the table which move to expect next, a whole search ahead where it can. Only of the table's move
-whoever has read the table knows earlier.
+The picker also prefetches the TT bucket of its next move, a whole search ahead where it can. The search prefetches that
+of the TT move itself.
 """
 
 from __future__ import annotations
@@ -28,19 +28,29 @@ import numpy as np
 
 from engine.board.attacks import bishop_attacks, rook_attacks
 from engine.board.bits import U0, bit
-from engine.board.exchange import captured_piece, exchange_at_least, gives_check
+from engine.board.exchange import captured_piece, gives_check, see_ge
 from engine.board.generate import generate_noisy, generate_quiets
 from engine.board.legality import is_legal
-from engine.board.moves import MAX_MOVES, NO_MOVE, is_capture, is_promotion, move_origin, move_target, promotion_piece
+from engine.board.moves import (
+    MAX_MOVES,
+    NO_MOVE,
+    is_capture,
+    is_noisy,
+    is_promotion,
+    move_origin,
+    move_target,
+    promotion_piece,
+)
 from engine.board.position import OCCUPIED, PAWN, QUEEN, king_square, piece_at
 from engine.board.tables import KNIGHT_ATTACKS, PAWN_ATTACKS
 from engine.jit import inlined, subkernel
-from search.highest import LANES, LOWEST, highest
-from search.history import HISTORY_LIMIT, capture_history, counter_move, quiet_history
-from search.node import expect
-from search.tunables import CHECK_BONUS
+from search.kernels.highest import LANES, LOWEST, highest
+from search.kernels.history import HISTORY_LIMIT, capture_history, counter_move, quiet_history
+from search.kernels.node import prefetch_move
 
-ROOT, TABLE, NOISY_START, NOISY, FIRST_KILLER, SECOND_KILLER, COUNTER, QUIET_START, QUIETS, LOSERS, DONE = range(11)
+ROOT, TT_MOVE, NOISY_START, NOISY, FIRST_KILLER, SECOND_KILLER, COUNTER, QUIET_START, QUIETS, BAD_NOISY, DONE = range(
+    11
+)
 assert COUNTER == FIRST_KILLER + 2
 
 #: Which quiet moves a node tries: none, those that give check, all.
@@ -62,12 +72,6 @@ assert MAX_MOVES <= PLACE_MASK + 1
 
 
 @inlined
-def is_noisy(move):
-    """Captures and promotions: what quiescence looks at."""
-    return is_capture(move) or is_promotion(move)
-
-
-@inlined
 def mvv_lva(position, move):
     """Most valuable victim first, then least valuable attacker, int64; a promotion counts as taking its piece."""
     victim = captured_piece(position, move)
@@ -77,23 +81,23 @@ def mvv_lva(position, move):
 
 
 @inlined
-def start(worker, ply, table_move, quiets):
-    """Prepares the moves of the frame at `ply`: the legal `table_move` or NO_MOVE first, `quiets` of the quiet ones.
+def start(worker, ply, tt_move, quiets):
+    """Prepares the moves of the frame at `ply`: the legal `tt_move` or NO_MOVE first, `quiets` of the quiet ones.
 
     Mutates `worker`.
     """
-    frame = worker.frames[ply]
-    frame.table_move = table_move
+    frame = worker.stack[ply]
+    frame.tt_move = tt_move
     frame.quiets = quiets
     frame.skip_quiets = 0
     frame.counter = counter_move(worker, ply)
-    frame.stage = TABLE
+    frame.stage = TT_MOVE
 
 
 @inlined
 def start_root(worker):
     """Prepares the root's moves, in the order of `root_moves`, none of them searched yet. Mutates `worker`."""
-    frame = worker.frames[0]
+    frame = worker.stack[0]
     for index in range(worker.root_count):
         frame.order[index] = worker.root_moves[index]
         worker.root_nodes[index] = 0
@@ -104,7 +108,7 @@ def start_root(worker):
 
 
 @inlined
-def usable_table_move(position, move, quiets):
+def usable_tt_move(position, move, quiets):
     """The table's move if it is legal here and among those the node tries, else NO_MOVE: int64."""
     if move == NO_MOVE or not is_legal(position, move):
         return np.int64(NO_MOVE)
@@ -121,26 +125,26 @@ def _end_order(frame):
 
 
 @inlined
-def _find_best(worker, table, ply):
+def _find_best(worker, tt, ply):
     """Brings the best of the moves that are left to the cursor, if there is one. Mutates `worker`.
 
     One step of a selection sort: after a cutoff the rest was never sorted. It is made before the move is asked for, so
     that what the table knows of it is there when it is made: before it most often comes the search of another move.
     """
-    frame = worker.frames[ply]
+    frame = worker.stack[ply]
     cursor = frame.cursor
     if cursor < frame.end:
         best = highest(frame.order, cursor, frame.end)
         place = best & PLACE_MASK
         frame.order[place] = (frame.order[cursor] & ~PLACE_MASK) | place
         frame.order[cursor] = best
-        expect(worker, table, ply, (best >> MOVE_SHIFT) & MOVE_MASK)
+        prefetch_move(worker, tt, ply, (best >> MOVE_SHIFT) & MOVE_MASK)
 
 
 @subkernel
-def _add_noisy(worker, table, ply):
+def _add_noisy(worker, tt, ply):
     """Generates and values captures and promotions. Mutates `worker`."""
-    frame = worker.frames[ply]
+    frame = worker.stack[ply]
     position = frame.position
     end = generate_noisy(position, frame.moves, 0)
     for index in range(end):
@@ -152,8 +156,8 @@ def _add_noisy(worker, table, ply):
     frame.cursor = 0
     frame.end = end
     _end_order(frame)
-    _find_best(worker, table, ply)
-    frame.losers = 0
+    _find_best(worker, tt, ply)
+    frame.bad_noisy = 0
 
 
 @inlined
@@ -166,99 +170,98 @@ def _check_squares(position):
 
 
 @subkernel
-def _add_quiets(worker, table, ply):
-    """Generates and values quiet moves behind the losers. Mutates `worker`.
+def _add_quiets(worker, tt, ply):
+    """Generates and values quiet moves behind the bad_noisy. Mutates `worker`.
 
     Safe checks by the moving piece itself are raised: they leave few answers, and what the histories know of the move
     is mostly from positions where it gave none. (Stockfish orders them so, too.)
-      worth    {{check-bonus}}
     """
-    frame = worker.frames[ply]
+    frame = worker.stack[ply]
     position = frame.position
-    bonus = worker.tune[CHECK_BONUS]
+    bonus = worker.tune.check_bonus
     checks = _check_squares(position)
     generated = generate_quiets(position, frame.moves, 0)
-    end = frame.losers
+    end = frame.bad_noisy
     for index in range(generated):
         move = np.int64(frame.moves[index])
         if frame.quiets == CHECKS_ONLY and not gives_check(position, move):
             continue
         value = quiet_history(worker, ply, move)
         if checks[piece_at(position, move_origin(move))] & bit(move_target(move)) != U0:
-            value += bonus if exchange_at_least(position, move, -CHECK_LOSS) else 0
+            value += bonus if see_ge(position, move, -CHECK_LOSS) else 0
         frame.order[end] = (value << VALUE_SHIFT) | (move << MOVE_SHIFT) | end
         end += 1
-    frame.cursor = frame.losers
+    frame.cursor = frame.bad_noisy
     frame.end = end
     _end_order(frame)
-    _find_best(worker, table, ply)
+    _find_best(worker, tt, ply)
 
 
 @inlined
-def _take_best(worker, table, ply):
+def _take_best(worker, tt, ply):
     """The best of the moves that are left, int64; at least one is. Mutates `worker`."""
-    frame = worker.frames[ply]
+    frame = worker.stack[ply]
     best = frame.order[frame.cursor]
     frame.cursor += 1
-    _find_best(worker, table, ply)
+    _find_best(worker, tt, ply)
     return (best >> MOVE_SHIFT) & MOVE_MASK
 
 
 @inlined
-def _is_loser(position, move):
+def _is_bad_noisy(position, move):
     """Whether a noisy move belongs behind the quiet ones: it loses material or promotes to less than a queen."""
     if is_promotion(move) and promotion_piece(move) != QUEEN:
         return True
-    return not exchange_at_least(position, move, 0)
+    return not see_ge(position, move, 0)
 
 
 @inlined
-def _remembered(worker, table, ply, stage):
+def _remembered(worker, tt, ply, stage):
     """The killer or counter move of `stage` if it is to be tried at `ply`, else NO_MOVE: int64."""
-    frame = worker.frames[ply]
+    frame = worker.stack[ply]
     if stage == COUNTER:
         move = np.int64(frame.counter)
         if move == frame.killers[0] or move == frame.killers[1]:
             return np.int64(NO_MOVE)
     else:
         move = np.int64(frame.killers[stage - FIRST_KILLER])
-    if frame.quiets != ALL_QUIETS or frame.skip_quiets != 0 or move == NO_MOVE or move == frame.table_move:
+    if frame.quiets != ALL_QUIETS or frame.skip_quiets != 0 or move == NO_MOVE or move == frame.tt_move:
         return np.int64(NO_MOVE)
-    expect(worker, table, ply, move)
+    prefetch_move(worker, tt, ply, move)
     return move if is_legal(frame.position, move) else np.int64(NO_MOVE)
 
 
 @subkernel
-def next_move(worker, table, ply):
+def next_move(worker, tt, ply):
     """The next move to try at `ply`, int64, NO_MOVE when there is none left. Mutates `worker`."""
-    frame = worker.frames[ply]
+    frame = worker.stack[ply]
     position = frame.position
     if frame.stage == ROOT:
         if frame.cursor == frame.end:
             return np.int64(NO_MOVE)
         frame.cursor += 1
         return frame.order[frame.cursor - 1]
-    if frame.stage == TABLE:
+    if frame.stage == TT_MOVE:
         frame.stage = NOISY_START
-        if frame.table_move != NO_MOVE:
-            return frame.table_move
+        if frame.tt_move != NO_MOVE:
+            return frame.tt_move
     if frame.stage == NOISY_START:
-        _add_noisy(worker, table, ply)
+        _add_noisy(worker, tt, ply)
         frame.stage = NOISY
     if frame.stage == NOISY:
         while frame.cursor < frame.end:
-            move = _take_best(worker, table, ply)
-            if move == frame.table_move:
+            move = _take_best(worker, tt, ply)
+            if move == frame.tt_move:
                 continue
             # Quiescence looks at the exchange itself, after cheaper tests.
-            if frame.quiets != ALL_QUIETS or not _is_loser(position, move):
+            if frame.quiets != ALL_QUIETS or not _is_bad_noisy(position, move):
                 return move
-            # What is picked lies in front of the cursor: the losers are gathered there, best first.
-            frame.order[frame.losers] = move
-            frame.losers += 1
+            # What is picked lies in front of the cursor: the bad_noisy are gathered there, best first.
+            frame.order[frame.bad_noisy] = move
+            frame.bad_noisy += 1
         frame.stage = DONE if frame.quiets == NO_QUIETS else FIRST_KILLER
     while FIRST_KILLER <= frame.stage <= COUNTER:
-        move = _remembered(worker, table, ply, frame.stage)
+        move = _remembered(worker, tt, ply, frame.stage)
         frame.stage += 1
         if move != NO_MOVE:
             return move
@@ -266,20 +269,20 @@ def next_move(worker, table, ply):
         frame.stage = QUIETS
         frame.cursor = frame.end
         if frame.skip_quiets == 0:
-            _add_quiets(worker, table, ply)
+            _add_quiets(worker, tt, ply)
     if frame.stage == QUIETS:
         while frame.skip_quiets == 0 and frame.cursor < frame.end:
-            move = _take_best(worker, table, ply)
+            move = _take_best(worker, tt, ply)
             tried = frame.quiets == ALL_QUIETS and (
                 move == frame.killers[0] or move == frame.killers[1] or move == frame.counter
             )
-            if move != frame.table_move and not tried:
+            if move != frame.tt_move and not tried:
                 return move
-        frame.stage = LOSERS if frame.quiets == ALL_QUIETS else DONE
+        frame.stage = BAD_NOISY if frame.quiets == ALL_QUIETS else DONE
         frame.cursor = 0
-    if frame.stage == LOSERS:
-        if frame.cursor < frame.losers:
-            expect(worker, table, ply, frame.order[frame.cursor])
+    if frame.stage == BAD_NOISY:
+        if frame.cursor < frame.bad_noisy:
+            prefetch_move(worker, tt, ply, frame.order[frame.cursor])
             frame.cursor += 1
             return frame.order[frame.cursor - 1]
         frame.stage = DONE

@@ -31,8 +31,8 @@ import numpy as np
 from engine.board.generate import count_legal, generate_quiets
 from engine.board.moves import MAX_MOVES
 from engine.jit import TRACING, hook, subkernel
+from search.kernels.score import NO_SCORE
 from search.limits import MAX_PLY
-from search.score import NO_SCORE
 
 #: Most visits that a recording holds, and skipped moves for each of them.
 MOST_VISITS: Final = 1 << 20
@@ -50,7 +50,7 @@ PV, CUT, ALL = range(3)
     STOPPED,
     DRAW_BY_RULE,
     MATE_DISTANCE,
-    TABLE,
+    TT_CUTOFF,
     RAZORING,
     REVERSE_FUTILITY,
     NULL_MOVE,
@@ -202,7 +202,7 @@ def shortened(worker, depth):
 @hook
 def evaluated(worker, ply, estimate, improving):
     """The frame at `ply` has its evaluation; the table made `estimate` of it; whether the side to move is improving."""
-    _evaluate(worker, worker.frames[ply].evaluation, estimate, improving)
+    _evaluate(worker, worker.stack[ply].evaluation, estimate, improving)
 
 
 @hook
@@ -221,7 +221,7 @@ def skipped(worker, ply, move, reason):
 def skipped_rest(worker, ply):
     """The current node, at `ply`, has been given its last move: quiet ones that are missing are left out."""
     trace = worker.recording
-    frame = worker.frames[ply]
+    frame = worker.stack[ply]
     if trace.unrecorded > 0 or frame.skip_quiets == 0:
         return
     reason = np.int64(EVASION_LIMIT)
@@ -306,7 +306,7 @@ def _enter(worker, ply, asked, depth, alpha, beta, cut, is_quiescence):
     if search == MOVE and trace.unrecorded == 0:
         above = trace.nodes[parent]
         above.searched += 1
-        _see(worker, ply - 1, worker.frames[ply - 1].move)
+        _see(worker, ply - 1, worker.stack[ply - 1].move)
     if trace.unrecorded > 0 or trace.node_count == trace.node_limit:
         trace.unrecorded += 1
         return
@@ -318,7 +318,7 @@ def _enter(worker, ply, asked, depth, alpha, beta, cut, is_quiescence):
     node = trace.nodes[index]
     node.parent = parent
     node.visits = trace.visits
-    node.move = worker.frames[ply - 1].move if search >= NULL else 0
+    node.move = worker.stack[ply - 1].move if search >= NULL else 0
     node.alpha = alpha
     node.beta = beta
     node.value = 0
@@ -331,10 +331,10 @@ def _enter(worker, ply, asked, depth, alpha, beta, cut, is_quiescence):
     node.cutter = 0
     node.searched = 0
     node.skipped = 0
-    node.legal = count_legal(worker.frames[ply].position)
+    node.legal = count_legal(worker.stack[ply].position)
     node.expected = _expectation(worker, parent, search, alpha, beta, cut, is_quiescence)
     node.search = search
-    node.stage = worker.frames[ply - 1].stage if search >= PROBE else -1
+    node.stage = worker.stack[ply - 1].stage if search >= PROBE else -1
     node.end = STOPPED
     node.quiescence = is_quiescence
     node.improving = 0

@@ -2,11 +2,11 @@
 
 Aspiration: the value is most likely near that of the last iteration, and the narrower the window, the more is cut off.
 Where it lies outside after all, the search says on which side, and only that side has to be opened further.
-  when     depth >= ASPIRATION_DEPTH, there is a last score, and it is no mate
-  formula  last score - width .. last score + width, width = ASPIRATION_WINDOW; at each failure width is multiplied by
-           ASPIRATION_GROWTH / 100, then low:  alpha = score - width, beta = middle of the window that failed
+  when     depth >= aspiration_depth, there is a last score, and it is no mate
+  formula  last score - width .. last score + width, width = aspiration_window; at each failure width is multiplied by
+           aspiration_growth / 100, then low:  alpha = score - width, beta = middle of the window that failed
                                          high: beta = score + width
-  worth    {{aspiration}}
+  worth    not measured
 
 The engine's threads and self-play, which has no Python between its searches, both deepen by this kernel.
 """
@@ -16,9 +16,8 @@ from __future__ import annotations
 import numpy as np
 
 from engine.jit import inlined, kernel
-from search.alphabeta import search_window
-from search.score import INFINITE, LOWER, MATE_BOUND, NO_SCORE, UPPER
-from search.tunables import ASPIRATION_DEPTH, ASPIRATION_GROWTH, ASPIRATION_WINDOW
+from search.kernels.alphabeta import search_window
+from search.kernels.score import INFINITE, LOWER, MATE_BOUND, NO_SCORE, UPPER
 
 
 @inlined
@@ -39,7 +38,7 @@ def _order_root_moves(worker):
 
     Moves that a fail high left unsearched have no nodes, and keep their order behind.
     """
-    best = worker.frames[0].pv[0]
+    best = worker.stack[0].pv[0]
     for index in range(worker.root_count):
         if worker.root_moves[index] == best:
             _move_up(worker, index, np.int64(0))
@@ -55,11 +54,11 @@ def _order_root_moves(worker):
 def _first_window(worker, depth, last):
     """The first window of an iteration, around the `last` score if that is of use. Mutates `worker`."""
     tune = worker.tune
-    worker.width = tune[ASPIRATION_WINDOW]
+    worker.width = tune.aspiration_window
     worker.candidate = 0
     worker.alpha = -INFINITE
     worker.beta = INFINITE
-    if depth >= tune[ASPIRATION_DEPTH] and last != NO_SCORE and abs(last) < MATE_BOUND:
+    if depth >= tune.aspiration_depth and last != NO_SCORE and abs(last) < MATE_BOUND:
         worker.alpha = max(last - worker.width, -INFINITE)
         worker.beta = min(last + worker.width, INFINITE)
 
@@ -70,7 +69,7 @@ def _widen(worker, score):
 
     Mutates `worker`.
     """
-    worker.width = worker.width * worker.tune[ASPIRATION_GROWTH] // 100
+    worker.width = worker.width * worker.tune.aspiration_growth // 100
     if score <= worker.alpha:
         # Pull beta in as well: the true value is below, and a narrow window is quicker. What had beaten an earlier
         # window has not held.
@@ -79,13 +78,13 @@ def _widen(worker, score):
         worker.alpha = max(score - worker.width, -INFINITE)
         return np.int64(UPPER)
     # What beat the window is the move to play unless the wider one finds a better, and is looked at first.
-    worker.candidate = worker.frames[0].pv_length
+    worker.candidate = worker.stack[0].pv_length
     worker.beta = min(score + worker.width, INFINITE)
     return np.int64(LOWER)
 
 
 @kernel
-def search_iteration(worker, table, depth, last):
+def search_iteration(worker, tt, depth, last):
     """Searches the root to `depth` plies, widening the window around the `last` score (NO_SCORE: none) until the value
     lies inside it; returns that, int64.
 
@@ -96,14 +95,14 @@ def search_iteration(worker, table, depth, last):
     the next iteration, the best move first. If the search was aborted, its value means nothing, and the line is empty
     unless a move has beaten the last iteration's.
     """
-    frame = worker.frames[0]
+    frame = worker.stack[0]
     worker.aborted = 0
     if worker.failed == 0:
         _first_window(worker, depth, last)
     worker.failed = 0
     while True:
         frame.pv_length = 0
-        score = search_window(worker, table, depth, worker.alpha, worker.beta)
+        score = search_window(worker, tt, depth, worker.alpha, worker.beta)
         if worker.aborted != 0:
             if frame.pv_length == 0:
                 frame.pv_length = worker.candidate

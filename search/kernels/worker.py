@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -13,8 +13,8 @@ from engine.memory import allocate
 from eval.network.layout import NETWORK, accumulator_stack
 from eval.workspace import WORKSPACE
 from search import tunables
+from search.kernels.tracing import TRACE_FIELDS
 from search.limits import MAX_PLY
-from search.tracing import TRACE_FIELDS
 
 #: Keys of the game before the root that are kept: more than the fifty-move rule lets a repetition reach back.
 GAME_KEYS: Final = 384
@@ -30,20 +30,23 @@ CORRECTION_LIMIT: Final = 1024
 #: Values of `stop`: end as soon as there is a move to play; end at once.
 STOP, STOP_NOW = 1, 2
 
+#: The tunables by name.
+TUNE: Final = np.dtype([(name, np.int64) for name in tunables.BY_NAME])
+
 #: What a line has at one ply.
 FRAME: Final = np.dtype(
     [
         ("position", POSITION),
-        # The move picker's state (see `search.picker`): its stage, the table's move, which quiet moves are wanted and
-        # whether those left are skipped; moves as generated, and with value and place in one number; the next of them,
-        # their end, and how many in front lose material.
+        # The move picker's state (see `search.kernels.picker`): its stage, the TT move, which quiet moves are wanted
+        # and whether those left are skipped; moves as generated, and with value and place in one number; the next of
+        # them, their end, and how many in front lose material.
         ("stage", np.int64),
-        ("table_move", np.int64),
+        ("tt_move", np.int64),
         ("quiets", np.int64),
         ("skip_quiets", np.int64),
         ("cursor", np.int64),
         ("end", np.int64),
-        ("losers", np.int64),
+        ("bad_noisy", np.int64),
         ("moves", np.int32, (MAX_MOVES,)),
         ("order", np.int64, (MAX_MOVES,)),
         # The moves searched so far, in order: tried[:tried_count].
@@ -62,8 +65,8 @@ FRAME: Final = np.dtype(
         ("continuation", np.int64),
         # Move left out of the search, while singularity is tested; else NO_MOVE.
         ("excluded", np.int64),
-        # Static evaluation with its corrections, NO_SCORE in check.
-        ("evaluation", np.int64),
+        # The corrected static evaluation, NO_SCORE in check.
+        ("static_eval", np.int64),
         # Best line from here: pv[:pv_length].
         ("pv_length", np.int64),
         ("pv", np.int32, (MAX_PLY + 1,)),
@@ -77,10 +80,10 @@ WORKER: Final = np.dtype(
         # accumulators. They come first because rows of int16 are quickest where they begin with a cache line.
         ("network", NETWORK),
         ("accumulators", accumulator_stack(MAX_PLY + 2)),
-        # Written by other threads: the search ends at its next node when this is more than `patience`.
+        # Written by other threads: the search ends at its next node when this is more than `stop_threshold`.
         ("stop", np.int64),
         # STOP while the search has no move to answer with, else 0.
-        ("patience", np.int64),
+        ("stop_threshold", np.int64),
         # Set by the search when it ended early: its value means nothing then.
         ("aborted", np.int64),
         ("nodes", np.int64),
@@ -88,7 +91,7 @@ WORKER: Final = np.dtype(
         # Depth of the iteration, plies.
         ("root_depth", np.int64),
         # No null moves before this ply, while a null move's cutoff is verified.
-        ("null_from", np.int64),
+        ("nmp_min_ply", np.int64),
         # Deepest ply reached, quiescence included.
         ("selective_depth", np.int64),
         ("generation", np.int64),
@@ -100,30 +103,30 @@ WORKER: Final = np.dtype(
         ("root_index", np.int64),
         ("keys", np.uint64, (GAME_KEYS + MAX_PLY + 2,)),
         # [color][origin][target] how well a quiet move has done lately; bounded by HISTORY_LIMIT.
-        ("history", np.int16, (2, 64, 64)),
+        ("butterfly_history", np.int16, (2, 64, 64)),
         # [color][moving piece][target][captured piece] the same for captures.
         ("capture_history", np.int16, (2, 7, 64, 7)),
         # [earlier move][move] how well a quiet move has answered or followed up another, both as
         # color * 384 + (piece - 1) * 64 + target. The extra row stands for no earlier move and stays 0.
-        ("continuations", np.int16, (CONTINUATIONS + 1, CONTINUATIONS)),
+        ("continuation_history", np.int16, (CONTINUATIONS + 1, CONTINUATIONS)),
         # [earlier move] the quiet move that last refuted it, or NO_MOVE. The extra entry stands for a null move.
         ("counter_moves", np.int32, (CONTINUATIONS + 1,)),
-        # How far evaluations were off (see `search.correction`): [side to move][pawns], [side to move][whose
+        # How far evaluations were off (see `search.kernels.correction`): [side to move][pawns], [side to move][whose
         # pieces][pieces] and [earlier move][move], each within CORRECTION_LIMIT.
         ("pawn_corrections", np.int16, (2, CORRECTION_SIZE)),
         ("piece_corrections", np.int16, (2, 2, CORRECTION_SIZE)),
         ("move_corrections", np.int16, (CONTINUATIONS + 1, CONTINUATIONS + 1)),
         # The numbers of the search (see `search.tunables`) and the reductions that follow from them.
-        ("tune", np.int64, (tunables.COUNT,)),
+        ("tune", TUNE),
         ("reductions", np.int64, (64, 64)),
         # What the evaluation writes on.
         ("workspace", WORKSPACE),
-        ("frames", FRAME, (MAX_PLY + 2,)),
+        ("stack", FRAME, (MAX_PLY + 2,)),
         # What only the root needs stands last: what every node needs is close together in front.
         # 1 when there are other legal moves at the root than `root_moves`, else 0.
         ("root_is_partial", np.int64),
-        # The iteration's window (see `search.aspiration`): its bounds, how much its failing side is moved next, and the
-        # length of the line that beat an earlier one.
+        # The iteration's window (see `search.kernels.aspiration`): its bounds, how much its failing side is moved next,
+        # and the length of the line that beat an earlier one.
         ("alpha", np.int64),
         ("beta", np.int64),
         ("width", np.int64),
@@ -132,7 +135,7 @@ WORKER: Final = np.dtype(
         # fails, else 0. And, by the iteration, UPPER or LOWER when it has done so, else 0.
         ("reports", np.int64),
         ("failed", np.int64),
-        # In the tracing build: what the search did (see `search.tracing`).
+        # In the tracing build: what the search did (see `search.kernels.tracing`).
         *TRACE_FIELDS,
     ],
     align=True,
@@ -146,30 +149,35 @@ def new_worker() -> Any:
     return worker
 
 
-def set_tunables(worker: Any, values: Sequence[int]) -> None:
-    """Gives the worker these tunables, by index, and the reductions that follow from them. Mutates `worker`."""
-    worker["tune"] = values
-    worker["reductions"] = tunables.reductions(values)
+def set_tunables(worker: Any, values: Mapping[str, int]) -> None:
+    """Gives the worker these tunables, by name, and the reductions that follow from them. Mutates `worker`.
+
+    Raises KeyError that names the unknown tunable.
+    """
+    for name, value in values.items():
+        if name not in tunables.BY_NAME:
+            raise KeyError(name)
+        worker["tune"][name] = value
+    if any(name in values for name in tunables.REDUCTION_TUNABLES):
+        tune = worker["tune"]
+        worker["reductions"] = tunables.reductions(*(int(tune[name]) for name in tunables.REDUCTION_TUNABLES))
 
 
-def set_tunable(worker: Any, name: str, value: int) -> None:
-    """Changes one tunable, and what follows from it. Mutates `worker`. Raises KeyError when there is none `name`."""
-    index = tunables.INDEX[name]
-    worker["tune"][index] = value
-    if index in tunables.REDUCTION_TUNABLES:
-        worker["reductions"] = tunables.reductions(worker["tune"])
+def tunables_of(worker: Any) -> dict[str, int]:
+    """The worker's tunables by name."""
+    return dict(zip(tunables.BY_NAME, worker["tune"].item(), strict=True))
 
 
 def forget(worker: Any) -> None:
     """Clears everything that a worker has learnt. Mutates `worker`."""
-    worker["history"] = 0
+    worker["butterfly_history"] = 0
     worker["counter_moves"] = 0
     worker["capture_history"] = 0
-    worker["continuations"] = 0
+    worker["continuation_history"] = 0
     worker["pawn_corrections"] = 0
     worker["piece_corrections"] = 0
     worker["move_corrections"] = 0
-    worker["frames"]["killers"] = 0
+    worker["stack"]["killers"] = 0
 
 
 def set_network(worker: Any, network: Any) -> None:

@@ -10,8 +10,8 @@ Threads read and write entries without locks. A torn entry, half of one write an
 and reads as a miss (Hyatt and Mann, "A lock-less transposition-table implementation", ICGA Journal 25, 2002).
 
 Two positions may still have one key of 64 bits: the entry of one then hands over its move to the other, where it may
-not even be legal. That is why `search.picker.usable_table_move` asks `is_legal` before a move of the table is played.
-Scores cannot be tested like that; a false one is as unlikely as two such positions in one search.
+not even be legal. That is why `search.kernels.picker.usable_tt_move` asks `is_legal` before a move of the table is
+played. Scores cannot be tested like that; a false one is as unlikely as two such positions in one search.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from engine.board.bits import multiply_high
-from engine.board.bits import prefetch as prefetch_line
+from engine.board.bits import multiply_high, prefetch
 from engine.jit import inlined, kernel, subkernel
 from engine.memory import allocate
-from search.score import EXACT, NO_SCORE, from_table, to_table
+from search.kernels.score import EXACT, NO_SCORE, from_table, to_table
 
 ENTRY: Final = np.dtype([("check", np.uint64), ("word", np.uint64)])
 BUCKET: Final = 4
@@ -53,15 +52,15 @@ def allocate_table(mebibytes: int) -> Any:
 
 
 @inlined
-def bucket_start(table, key):
+def bucket_start(tt, key):
     """Index of the first entry of a key's bucket, int64."""
-    return np.int64(multiply_high(key, np.uint64(table.size // BUCKET))) * BUCKET
+    return np.int64(multiply_high(key, np.uint64(tt.size // BUCKET))) * BUCKET
 
 
 @inlined
-def prefetch(table, key):
+def prefetch_bucket(tt, key):
     """Starts loading a key's bucket into the CPU's cache."""
-    prefetch_line(table, bucket_start(table, key))
+    prefetch(tt, bucket_start(tt, key))
 
 
 @inlined
@@ -84,7 +83,7 @@ def entry_score(data, ply):
 
 
 @inlined
-def entry_evaluation(data):
+def entry_eval(data):
     """Stored static evaluation, int64, NO_SCORE when none (the side was in check)."""
     return signed_16(data >> S32)
 
@@ -108,30 +107,30 @@ def entry_age(data, generation):
 
 
 @inlined
-def probe(table, key):
+def probe(tt, key):
     """The data word stored for `key`, uint64; 0 when there is none (no stored entry has all bits clear)."""
-    start = bucket_start(table, key)
+    start = bucket_start(tt, key)
     for index in range(start, start + BUCKET):
-        data = table[index].word
-        if table[index].check ^ data == key and data != 0:
+        data = tt[index].word
+        if tt[index].check ^ data == key and data != 0:
             return data
     return np.uint64(0)
 
 
 @subkernel
-def store(table, key, generation, ply, depth, score, bound, evaluation, move):
-    """Records a search result. Mutates `table`.
+def store(tt, key, generation, ply, depth, score, bound, raw_eval, move):
+    """Records a search result. Mutates `tt`.
 
     Replaces the key's own entry, unless that is of this search and MUCH_DEEPER and the new one not exact; where there
     is none, the entry of the bucket that is worth least: shallow ones first, an age of one search counting as
     AGE_WEIGHT plies.
     """
-    start = bucket_start(table, key)
+    start = bucket_start(tt, key)
     victim = start
     least = np.int64(1 << 30)
     for index in range(start, start + BUCKET):
-        data = table[index].word
-        if table[index].check ^ data == key and data != 0:
+        data = tt[index].word
+        if tt[index].check ^ data == key and data != 0:
             if move == 0:
                 move = entry_move(data)
             if bound != EXACT and entry_age(data, generation) == 0 and entry_depth(data) > depth + MUCH_DEEPER:
@@ -147,23 +146,23 @@ def store(table, key, generation, ply, depth, score, bound, evaluation, move):
     word = (
         np.uint64(move)
         | (np.uint64(to_table(score, ply) & 0xFFFF) << S16)
-        | (np.uint64(evaluation & 0xFFFF) << S32)
+        | (np.uint64(raw_eval & 0xFFFF) << S32)
         | (np.uint64(depth) << S48)
         | (np.uint64(bound) << S56)
         | (np.uint64(generation) << S58)
     )
-    entry = table[victim]
+    entry = tt[victim]
     entry.word = word
     entry.check = key ^ word
 
 
 @kernel
-def hashfull(table, generation):
+def hashfull(tt, generation):
     """Permille of a sample of 4000 entries that this search has written, int64: UCI's `hashfull`."""
-    sample = min(4000, table.size)
+    sample = min(4000, tt.size)
     used = 0
     for index in range(sample):
-        data = table[index].word
+        data = tt[index].word
         if data != 0 and entry_age(data, generation) == 0:
             used += 1
     return used * 1000 // sample

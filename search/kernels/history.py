@@ -1,0 +1,142 @@
+"""Histories: how well moves have done. Cutoffs feed them; ordering, pruning and reductions read them.
+
+    table                  index                                        worth
+    butterfly_history      [color][origin][target]                      not measured
+    continuation_history   [earlier move][move], 1 and 2 plies back     -5.2 +- 37.3  [ledger: continuation-history]
+    capture_history        [color][piece][target][captured piece]       +10.4 +- 39.9  [ledger: capture-history]
+    killers                [ply], two, before the quiet moves           -13.9 +- 37.1  [ledger: killers]
+    counter_moves          [earlier move], behind the killers           not measured
+
+`gravity` is the one update formula. It keeps every entry within -HISTORY_LIMIT .. HISTORY_LIMIT.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.board.exchange import captured_piece
+from engine.board.moves import NO_MOVE, is_capture, is_noisy, move_origin, move_target
+from engine.board.position import piece_at
+from engine.jit import inlined
+from search.kernels.worker import NO_CONTINUATION
+
+HISTORY_LIMIT = 16_384
+
+
+@inlined
+def history_bonus(worker, depth):
+    """The reward for a cutoff at `depth` plies, int64: deep ones cost more and tell more."""
+    return min(depth * worker.tune.history_bonus_slope, worker.tune.history_bonus_max)
+
+
+@inlined
+def gravity(value, bonus, limit):
+    """A history value moved towards the sign of `bonus`, the less the closer it is to `limit`, int64."""
+    return value + bonus - value * abs(bonus) // limit
+
+
+@inlined
+def continuation_of(position, move):
+    """Colour, piece and target of a move as one number, int64 0 to 767."""
+    piece = piece_at(position, move_origin(move))
+    return position.turn * 384 + (piece - 1) * 64 + move_target(move)
+
+
+@inlined
+def earlier_continuation(worker, ply, back):
+    """The number of the move made `back` plies before the one to choose at `ply`, NO_CONTINUATION when none."""
+    if ply < back:
+        return np.int64(NO_CONTINUATION)
+    return worker.stack[ply - back].continuation
+
+
+@inlined
+def quiet_history(worker, ply, move):
+    """Sum of butterfly and continuation histories of a quiet move at `ply`, int64, within three limits."""
+    position = worker.stack[ply].position
+    number = continuation_of(position, move)
+    butterfly = np.int64(worker.butterfly_history[position.turn, move_origin(move), move_target(move)])
+    answer = np.int64(worker.continuation_history[earlier_continuation(worker, ply, 1), number])
+    follow_up = np.int64(worker.continuation_history[earlier_continuation(worker, ply, 2), number])
+    return butterfly + answer + follow_up
+
+
+@inlined
+def _update_continuation(worker, ply, back, number, bonus):
+    """Moves the history of move `number` after the move `back` plies before by `bonus`. Mutates `worker`."""
+    earlier = earlier_continuation(worker, ply, back)
+    if earlier != NO_CONTINUATION:
+        value = np.int64(worker.continuation_history[earlier, number])
+        worker.continuation_history[earlier, number] = gravity(value, bonus, HISTORY_LIMIT)
+
+
+@inlined
+def update_quiet_history(worker, ply, move, bonus):
+    """Moves the histories of a quiet move at `ply` by their shares of `bonus`. Mutates `worker`."""
+    position = worker.stack[ply].position
+    color, origin, target = position.turn, move_origin(move), move_target(move)
+    value = np.int64(worker.butterfly_history[color, origin, target])
+    worker.butterfly_history[color, origin, target] = gravity(
+        value, worker.tune.butterfly_share * bonus // 100, HISTORY_LIMIT
+    )
+    number = continuation_of(position, move)
+    share = worker.tune.continuation_share * bonus // 100
+    _update_continuation(worker, ply, 1, number, share)
+    _update_continuation(worker, ply, 2, number, share)
+
+
+@inlined
+def counter_move(worker, ply):
+    """The quiet move that last refuted the one that led to `ply`, int64; NO_MOVE at the root or when there is none."""
+    if ply == 0 or worker.tune.counter_moves == 0:
+        return np.int64(NO_MOVE)
+    return np.int64(worker.counter_moves[earlier_continuation(worker, ply, 1)])
+
+
+@inlined
+def update_counter_move(worker, ply, move):
+    """Remembers a quiet move as the refutation of the one that led to `ply`, if any did. Mutates `worker`."""
+    if ply > 0:
+        worker.counter_moves[earlier_continuation(worker, ply, 1)] = move
+
+
+@inlined
+def capture_history(worker, position, move):
+    """History of a capture, int64."""
+    piece = piece_at(position, move_origin(move))
+    return np.int64(worker.capture_history[position.turn, piece, move_target(move), captured_piece(position, move)])
+
+
+@inlined
+def update_capture_history(worker, position, move, bonus):
+    """Moves the history of a capture by its share of `bonus`. Mutates `worker`."""
+    piece, captured = piece_at(position, move_origin(move)), captured_piece(position, move)
+    value = np.int64(worker.capture_history[position.turn, piece, move_target(move), captured])
+    share = worker.tune.capture_share * bonus // 100
+    worker.capture_history[position.turn, piece, move_target(move), captured] = gravity(value, share, HISTORY_LIMIT)
+
+
+@inlined
+def update_histories(worker, ply, depth, best):
+    """Learns from a cutoff at `ply` by the move `best`, the last that was tried. Mutates `worker`.
+
+    A quiet `best` becomes the first killer and the counter move. `best` gains unless it promotes without a capture,
+    which has no history. Captures tried before it lose as much; quiet moves do so only when `best` is quiet.
+    """
+    frame = worker.stack[ply]
+    position = frame.position
+    bonus = history_bonus(worker, depth)
+    if not is_noisy(best):
+        if frame.killers[0] != best and worker.tune.killers != 0:
+            frame.killers[1] = frame.killers[0]
+            frame.killers[0] = best
+        update_counter_move(worker, ply, best)
+        update_quiet_history(worker, ply, best, bonus)
+    elif is_capture(best):
+        update_capture_history(worker, position, best, bonus)
+    for index in range(frame.tried_count - 1):
+        tried = np.int64(frame.tried[index])
+        if is_capture(tried):
+            update_capture_history(worker, position, tried, -bonus)
+        elif not is_noisy(best) and not is_noisy(tried):
+            update_quiet_history(worker, ply, tried, -bonus)

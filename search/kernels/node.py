@@ -1,0 +1,152 @@
+"""What every node of the search does: stopping, draws, making moves, reading the table, keeping the best line."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.board.draws import has_insufficient_material, is_fifty_move_draw, is_repetition
+from engine.board.make import key_after, key_after_null_move, make_move, make_null_move
+from engine.board.moves import NO_MOVE
+from engine.jit import inlined, subkernel
+from eval.classical import evaluate as evaluate_classical
+from eval.custom import CUSTOM, custom_evaluation
+from eval.network.accumulator import forget_accumulators
+from eval.network.endings import DRAWN, NETWORK_COUNTS, whose_word
+from eval.network.inference import evaluate_with_network
+from eval.terms.pawns import prefetch_pawns
+from search.kernels.correction import prefetch_corrections
+from search.kernels.history import continuation_of
+from search.kernels.score import LOWER, NO_SCORE, UPPER
+from search.kernels.transposition import prefetch_bucket
+from search.kernels.worker import NO_CONTINUATION
+
+
+@inlined
+def must_stop(worker):
+    """Whether the search has to end at this node; marks it as aborted then. Mutates `worker`."""
+    if worker.stop > worker.stop_threshold or worker.nodes >= worker.node_limit:
+        worker.aborted = 1
+        return True
+    return False
+
+
+@inlined
+def is_draw(worker, ply):
+    """Whether the rules end the game at the position of `ply` (not the root)."""
+    position = worker.stack[ply].position
+    return (
+        is_repetition(worker.keys, worker.root_index + ply, position.halfmoves, ply)
+        or is_fifty_move_draw(position)
+        or has_insufficient_material(position)
+    )
+
+
+@inlined
+def _enter(worker, ply, move, continuation):
+    """Counts the node of the frame behind `ply`, whose position `move` has just made. Mutates `worker`."""
+    frame = worker.stack[ply]
+    frame.move = move
+    frame.continuation = continuation
+    forget_accumulators(worker.accumulators, ply + 1)
+    worker.keys[worker.root_index + ply + 1] = worker.stack[ply + 1].position.key
+    worker.nodes += 1
+    # Unlike the table's bucket these are in the CPU's farther caches at worst. A network asks for no pawns.
+    if worker.network.hidden == 0:
+        prefetch_pawns(worker.stack[ply + 1].position, worker.workspace)
+    prefetch_corrections(worker, ply + 1)
+
+
+@inlined
+def prefetch_move(worker, tt, ply, move):
+    """Starts loading the TT bucket of the position after a move from the frame at `ply`.
+
+    Memory takes about as long as an evaluation, so call this as soon as the move is known. Any int64 will do: what is
+    no move of the position loads another bucket.
+    """
+    prefetch_bucket(tt, key_after(worker.stack[ply].position, move))
+
+
+@inlined
+def play(worker, ply, move):
+    """Makes a move from the frame at `ply` into the next one and counts the node. Mutates `worker`.
+
+    Call `prefetch_move` some time before.
+    """
+    position = worker.stack[ply].position
+    make_move(position, worker.stack[ply + 1].position, move)
+    _enter(worker, ply, move, continuation_of(position, move))
+
+
+@inlined
+def prefetch_null_move(worker, tt, ply):
+    """`prefetch_move` for a null move."""
+    prefetch_bucket(tt, key_after_null_move(worker.stack[ply].position))
+
+
+@inlined
+def play_null_move(worker, ply):
+    """Makes a null move: the next frame gets the same position with the other side to move. Mutates `worker`."""
+    make_null_move(worker.stack[ply].position, worker.stack[ply + 1].position)
+    _enter(worker, ply, NO_MOVE, NO_CONTINUATION)
+
+
+@subkernel
+def evaluate(worker, ply):
+    """Static evaluation of the position at `ply`, int64 centipawns for the side to move, without corrections.
+
+    The network decides, if there is one, except in endings of which the classical evaluation knows more: it decides
+    where a king is bare, and a lead that cannot be won is worth 0 (`eval.network.endings` says why). Mutates `worker`.
+    """
+    position = worker.stack[ply].position
+    if worker.network.hidden != 0:
+        value = evaluate_with_network(worker.network, worker.accumulators, worker.stack, ply)
+        word = whose_word(position, value)
+        if word == NETWORK_COUNTS:
+            return value
+        if word == DRAWN:
+            return np.int64(0)
+    return evaluate_classical(position, worker.workspace)
+
+
+@subkernel
+def _evaluate_custom(worker, ply):
+    """The same with a custom evaluation, which replaces the network, too."""
+    return custom_evaluation(worker.stack[ply].position)
+
+
+# A constant of the build, so that neither of the two tests which one plays.
+if CUSTOM is not None:
+    evaluate = _evaluate_custom
+
+
+@inlined
+def is_improving(worker, ply):
+    """Whether the side to move stands better than at its last turn without a check, int64 0 or 1."""
+    static_eval = worker.stack[ply].static_eval
+    if static_eval == NO_SCORE or worker.tune.improving == 0:
+        return 0
+    if ply >= 2 and worker.stack[ply - 2].static_eval != NO_SCORE:
+        return 1 if static_eval > worker.stack[ply - 2].static_eval else 0
+    if ply >= 4 and worker.stack[ply - 4].static_eval != NO_SCORE:
+        return 1 if static_eval > worker.stack[ply - 4].static_eval else 0
+    return 1
+
+
+@inlined
+def is_tt_cutoff(bound, score, alpha, beta):
+    """Whether a stored score with its bound answers a search with this window, bool."""
+    if score >= beta:
+        return bound & LOWER != 0
+    return score <= alpha and bound & UPPER != 0
+
+
+@inlined
+def update_pv(worker, ply, move):
+    """The best line at `ply` becomes `move` and the next frame's line. Mutates `worker`."""
+    frame = worker.stack[ply]
+    child = worker.stack[ply + 1]
+    frame.pv[0] = move
+    length = child.pv_length
+    for index in range(length):
+        frame.pv[index + 1] = child.pv[index]
+    frame.pv_length = length + 1

@@ -1,0 +1,159 @@
+"""Quiescence: the search beyond the nominal depth that only looks at what could change the material."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.board.bits import U0
+from engine.board.exchange import EXCHANGE_VALUES, captured_piece, see_ge
+from engine.board.moves import NO_MOVE, is_noisy, is_promotion
+from engine.jit import subkernel
+from search.kernels import tracing as trace
+from search.kernels.correction import corrected_eval
+from search.kernels.node import evaluate, is_draw, is_tt_cutoff, must_stop, play, prefetch_move, update_pv
+from search.kernels.picker import ALL_QUIETS, CHECKS_ONLY, NO_QUIETS, next_move, start, usable_tt_move
+from search.kernels.score import DRAW, INFINITE, LOWER, MATE, MATE_BOUND, NO_SCORE, UPPER
+from search.kernels.transposition import (
+    QUIESCENCE_DEPTH,
+    entry_bound,
+    entry_eval,
+    entry_move,
+    entry_score,
+    probe,
+    store,
+)
+from search.limits import MAX_PLY
+
+#: Plies of quiescence that also try quiet checks.
+#: worth  +5.2 +- 38.5  [ledger: quiescence-checks]
+CHECK_PLIES = 1
+
+
+@subkernel
+def quiescence(worker, tt, ply, alpha, beta, checks):
+    """Fail-soft value of the position at `ply` when only noisy moves, evasions and (for `checks` plies) checks count.
+
+    The side to move may stand pat on its static evaluation unless it is in check. Same contract as `alpha_beta`, and
+    blocks in the same manner. Mutates `worker` and `tt`.
+    """
+    frame = worker.stack[ply]
+    position = frame.position
+    frame.pv_length = 0
+    worker.selective_depth = max(worker.selective_depth, ply)
+    trace.entered_quiescence(worker, ply, alpha, beta)
+    if must_stop(worker):
+        return np.int64(0)
+
+    # 1. The rules of the game, and the end of the stack.
+    #      when     repetition, fifty moves, too little material; ply = MAX_PLY
+    #      formula  DRAW; static evaluation, or DRAW in check, where there is none
+    if is_draw(worker, ply):
+        return trace.ended(worker, trace.DRAW_BY_RULE, np.int64(DRAW))
+    in_check = position.checkers != U0
+    if ply >= MAX_PLY:
+        return trace.ended(worker, trace.HORIZON, np.int64(DRAW) if in_check else evaluate(worker, ply))
+
+    # 2. Transposition table: any search of this position was at least as deep as this one.
+    #      when     no PV node, its bound fits the window
+    #      formula  its score; its move and evaluation are used in any case
+    #    Unlike in `alpha_beta` the score counts however near the fifty-move rule is, and where the stored search tried
+    #    fewer quiet checks. That may miss a draw by the rule or a quiet check beyond the horizon; the main search sees
+    #    both once it is that deep.
+    is_pv = beta - alpha > 1
+    tt_move = np.int64(NO_MOVE)
+    raw_eval = np.int64(NO_SCORE)
+    data = probe(tt, position.key)
+    if data != U0:
+        score = entry_score(data, ply)
+        if not is_pv and is_tt_cutoff(entry_bound(data), score, alpha, beta) and worker.tune.tt_cutoffs != 0:
+            return trace.ended(worker, trace.TT_CUTOFF, score)
+        tt_move = entry_move(data)
+        raw_eval = entry_eval(data)
+        prefetch_move(worker, tt, ply, tt_move)
+
+    # 3. Stand pat: nobody has to capture, and some quiet move nearly always keeps what the evaluation sees. So
+    #    static_eval is a lower bound of the value.
+    #      when     not in check, where the next move may be forced
+    #      formula  static_eval; cut if >= beta, otherwise alpha is at least this
+    best_score = np.int64(-INFINITE)
+    static_eval = np.int64(NO_SCORE)
+    quiets = np.int64(ALL_QUIETS)
+    if not in_check:
+        if raw_eval == NO_SCORE:
+            raw_eval = evaluate(worker, ply)
+        static_eval = corrected_eval(worker, ply, raw_eval)
+        best_score = static_eval
+        trace.evaluated_quiescence(worker, static_eval)
+        if best_score >= beta:
+            if data == U0:
+                store(tt, position.key, worker.generation, ply, QUIESCENCE_DEPTH, best_score, LOWER, raw_eval, NO_MOVE)
+            return trace.ended(worker, trace.STAND_PAT, best_score)
+        alpha = max(alpha, best_score)
+        # 4. Quiet checks: a mate or a fork may begin with one, and the answers are few.
+        #      when     not in check, in the first CHECK_PLIES plies of quiescence, and quiescence_checks is not 0
+        #      formula  quiet moves that give check are tried behind the noisy ones; worth: see CHECK_PLIES
+        has_checks = checks > 0 and worker.tune.quiescence_checks != 0
+        quiets = np.int64(CHECKS_ONLY) if has_checks else np.int64(NO_QUIETS)
+
+    start(worker, ply, usable_tt_move(position, tt_move, quiets), quiets)
+    best_move = np.int64(NO_MOVE)
+    move_count = np.int64(0)
+    while True:
+        move = next_move(worker, tt, ply)
+        if move == NO_MOVE:
+            break
+        if not in_check:
+            # 5. Delta pruning: even the victim for free does not lift the score to alpha.
+            #      when     not in check, a capture, no promotion, alpha is no mate
+            #      formula  static_eval + victim + delta_margin <= alpha; the node's value is at least that sum
+            #      worth    not measured
+            if is_noisy(move) and not is_promotion(move) and abs(alpha) < MATE_BOUND:
+                optimistic = static_eval + EXCHANGE_VALUES[captured_piece(position, move)] + worker.tune.delta_margin
+                if optimistic <= alpha:
+                    best_score = max(best_score, optimistic)
+                    trace.skipped(worker, ply, move, trace.DELTA)
+                    continue
+            # 6. SEE pruning: the move loses the moving piece for less.
+            #      when     not in check; quiet checks, too
+            #      formula  exchange < -quiescence_see_margin
+            #      worth    not measured
+            if not see_ge(position, move, -worker.tune.quiescence_see_margin):
+                trace.skipped(worker, ply, move, trace.EXCHANGE_QUIESCENCE)
+                continue
+        elif best_score > -MATE_BOUND and move_count >= worker.tune.quiescence_evasions:
+            # 7. Evasions: after some moves, one of them not mated, other quiet moves are not worth their nodes.
+            #      when     in check, best_score is no mate against us
+            #      formula  move_count >= quiescence_evasions; captures and promotions are still tried
+            #      worth    not measured
+            frame.skip_quiets = 1
+            if not is_noisy(move):
+                trace.skipped(worker, ply, move, trace.EVASION_LIMIT)
+                continue
+        move_count += 1
+        play(worker, ply, move)
+        score = -quiescence(worker, tt, ply + 1, -beta, -alpha, checks - 1)
+        if worker.aborted != 0:
+            return np.int64(0)
+        if score > best_score:
+            best_score = score
+            if score > alpha:
+                best_move = move
+                if is_pv:
+                    update_pv(worker, ply, move)
+                if score >= beta:
+                    break
+                alpha = score
+
+    trace.skipped_rest(worker, ply)
+    # 8. Checkmate.
+    #      when     in check and no move was searched: none is left out before that
+    #      formula  ply - MATE
+    if in_check and move_count == 0:
+        return trace.ended(worker, trace.CHECKMATE, np.int64(ply - MATE))
+
+    # 9. Store the result. Moves were left out, so no bound here is exact.
+    #      when     all moves were searched or left out, or one caused a cutoff; standing pat keeps an earlier entry
+    #      formula  LOWER if best_score >= beta, otherwise UPPER, with QUIESCENCE_DEPTH
+    bound = LOWER if best_score >= beta else UPPER
+    store(tt, position.key, worker.generation, ply, QUIESCENCE_DEPTH, best_score, bound, raw_eval, best_move)
+    return trace.ended(worker, trace.CUTOFF if best_score >= beta else trace.ALL_MOVES, best_score)
