@@ -22,7 +22,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from engine.cache_folder import MARKER, is_marked, mark
-from engine.files import check_output, read_text, reason, shown, user_path, write_output
+from engine.files import Output, read_text, reason, shown, user_path
 from engine.sources import PROJECT_ROOT, add_sources
 
 ENTRY_POINT = PROJECT_ROOT / "uci_main.py"
@@ -81,9 +81,9 @@ def write_launcher(path: Path, standing: bool = False) -> None:
     windows = sys.platform == "win32"
     path = _with_suffix(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    check_output(path, is_launcher, _KIND)
+    output = Output(path, is_launcher, _KIND)
     python, entry_point = make_standing(_standing_root()) if standing else (sys.executable, ENTRY_POINT)
-    write_output(path, launcher_text(python, windows, entry_point), is_launcher, _KIND)
+    output.replace(launcher_text(python, windows, entry_point))
     path.chmod(0o755)
 
 
@@ -91,7 +91,7 @@ def remove_launcher(path: Path) -> None:
     """Deletes a launcher; where there is nothing, nothing happens. Raises OSError for any other file."""
     path = _with_suffix(path)
     if path.exists():
-        check_output(path, is_launcher, _KIND)
+        Output(path, is_launcher, _KIND)
         path.unlink()
 
 

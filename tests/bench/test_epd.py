@@ -220,7 +220,7 @@ def test_a_full_disk_costs_the_file_alone(
     def full(*arguments: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(epd, "write_output", full)
+    monkeypatch.setattr(epd.Output, "replace", full)
     answered = tmp_path / "answers.csv"
     status, out, err = run(capsys, suite, *engine(tmp_path), "--nodes", 100, "--json", "--csv", answered)
     assert status == 1

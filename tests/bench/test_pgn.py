@@ -148,27 +148,32 @@ def test_understands_why_games_ended(text: str, reason: Termination) -> None:
     assert termination_of(text) == reason
 
 
+#: A game as short as one can be, without the empty line behind it.
+SHORT = '[Event "match"]\n\n*\n'
+
+
 def test_a_full_disk_keeps_games_waiting_and_takes_half_of_one_back(tmp_path: Path) -> None:
     path = tmp_path / "games.pgn"
-    path.write_text("zero\n", encoding="utf-8")
     log = PgnLog(path)
-    with room_for(7):
+    assert log.append(SHORT)
+    with room_for(len(SHORT) + 2):
         assert not log.append("one\n")
-        assert path.read_text(encoding="utf-8") == "zero\n"
+        assert path.read_text(encoding="utf-8") == SHORT
         assert not log.append("two\n")
         assert log.problem == f"{path}: cannot save a game: File too large"
     assert log.append("three\n")
-    assert path.read_text(encoding="utf-8") == "zero\none\ntwo\nthree\n"
+    assert path.read_text(encoding="utf-8") == SHORT + "one\ntwo\nthree\n"
 
 
 def test_a_cut_file_is_known_again_when_the_disk_was_full(tmp_path: Path) -> None:
     path = tmp_path / "games.pgn"
-    path.write_text("zero, and more\n", encoding="utf-8")
-    log = PgnLog(path, 4)
-    with room_for(5):
+    path.write_text(SHORT + "and more\n", encoding="utf-8")
+    log = PgnLog(path)
+    log.go_on(len(SHORT))
+    with room_for(len(SHORT) + 1):
         assert not log.append("one\n")
     assert log.append("two\n")
-    assert path.read_text(encoding="utf-8") == "zero\n\none\ntwo\n"
+    assert path.read_text(encoding="utf-8") == SHORT + "\n\none\ntwo\n"
 
 
 CUTS = [

@@ -127,10 +127,10 @@ HEADER = '{"secateur-worth": 1, "games": {"seed": 2}, "provenance": {}}\n'
     ("text", "part"),
     [
         (None, r"is of other games \(seed differ\)"),
-        ("my notes", "has no games of this version"),
+        ("my notes", "is there already and is no file of games of `worth --together`"),
         (HEADER + "my notes", r"w\.jsonl:2: no pair of games"),
         (HEADER + '{"number": 1, "points": 0}\n' + '{"number": 1, "note', r"w\.jsonl:3: no pair of games"),
-        ("0\n", "has no games of this version"),
+        ("0\n", "is there already and is no file of games"),
         (HEADER.replace("1", "2"), "has no games of this version"),
         (HEADER + '{"number": 1}\n', r"w\.jsonl:2: no pair of games"),
         (HEADER + '{"number": 1, "points": 3}\n', r"w\.jsonl:2: no pair of games"),

@@ -15,8 +15,7 @@ from engine import files
 from engine.files import (
     PATH_LENGTH,
     QUOTE_LENGTH,
-    append_whole,
-    check_output,
+    Output,
     locked,
     open_regular,
     parse_json,
@@ -26,7 +25,6 @@ from engine.files import (
     read_text,
     replace_file,
     shown,
-    write_output,
 )
 
 WRITING = ("w", "a", "r+b", "a+b")
@@ -166,7 +164,7 @@ def test_a_lock_leaves_the_file_as_it_is_and_none_where_there_was_none(tmp_path:
         assert path.exists()
     assert not path.exists()
     with locked(path):
-        append_whole(path, b"written meanwhile")
+        path.write_bytes(b"written meanwhile")
     assert path.read_bytes() == b"written meanwhile"
 
 
@@ -193,18 +191,19 @@ def test_a_lock_on_a_file_that_was_removed_or_replaced_is_no_lock(
 def test_appends_all_or_nothing(tmp_path: Path) -> None:
     resource = pytest.importorskip("resource")
     path = tmp_path / "state"
-    append_whole(path, b"0123456789")
+    output = Output(path, _is_ours, "state")
+    output.append(b"ours456789")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (15, limits[1]))
     try:
         with pytest.raises(OSError, match="File too large"):
-            append_whole(path, b"0123456789")
-        assert path.read_bytes() == b"0123456789"
+            output.append(b"0123456789")
+        assert path.read_bytes() == b"ours456789"
         with pytest.raises(OSError, match="File too large"):
             replace_file(path, b"0123456789abcdefgh")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert path.read_bytes() == b"0123456789"
+    assert path.read_bytes() == b"ours456789"
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -219,7 +218,7 @@ def test_a_lock_leaves_a_link_that_leads_nowhere(tmp_path: Path) -> None:
 
 def test_a_long_name_is_no_obstacle_and_errors_name_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / ("\N{DECIDUOUS TREE}" * 61 + ".epd")
-    check_output(path, _is_ours, "picture")
+    Output(path, _is_ours, "picture")
     replace_file(path, b"ours")
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
@@ -245,7 +244,7 @@ def test_a_folder_where_nothing_can_be_made_or_removed_is_told_at_once(
         with monkeypatch.context() as patch:
             patch.setattr(owner, name, refuse)
             with pytest.raises(PermissionError, match=r"nothing can be written in .*: Operation not permitted"):
-                check_output(path, _is_ours, "picture")
+                Output(path, _is_ours, "picture")
 
 
 def _is_ours(head: bytes) -> bool:
@@ -255,28 +254,28 @@ def _is_ours(head: bytes) -> bool:
 def test_an_output_replaces_only_what_is_ours(tmp_path: Path) -> None:
     path, link = tmp_path / "picture.png", tmp_path / "link.png"
     link.symlink_to(path)
-    write_output(path, "ours 1", _is_ours, "picture")
-    write_output(link, "ours 2", _is_ours, "picture")
+    Output(path, _is_ours, "picture").replace("ours 1")
+    Output(link, _is_ours, "picture").replace("ours 2")
     assert link.is_symlink()
     assert path.read_text(encoding="utf-8") == "ours 2"
     path.write_bytes(b"my notes")
     for name in (path, link):
         with pytest.raises(FileExistsError, match="is there already and is no picture; it is left as it is"):
-            write_output(name, "ours 3", _is_ours, "picture")
+            Output(name, _is_ours, "picture").replace("ours 3")
     assert path.read_bytes() == b"my notes"
     path.write_bytes(b"")
-    write_output(path, "ours 3", _is_ours, "picture")
+    Output(path, _is_ours, "picture").replace("ours 3")
     with pytest.raises(FileNotFoundError, match="there is no such folder"):
-        check_output(tmp_path / "nowhere" / "picture.png", _is_ours, "picture")
+        Output(tmp_path / "nowhere" / "picture.png", _is_ours, "picture")
     if hasattr(os, "getuid") and os.getuid():  # the administrator may write everywhere
         path.chmod(0o444)
         with pytest.raises(PermissionError, match="is write-protected"):
-            check_output(path, _is_ours, "picture")
+            Output(path, _is_ours, "picture")
 
 
 def test_no_output_goes_to_a_pipe_or_device(no_file: Path) -> None:
     with pytest.raises(OSError, match="not a file"):
-        check_output(no_file, _is_ours, "picture")
+        Output(no_file, _is_ours, "picture")
 
 
 def test_messages_show_no_control_characters_and_no_endless_text() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from search.explorer.chess_document import DocumentError, check, check_recording, load, save, score_text
+from search.explorer.chess_document import DocumentError, check, load, recording_output, save, score_text
 from tests.explorer.conftest import Recorded
 
 
@@ -40,7 +40,7 @@ def test_a_recording_takes_the_place_of_a_recording_only(document: Any, tmp_path
         with pytest.raises(FileExistsError, match="is there already and is no recording"):
             save(document, path)
         with pytest.raises(FileExistsError):
-            check_recording(path)
+            recording_output(path)
         assert path.read_bytes() == data
 
 

@@ -331,7 +331,8 @@ def test_a_run_that_begins_afresh_leaves_what_is_not_its_own(made: Path, tmp_pat
     assert train.main(given) == 0
     (folder / "notes.txt").write_text("mine")
     (folder / "buckets").mkdir()
-    (folder / "buckets" / "0").write_bytes(b"left of a run that was killed")
+    left = (folder / "training.samples").read_bytes()[:1001]  # by a run that was killed
+    (folder / "buckets" / "0").write_bytes(left)
     assert train.main([*given, "--overwrite"]) == 0
     assert (folder / "notes.txt").read_text() == "mine"
     assert not (folder / "buckets").exists()
