@@ -460,6 +460,8 @@ def load_state(folder: Path, recipe: Recipe) -> State:
     """
     path = folder / CHECKPOINT
     if not path.exists():
+        if recipe.start and not (folder / START).exists():
+            raise TrainingError(f"{shown(folder / START)}: is missing; --start with the same network writes it again")
         return state_from(read_network(folder / START), recipe) if recipe.start else first_state(recipe)
     size = parameter_count(recipe.hidden, recipe.buckets)
     vectors: dict[str, Floats] = {}

@@ -23,6 +23,7 @@ from engine.files import (
     quoted,
     read_bytes,
     read_text,
+    reason,
     replace_file,
     shown,
 )
@@ -271,6 +272,90 @@ def test_an_output_replaces_only_what_is_ours(tmp_path: Path) -> None:
         path.chmod(0o444)
         with pytest.raises(PermissionError, match="is write-protected"):
             Output(path, _is_ours, "picture")
+
+
+MINE = b"ours, but of somebody else\n"
+
+
+def _meanwhile(path: Path, how: str) -> bytes:
+    """Moves a file onto `path`, or adds a line to what is there; returns what must stay."""
+    if how == "moved":
+        (path.parent / "mine").write_bytes(MINE)
+        (path.parent / "mine").replace(path)
+    else:
+        with path.open("ab") as file:
+            file.write(MINE)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("how", ["moved", "added to"])
+@pytest.mark.parametrize("found", [None, b"", b"ours 1\n"])
+@pytest.mark.parametrize("through", ["path", "link"])
+def test_an_output_is_replaced_only_while_it_is_what_was_found(
+    tmp_path: Path, how: str, found: bytes | None, through: str
+) -> None:
+    path = real = tmp_path / "out.txt"
+    if through == "link":
+        path = tmp_path / "link.txt"
+        path.symlink_to(real)
+    if found is not None:
+        real.write_bytes(found)
+    output = Output(path, _is_ours, "text")
+    kept = _meanwhile(real, how)
+    words = "another file took its place" if how == "moved" or found is None else "somebody changed it"
+    beside = path.with_stem(path.stem + "-2")
+    with pytest.raises(FileExistsError, match=words) as error:
+        output.replace("ours, the result")
+    assert real.read_bytes() == kept
+    assert beside.read_text(encoding="utf-8") == "ours, the result"
+    assert reason(error.value).endswith(f"; it is left as it is; its new contents are in {beside}")
+    for keep in (None, 0):
+        output.keep = keep
+        with pytest.raises(FileExistsError, match=words):
+            output.append(b"ours, a record")
+    assert real.read_bytes() == kept
+
+
+def test_an_output_knows_what_it_wrote_itself(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    output = Output(path, _is_ours, "text")
+    for text in ("ours 1", "ours 2"):
+        output.replace(text)
+        assert path.read_text(encoding="utf-8") == text
+    output.append(b", more")
+    output.append(b" and more")
+    output.keep = 6
+    output.append(b", less")
+    assert path.read_bytes() == b"ours 2, less"
+    output.replace("ours 3")
+    path.write_bytes(b"ours 4")  # as long, but not the same
+    output.keep = 0
+    for change in (lambda: output.replace("ours 5"), lambda: output.append(b"ours 5")):
+        with pytest.raises(FileExistsError, match="somebody changed it"):
+            change()
+    assert path.read_bytes() == b"ours 4"
+    path.unlink()
+    with pytest.raises(FileNotFoundError):
+        output.append(b"the end alone")
+    assert not path.exists()
+    output.replace("ours 6")
+    assert path.read_bytes() == b"ours 6"
+
+
+def test_a_result_is_saved_beside_a_folder_and_under_no_name_that_is_in_use(tmp_path: Path) -> None:
+    path, second, third = (tmp_path / name for name in ("out.txt", "out-2.txt", "out-3.txt"))
+    output = Output(path, _is_ours, "text")
+    path.mkdir()
+    second.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(OSError, match=r"is a folder, not a file; its new contents are in .*out-3\.txt"):
+        output.replace("ours")
+    assert third.read_bytes() == b"ours"
+    assert second.is_symlink()
+    assert list(path.iterdir()) == []
+    long = Output(tmp_path / ("\N{DECIDUOUS TREE}" * 61 + ".epd"), _is_ours, "text")
+    long.path.write_bytes(MINE)
+    with pytest.raises(FileExistsError, match="its new contents are in"):
+        long.replace("ours")
 
 
 def test_no_output_goes_to_a_pipe_or_device(no_file: Path) -> None:
