@@ -176,6 +176,19 @@ def test_a_cut_file_is_known_again_when_the_disk_was_full(tmp_path: Path) -> Non
     assert path.read_text(encoding="utf-8") == SHORT + "\n\none\ntwo\n"
 
 
+def test_games_go_on_beside_a_file_that_is_gone(tmp_path: Path) -> None:
+    path = tmp_path / "games.pgn"
+    log = PgnLog(path)
+    assert log.append(SHORT)
+    path.unlink()
+    assert log.append(SHORT + "\n")
+    assert log.append(SHORT)
+    assert not path.exists()
+    assert (tmp_path / "games-2.pgn").read_text(encoding="utf-8") == SHORT + "\n" + SHORT
+    assert log.problem is not None
+    assert log.problem.endswith(f"the games from now on are in {tmp_path / 'games-2.pgn'}")
+
+
 CUTS = [
     GameResult(0, 0, "new", "öld", "1-0", Termination.CHECKMATE, moves=tuple(
         MoveRecord(uci, 61.5, depth, centipawns, mate, 4711, book)
