@@ -23,7 +23,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from engine.cache_folder import mark, remove_listed
-from engine.files import HEAD_LENGTH, check_output, open_regular, reason, shown, user_path, write_output
+from engine.files import HEAD_LENGTH, Output, open_regular, reason, shown, user_path
 from engine.sources import PROJECT_ROOT, add_sources
 
 ENTRY_POINT = PROJECT_ROOT / "uci_main.py"
@@ -80,9 +80,9 @@ def write_launcher(path: Path, standing: bool = False) -> None:
     windows = sys.platform == "win32"
     path = _with_suffix(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    check_output(path, is_launcher, _KIND)
+    output = Output(path, is_launcher, _KIND)
     python, entry_point = make_standing(_standing_root()) if standing else (sys.executable, ENTRY_POINT)
-    write_output(path, launcher_text(python, windows, entry_point), is_launcher, _KIND)
+    output.replace(launcher_text(python, windows, entry_point))
     path.chmod(0o755)
 
 
