@@ -12,6 +12,11 @@ TELL = $(BIN)/python -m engine.progress
 PIP = -m pip install --quiet --disable-pip-version-check --require-hashes -r
 KERNELS := $(wildcard engine/*.py engine/board/*.py eval/*.py eval/network/*.py eval/terms/*.py search/*.py)
 
+# A folder that `clean` may remove is made with its stamp, too old to be up to date. In another the stamp has a text.
+.PRECIOUS: $(VENV)/.play $(VENV)-standalone/.ready
+CLAIM = [ -e $(@D) ] || { mkdir -p $(@D) && touch -t 200001010000 $@; }
+STAMP = if [ -e $@ ]; then touch $@; else echo "This folder was there before make installed into it." >$@; fi
+
 .PHONY: help all run lab explore kernels wheel standalone test lint clean
 
 all: $(EXE)  ## installs into .venv and compiles the kernels, once, in about a minute (the default)
@@ -21,9 +26,10 @@ help:  ## lists these targets
 
 $(VENV)/.play: requirements/play.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "secateur needs Python 3.11 or newer, this is " + sys.version.split()[0])' >&2
+	@$(CLAIM)
 	@$(PYTHON) -m engine.progress "making an environment" $(PYTHON) -m venv $(VENV) </dev/null >&2
 	@$(TELL) "installing into $(VENV)" $(BIN)/python $(PIP) requirements/play.txt </dev/null >&2
-	@touch $@
+	@$(STAMP)
 
 # Compiles the kernels into the user's cache once, so that the first start is as quick as the others.
 $(VENV)/.warm: $(VENV)/.play $(KERNELS) uci_main.py
@@ -64,20 +70,23 @@ explore: $(EXE) $(VENV)/.explore  ## shows the explorer's page, where pruning ca
 kernels: $(VENV)/.play  ## compiles the kernels ahead of time, for every level of processor; takes a C compiler and minutes
 	@$(BIN)/python uci_main.py kernels build </dev/null >&2
 
-# What an earlier one left in `build` would go in, too.
+# Setuptools works in a folder of its own: what lies in `build` is the user's, and would go into the wheel.
 wheel: kernels  ## makes a wheel for this kind of machine, with kernels and network inside
-	@rm -rf build/lib build/bdist.*
-	@$(TELL) "making a wheel" $(BIN)/python -m pip wheel . --quiet --disable-pip-version-check --no-deps --wheel-dir dist \
+	@work=$$(mktemp -d) && trap 'rm -rf "$$work"' EXIT && \
+		printf '[build]\nbuild_base = %s\n[egg_info]\negg_base = %s\n' "$$work" "$$work" >"$$work/setup.cfg" && \
+		DIST_EXTRA_CONFIG="$$work/setup.cfg" \
+		$(TELL) "making a wheel" $(BIN)/python -m pip wheel . --quiet --disable-pip-version-check --no-deps --wheel-dir dist \
 		--config-settings="--build-option=--plat-name=$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_platform())')" \
 		</dev/null >&2
 	@ls -l dist/*.whl >&2
 
 # What the stand-alone program is made of: an environment without Numba.
 $(VENV)-standalone/.ready: requirements/standalone.txt | $(VENV)/.play
+	@$(CLAIM)
 	@$(PYTHON) -m engine.progress "making an environment" $(PYTHON) -m venv $(VENV)-standalone </dev/null >&2
 	@$(TELL) "installing what makes the stand-alone program" \
 		$(VENV)-standalone/bin/python $(PIP) requirements/standalone.txt </dev/null >&2
-	@touch $@
+	@$(STAMP)
 
 standalone: kernels $(VENV)-standalone/.ready  ## makes a folder with a program that needs not even Python
 	@$(TELL) "making the stand-alone program" $(VENV)-standalone/bin/python -m bench.standalone dist </dev/null >&2
@@ -97,6 +106,6 @@ test: $(EXE) $(VENV)/.dev  ## runs the linters and all tests
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(UNTIMED)
 	$(BIN)/python -m pytest $(addprefix --ignore=,$(UNTIMED))
 
-clean:  ## removes what the others have made here
-	@[ ! -e "$(EXE)" ] || $(PYTHON) -m engine.launcher --remove "$(EXE)" </dev/null >&2
-	rm -rf $(VENV) $(VENV)-standalone engine/kernels build dist *.egg-info
+clean:  ## removes what the others have made here, and names what else lies there
+	@$(PYTHON) -m engine.launcher --remove "$(EXE)" </dev/null >&2
+	@$(PYTHON) -m engine.progress "cleaning" $(PYTHON) -m bench.clean $(VENV)/.play $(VENV)-standalone/.ready </dev/null >&2

@@ -11,23 +11,20 @@ and is reported as `file:line: why`.
 from __future__ import annotations
 
 import codecs
-import errno
-import hashlib
 import io
-import os
 import re
 import textwrap
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 import chess
 import chess.pgn
 
 from bench.results import WHITE_POINTS, GameResult, MoveRecord, Termination
-from engine.files import append_whole, open_regular, quoted, read_bytes, reason, shown
+from engine.files import Output, open_regular, quoted, read_bytes, reason, shown
 
 #: The tag that ties a game to the match it belongs to, by the description's fingerprint.
 MATCH_TAG: Final = "MatchId"
@@ -180,69 +177,48 @@ def _comment(record: MoveRecord, white_moves: bool) -> str:
 class PgnLog:
     """A PGN file to which each finished game is appended and forced to the disk before anything else happens.
 
-    Where that fails (a full disk), the games wait in memory and are tried again with the next one; a half-written game
-    is removed. Before the first game is written, the file is cut to `keep` bytes (None: not cut), if it is still what
-    it was when the log was made. No game goes to a file that took its place. Raises OSError when the file is there and
-    cannot be read.
+    Where that fails (a full disk), the games wait in memory and are tried again with the next one. Before the first one
+    is written, the file is cut: to nothing, or to what `go_on` says. Where another file took its place, or somebody
+    changed it, the games go to a new file beside it, `output` from then on. Raises OSError where none can be written.
     """
 
-    def __init__(self, path: Path, keep: int | None = None) -> None:
-        self.path = path
-        self.keep = keep
+    def __init__(self, path: Path) -> None:
         self.waiting: list[bytes] = []
         self.problem: str | None = None
-        self._found: tuple[int, bytes] | None = None
-        self._status: os.stat_result | None = None
-        with suppress(FileNotFoundError), open_regular(path) as file:
-            self._found = _content(file)
-            self._status = os.fstat(file.fileno())
+        self.output = Output(path, is_pgn, "file of games")
+        self.output.keep = 0
+        self._gap = b""
+
+    def go_on(self, size: int) -> None:
+        """Keeps the first `size` bytes of the file, and ends them with an empty line. Raises OSError."""
+        self.output.keep = size
+        with open_regular(self.output.path) as file:
+            file.seek(max(0, size - 4))
+            end = file.read(min(4, size))
+        self._gap = b"\n\n" if end and not end.endswith((b"\n\n", b"\r\n\r\n")) else b""
 
     def append(self, text: str) -> bool:
         """Appends a game; returns whether this and all earlier ones are safe on the disk. `problem` says why not."""
-        self.waiting.append(text.encode("utf-8"))
+        self.waiting.append(self._gap + text.encode("utf-8"))
+        self._gap = b""
         return self.flush()
 
     def flush(self) -> bool:
         """Tries to write what waits; returns whether nothing waits any more."""
         while self.waiting:
             try:
-                self._prepare()
-                append_whole(self.path, self.waiting[0])
+                self.output.append(self.waiting[0])
+                self.waiting.pop(0)
             except OSError as error:
-                self.problem = f"{self.path}: cannot save a game: {reason(error)}"
-                return False
-            self.waiting.pop(0)
+                self.problem = f"{shown(self.output.path)}: cannot save a game: {reason(error)}"
+                if not isinstance(error, FileExistsError | FileNotFoundError):
+                    return False
+                try:
+                    self.output = self.output.beside()
+                except OSError:
+                    return False
+                self.problem += f"; the games from now on are in {shown(self.output.path)}"
         return True
-
-    def _prepare(self) -> None:
-        """Checks that the file is the same; before the first game, cuts it to `keep` bytes and an empty line.
-
-        Raises OSError for a file that somebody else changed.
-        """
-        with open_regular(self.path, "a+b") as file:
-            status = os.fstat(file.fileno())
-            if status.st_size and (self._status is None or not os.path.samestat(self._status, status)):
-                raise OSError(errno.EEXIST, "another file took its place; it is left as it is", str(self.path))
-            end = b""
-            if self.keep is not None:
-                if status.st_size and _content(file) != self._found:
-                    raise OSError(errno.EEXIST, "somebody changed it; it is left as it is", str(self.path))
-                size = min(self.keep, status.st_size)
-                file.truncate(size)
-                self._found = _content(file)
-                file.seek(max(0, size - 4))
-                end = file.read()
-            self._status = status
-        if end and not end.endswith((b"\n\n", b"\r\n\r\n")):
-            append_whole(self.path, b"\n\n")
-        self.keep = None
-
-
-def _content(file: IO[bytes]) -> tuple[int, bytes]:
-    """What tells whether a file has been changed: its size and a digest."""
-    file.seek(0)
-    digest = hashlib.file_digest(file, "sha256")  # type: ignore[arg-type]
-    return file.tell(), digest.digest()
 
 
 def is_pgn(head: bytes) -> bool:

@@ -20,7 +20,7 @@ from bench.runners.external import ExternalRunner
 from bench.runners.fastchess import FastchessRunner
 from bench.schedule import Plan, make_plan
 from engine.errors import CommandError
-from engine.files import check_output, locked, reason, shown
+from engine.files import Output, locked, reason, shown
 
 __all__ = ["PlayError", "pick_runner", "play", "prepare"]
 
@@ -77,13 +77,13 @@ def _check_games(description: MatchDescription) -> None:
         return
     pgn = Path(description.pgn)
     try:
-        check_output(pgn, is_pgn, "file of games")
+        output = Output(pgn, is_pgn, "file of games")
     except OSError as error:
         raise DescriptionError(f"{shown(pgn)}: {reason(error)}") from None
     book = Path(description.book.file) if description.book is not None else None
     if book is not None and pgn.exists() and book.exists() and pgn.samefile(book):
         raise DescriptionError(f"{shown(pgn)}: is the book; name another file for the games")
-    if not pgn.exists() or not pgn.stat().st_size or description.resume:
+    if not output.size or description.resume:
         return
     if not description.overwrite:
         raise DescriptionError(f"{pgn} holds games already: --resume goes on with them, --overwrite drops them")

@@ -14,7 +14,7 @@ from bench.results import MatchResult, complete_pairs
 from bench.stats import Sprt, Tally, elo_text, estimate
 from engine.errors import CommandError, MissingError
 from engine.extras import remedy
-from engine.files import check_output, reason, shown, write_output
+from engine.files import Output, reason, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,26 +51,27 @@ class MissingForPlotError(PlotError, MissingError):
     """A picture that cannot be made, because a package or its folder is not there."""
 
 
-def check_path(path: str | Path) -> Path:
-    """The path, if a picture can be drawn and written there: meant for before the games. Raises `PlotError`."""
+def check_path(path: str | Path | Output) -> Output:
+    """The file that a picture can be drawn and written to: meant for before the games. Raises `PlotError`."""
+    if isinstance(path, Output):
+        return path
     path = Path(path)
     if util.find_spec("matplotlib") is None:
         raise MissingForPlotError(f"{path}: pictures need the package 'matplotlib': {remedy('lab')}")
     if path.suffix.lower() not in ENDINGS:
         raise PlotError(f"{path}: a picture's name ends with {' or '.join(ENDINGS)}")
     try:
-        check_output(path, is_own_picture, "picture that Secateur drew")
+        return Output(path, is_own_picture, "picture that Secateur drew")
     except OSError as error:
         raise MissingForPlotError(f"{shown(path)}: {reason(error)}") from None
-    return path
 
 
-def plot_match(results: MatchResult, path: str | Path, sprt: Sprt | None = None) -> None:
+def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | None = None) -> None:
     """Score of the first engine with its 95 % band over the pairs of the match and, with `sprt`, the LLR below.
 
     Raises `PlotError`, also when there is nothing to draw yet.
     """
-    path = check_path(path)
+    picture = check_path(path)
     engine = results.engines[0]
     pairs = [(a.points(engine), b.points(engine)) for a, b in complete_pairs(results.games)]
     step = max(1, -(-len(pairs) // MAX_POINTS))
@@ -85,7 +86,7 @@ def plot_match(results: MatchResult, path: str | Path, sprt: Sprt | None = None)
             margins.append(100.0 * found.score_error)
             ratios.append(sprt.llr(tally) if sprt is not None else 0.0)
     if found is None:
-        raise PlotError(f"{path}: not drawn, there are no pairs of games yet")
+        raise PlotError(f"{picture.path}: not drawn, there are no pairs of games yet")
     figure, axes = new_figure(1 if sprt is None else 2)
     upper = axes[0]
     elo = elo_text(found)
@@ -111,12 +112,12 @@ def plot_match(results: MatchResult, path: str | Path, sprt: Sprt | None = None)
         lower.set_ylabel(f"LLR [{sprt.elo0:g}, {sprt.elo1:g}] {sprt.model}")
         lower.set_ylim(min(sprt.lower, *ratios) * 1.25, max(sprt.upper, *ratios) * 1.25)
     axes[-1].set_xlabel("pairs of games")
-    save_figure(figure, path)
+    save_figure(figure, picture)
 
 
-def plot_ratings(table: RatingList, path: str | Path, title: str = "Ratings") -> None:
+def plot_ratings(table: RatingList, path: str | Path | Output, title: str = "Ratings") -> None:
     """The rated players of `table`, best on top, with their 95 % intervals. Raises `PlotError`."""
-    path = check_path(path)
+    picture = check_path(path)
     rated = [line for line in table.ratings if line.rating is not None]
     figure, (axes,) = new_figure(1, height=1.2 + 0.35 * len(rated))
     places = range(len(rated), 0, -1)
@@ -135,22 +136,22 @@ def plot_ratings(table: RatingList, path: str | Path, title: str = "Ratings") ->
     axes.set_xlabel(f"rating, 95 % interval ({table.games} games)")
     axes.set_title(title, parse_math=False)
     axes.grid(axis="x", alpha=0.3)
-    save_figure(figure, path)
+    save_figure(figure, picture)
 
 
 def plot_bars(
     labels: Sequence[str],
     values: Sequence[float],
     spreads: Sequence[tuple[float, float]] | None,
-    path: str | Path,
+    path: str | Path | Output,
     *,
     title: str,
     unit: str,
 ) -> None:
     """Horizontal bars, first on top: speeds or ratios. `spreads` are (lowest, highest) of each. Raises `PlotError`."""
-    path = check_path(path)
+    picture = check_path(path)
     if not labels:
-        raise PlotError(f"{path}: not drawn, there is nothing to compare")
+        raise PlotError(f"{picture.path}: not drawn, there is nothing to compare")
     figure, (axes,) = new_figure(1, height=1.2 + 0.4 * len(labels))
     places = list(range(len(labels), 0, -1))
     errors = None
@@ -165,19 +166,19 @@ def plot_bars(
         axes.annotate(f" {value:.4g}", (0, place), va="center", color="black")
     axes.set_xlabel(unit)
     axes.set_title(title)
-    save_figure(figure, path)
+    save_figure(figure, picture)
 
 
 def plot_trajectories(
-    names: Sequence[str], points: Sequence[tuple[int, Sequence[float]]], path: str | Path, *, title: str
+    names: Sequence[str], points: Sequence[tuple[int, Sequence[float]]], path: str | Path | Output, *, title: str
 ) -> None:
     """How parameters moved in a tuning run, in units of their steps. Raises `PlotError`.
 
     `points` are (iterations finished, [parameter] change from the start), in order.
     """
-    path = check_path(path)
+    picture = check_path(path)
     if not points:
-        raise PlotError(f"{path}: not drawn, no iteration is finished yet")
+        raise PlotError(f"{picture.path}: not drawn, no iteration is finished yet")
     thinned = [*points[:: -(-len(points) // MAX_POINTS)], points[-1]]
     figure, (axes,) = new_figure(1, height=max(4.0, 1.2 + 0.17 * len(names)))
     axes.axhline(0, color="grey", linewidth=0.8)
@@ -190,17 +191,17 @@ def plot_trajectories(
     axes.set_ylabel("change, in steps")
     axes.set_title(title)
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
-    save_figure(figure, path)
+    save_figure(figure, picture)
 
 
-def plot_claims(branching: int, curves: Sequence[Curve], columns: Sequence[Column], path: str | Path) -> None:
+def plot_claims(branching: int, curves: Sequence[Curve], columns: Sequence[Column], path: str | Path | Output) -> None:
     """Leaves by depth in uniform trees, and below the share of minimax's leaves that each technique values.
 
     Both scales are logarithmic. Raises `PlotError`.
     """
-    path = check_path(path)
+    picture = check_path(path)
     if not curves or not columns:
-        raise PlotError(f"{path}: not drawn, nothing was counted")
+        raise PlotError(f"{picture.path}: not drawn, nothing was counted")
     figure, (upper, lower) = new_figure(2, height=9.0, share=False)
     for index, curve in enumerate(curves):
         depths = range(1, len(curve.leaves) + 1)
@@ -222,7 +223,7 @@ def plot_claims(branching: int, curves: Sequence[Curve], columns: Sequence[Colum
     lower.set_xlabel("leaves valued, share of minimax")
     lower.legend(loc="lower right", frameon=False, fontsize=8)
     lower.grid(alpha=0.3)
-    save_figure(figure, path)
+    save_figure(figure, picture)
 
 
 def plot_levels(
@@ -230,7 +231,7 @@ def plot_levels(
     ratings: Sequence[float],
     errors: Sequence[float],
     labels: Sequence[str],
-    path: str | Path,
+    path: str | Path | Output,
     *,
     title: str,
 ) -> None:
@@ -238,7 +239,7 @@ def plot_levels(
 
     `labels` say what else makes each level. Raises `PlotError`.
     """
-    path = check_path(path)
+    picture = check_path(path)
     figure, (axes,) = new_figure(1, height=4.8)
     axes.errorbar(nodes, ratings, yerr=errors, fmt="o-", color=_LINE, ecolor=_BAND, elinewidth=4, capsize=0)
     for x, y, label in zip(nodes, ratings, labels, strict=True):
@@ -249,7 +250,7 @@ def plot_levels(
     axes.set_title(title)
     axes.margins(x=0.27)
     axes.grid(alpha=0.3)
-    save_figure(figure, path)
+    save_figure(figure, picture)
 
 
 def new_figure(
@@ -268,15 +269,15 @@ def new_figure(
     return figure, list(axes.flat)
 
 
-def save_figure(figure: Figure, path: Path) -> None:
+def save_figure(figure: Figure, output: Output) -> None:
     """Writes a figure, as what the path's ending says. Raises `PlotError`."""
-    kind = path.suffix.lower()[1:]
+    kind = output.path.suffix.lower()[1:]
     picture = BytesIO()
     figure.savefig(picture, format=kind, dpi=130, metadata={"Creator" if kind == "svg" else "Software": _DRAWN_BY})
     try:
-        write_output(path, picture.getvalue(), is_own_picture, "picture that Secateur drew")
+        output.replace(picture.getvalue())
     except OSError as error:
-        raise PlotError(f"{shown(path)}: cannot be written: {reason(error)}") from None
+        raise PlotError(f"{shown(output.path)}: cannot be written: {reason(error)}") from None
 
 
 def is_own_picture(head: bytes) -> bool:

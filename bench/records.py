@@ -20,7 +20,7 @@ from bench.description import MatchDescription
 from bench.results import MatchResult
 from bench.stats import Sprt, Tally, estimate
 from engine.errors import CommandError, MissingError
-from engine.files import parse_json, read_bytes, reason, replace_file, shown, write_output
+from engine.files import Output, parse_json, read_bytes, reason, replace_file, shown
 from engine.sources import PROJECT_ROOT
 
 LEDGER: Final = PROJECT_ROOT / "bench" / "ledger"
@@ -264,7 +264,7 @@ def write_table(folder: Path | None = None) -> None:
     """Makes the ledger's README from its records. Raises `LedgerError`, OSError."""
     folder = LEDGER if folder is None else folder
     text = table(load(folder), load_suites(folder).values())
-    write_output(folder / "README.md", text, _is_table, "table of the ledger")
+    Output(folder / "README.md", _is_table, "table of the ledger").replace(text)
 
 
 def _is_table(head: bytes) -> bool:

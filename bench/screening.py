@@ -38,7 +38,7 @@ from bench.rating import ELO_SCALE
 from bench.stats import Z95
 from bench.tuning import MINUS, PATIENCE, PLUS, IterationTask, is_cut_line, play_iteration, points_of
 from engine.errors import CommandError
-from engine.files import append_whole, open_regular, parse_json, reason, shown
+from engine.files import Output, parse_json, read_bytes, reason, shown
 
 #: Probability that a side lacks a technique in a pair of games.
 SHARE: Final = 0.15
@@ -177,26 +177,25 @@ class Played:
         self.pairs: list[Pair] = []
         self.faults = 0
         self.provenance = dict(provenance)
-        self._path = path
+        self._output: Output | None = None
+        self._lines: list[bytes] = []
         if path is None:
             return
         try:
-            with open_regular(path, "a+b") as file:
-                file.seek(0)
-                text: bytes = file.read()
-                if text:
-                    whole = text[: text.rfind(b"\n") + 1]
-                    self._read(whole, json.loads(json.dumps(circumstances)), path)
-                    rest = text[len(whole) :]
-                    lines = ({"number": 0, name: 0} for name in ("points", "faults"))
-                    if not any(is_cut_line(rest, line) for line in lines):
-                        raise ScreeningError(f"{path}:{len(whole.splitlines()) + 1}: no pair of games")
-                    file.truncate(len(whole))  # drops a half-written line
-            if not text:
-                header = {FORMAT_KEY: FORMAT, "games": circumstances, "provenance": provenance}
-                append_whole(path, json.dumps(header).encode() + b"\n")
+            self._output = Output(path, _is_played, "file of games of `worth --together`")
+            text = read_bytes(path, _MOST_BYTES) if self._output.size else b""
         except OSError as error:
             raise ScreeningError(f"{shown(path)}: {reason(error)}") from None
+        if not text:
+            self._append({FORMAT_KEY: FORMAT, "games": circumstances, "provenance": provenance})
+            return
+        whole = text[: text.rfind(b"\n") + 1]
+        self._read(whole, json.loads(json.dumps(circumstances)), path)
+        lines = ({"number": 0, name: 0} for name in ("points", "faults"))
+        if not any(is_cut_line(text[len(whole) :], line) for line in lines):
+            raise ScreeningError(f"{path}:{len(whole.splitlines()) + 1}: no pair of games")
+        self._output.keep = len(whole)  # drops a half-written line
+        self._lines.append(whole)
 
     def _read(self, text: bytes, circumstances: Mapping[str, Any], path: Path) -> None:
         """Takes what a file's text has."""
@@ -245,12 +244,21 @@ class Played:
         self._write({"number": number, "faults": count})
 
     def _write(self, data: dict[str, int]) -> None:
-        if self._path is not None:
-            try:
-                append_whole(self._path, json.dumps(data).encode() + b"\n")
-            except OSError as error:
-                raise ScreeningError(f"{shown(self._path)}: {reason(error)}") from None
+        self._append(data)
         self._take(data)
+
+    def _append(self, data: Mapping[str, Any]) -> None:
+        if self._output is not None:
+            self._lines.append(json.dumps(data).encode() + b"\n")
+            try:
+                self._output.append(self._lines[-1])
+            except OSError as error:
+                error = self._output.saved_beside(b"".join(self._lines), error)
+                raise ScreeningError(f"{shown(self._output.path)}: {reason(error)}") from None
+
+
+def _is_played(head: bytes) -> bool:
+    return head.startswith(b'{"%s": ' % FORMAT_KEY.encode())
 
 
 # --------------------------------------------------------------------------------------------------------------

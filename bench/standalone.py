@@ -11,15 +11,20 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
-from engine.cache_folder import is_marked, mark
+from engine.cache_folder import listed, mark, remove_listed, strangers
+from engine.files import reason, shown
 from engine.levels import LEVELS
 from engine.library import LibraryError, fitting_description, folder, library_path
 from engine.sources import PROJECT_ROOT, source_hash
 
 #: The rooms that go into the program.
 ROOMS = ("engine", "search", "eval", "bench")
+
+#: What the marker of a program says, before it lists the program's files.
+MARKER_TEXT = "Secateur made this folder, and puts the next program that it makes in its place.\n"
 
 #: Modules that nothing here uses, and that would bring much with them.
 LEFT_OUT = (
@@ -73,15 +78,42 @@ def main(target: Path) -> str | None:
     if problems:
         return f"the program needs the kernels of these sources (run 'make kernels'): {'; '.join(problems)}"
     program = target / "secateur"
-    # PyInstaller begins with removing what is there.
-    if (program.is_symlink() or program.exists()) and not is_marked(program):
-        return f"{program}: is there already, and was not made by this; remove it or name another folder"
+    problem = _obstacle(program)
+    if problem is not None:
+        return problem
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".secateur.", dir=target) as work:
+            fresh = _make(Path(work))
+            if program.exists():
+                remove_listed(program, MARKER_TEXT)
+            # A program may have got a file of the user's meanwhile: then this fails.
+            fresh.rename(program)
+    except OSError as error:
+        return f"{shown(error.filename or program)}: {reason(error)}"
+    print(f"secateur: {program}: {megabytes(program):.0f} MB", file=sys.stderr)  # noqa: T201
+    return None
+
+
+def _obstacle(program: Path) -> str | None:
+    """What keeps a new program from taking that place: anything but one whose files its marker lists, all of them."""
+    if not os.path.lexists(program):
+        return None
+    names = listed(program, MARKER_TEXT)
+    if not names:
+        return f"{shown(program)}: is there already, and was not made by this; remove it or name another folder"
+    others = strangers(program, names)
+    return f"{shown(others[0])}: was not made by this; move it elsewhere" if others else None
+
+
+def _make(work: Path) -> Path:
+    """Makes the program in an empty folder; returns the program's own, which is marked."""
+    # PyInstaller's cache may hold what others have put there.
+    os.environ["PYINSTALLER_CONFIG_DIR"] = str(work / "cache")
     from PyInstaller.__main__ import run
 
-    work = PROJECT_ROOT / "build" / "standalone"
-    arguments = ["--name", "secateur", "--onedir", "--console", "--noconfirm", "--clean", "--log-level", "WARN"]
-    arguments += ["--distpath", str(target), "--workpath", str(work), "--specpath", str(work)]
-    arguments += ["--paths", str(PROJECT_ROOT)]
+    arguments = ["--name", "secateur", "--onedir", "--console", "--log-level", "WARN", "--paths", str(PROJECT_ROOT)]
+    arguments += ["--distpath", str(work), "--workpath", str(work / "work"), "--specpath", str(work / "work")]
     for path, place in data():
         arguments += ["--add-data", f"{path}{os.pathsep}{place}"]
     for name in modules():
@@ -89,10 +121,10 @@ def main(target: Path) -> str | None:
     for name in LEFT_OUT:
         arguments += ["--exclude-module", name]
     run([*arguments, str(PROJECT_ROOT / "uci_main.py")])
-    mark(program, "Secateur made this folder, and puts the next program that it makes in its place.\n")
+    program = work / "secateur"
     _strip(program / "_internal")
-    print(f"secateur: {program}: {megabytes(program):.0f} MB", file=sys.stderr)  # noqa: T201
-    return None
+    mark(program, MARKER_TEXT, [path.relative_to(program).as_posix() for path in strangers(program, frozenset())])
+    return program
 
 
 def megabytes(path: Path) -> float:

@@ -22,7 +22,7 @@ from bench.game import GameTask, check_engine, play_task
 from bench.openings import BookError, Opening, load_openings
 from bench.results import GameResult
 from bench.spsa import Proposal, Schedule, Spsa, SpsaError
-from engine.files import append_whole, check_output, open_regular, parse_json, read_bytes, reason, replace_file, shown
+from engine.files import Output, parse_json, read_bytes, reason, replace_file, shown
 from search.tunables import Tunable
 
 #: Faulty iterations in a row after which the run is given up: something is wrong with the engine or the machine.
@@ -115,46 +115,37 @@ class Step:
 class State:
     """A run's tuner, its finished iterations in order of completion, and their file."""
 
-    def __init__(self, run: Run, path: Path, steps: Sequence[Step] = (), size: int | None = None) -> None:
+    def __init__(self, run: Run, path: Path, steps: Sequence[Step] = (), output: Output | None = None) -> None:
         self.run = run
         self.path = path
         self.steps = list(steps)
         self.spsa = Spsa(run.parameters, run.schedule, run.seed)
         if self.steps:
             self.spsa.values = list(self.steps[-1].values)
-        #: Where the last whole line ends; the rest is cut off before the next line is written.
-        self._size = size
+        self._output = output
         #: Whether the run is in the file; one that was created is put there by `begin`.
-        self.is_begun = size is not None
+        self.is_begun = output is None or output.keep is not None
 
     @classmethod
     def create(cls, run: Run, path: Path) -> State:
         """A new run; `begin` puts it into the file. Raises `SpsaError`, also for a file that is no run."""
-        try:
-            check_output(path, is_state, "tuning run")
-        except OSError as error:
-            raise SpsaError(f"{shown(path)}: {reason(error)}") from None
-        return cls(run, path)
+        return cls(run, path, output=_output(path))
 
     def begin(self) -> None:
         """Puts a new run into the file, in place of a run that is there. Raises `SpsaError`."""
-        if self.is_begun:
-            return
-        try:
-            check_output(self.path, is_state, "tuning run")
-            # In place: the lock is that of the file.
-            open_regular(self.path, "wb").close()
-            append_whole(self.path, json.dumps(self.run.to_json()).encode() + b"\n")
-        except OSError as error:
-            raise SpsaError(f"{shown(self.path)}: {reason(error)}") from None
-        self.is_begun = True
+        if not self.is_begun:
+            assert self._output is not None
+            self._output.keep = 0  # in place: the lock is that of the file
+            self._append(self.run.to_json())
+            self.is_begun = True
 
     @classmethod
-    def load(cls, path: Path) -> State:
-        """Reads a file without a half-written last line; writes nothing.
+    def load(cls, path: Path, shown_only: bool = False) -> State:
+        """Reads a file without a half-written last line; writes nothing. Nothing can be added to one `shown_only`.
 
         Raises `SpsaError` naming file and line.
         """
+        output = None if shown_only else _output(path)
         try:
             text = read_bytes(path, _MOST_BYTES)
         except OSError as error:
@@ -178,7 +169,9 @@ class State:
             raise SpsaError(f"{path}: an iteration is there twice")
         if not is_cut_line(text[len(whole) :], asdict(Step(1, 0, tuple(0.0 for _ in run.parameters)))):
             raise SpsaError(f"{path}:{len(steps) + 2}: no iteration of this run")
-        return cls(run, path, steps, len(whole))
+        if output is not None:
+            output.keep = len(whole)
+        return cls(run, path, steps, output)
 
     def missing(self) -> Iterator[int]:
         """The iterations still to be played, in order."""
@@ -195,16 +188,25 @@ class State:
         self.begin()
         self.spsa.update(iteration, points)
         step = Step(iteration, points, tuple(self.spsa.values))
-        try:
-            if self._size is not None:
-                with open_regular(self.path, "r+b") as file:
-                    file.truncate(self._size)
-                self._size = None
-            append_whole(self.path, json.dumps(asdict(step)).encode() + b"\n")
-        except OSError as error:
-            raise SpsaError(f"{shown(self.path)}: {reason(error)}") from None
         self.steps.append(step)
+        self._append(asdict(step))
         return step
+
+    def _append(self, data: dict[str, Any]) -> None:
+        assert self._output is not None, "the run is only shown"
+        try:
+            self._output.append(json.dumps(data).encode() + b"\n")
+        except OSError as error:
+            lines = [self.run.to_json(), *map(asdict, self.steps)]
+            error = self._output.saved_beside("".join(json.dumps(line) + "\n" for line in lines), error)
+            raise SpsaError(f"{shown(self.path)}: {reason(error)}") from None
+
+
+def _output(path: Path) -> Output:
+    try:
+        return Output(path, is_state, "tuning run")
+    except OSError as error:
+        raise SpsaError(f"{shown(path)}: {reason(error)}") from None
 
 
 def is_state(head: bytes) -> bool:

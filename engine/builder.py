@@ -18,6 +18,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import shlex
 import shutil
 import subprocess
@@ -31,7 +32,7 @@ import llvmlite.binding as llvm
 import numba
 from numba.core import types
 
-from engine.files import open_regular, reason
+from engine.files import open_regular, reason, replace_file, shown
 from engine.jit import CPU_FEATURES, CPU_NAME, DeclaredKernel
 from engine.levels import SLOW_PEXT_CPUS, Level
 from engine.library import MARKER, RUNS_HERE, Description, Export, Parameter
@@ -50,6 +51,10 @@ _HEAD: Final = """\
 #define EXPORT __attribute__((visibility("default")))
 #endif
 """
+
+
+#: A library: an executable of Linux, Windows or macOS, and in it a description that is a text of C's.
+_LIBRARY: Final = re.compile(rb"(?:\x7fELF|MZ|\xcf\xfa\xed\xfe).*" + re.escape(MARKER) + rb"\{[ -~]*\}\0", re.DOTALL)
 
 
 class BuildError(Exception):
@@ -78,26 +83,24 @@ def write_library(kernels: Sequence[DeclaredKernel], level: Level, path: Path) -
         for result, export in zip(compiled, exports.values(), strict=True)
     }
     code = _object_code([result.library for result in compiled], symbols, level)
+    with tempfile.TemporaryDirectory() as name:
+        body = link(code, bindings(description, level), Path(name)).read_bytes()
+    _check_place(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent) as name:
-        folder = Path(name)
-        linked = link(code, bindings(description, level), folder)
-        body = linked.read_bytes()
-        linked.write_bytes(body + hashlib.sha256(body).digest())
-        linked.replace(path)
+    replace_file(path, body + hashlib.sha256(body).digest())
 
 
 def _check_place(path: Path) -> None:
     """Raises BuildError where there is something else than a library of kernels, whole or not."""
     try:
         with open_regular(path) as file:
-            is_own = MARKER in file.read()
+            data = file.read()
     except FileNotFoundError:
         return
     except OSError as error:
-        raise BuildError(f"{path}: {reason(error)}") from None
-    if not is_own:
-        raise BuildError(f"{path}: is there already and is no library of kernels; it is left as it is")
+        raise BuildError(f"{shown(path)}: {reason(error)}") from None
+    if data and not _LIBRARY.match(data):
+        raise BuildError(f"{shown(path)}: is there already and is no library of kernels; it is left as it is")
 
 
 def _compile(kernel: DeclaredKernel) -> Any:

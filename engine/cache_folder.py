@@ -1,4 +1,7 @@
-"""Where the kernels that Numba compiles are kept: the user's cache folder, and what becomes of old builds in it."""
+"""Where the kernels that Numba compiles are kept: the user's cache folder, and what becomes of old builds in it.
+
+Secateur marks the folders that it makes here and elsewhere, and deletes nothing in any other.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,12 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from engine.files import user_path
+from engine.files import open_regular, read_bytes, user_path
 
 #: Environment variable that overrides where compiled kernels are kept.
 CACHE_VARIABLE: Final = "SECATEUR_CACHE_DIR"
@@ -25,12 +28,18 @@ KEEP_FOLDERS: Final = 6
 #: What `engine.jit.build_hash` calls a build.
 _NAME: Final = re.compile("[0-9a-f]{20}")
 
-#: The file that says that Secateur made a folder. Without it nothing in a folder is ever deleted.
+#: The file whose text says that Secateur made a folder, and its greatest length in bytes: it may list all files there.
 MARKER: Final = "made-by-secateur"
+_LONGEST_MARKER: Final = 1 << 26
 _MARKER_TEXT: Final = "Secateur keeps compiled kernels here, and deletes them when it has not used them for a while.\n"
 
-#: The files that kernels are kept in, and what `replace_file` leaves of one when the system goes down.
-_KERNEL_FILE: Final = re.compile(r".*\.nbc|\..*\.[a-z0-9_]{8}\.tmp")
+#: A kernel's file begins with a checksum of so many bytes. Behind it comes a pickle, which begins with this text: its
+#: first instruction loads the text, its second drops it.
+CHECKSUM_BYTES: Final = 32
+KERNEL_HEADER: Final = b"\x8c\x0fsecateur kernel0"
+
+#: What `replace_file` leaves of a file when the system goes down.
+SCRATCH: Final = re.compile(r"\.secateur\.[a-z0-9_]{8}\.tmp")
 
 
 def _cache_roots() -> Iterator[Path]:
@@ -84,9 +93,10 @@ def open_cache(build: str) -> Path | None:
                 continue
             with tempfile.TemporaryFile(dir=folder):
                 pass
-            # On a full disk there is no marker, and the folder is never swept.
+            # A folder that a user has filled gets no marker, nor does any on a full disk: it is never swept.
             with suppress(OSError):
-                mark(folder, _MARKER_TEXT)
+                if not any(folder.iterdir()):
+                    mark(folder, _MARKER_TEXT)
             os.utime(folder)
         except OSError:
             continue
@@ -96,20 +106,66 @@ def open_cache(build: str) -> Path | None:
     return None
 
 
-def mark(folder: Path, text: str) -> None:
-    """Puts the marker, which tells a user what the folder is, into a folder that has none. Raises OSError."""
-    with suppress(FileExistsError), (folder / MARKER).open("x", encoding="utf-8", errors="surrogateescape") as file:
-        file.write(text)
+def mark(folder: Path, text: str, names: Iterable[str] = ()) -> None:
+    """Puts the marker, which tells a user what the folder is, into a folder of Secateur's that has none.
+
+    It lists the files with those `names`, which are relative to the folder. Raises OSError, and leaves no marker then.
+    """
+    marker = folder / MARKER
+    with suppress(FileExistsError), marker.open("x", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+        try:
+            file.write(text + "".join(f"{name}\n" for name in names))
+            file.flush()
+        except BaseException:
+            marker.unlink()
+            raise
 
 
-def is_marked(folder: Path) -> bool:
-    """Whether Secateur made that folder: it is a folder itself, no link to one, and has the marker. Raises OSError."""
-    if not stat.S_ISDIR(folder.lstat().st_mode):
-        return False
+def listed(folder: Path, text: str) -> frozenset[str] | None:
+    """The files that the folder's marker lists; None for a link, and without a marker of that text that can be read."""
+    marker = folder / MARKER
     try:
-        return stat.S_ISREG((folder / MARKER).lstat().st_mode)
-    except FileNotFoundError:
-        return False
+        if not stat.S_ISDIR(folder.lstat().st_mode) or not stat.S_ISREG(marker.lstat().st_mode):
+            return None
+        found = read_bytes(marker, _LONGEST_MARKER).decode("utf-8", "surrogateescape")
+    except OSError:
+        return None
+    if not found.startswith(text):
+        return None
+    return frozenset(os.path.normpath(name) for name in found.removeprefix(text).split("\n") if name)
+
+
+def strangers(folder: Path, names: frozenset[str]) -> list[Path]:
+    """The files in a folder besides its marker, those of these `names`, and what Python compiled of them; sorted."""
+    paths = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
+    return sorted(path for path in paths if path != folder / MARKER and not _is_listed(path, folder, names))
+
+
+def _is_listed(path: Path, folder: Path, names: frozenset[str]) -> bool:
+    place = path.relative_to(folder)
+    is_compiled = place.parent.name == "__pycache__" and place.suffix == ".pyc"
+    source = place.parent.parent / f"{place.name.partition('.')[0]}.py"
+    return str(place) in names or (is_compiled and str(source) in names)
+
+
+def remove_listed(folder: Path, text: str) -> None:
+    """Deletes the files that the folder's marker lists and what Python compiled of them, then what is empty.
+
+    The folder and its marker go when nothing else is left. Raises OSError, but not for a file that cannot be deleted.
+    """
+    names = listed(folder, text)
+    if not names:
+        return
+    for place, folders, files in os.walk(folder, topdown=False):
+        for path in (Path(place, name) for name in (*files, *folders)):
+            with suppress(OSError):
+                if path.is_dir() and not path.is_symlink():
+                    path.rmdir()
+                elif _is_listed(path, folder, names):
+                    path.unlink()
+    if [path.name for path in folder.iterdir()] == [MARKER]:
+        (folder / MARKER).unlink()
+        folder.rmdir()
 
 
 def _sweep(root: Path, current: Path) -> None:
@@ -121,7 +177,7 @@ def _sweep(root: Path, current: Path) -> None:
     others = [
         (path.lstat().st_mtime, path)
         for path in root.iterdir()
-        if path != current and _NAME.fullmatch(path.name) and is_marked(path)
+        if path != current and _NAME.fullmatch(path.name) and listed(path, _MARKER_TEXT) == frozenset()
     ]
     for rank, (used, path) in enumerate(sorted(others, reverse=True), start=1):
         unused = time.time() - used
@@ -134,7 +190,18 @@ def _sweep(root: Path, current: Path) -> None:
 def _remove(folder: Path) -> None:
     """Deletes a build's kernels, then its marker, then the folder unless a user keeps something in it."""
     for path in list(folder.iterdir()):
-        if _KERNEL_FILE.fullmatch(path.name) and not stat.S_ISDIR(path.lstat().st_mode):
+        if _is_kernel(path):
             path.unlink()
     (folder / MARKER).unlink()
     folder.rmdir()
+
+
+def _is_kernel(path: Path) -> bool:
+    """Whether Secateur wrote that file, whole or not: a kernel, or what a crash left of it. Raises OSError."""
+    if not stat.S_ISREG(path.lstat().st_mode):
+        return False
+    if path.suffix != ".nbc":
+        return SCRATCH.fullmatch(path.name) is not None
+    with open_regular(path) as file:
+        head: bytes = file.read(CHECKSUM_BYTES + len(KERNEL_HEADER))
+    return head[CHECKSUM_BYTES:] == KERNEL_HEADER

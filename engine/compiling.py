@@ -52,8 +52,9 @@ COSTS: Final = {
 #: About how many seconds the library of all of them takes for one level of processor.
 LIBRARY_SECONDS: Final = 75.0
 
-#: Where the seconds of earlier compilations are kept, in the cache's root.
-SECONDS_FILE: Final = "secateur-compile-seconds.json"
+#: Where the seconds of earlier compilations are kept, in the cache's root, and the entry by which the file is known.
+SECONDS_FILE: Final = "secateur-compile-times.json"
+_TITLE: Final = "seconds that Secateur's kernels took to compile"
 _LARGEST: Final = 1 << 16
 
 
@@ -131,7 +132,7 @@ def remember_in(folder: Path) -> None:
     file = folder / SECONDS_FILE
     if file != _STATE.file:
         _STATE.file = file
-        _STATE.seconds = _read(file)
+        _STATE.seconds = _read(file) or {}
 
 
 def begin(kernel: str) -> None:
@@ -161,9 +162,11 @@ def end(is_compiled: bool) -> None:
         from engine.files import replace_file
 
         # Another process may have added some meanwhile.
-        _STATE.seconds = {**_STATE.seconds, **_read(_STATE.file), kernel: round(seconds, 3)}
-        with suppress(OSError):
-            replace_file(_STATE.file, json.dumps(_STATE.seconds, indent=1, sort_keys=True))
+        found = _read(_STATE.file)
+        _STATE.seconds = {**_STATE.seconds, **(found or {}), kernel: round(seconds, 3)}
+        if found is not None:
+            with suppress(OSError):
+                replace_file(_STATE.file, json.dumps({"": _TITLE, **_STATE.seconds}, indent=1, sort_keys=True))
 
 
 def expected_seconds(kernel: str) -> float | None:
@@ -180,16 +183,19 @@ def expected_seconds(kernel: str) -> float | None:
     return COSTS[kernel][1] * (sum(_STATE.seconds[name] for name in known) / usual if known else 1.0)
 
 
-def _read(file: Path) -> dict[str, float]:
-    """Seconds by kernel; nothing from a file that is not there or damaged."""
+def _read(file: Path) -> dict[str, float] | None:
+    """Seconds by kernel, none where there is no file or an empty one; None for what Secateur did not write."""
     from engine.files import parse_json, read_text
 
     try:
-        found = parse_json(read_text(file, _LARGEST))
+        text = read_text(file, _LARGEST)
+        found = parse_json(text) if text else {"": _TITLE}
+    except FileNotFoundError:
+        return {}
     except (OSError, ValueError):
-        return {}
-    if not isinstance(found, dict):
-        return {}
+        return None
+    if not isinstance(found, dict) or found.get("") != _TITLE:
+        return None
     return {
         name: float(seconds)
         for name, seconds in found.items()

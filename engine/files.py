@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import stat
 import sys
@@ -205,11 +206,12 @@ def parse_json(text: str | bytes) -> Any:
     return value
 
 
-def replace_file(path: Path, data: bytes | str) -> None:
+def replace_file(path: Path, data: bytes | str, look: Callable[[], None] | None = None) -> os.stat_result:
     """Gives a file new contents all at once: whatever happens, the old or the new ones are there whole.
 
     Text becomes UTF-8. A file that is there keeps its permissions, and a symbolic link leads to the new contents.
-    Raises OSError that names `path`, also where it leads to something else than a regular file.
+    `look` is called when all is written but not yet there; its OSError leaves the old contents. Returns the status of
+    the new file. Raises OSError that names `path`, also where it leads to something else than a regular file.
     """
     target = Path(os.path.realpath(path))
     mode = 0o666 & ~_umask()
@@ -223,8 +225,12 @@ def replace_file(path: Path, data: bytes | str) -> None:
                 file.write(data.encode("utf-8") if isinstance(data, str) else data)
                 file.flush()
                 os.fsync(file.fileno())
+                status = os.fstat(file.fileno())
             scratch.chmod(stat.S_IMODE(mode))
+            if look is not None:
+                look()
             scratch.replace(target)
+            return status
         except BaseException:
             with suppress(OSError):  # in a folder where nothing can be deleted
                 scratch.unlink(missing_ok=True)
@@ -239,58 +245,132 @@ def _scratch_beside(target: Path) -> tuple[int, Path]:
     return descriptor, Path(name)
 
 
-def append_whole(path: Path, data: bytes) -> None:
-    """Appends to a file, which is made if need be, and forces it to the disk: all of `data` or, if that fails, nothing.
-
-    Raises OSError, also where the path leads to something else than a regular file.
-    """
-    with open_regular(path, "ab", buffering=0) as file:
-        size = os.fstat(file.fileno()).st_size
-        try:
-            rest = memoryview(data)
-            while rest:
-                rest = rest[file.write(rest) :]
-            os.fsync(file.fileno())
-        except BaseException:  # Ctrl-C, too
-            if os.fstat(file.fileno()).st_size > size:
-                os.ftruncate(file.fileno(), size)
-            raise
-
-
-def check_output(path: Path, is_own: Callable[[bytes], bool], kind: str) -> None:
-    """Raises OSError unless a command may write its output to `path`.
+class Output:
+    """A file that a command writes, perhaps hours after it was found: no other file that is there by then is touched.
 
     The rule for every file that a user names: it is new, or empty, or Secateur wrote it. `is_own` tells the last from
-    the first HEAD_LENGTH bytes; `kind` is what the message calls such a file. To be asked before any work is done.
+    the first HEAD_LENGTH bytes; `kind` is what the message calls such a file. To be made before any work is done.
+    Raises OSError for another file, and where nothing can be written.
+
+    `size` is that of the file in bytes, as it was found or written last. Where `keep` is a number, the first `append`
+    cuts the file to so many bytes.
     """
-    target = Path(os.path.realpath(path))
-    if not target.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path))
-    try:
-        with open_regular(path) as file:
-            head = file.read(HEAD_LENGTH)
-    except FileNotFoundError:
-        head = b""
-    else:
+
+    def __init__(self, path: Path, is_own: Callable[[bytes], bool], kind: str) -> None:
+        self.path = path
+        self.keep: int | None = None
+        self.size = 0
+        self._is_own, self._kind = is_own, kind
+        self._status: os.stat_result | None = None
+        self._content: Any = None
+        target = Path(os.path.realpath(path))
+        if not target.parent.is_dir():
+            raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path))
+        with suppress(FileNotFoundError):
+            with open_regular(path) as file:
+                head = file.read(HEAD_LENGTH)
+                if head and not is_own(head):
+                    problem = f"is there already and is no {kind}; it is left as it is"
+                    raise FileExistsError(errno.EEXIST, problem, str(path))
+                self._remember(file)
+            try:
+                open_regular(path, "r+b").close()  # which tells more than the permissions: a file may be append-only
+            except PermissionError:
+                raise PermissionError(errno.EACCES, "is write-protected", str(path)) from None
         try:
-            open_regular(path, "r+b").close()  # which tells more than the permissions: a file may be append-only
-        except PermissionError:
-            raise PermissionError(errno.EACCES, "is write-protected", str(path)) from None
-    if head and not is_own(head):
-        raise FileExistsError(errno.EEXIST, f"is there already and is no {kind}; it is left as it is", str(path))
-    try:
-        descriptor, scratch = _scratch_beside(target)
-        os.close(descriptor)
-        scratch.unlink()
-    except OSError as error:
-        problem = f"nothing can be written in {shown(target.parent)}: {reason(error)}"
-        raise OSError(error.errno, problem, str(path)) from None
+            descriptor, scratch = _scratch_beside(target)
+            os.close(descriptor)
+            scratch.unlink()
+        except OSError as error:
+            problem = f"nothing can be written in {shown(target.parent)}: {reason(error)}"
+            raise OSError(error.errno, problem, str(path)) from None
+
+    @classmethod
+    def at(cls, path: Path | Output, is_own: Callable[[bytes], bool], kind: str) -> Output:
+        """The output at a path; one that was made before stays what it is. Raises OSError."""
+        return path if isinstance(path, Output) else cls(path, is_own, kind)
+
+    def beside(self) -> Output:
+        """An output of an unused name in the same folder. Raises OSError."""
+        stem, suffix = self.path.stem[:60], self.path.suffix
+        names = (self.path.with_name(f"{stem}-{number}{suffix}") for number in itertools.count(2))
+        return Output(next(name for name in names if not os.path.lexists(name)), self._is_own, self._kind)
+
+    def replace(self, data: bytes | str) -> None:
+        """Gives the file new contents all at once, UTF-8 for text.
+
+        Raises OSError. Where the file cannot be replaced, `beside` gets the contents, and the error says so.
+        """
+        try:
+            self._status = replace_file(self.path, data, self._look)
+        except OSError as error:
+            raise self.saved_beside(data, error) from None
+        written = data.encode("utf-8") if isinstance(data, str) else data
+        self.size, self._content = len(written), _sha256(written)
+
+    def saved_beside(self, data: bytes | str, error: OSError) -> OSError:
+        """Saves what the file cannot get because of `error`; returns the error that says where, if that is possible."""
+        try:
+            other = self.beside()
+            replace_file(other.path, data, other._look)
+        except OSError:
+            return error
+        return OSError(error.errno, f"{reason(error)}; its new contents are in {shown(other.path)}", str(self.path))
+
+    def append(self, data: bytes) -> None:
+        """Adds a whole record at the end and forces it to the disk or, if that fails, nothing of it. Raises OSError."""
+        if self.size:
+            self.path.stat()  # a file that is gone is not begun again in the middle
+        with open_regular(self.path, "a+b", buffering=0) as file:
+            self._check(file, whole=self.keep is not None)
+            if self.keep is not None:
+                file.truncate(min(self.keep, self.size))
+                self.keep = None
+            if not self.size or os.fstat(file.fileno()).st_size != self.size:
+                self._remember(file)
+            try:
+                rest = memoryview(data)
+                while rest:
+                    rest = rest[file.write(rest) :]
+                os.fsync(file.fileno())
+            except BaseException:  # Ctrl-C, too
+                if os.fstat(file.fileno()).st_size > self.size:
+                    file.truncate(self.size)
+                raise
+            self.size += len(data)
+            self._content.update(data)
+
+    def _remember(self, file: IO[bytes]) -> None:
+        """Takes an open file as what was found."""
+        self._status, self._content = os.fstat(file.fileno()), _sha256(file)
+        self.size = file.tell()
+
+    def _look(self) -> None:
+        """Raises OSError unless the path leads to the same file, or to nothing that could be lost."""
+        with suppress(FileNotFoundError), open_regular(self.path) as file:
+            if os.fstat(file.fileno()).st_size:
+                self._check(file, whole=True)
+
+    def _check(self, file: IO[bytes], whole: bool) -> None:
+        """Raises FileExistsError unless an open file is the same: identity, size and, if `whole`, contents."""
+        status = os.fstat(file.fileno())
+        if status.st_size and (self._status is None or not os.path.samestat(self._status, status)):
+            problem = "another file took its place"
+        elif status.st_size != self.size or (whole and self.size and _sha256(file).digest() != self._content.digest()):
+            problem = "somebody changed it"
+        else:
+            return
+        raise FileExistsError(errno.EEXIST, f"{problem}; it is left as it is", str(self.path))
 
 
-def write_output(path: Path, data: bytes | str, is_own: Callable[[bytes], bool], kind: str) -> None:
-    """Writes a whole output at once, by the rule of `check_output`. Raises OSError."""
-    check_output(path, is_own, kind)
-    replace_file(path, data)
+def _sha256(source: IO[bytes] | bytes) -> Any:
+    """A hash of bytes, or of an open file from its beginning to its end."""
+    import hashlib
+
+    if isinstance(source, bytes):
+        return hashlib.sha256(source)
+    source.seek(0)
+    return hashlib.file_digest(source, "sha256")  # type: ignore[arg-type]
 
 
 def _umask() -> int:
@@ -317,13 +397,13 @@ def locked(path: Path) -> Iterator[None]:
         with open_regular(path, "a+b") as file:
             _lock(file, path)
             # The last holder may have removed the file after it was opened here: that lock protects nothing.
-            if not _leads_to(path, file):
+            if not leads_to(path, file):
                 continue
             try:
                 yield
             finally:
                 with suppress(OSError):
-                    if is_new and _leads_to(path, file) and not os.fstat(file.fileno()).st_size:
+                    if is_new and leads_to(path, file) and not os.fstat(file.fileno()).st_size:
                         Path(os.path.realpath(path)).unlink()
             return
 
@@ -345,7 +425,8 @@ def _lock(file: IO[Any], path: Path) -> None:
         raise BlockingIOError(errno.EAGAIN, "is in use by another process", str(path)) from None
 
 
-def _leads_to(path: Path, file: IO[Any]) -> bool:
+def leads_to(path: Path, file: IO[Any]) -> bool:
+    """Whether an open file is still the one at a path. Raises OSError."""
     try:
         return os.path.samestat(path.stat(), os.fstat(file.fileno()))
     except FileNotFoundError:

@@ -20,12 +20,12 @@ from typing import Any, ClassVar, Final
 from numba.core import caching, event
 
 from engine import compiling
+from engine.cache_folder import CHECKSUM_BYTES, KERNEL_HEADER
 from engine.files import read_bytes, replace_file
 from engine.indices import KernelCompiler
 from engine.sources import KERNEL_FOLDERS, PROJECT_ROOT
 
-#: Length of the checksum in bytes, and of the largest file that is taken for a kernel's.
-CHECKSUM_BYTES: Final = 32
+#: Length of the largest file that is taken for a kernel's, in bytes.
 _LARGEST: Final = 1 << 30
 
 #: What went wrong when kernels were to be kept, one line each.
@@ -98,7 +98,7 @@ class _KernelFiles(caching.IndexDataCacheFile):
     def save(self, key: Any, data: Any) -> None:
         """Keeps what `data` is. Raises OSError."""
         path, identity = self._place(key)
-        body: bytes = self._dump(data)
+        body: bytes = KERNEL_HEADER + self._dump(data)
         replace_file(path, _checksum(identity + body) + body)
 
     def load(self, key: Any) -> Any:

@@ -10,6 +10,7 @@ commit copies nothing, and commits share one environment as long as their requir
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -21,8 +22,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from engine.cache_folder import MARKER, is_marked, mark
-from engine.files import check_output, read_text, reason, shown, user_path, write_output
+from engine.cache_folder import mark, remove_listed
+from engine.files import HEAD_LENGTH, Output, open_regular, reason, shown, user_path
 from engine.sources import PROJECT_ROOT, add_sources
 
 ENTRY_POINT = PROJECT_ROOT / "uci_main.py"
@@ -33,8 +34,6 @@ STANDING_VARIABLE = "SECATEUR_STANDING_DIR"
 KEEP_SECONDS = 90 * 24 * 3600
 #: What a running engine needs of the project.
 _PARTS = ("engine", "search", "eval", "bench", "uci_main.py", "pyproject.toml", "LICENSE")
-#: A marker lists the files of a copy; it is at most this long, in bytes.
-_LONGEST_MARKER = 1 << 26
 #: What standing copies are called, and those that a build was still making when it was killed.
 _COPY = re.compile("(source|environment)-[0-9a-f]{20}(-[a-z0-9_]{8})?")
 _MARKER_TEXT = "Secateur made this folder, and deletes it when no build has asked for it for a while.\n"
@@ -81,18 +80,24 @@ def write_launcher(path: Path, standing: bool = False) -> None:
     windows = sys.platform == "win32"
     path = _with_suffix(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    check_output(path, is_launcher, _KIND)
+    output = Output(path, is_launcher, _KIND)
     python, entry_point = make_standing(_standing_root()) if standing else (sys.executable, ENTRY_POINT)
-    write_output(path, launcher_text(python, windows, entry_point), is_launcher, _KIND)
+    output.replace(launcher_text(python, windows, entry_point))
     path.chmod(0o755)
 
 
 def remove_launcher(path: Path) -> None:
-    """Deletes a launcher; where there is nothing, nothing happens. Raises OSError for any other file."""
+    """Deletes a launcher; where there is nothing, nothing happens. Raises OSError for a link and any other file."""
     path = _with_suffix(path)
-    if path.exists():
-        check_output(path, is_launcher, _KIND)
-        path.unlink()
+    if path.is_symlink():
+        raise FileExistsError(errno.EEXIST, "is a symbolic link; it is left as it is", str(path))
+    if not path.exists():
+        return
+    with open_regular(path) as file:
+        is_own = is_launcher(file.read(HEAD_LENGTH + 1))
+    if not is_own:
+        raise FileExistsError(errno.EEXIST, f"is there already and is no {_KIND}; it is left as it is", str(path))
+    path.unlink()
 
 
 def _with_suffix(path: Path) -> Path:
@@ -124,32 +129,8 @@ def _sweep(root: Path) -> None:
         return
     for copy in root.iterdir():
         with suppress(OSError):
-            is_copy = _COPY.fullmatch(copy.name) is not None and is_marked(copy)
-            if is_copy and time.time() - copy.lstat().st_mtime > KEEP_SECONDS:
-                _remove(copy)
-
-
-def _remove(copy: Path) -> None:
-    """Deletes the files that a copy was made of and what Python compiled of them, then the folders that are empty."""
-    listed = read_text(copy / MARKER, _LONGEST_MARKER).removeprefix(_MARKER_TEXT)
-    if not listed:
-        return  # of an earlier version
-    names = {os.path.normpath(name) for name in listed.split("\n")}
-    for folder, folders, files in os.walk(copy, topdown=False):
-        place = Path(folder)
-        for name in (*files, *folders):
-            path = place / name
-            is_ours = os.path.relpath(path, copy) in names
-            is_compiled = place.name == "__pycache__" and path.suffix == ".pyc"
-            with suppress(OSError):
-                if name in folders and not path.is_symlink():
-                    path.rmdir()
-                elif is_ours or is_compiled:
-                    path.unlink()
-    with suppress(OSError):
-        if [path.name for path in copy.iterdir()] == [MARKER]:
-            (copy / MARKER).unlink()
-            copy.rmdir()
+            if _COPY.fullmatch(copy.name) and time.time() - copy.lstat().st_mtime > KEEP_SECONDS:
+                remove_listed(copy, _MARKER_TEXT)
 
 
 def _copy_once(target: Path, origin: Path, files: list[Path], links: bool = False) -> Path:
@@ -165,7 +146,7 @@ def _copy_once(target: Path, origin: Path, files: list[Path], links: bool = Fals
     fresh = Path(tempfile.mkdtemp(prefix=f"{target.name}-", dir=target.parent))
     try:
         names = [file.relative_to(origin) for file in files]
-        mark(fresh, _MARKER_TEXT + "".join(f"{name.as_posix()}\n" for name in names))
+        mark(fresh, _MARKER_TEXT, (name.as_posix() for name in names))
         for name in names:
             (fresh / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(origin / name, fresh / name, follow_symlinks=not links)

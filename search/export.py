@@ -11,6 +11,7 @@ from pathlib import Path
 
 from engine import compiling
 from engine.builder import BuildError, write_library
+from engine.files import reason, shown
 from engine.levels import LEVELS
 from search.warmup import EVERYTHING
 
@@ -26,8 +27,10 @@ def main(name: str, path: str) -> str | None:
         call()
     try:
         write_library([kernel for _, kernel, _ in EVERYTHING], level, Path(path))
-    except (BuildError, OSError) as error:
+    except BuildError as error:
         return str(error)
+    except OSError as error:
+        return f"{shown(error.filename or path)}: {reason(error)}"
     return None
 
 

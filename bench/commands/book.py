@@ -21,7 +21,7 @@ from bench.suites import Problem, Task, solve
 from bench.timecontrol import add_limit_arguments, limit_from_arguments
 from engine.arguments import Parser, command
 from engine.errors import CommandError, arguments_are_judged
-from engine.files import check_output, locked, write_output
+from engine.files import Output, locked
 from engine.progress import Steps
 
 #: Name: the score window in centipawns from white's point of view.
@@ -72,11 +72,11 @@ def main(arguments: list[str]) -> int:
             raise EngineSpecError("the window's first score is the lower one; --count and --concurrency are at least 1")
         plies = parse_plies(options.plies)
     path = Path(options.file)
-    check_output(path, is_book, "book")
+    _output(path, options.overwrite)
     tried, lines = 0, list[str]()
     problem = ""
     with locked(path):
-        _check_new(path, options.overwrite)
+        output = _output(path, options.overwrite)
         with Steps("starting the engine", options.quiet):
             for unfit in unfit_engines((engine,), options.cluster).values():
                 raise CommandError(unfit)
@@ -89,21 +89,22 @@ def main(arguments: list[str]) -> int:
             problem = "interrupted"
         except CommandError as error:
             problem = str(error)
-        if problem and (not lines or path.stat().st_size):
+        if problem and (not lines or output.size):
             raise CommandError(f"{problem}; nothing was written")
-    # Windows replaces no file that is open, as a locked one is. The lock is free: another book may be there by now.
-    _check_new(path, options.overwrite)
-    write_output(path, "".join(f"{line}\n" for line in lines), is_book, "book")
+    # Windows replaces no file that is open, as a locked one is.
+    output.replace("".join(f"{line}\n" for line in lines))
     if problem:
         raise CommandError(f"{problem}; {path} has {len(lines)} of {options.count} openings")
     print(f"{path}: {options.count} openings, white between {low / 100:+.2f} and {high / 100:+.2f}, {tried} tried")
     return 0
 
 
-def _check_new(path: Path, overwrite: bool) -> None:
-    """Raises CommandError for a book that is there and is not to be replaced."""
-    if not overwrite and path.exists() and path.stat().st_size:
+def _output(path: Path, overwrite: bool) -> Output:
+    """The file for the book. Raises OSError for another file, and CommandError for a book that is to stay."""
+    output = Output(path, is_book, "book")
+    if output.size and not overwrite:
         raise CommandError(f"{path} is there already; --overwrite replaces it")
+    return output
 
 
 def is_book(head: bytes) -> bool:

@@ -113,7 +113,7 @@ def main(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     with arguments_are_judged():
         if options.plot:
-            check_path(options.plot)
+            options.plot = check_path(options.plot)
         if options.readme is not None:
             check_table(options.readme, BEGIN, END)
         plan = None if options.folder is None else _plan(options)

@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
         from bench.plots import check_path
 
         with arguments_are_judged():
-            check_path(options.plot)
+            options.plot = check_path(options.plot)
     with Steps("laying out trees", options.quiet) as steps:
         chosen = [uniform_subject(3, 5)] if options.quick else subjects()
         columns = [measure(subject, steps.show) for subject in chosen]

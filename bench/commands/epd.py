@@ -22,7 +22,7 @@ from bench.suites import Problem, Solution, SuiteError, Task, load_suite, solve
 from bench.timecontrol import add_limit_arguments, limit_from_arguments
 from engine.arguments import Parser, command, complain_about
 from engine.errors import arguments_are_judged
-from engine.files import check_output, reason, shown, write_output
+from engine.files import Output, reason, shown
 from engine.progress import Display, Steps, duration
 
 #: How long an engine thinks about a position.
@@ -89,8 +89,7 @@ def main(arguments: list[str]) -> int:
         names = [engine.name for engine in engines]
         if len(set(names)) < len(names):
             raise EngineSpecError("two engines have the same name; give them different ones")
-    if options.csv:
-        check_output(Path(options.csv), _is_csv, _CSV_KIND)
+    csv_output = Output(Path(options.csv), _is_csv, "table of answers") if options.csv else None
     troubles: list[str] = []
     suites: dict[str, list[Problem]] = {}
     with Steps("reading", options.quiet) as steps:
@@ -121,9 +120,9 @@ def main(arguments: list[str]) -> int:
     except KeyboardInterrupt:  # what is there is shown
         troubles.append(f"interrupted: {len(tasks) - len(answers)} positions are missing")
     rows = {path: _in_order(problems, engines, answers) for path, problems in zip(suites, _marked(suites), strict=True)}
-    if options.csv:
+    if csv_output is not None:
         try:
-            _write_csv(options.csv, rows)
+            _write_csv(csv_output, rows)
         except OSError as error:
             troubles.append(f"{shown(options.csv)}: cannot be written: {reason(error)}")
     if options.ledger is not None:
@@ -244,7 +243,6 @@ def _to_json(rows: dict[str, list[Solution]], engines: list[EngineSpec], trouble
     }
 
 
-_CSV_KIND: Final = "table of answers"
 _CSV_HEAD: Final = ("suite", *(item.name for item in fields(Solution)), "solved")
 
 
@@ -252,14 +250,14 @@ def _is_csv(head: bytes) -> bool:
     return head.startswith(",".join(_CSV_HEAD).encode())
 
 
-def _write_csv(path: str, rows: dict[str, list[Solution]]) -> None:
+def _write_csv(output: Output, rows: dict[str, list[Solution]]) -> None:
     table = io.StringIO()
     writer = csv.writer(table)
     writer.writerow(_CSV_HEAD)
     for suite, found in rows.items():
         for row in found:
             writer.writerow([suite, *asdict(row).values(), int(row.is_solved)])
-    write_output(Path(path), table.getvalue(), _is_csv, _CSV_KIND)
+    output.replace(table.getvalue())
 
 
 def _record(

@@ -54,7 +54,9 @@ def main(arguments: list[str]) -> int:
         description = from_arguments(options, format="match")
         # A picture or record that cannot be written is reported before hours of games, not after them.
         if options.plot is not None:
-            _check_plot(options.plot)
+            from bench.plots import check_path
+
+            options.plot = check_path(options.plot)
         if not options.dry_run:
             ledger.prepare(options)
     if options.dry_run:
@@ -67,21 +69,11 @@ def main(arguments: list[str]) -> int:
     if result.interrupted and description.pgn:
         print(f"secateur match: interrupted; --resume goes on with {description.pgn}", file=sys.stderr)
     if options.plot is not None:
-        _plot(result, options.plot)
+        from bench.plots import plot_match
+
+        plot_match(result, options.plot)
     ledger.record_match(options, result, circumstances_of(description))
     return result.exit_status
-
-
-def _check_plot(path: str) -> None:
-    from bench.plots import check_path
-
-    check_path(path)
-
-
-def _plot(result: MatchResult, path: str) -> None:
-    from bench.plots import plot_match
-
-    plot_match(result, path)
 
 
 def _dry_run(description: MatchDescription) -> int:

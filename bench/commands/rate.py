@@ -45,7 +45,7 @@ def check_arguments(options: argparse.Namespace) -> None:
         _anchor(anchor)
     _white(options.white)
     if options.plot:
-        check_path(options.plot)
+        options.plot = check_path(options.plot)
 
 
 def _anchor(text: str) -> tuple[str, float]:

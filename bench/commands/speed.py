@@ -13,7 +13,7 @@ from bench.engines import SECATEUR, EngineSpec, engine_from_pairs
 from bench.speed import check_table, find_rival, measure, renew_table
 from engine.arguments import Parser, command
 from engine.errors import MissingError, arguments_are_judged
-from engine.files import quoted
+from engine.files import Output, quoted
 from engine.progress import Steps
 
 #: Any limit will do: the measures bring their own.
@@ -85,7 +85,7 @@ def _compare(options: argparse.Namespace) -> int:
         if options.plot is not None:
             from bench.plots import check_path
 
-            check_path(options.plot)
+            options.plot = check_path(options.plot)
     for spec in engines:
         spec.resolved_program()
     from search.warmup import EVERYTHING, load_kernels
@@ -110,7 +110,7 @@ def _compare(options: argparse.Namespace) -> int:
     return 1 if any(row.problems for row in table) else 0
 
 
-def _plot(table: list[Measured], measures: tuple[str, ...], path: str) -> None:
+def _plot(table: list[Measured], measures: tuple[str, ...], picture: Output) -> None:
     """Draws every ratio that could be measured as a bar."""
     from bench.plots import plot_bars
 
@@ -122,4 +122,4 @@ def _plot(table: list[Measured], measures: tuple[str, ...], path: str) -> None:
                 labels.append(f"{row.name}, {name}")
                 values.append(statistics.median(ratios))
                 spreads.append((min(ratios), max(ratios)))
-    plot_bars(labels, values, path=path, spreads=spreads, title="Times as fast as Secateur", unit="x")
+    plot_bars(labels, values, path=picture, spreads=spreads, title="Times as fast as Secateur", unit="x")

@@ -69,7 +69,7 @@ def main(arguments: list[str]) -> int:
     with arguments_are_judged():
         test = Sprt(options.elo0, options.elo1, options.alpha, options.beta, options.model)
         if options.plot:
-            check_path(options.plot)
+            options.plot = check_path(options.plot)
         ledger.prepare(options)
         is_pgn = options.file is not None and options.file.lower().endswith(".pgn")
         description = None

@@ -113,7 +113,7 @@ def main(arguments: list[str]) -> int:
         if options.list:
             return _list(options)
         if options.plot:
-            check_path(options.plot)
+            options.plot = check_path(options.plot)
         if options.concurrency < 1:
             raise SpsaError(f"--concurrency is at least 1, not {options.concurrency}")
         if options.resume or options.show:
@@ -186,7 +186,7 @@ def _state(run: Run | None, options: argparse.Namespace, held: ExitStack) -> Sta
     """
     path = Path(options.state)
     if run is None:
-        state = State.load(path)
+        state = State.load(path, shown_only=True)
         if options.show:
             return state
         held.enter_context(locked(path))
@@ -194,9 +194,10 @@ def _state(run: Run | None, options: argparse.Namespace, held: ExitStack) -> Sta
     run.engine("plus", {}).resolved_program()
     run.openings()
     held.enter_context(locked(path))
+    state = State.create(run, path)
     if path.stat().st_size and not options.overwrite:
         raise SpsaError(f"{path} is there already: --resume goes on with it, --overwrite drops it")
-    return State.create(run, path)
+    return state
 
 
 def _run(options: argparse.Namespace) -> Run:

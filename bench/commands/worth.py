@@ -333,7 +333,8 @@ def _tell(problem: str) -> None:
 def _broken_off(reason: str, options: argparse.Namespace) -> int:
     """Says why the run did not come to its end, and where its games are; returns the exit status."""
     unrecorded = "; not recorded" if options.ledger else ""
-    kept = f"; {options.state} has what was played" if options.state else ""
+    # A reason that names the file says where the games are.
+    kept = f"; {options.state} has what was played" if options.state and str(options.state) not in reason else ""
     _tell(f"{reason}{unrecorded}{kept}")
     return 1
 

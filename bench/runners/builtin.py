@@ -63,17 +63,19 @@ class BuiltinRunner(Runner):
                         collector.result.problems.append(f"game {task.game + 1} ({names}): {outcome.error}")
                         continue
                     if log is not None:
-                        is_told = log.problem is not None
-                        if not log.append(_pgn(plan, task, outcome.value)) and not is_told:
-                            on_problem(str(log.problem))
+                        told = log.problem
+                        log.append(_pgn(plan, task, outcome.value))
+                        if told is None and log.problem is not None:
+                            on_problem(log.problem)
                     if not collector.add(outcome.value):
                         break
         except KeyboardInterrupt:
             collector.result.interrupted = True
         except ClusterError as error:
             raise RunnerError(str(error)) from None
-        if log is not None and not log.flush() and log.problem:
-            collector.result.problems.append(f"{log.problem} ({len(log.waiting)} games are not in the file)")
+        if log is not None and (not log.flush() or log.output.path != Path(str(description.pgn))):
+            lost = f" ({len(log.waiting)} games are not in the file)" if log.waiting else ""
+            collector.result.problems.append(f"{log.problem}{lost}")
         return collector.finish(time.monotonic() - began)
 
     def _open_log(self, plan: Plan, problems: list[str]) -> tuple[list[GameResult], PgnLog | None]:
@@ -86,11 +88,11 @@ class BuiltinRunner(Runner):
             return [], None
         path = Path(description.pgn)
         try:
-            log = PgnLog(path, 0)  # before the games are read, to notice what is written to the file from now on
+            log = PgnLog(path)  # before the games are read, to notice what is written to the file from now on
             if not description.resume or not path.exists():
                 return [], log
             raws = list(split_games(path))
-            log.keep = _end_of_games(plan, path, raws)
+            log.go_on(_end_of_games(plan, path, raws))
             return _played(plan, path, raws, problems), log
         except OSError as error:
             raise RunnerError(f"{shown(path)}: {reason(error)}") from None

@@ -100,7 +100,11 @@ def _open_log(path: str) -> IO[str]:
         head = log.readline(64)
         if head and not _LOG_LINE.match(head):
             raise FileExistsError(errno.EEXIST, "is there already and is no log; it is left as it is", path)
+        log.seek(max(0, log.seek(0, os.SEEK_END) - 1))
+        is_cut = log.read(1) not in ("", "\n")  # by a full disk or a crash
         log.seek(0, os.SEEK_END)
+        if is_cut:
+            log.write("\n")
     except BaseException:
         log.close()
         raise

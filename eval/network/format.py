@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.errors import CommandError
-from engine.files import check_output, parse_json, read_bytes, reason, shown, write_output
+from engine.files import Output, parse_json, read_bytes, reason, shown
 from eval.network.layout import BLOCK, BUCKETS, FEATURES, MAX_HIDDEN, MOST_PIECES, OUTPUT_LIMIT, QA, QB, new_network
 
 MAGIC: Final = b"SECATNET"
@@ -237,20 +237,17 @@ def _header(text: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     return parts[0], parts[1]  # type: ignore[return-value]  # checked above
 
 
-def check_network_output(path: Path) -> None:
-    """Raises NetworkError unless a network can be written to `path`: what is there is nothing, or a network file."""
-    try:
-        check_output(path, _is_network, "network file")
-    except OSError as error:
-        raise NetworkError(f"{shown(path)}: {reason(error)}") from None
+def network_output(path: Path | Output) -> Output:
+    """The file that a network is to be written to. Raises OSError unless there is nothing, or a network file."""
+    return Output.at(path, _is_network, "network file")
 
 
-def write_network(path: Path, network: Network) -> None:
+def write_network(path: Path | Output, network: Network) -> None:
     """Writes a network file; an older one at `path` is replaced by the whole new one.
 
     Raises OSError, also where there is another file.
     """
-    write_output(path, encode_network(network), _is_network, "network file")
+    network_output(path).replace(encode_network(network))
 
 
 def _is_network(head: bytes) -> bool:

@@ -21,7 +21,7 @@ import os
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -29,7 +29,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from engine.files import HEAD_LENGTH, open_regular, parse_json, read_bytes, replace_file
+from engine.files import HEAD_LENGTH, Output, leads_to, open_regular, parse_json, read_bytes
 from engine.memory import readable
 from eval.training.gradients import CHUNK, count_unsound
 from eval.training.records import PLY, SAMPLE
@@ -123,8 +123,8 @@ def build_pool(
     called after each. Raises ShardError and OSError, also where a file of another kind has a name of the pool's.
     """
     began = time.perf_counter()
-    for name in (TRAINING, VALIDATION):
-        _check_samples(folder / name)
+    check_samples(folder)
+    output = facts_output(folder)
     (folder / FACTS).unlink(missing_ok=True)
     buckets = folder / BUCKET_FOLDER
     clear_buckets(folder)
@@ -138,7 +138,7 @@ def build_pool(
     training = validation = 0
     sources: list[dict[str, Any]] = []
     with ExitStack() as files:
-        dealt = [files.enter_context(open_regular(buckets / str(number), "xb")) for number in range(count)]
+        dealt = [files.enter_context(open_regular(buckets / str(number), "x+b")) for number in range(count)]
         checking = files.enter_context(open_regular(folder / VALIDATION, "xb"))
         for shard in open_shards(paths, partial, on_problem):
             try:
@@ -156,13 +156,17 @@ def build_pool(
             sources.append({**shard.settings, "games": len(shard.games)})
             if on_shard is not None:
                 on_shard(len(sources), training + validation)
-    crc = 0
-    with open_regular(folder / TRAINING, "xb") as file:
-        for number in range(count):
-            path = buckets / str(number)
-            data = rng.permutation(np.fromfile(path, SAMPLE)).tobytes()
+        crc = 0
+        learnt = files.enter_context(open_regular(folder / TRAINING, "xb"))
+        for number, file in enumerate(dealt):
+            file.seek(0)
+            data = rng.permutation(np.fromfile(file, SAMPLE)).tobytes()
             crc = zlib.crc32(data, crc)
-            file.write(data)
+            learnt.write(data)
+            path = buckets / str(number)
+            if not leads_to(path, file):
+                raise FileExistsError(errno.EEXIST, "another file took its place; it is left as it is", str(path))
+            file.close()
             path.unlink()
     buckets.rmdir()
     # The file is in random order, so its beginning is a fair sample.
@@ -171,8 +175,13 @@ def build_pool(
     summary = _summed_up(sources)
     seconds = round(time.perf_counter() - began, 3)
     facts = Facts(len(sources), games, training, validation, share, asdict(wanted), slope, crc, summary, seconds)
-    replace_file(folder / FACTS, json.dumps(asdict(facts), indent=2).encode() + b"\n")
+    output.replace(json.dumps(asdict(facts), indent=2) + "\n")
     return facts
+
+
+def facts_output(folder: Path) -> Output:
+    """The file for what a pool holds. Raises OSError where another file has its name."""
+    return Output(folder / FACTS, lambda head: head.startswith(b'{\n  "shards": '), "pool of positions")
 
 
 def _summed_up(sources: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -193,18 +202,28 @@ def _slope(samples: Samples) -> float:
 
 
 def clear_buckets(folder: Path) -> None:
-    """Removes the buckets of an unfinished pool and no other files. Raises OSError."""
+    """Removes the buckets of an unfinished pool; `check_samples` says before that these are. Raises OSError."""
+    for path in _buckets(folder):
+        path.unlink()
+    with suppress(FileNotFoundError):
+        (folder / BUCKET_FOLDER).rmdir()
+
+
+def _buckets(folder: Path) -> list[Path]:
+    """The files that have the names of buckets."""
     buckets = folder / BUCKET_FOLDER
     if buckets.is_symlink() or not buckets.exists():
-        return
-    for path in buckets.iterdir():
-        if path.name.isdecimal():
-            path.unlink()
-    buckets.rmdir()
+        return []
+    return [path for path in buckets.iterdir() if path.name.isdecimal()]
+
+
+def check_samples(folder: Path) -> None:
+    """Raises OSError where something else than positions has a name of a pool's file of positions, a link included."""
+    for path in (folder / TRAINING, folder / VALIDATION, *_buckets(folder)):
+        _check_samples(path)
 
 
 def _check_samples(path: Path) -> None:
-    """Raises OSError where something else than positions has the name of a file of positions, a link included."""
     try:
         if not path.is_symlink():
             with open_regular(path) as file:

@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.errors import CommandError
-from engine.files import locked, open_regular, parse_json, reason, shown
+from engine.files import leads_to, locked, open_regular, parse_json, reason, shown
 from eval.training.records import ENDINGS, GAME, PLY, VARIANTS
 
 MAGIC: Final = b"SECGAMES"
@@ -175,9 +175,15 @@ class ShardWriter:
         self._file.truncate(end)
 
     def _write(self, data: bytes) -> None:
+        self._check()
         self._file.write(data)
         self._file.flush()
         self._crc = zlib.crc32(data, self._crc)
+
+    def _check(self) -> None:
+        """Raises ShardError where the file is not the one that was opened."""
+        if not leads_to(self.path, self._file):
+            raise ShardError(f"{shown(self.path)}: another file took its place; it is left as it is")
 
     def append(self, block: bytes) -> None:
         """Adds a block as `encode_block` made it. It survives the end of this process from then on."""
@@ -197,6 +203,7 @@ class ShardWriter:
         self._file.write(self._foot())
         self._file.flush()
         os.fsync(self._file.fileno())
+        self._check()
         self._file.close()
         if self._finished.exists():
             raise ShardError(f"{self._finished}: is there already")

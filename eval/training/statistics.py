@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from engine.board.moves import MAX_MOVES
 from engine.board.position import POSITION
+from engine.files import Output
 from engine.memory import allocate
 from eval.classical import FULL_PHASE
 from eval.training.checking import PROBLEMS, SOUND, check_games
@@ -152,13 +153,13 @@ def verify(shard: Shard) -> None:
         raise ShardError(f"{shard.path}: game {place[0]}, ply {place[1]}: {PROBLEMS[problem]}")
 
 
-def plot(statistics: Statistics, path: Path, title: str) -> None:
+def plot(statistics: Statistics, path: Path | Output, title: str) -> None:
     """Draws the histograms as PNG or SVG. Raises `bench.plots.PlotError` when that cannot be done."""
     from bench.plots import PlotError, check_path, new_figure, save_figure
 
-    path = check_path(path)
+    picture = check_path(path)
     if not statistics.positions:
-        raise PlotError(f"{path}: not drawn, there are no positions")
+        raise PlotError(f"{picture.path}: not drawn, there are no positions")
     figure, (scores, results, phases, lengths) = new_figure(2, height=7.5, columns=2, width=11.0, share=False)
     figure.suptitle(f"{title}: {statistics.games:,} games, {statistics.positions:,} positions")
     _plot_scores(statistics, scores, results)
@@ -168,7 +169,7 @@ def plot(statistics: Statistics, path: Path, title: str) -> None:
     lengths.bar(places, statistics.lengths / statistics.games * 100, width=0.9 * LENGTH_BIN, color=_BAR)
     lengths.set(xlabel="recorded plies of a game", ylabel="games, %")
     lengths.set_xlim(0, (int(np.flatnonzero(statistics.lengths)[-1]) + 2) * LENGTH_BIN)
-    save_figure(figure, path)
+    save_figure(figure, picture)
 
 
 _BAR: Final = "#1f5f8b"

@@ -24,6 +24,7 @@ import time
 import zipfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final
@@ -32,8 +33,8 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.errors import CommandError
-from engine.files import check_output, open_regular, parse_json, printable, read_bytes, reason, replace_file, shown
-from eval.network.format import SCALE, Network, read_network
+from engine.files import Output, open_regular, parse_json, printable, read_bytes, reason, replace_file, shown
+from eval.network.format import SCALE, Network, network_output, read_network
 from eval.network.layout import BLOCK, BUCKETS, MAX_HIDDEN
 from eval.training.gradients import (
     CHUNK,
@@ -48,11 +49,23 @@ from eval.training.gradients import (
     parameter_count,
 )
 from eval.training.optimizer import adamw_step, make_step, reduce_gradients
-from eval.training.pool import BUCKET_FOLDER, FACTS, TRAINING, VALIDATION, Pool, batches, clear_buckets
+from eval.training.pool import (
+    BUCKET_FOLDER,
+    FACTS,
+    TRAINING,
+    VALIDATION,
+    Pool,
+    batches,
+    check_samples,
+    clear_buckets,
+    facts_output,
+)
 from eval.training.quantise import restore
 from eval.training.samples import Filter
 
 RUN, CHECKPOINT, LOG, START = "run.json", "checkpoint.npz", "log.jsonl", "start.snet"
+#: A folder in a run's, where the run is made that is to take its place.
+NEW: Final = ".new-run"
 #: The other files of a run.
 _FILES: Final = (START, CHECKPOINT, LOG, FACTS, TRAINING, VALIDATION)
 
@@ -320,6 +333,7 @@ def check_folder(folder: Path, overwrite: bool) -> None:
         load_run(folder)
         if not overwrite:
             raise TrainingError(f"{folder} holds a run already: --resume goes on with it, --overwrite drops it")
+        check_run(folder)
         return
     for name in (*_FILES, BUCKET_FOLDER):
         if (folder / name).exists() or (folder / name).is_symlink():
@@ -327,28 +341,73 @@ def check_folder(folder: Path, overwrite: bool) -> None:
 
 
 def check_run(folder: Path) -> None:
-    """Sees that the run in a folder may go on there. Raises TrainingError where another file has a name of the run's.
+    """Sees that all files with names of the run's are its own. Raises TrainingError for a link, OSError for the others.
 
     A link is another file: what the run writes would go to wherever it leads.
     """
     for name in (RUN, START, CHECKPOINT, LOG, FACTS):
         if (folder / name).is_symlink():
             raise TrainingError(f"{shown(folder / name)}: is a link, not a file of the run")
-    try:
-        check_output(folder / LOG, _is_log, "log of a run")
-    except OSError as error:
-        raise TrainingError(f"{shown(folder / LOG)}: {reason(error)}") from None
+    network_output(folder / START)
+    state_outputs(folder)
+    facts_output(folder)
+    check_samples(folder)
 
 
-def _is_log(head: bytes) -> bool:
-    return head.startswith(b'{"superbatch": ')
+def state_outputs(folder: Path) -> tuple[Output, Output]:
+    """The checkpoint and the log. Raises OSError where other files have their names."""
+    return (
+        Output(folder / CHECKPOINT, lambda head: head[30:44] == b"parameters.npy", "checkpoint of a run"),
+        Output(folder / LOG, lambda head: head.startswith(b'{"superbatch": '), "log of a run"),
+    )
+
+
+def begin_run(folder: Path, run: Run, overwrite: bool) -> Path:
+    """Begins a new run; returns where: in the folder or, while another one is there, in the folder NEW of that.
+
+    Raises OSError, and TrainingError as `check_folder`.
+    """
+    check_folder(folder, overwrite)
+    if (folder / RUN).exists():
+        folder /= NEW
+        folder.mkdir(exist_ok=True)
+        check_folder(folder, overwrite)
+    save_run(folder, run)  # first, because it marks the other files as belonging to the run
+    return folder
+
+
+def adopt_run(folder: Path, run: Run) -> None:
+    """Puts the run in the folder NEW in the place of the earlier one. Raises OSError and TrainingError."""
+    new = folder / NEW
+    _clear(folder)
+    if (new / START).exists():
+        (new / START).replace(folder / START)
+    save_run(folder, run)
+    for name in (TRAINING, VALIDATION, FACTS):
+        (new / name).replace(folder / name)
+    drop_new(folder)
+
+
+def drop_new(folder: Path) -> None:
+    """Removes a run that was to take the place of the one in a folder. Raises OSError and TrainingError."""
+    if (folder / NEW / RUN).exists():
+        drop_run(folder / NEW)
+        with suppress(OSError):  # there are other files, which stay
+            (folder / NEW).rmdir()
 
 
 def drop_run(folder: Path) -> None:
-    """Removes the files of a run and no others. Raises OSError."""
+    """Removes the files of a run and no others. Raises OSError and TrainingError."""
+    _clear(folder)
+    # Last: it marks the other files as belonging to the run.
+    (folder / RUN).unlink(missing_ok=True)
+
+
+def _clear(folder: Path) -> None:
+    """Removes the files of a run but run.json. Raises OSError and TrainingError."""
+    check_run(folder)
     clear_buckets(folder)
-    # run.json last: it marks the other files as belonging to the run.
-    for name in (*_FILES, RUN):
+    for name in _FILES:
         (folder / name).unlink(missing_ok=True)
 
 
@@ -377,8 +436,9 @@ def load_run(folder: Path) -> Run:
         raise TrainingError(f"{shown(path)}: cannot be used: {printable(str(error))}") from None
 
 
-def save_state(folder: Path, state: State) -> None:
+def save_state(outputs: tuple[Output, Output], state: State) -> None:
     """Writes checkpoint and log. Raises OSError."""
+    checkpoint, log_file = outputs
     lines = "".join(json.dumps(asdict(entry)) + "\n" for entry in state.log).encode()
     buffer = io.BytesIO()
     np.savez(
@@ -389,8 +449,8 @@ def save_state(folder: Path, state: State) -> None:
         log=np.frombuffer(lines, np.uint8),
         pool=np.array(state.pool),
     )
-    replace_file(folder / CHECKPOINT, buffer.getvalue())
-    replace_file(folder / LOG, lines)
+    checkpoint.replace(buffer.getvalue())
+    log_file.replace(lines)
 
 
 def load_state(folder: Path, recipe: Recipe) -> State:
@@ -400,6 +460,8 @@ def load_state(folder: Path, recipe: Recipe) -> State:
     """
     path = folder / CHECKPOINT
     if not path.exists():
+        if recipe.start and not (folder / START).exists():
+            raise TrainingError(f"{shown(folder / START)}: is missing; --start with the same network writes it again")
         return state_from(read_network(folder / START), recipe) if recipe.start else first_state(recipe)
     size = parameter_count(recipe.hidden, recipe.buckets)
     vectors: dict[str, Floats] = {}
@@ -430,8 +492,9 @@ def train(
     on_superbatch: Callable[[Entry], None] | None = None,
 ) -> None:
     """Trains to the end, with a checkpoint after each superbatch. Raises OSError and TrainingError."""
+    outputs = state_outputs(folder)
     while not trainer.is_finished:
         entry = trainer.superbatch(on_step)
-        save_state(folder, trainer.state)
+        save_state(outputs, trainer.state)
         if on_superbatch is not None:
             on_superbatch(entry)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.display import figures_table
+from engine.files import Output
 from engine.progress import Display, duration
 from eval.training.trainer import Entry, Moment
 
@@ -87,13 +88,13 @@ def _losses(entry: Entry) -> str:
     )
 
 
-def plot_losses(log: Sequence[Entry], path: Path, title: str) -> None:
+def plot_losses(log: Sequence[Entry], path: Path | Output, title: str) -> None:
     """Draws errors and learning rate over the superbatches. Raises `bench.plots.PlotError` when that cannot be done."""
     from bench.plots import PlotError, check_path, new_figure, save_figure
 
-    path = check_path(path)
+    picture = check_path(path)
     if not log:
-        raise PlotError(f"{path}: not drawn, no superbatch is finished yet")
+        raise PlotError(f"{picture.path}: not drawn, no superbatch is finished yet")
     figure, (axes,) = new_figure(1, height=4.5)
     numbers = [entry.superbatch for entry in log]
     rates = axes.twinx()
@@ -107,4 +108,4 @@ def plot_losses(log: Sequence[Entry], path: Path, title: str) -> None:
     axes.set(xlabel="superbatch", ylabel="mean squared error", title=title, yscale="log")
     axes.legend(frameon=False)
     axes.grid(alpha=0.3)
-    save_figure(figure, path)
+    save_figure(figure, picture)

@@ -8,10 +8,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from engine.files import check_output, write_output
+from engine.files import Output
 from eval import weights
-
-_KIND: Final = "file of the evaluation's values"
 
 VALUES_FILE: Final = Path(weights.__file__).with_name("values.py")
 
@@ -46,14 +44,14 @@ def values_source(values: npt.NDArray[np.int64]) -> str:
     return _HEAD + "\n".join([*lines, "}"]) + "\n"
 
 
-def check_values_output(path: Path) -> None:
-    """Raises OSError unless values can be written to `path`: what is there is nothing, or a file of values."""
-    check_output(path, _has_values, _KIND)
+def values_output(path: Path | Output) -> Output:
+    """The file that values are to be written to. Raises OSError unless there is nothing, or a file of values."""
+    return Output.at(path, _has_values, "file of the evaluation's values")
 
 
-def write_values(path: Path, values: npt.NDArray[np.int64]) -> None:
+def write_values(path: Path | Output, values: npt.NDArray[np.int64]) -> None:
     """Writes int64[COUNT][2] values as a whole file, in the place of older ones. Raises OSError."""
-    write_output(path, values_source(values), _has_values, _KIND)
+    values_output(path).replace(values_source(values))
 
 
 def _has_values(head: bytes) -> bool:

@@ -35,7 +35,7 @@ import zlib
 from pathlib import Path
 from typing import Any, Final
 
-from engine.files import check_output, parse_json, read_bytes, shown, write_output
+from engine.files import Output, parse_json, read_bytes, shown
 
 FORMAT: Final = "secateur trace"
 VERSION: Final = 1
@@ -217,16 +217,17 @@ def score_text(score: int | None, scores: dict[str, int]) -> str:
 # --------------------------------------------------------------------------------------------------------------
 
 
-def save(document: Document, path: Path) -> None:
-    """Writes a document to a file, compressed when its name ends in ".gz". Raises OSError as `check_recording`."""
+def save(document: Document, path: Path | Output) -> None:
+    """Writes a document to a file, compressed when its name ends in ".gz". Raises OSError."""
+    output = recording_output(path)
     data = json.dumps(document, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
     # Without a time stamp, so that the same search gives the same file.
-    write_output(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data, _is_recording, "recording")
+    output.replace(gzip.compress(data, mtime=0) if output.path.suffix == ".gz" else data)
 
 
-def check_recording(path: Path) -> None:
-    """Raises OSError unless a document can be saved to `path`: what is there is nothing, or a recording."""
-    check_output(path, _is_recording, "recording")
+def recording_output(path: Path | Output) -> Output:
+    """The file that a document is to be saved to. Raises OSError unless there is nothing, or a recording."""
+    return Output.at(path, _is_recording, "recording")
 
 
 def _is_recording(head: bytes) -> bool:

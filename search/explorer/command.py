@@ -113,12 +113,12 @@ def _serve(opened: dict[str, Any] | None, port: int, *, open_browser: bool) -> i
 
 def _record(options: argparse.Namespace) -> int:
     """Searches, saves, and prints what came of it. What can be refused is refused before anything is compiled."""
-    from search.explorer.chess_document import check_recording, save
+    from search.explorer.chess_document import recording_output, save
     from search.explorer.positions import PositionError, read_board
 
     out = Path(options.record)
     try:
-        check_recording(out)
+        output = recording_output(out)
     except OSError as error:
         raise FileError(f"{shown(out)}: {reason(error)}") from None
     depth, nodes = options.depth, options.nodes
@@ -151,7 +151,7 @@ def _record(options: argparse.Namespace) -> int:
     except RecordingError as error:
         raise FileError(str(error)) from None
     try:
-        save(document, out)
+        save(document, output)
     except OSError as error:
         raise FileError(f"{shown(out)}: {reason(error)}") from None
     if options.text:

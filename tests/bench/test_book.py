@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import chess
 import pytest
@@ -140,3 +141,27 @@ def test_shipped_books(name: str, least: int) -> None:
     assert len({opening.board().epd() for opening in openings}) == len(openings) >= least
     low, high = book.WINDOWS[name]
     assert all(low <= score <= high for score in scores(path))
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_what_somebody_puts_in_the_place_of_the_book_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], there: bool
+) -> None:
+    path, mine = tmp_path / "book.epd", tmp_path / "mine"
+    line = chess.Board().epd()
+    mine.write_text(f"{line} ce 1;\n")
+    if there:
+        path.write_text(f"{line} ce 2;\n")
+    really_lines = book._lines
+
+    def lines(*arguments: Any) -> Iterator[tuple[int, str]]:
+        yield from really_lines(*arguments)
+        mine.replace(path)
+
+    monkeypatch.setattr(book, "_lines", lines)
+    assert make(tmp_path, "book.epd", "--count", 2, "--quiet", "--overwrite")[0] == 1
+    assert path.read_text() == f"{line} ce 1;\n"
+    beside = tmp_path / "book-2.epd"
+    told = f"{path}: another file took its place; it is left as it is; its new contents are in {beside}"
+    assert capsys.readouterr().err == f"secateur book: {told}\n"
+    assert len(load_openings(beside)) == 2

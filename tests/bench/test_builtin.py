@@ -284,10 +284,14 @@ def test_what_somebody_writes_to_the_file_meanwhile_stays(
     told: list[str] = []
     result = play(describe(rounds=2, adjudication=SHORT, pgn=str(pgn), **{mode: True}), on_problem=told.append)
     assert pgn.read_bytes().endswith(b"\n; my notes\n")
-    problem = f"{pgn}: cannot save a game: somebody changed it; it is left as it is"
+    beside = tmp_path / "games-2.pgn"
+    problem = (
+        f"{pgn}: cannot save a game: somebody changed it; it is left as it is; the games from now on are in {beside}"
+    )
     assert told == [problem]
-    assert result.problems[-1].startswith(f"{problem} (")
+    assert result.problems[-1] == problem
     assert result.exit_status == 1
+    assert len(list(read_games(beside))) == (3 if mode == "resume" else 4)
 
 
 @pytest.mark.parametrize("after", [0, 1])
@@ -311,8 +315,9 @@ def test_a_file_that_is_moved_there_meanwhile_stays(
     monkeypatch.setattr(builtin, "unfit_engines", move)
     result = play(describe(rounds=2, adjudication=SHORT, pgn=str(pgn)), on_game)
     assert pgn.read_bytes() == b"my notes"
-    told = f"{pgn}: cannot save a game: another file took its place; it is left as it is ({4 - after} games"
-    assert result.problems[-1].startswith(told)
+    told = f"{pgn}: cannot save a game: another file took its place; it is left as it is; the games from now on are in"
+    assert result.problems[-1] == f"{told} {tmp_path / 'games-2.pgn'}"
+    assert len(list(read_games(tmp_path / "games-2.pgn"))) == 4 - after
 
 
 def test_a_file_that_appears_while_kernels_are_compiled_stays(

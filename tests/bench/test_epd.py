@@ -227,7 +227,7 @@ def test_a_full_disk_costs_the_file_alone(
     def full(*arguments: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(epd, "write_output", full)
+    monkeypatch.setattr(epd.Output, "replace", full)
     answered = tmp_path / "answers.csv"
     status, out, err = run(capsys, suite, *engine(tmp_path), "--nodes", 100, "--json", "--csv", answered)
     assert status == 1
@@ -249,6 +249,27 @@ def test_answers_take_the_place_of_answers_only(
         f"secateur epd: {table}: is there already and is no table of answers; it is left as it is\n"
     )
     assert table.read_bytes() == b"name,value\r\na,1\r\n"
+
+
+def test_what_somebody_puts_in_the_place_of_the_answers_stays(
+    tmp_path: Path, suite: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, mine = tmp_path / "answers.csv", tmp_path / "mine"
+    mine.write_bytes(b"suite,mine\n")
+    really_unfit = epd.unfit_engines
+
+    def unfit(*arguments: Any) -> Any:
+        mine.replace(table)
+        return really_unfit(*arguments)
+
+    monkeypatch.setattr(epd, "unfit_engines", unfit)
+    status, _, err = run(capsys, suite, *engine(tmp_path), "--nodes", 100, "--json", "--csv", table)
+    assert status == 1
+    assert table.read_bytes() == b"suite,mine\n"
+    beside = tmp_path / "answers-2.csv"
+    words = f"another file took its place; it is left as it is; its new contents are in {beside}"
+    assert f"secateur epd: {table}: cannot be written: {words}\n" in err
+    assert beside.read_bytes().startswith(b"suite,engine,problem,")
 
 
 def test_a_crashing_engine_is_named_and_started_again(

@@ -338,9 +338,11 @@ def test_json_that_is_none_is_refused_in_one_line(text: str, tmp_path: Path) -> 
         records.load_suites(ledger)
     run = tmp_path / "run"
     run.write_text(text + "\n")
-    with pytest.raises(ValueError, match="run:1"):
+    with pytest.raises(ValueError, match="run: is there already and is no tuning run"):
         State.load(run)
-    with pytest.raises(ValueError, match="run: has no games"):
+    with pytest.raises(ValueError, match="run:1"):
+        State.load(run, shown_only=True)
+    with pytest.raises(ValueError, match="run: is there already and is no file of games"):
         Played({}, {}, run)
     trace = tmp_path / "trace.json"
     trace.write_text(f'{{"format": "secateur trace", "version": 1, "kind": "chess", "x": {text}}}')

@@ -1,16 +1,20 @@
 """Plays OpenBench's client: builds from an unpacked download, moves the one file away, deletes the rest, benches."""
 
+import hashlib
 import os
 import re
 import shutil
 import subprocess
 import sys
 import time
+import venv
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path, PureWindowsPath
 
 import pytest
 
+from bench.standalone import MARKER_TEXT
 from engine.cache_folder import MARKER, mark
 from engine.launcher import (
     _MARKER_TEXT,
@@ -19,8 +23,12 @@ from engine.launcher import (
     _files_below,
     _sweep,
     launcher_text,
+    remove_launcher,
     write_launcher,
 )
+from engine.levels import LEVELS
+from engine.library import MARKER as LIBRARY_MARKER
+from engine.library import Description, library_path
 from tests.conftest import MAKE_VARIABLES
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -141,15 +149,17 @@ def test_standing_copies_that_nobody_wants_any_more_are_removed(tmp_path: Path) 
     old, new, left, unmarked, linked = (f"source-{number:020x}" for number in range(5))
     left += "-k3_mkdtm"  # of a build that was killed
     root, elsewhere = tmp_path / "standing", tmp_path / "elsewhere"
-    others = [f"environment-{0:020x}", "environment-tests", "source-code", "notes"]
+    others = [f"environment-{0:020x}", f"environment-{1:020x}", "environment-tests", "source-code", "notes"]
     for name in (old, new, left, unmarked, *others):
         (root / name / "folder").mkdir(parents=True)
-        if name not in (unmarked, others[0]):
+        if name == others[1]:
+            mark(root / name, "my notes\nfile\nfolder/file\n")
+        elif name not in (unmarked, others[0]):
             mark(root / name, f"{_MARKER_TEXT}file\nlink\nfolder/file\n")
         (root / name / "file").touch()
         (root / name / "folder" / "file").touch()
     elsewhere.mkdir()
-    (elsewhere / MARKER).touch()
+    mark(elsewhere, f"{_MARKER_TEXT}file\n")
     (root / unmarked / MARKER).symlink_to(elsewhere / MARKER)
     (root / linked).symlink_to(elsewhere)
     (root / f"source-{5:020x}").symlink_to("nowhere")
@@ -172,6 +182,7 @@ def test_what_a_user_keeps_in_a_standing_copy_stays(tmp_path: Path) -> None:
     copy = _copy_once(root / f"source-{0:020x}", origin, [origin / "engine" / "uci" / "file.py"])
     (copy / "engine" / "uci" / "__pycache__").mkdir()
     (copy / "engine" / "uci" / "__pycache__" / "file.cpython-311.pyc").touch()
+    (copy / "engine" / "uci" / "__pycache__" / "mine.cpython-311.pyc").touch()
     (copy / "engine" / "notes.txt").touch()
     (copy / "games").mkdir()
     (copy / "games" / "file.py").touch()
@@ -187,7 +198,8 @@ def test_what_a_user_keeps_in_a_standing_copy_stays(tmp_path: Path) -> None:
         os.utime(path, (0, 0))
     _sweep(root)
     left = sorted(path.relative_to(copy).as_posix() for path in copy.rglob("*"))
-    assert left == sorted([MARKER, "engine", "engine/notes.txt", "games", "games/file.py"])
+    compiled = ["engine/uci", "engine/uci/__pycache__", "engine/uci/__pycache__/mine.cpython-311.pyc"]
+    assert left == sorted([MARKER, "engine", *compiled, "engine/notes.txt", "games", "games/file.py"])
     assert (unlisted / "file").exists()
     assert (elsewhere / "file.py").exists()
 
@@ -244,6 +256,21 @@ def test_a_launcher_takes_the_place_of_a_launcher_only(tmp_path: Path, data: byt
         assert path.read_bytes() == data
 
 
+@pytest.mark.parametrize("kind", ["launcher", "missing", "empty"])
+def test_no_link_and_no_empty_file_is_removed(tmp_path: Path, kind: str) -> None:
+    target, path = tmp_path / "target", tmp_path / "secateur"
+    if kind == "launcher":
+        write_launcher(target)
+    if kind == "empty":
+        path.touch()
+    else:
+        path.symlink_to(target)
+    with pytest.raises(FileExistsError, match="it is left as it is"):
+        remove_launcher(path)
+    assert os.path.lexists(path)
+    assert target.exists() == (kind == "launcher")
+
+
 def test_a_launcher_takes_the_place_of_older_ones(tmp_path: Path) -> None:
     path = tmp_path / "secateur"
     windows = launcher_text("C:\\python.exe", True, PureWindowsPath("C:\\a b\\uci_main.py"))  # type: ignore[arg-type]
@@ -257,20 +284,111 @@ def test_a_launcher_takes_the_place_of_older_ones(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_clean_removes_the_launcher_and_no_other_file(tmp_path: Path) -> None:
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A copy of what `make clean` needs."""
+    project = tmp_path / "project"
+    for room in ("engine", "bench"):
+        shutil.copytree(PROJECT / room, project / room, ignore=shutil.ignore_patterns("__pycache__", "kernels"))
+    shutil.copy(PROJECT / "Makefile", project)
+    return project
+
+
+def make_clean(project: Path, *arguments: str) -> tuple[int, list[str]]:
+    """The exit status and what is said, line by line."""
+    environment = {name: value for name, value in os.environ.items() if name not in (*MAKE_VARIABLES, "EXE", "PYTHON")}
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    command = ["make", "clean", f"PYTHON={sys.executable}", *arguments]
+    done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.stdout == ""
+    return done.returncode, [line for line in done.stderr.splitlines() if not line.startswith("secateur: cleaning: ")]
+
+
+def test_clean_removes_the_launcher_and_no_other_file(project: Path, tmp_path: Path) -> None:
     notes, launcher = tmp_path / "notes.txt", tmp_path / "secateur"
     write_launcher(launcher)
     notes.write_text("my notes", encoding="utf-8")
-    environment = {name: value for name, value in os.environ.items() if name not in (*MAKE_VARIABLES, "EXE")}
-    for path, fails in ((launcher, False), (launcher, False), (notes, True)):
-        # Only the line about the launcher is run: the others would remove this environment.
-        command = ["make", "--dry-run", "clean", f"EXE={path}", f"PYTHON={sys.executable}"]
-        recipe = subprocess.run(
-            command, cwd=PROJECT, env=environment, capture_output=True, text=True, check=True
-        ).stdout
-        first, *others = recipe.splitlines()
-        assert not any(str(path) in line for line in others)
-        done = subprocess.run(["sh", "-c", first], cwd=PROJECT, capture_output=True, text=True)
-        assert (done.returncode != 0) == fails, done.stderr
+    for path, status in ((launcher, 0), (launcher, 0), (notes, 2)):
+        assert make_clean(project, f"EXE={path}")[0] == status
     assert not launcher.exists()
     assert notes.read_text(encoding="utf-8") == "my notes"
+
+
+def test_clean_removes_what_the_targets_have_made(project: Path) -> None:
+    before = sorted(project.rglob("*"))
+    for stamp in (".venv/.play", ".venv-standalone/.ready"):
+        (project / stamp).parent.mkdir()
+        (project / stamp).touch()
+        (project / stamp).with_name("python").touch()
+    program, kernels = project / "dist" / "secateur", project / "engine" / "kernels"
+    for folder in (program, kernels):
+        folder.mkdir(parents=True)
+    (program / "secateur").touch()
+    mark(program, MARKER_TEXT, ["secateur"])
+    with zipfile.ZipFile(program.parent / "secateur-0.1.0-py3-none-linux_x86_64.whl", "w") as wheel:
+        wheel.writestr("uci_main.py", "")
+    body = b"\x7fELF" + LIBRARY_MARKER + Description("level", "machine", "", "", {}).encode().encode() + b"\0"
+    library_path(LEVELS[0], kernels).write_bytes(body + hashlib.sha256(body).digest())
+    (kernels / ".secateur.0123abcd.tmp").touch()
+    assert make_clean(project) == (0, [])
+    assert sorted(project.rglob("*")) == before
+
+
+def test_clean_keeps_and_names_what_a_user_put_there(project: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / ".ready").touch()
+    (project / ".venv-standalone").symlink_to(elsewhere)
+    program, kernels = project / "dist" / "secateur", project / "engine" / "kernels"
+    files = [
+        project / ".venv" / "mine",
+        project / "dist" / "notes.txt",
+        project / "dist" / "other-1.0-py3-none-any.whl",
+        program / "games" / "mine.pgn",
+        project / "dist" / "secateur-0.1.0-py3-none-mine.whl",
+        library_path(LEVELS[0], kernels),
+        kernels / "notes.txt",
+        project / "build" / "lib" / "mine",
+        project / "mine.egg-info" / "mine",
+    ]
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(b"about " + LIBRARY_MARKER)
+    (program / "secateur").touch()
+    mark(program, MARKER_TEXT, ["secateur"])
+    status, said = make_clean(project)
+    assert status == 0
+    named = [project / ".venv", project / ".venv-standalone", *files[1:3], program / "games" / "mine.pgn"]
+    for path in (*named, *files[4:7]):
+        name = path.relative_to(project) if path.name.startswith(".venv") else path
+        assert f"make clean: {name}: was not made by make, and stays" in said
+    assert all(file.read_bytes() == b"about " + LIBRARY_MARKER for file in files)
+    assert (elsewhere / ".ready").exists()
+    assert not (program / "secateur").exists()
+
+
+@pytest.mark.parametrize("is_user_s", [False, True])
+def test_clean_keeps_an_environment_that_make_found(project: Path, tmp_path: Path, is_user_s: bool) -> None:
+    (project / "requirements").mkdir()
+    (project / "requirements" / "play.txt").touch()
+    environment = project / ".venv"
+    if is_user_s:
+        venv.create(environment, with_pip=False)
+    # Instead of a Python that downloads: pip fails the first time, as it does without a network.
+    pip = tmp_path / "pip" / "pip"
+    pip.mkdir(parents=True)
+    (pip / "__init__.py").touch()
+    (pip / "__main__.py").write_text("import sys; sys.exit(1)", encoding="utf-8")
+    variables = {**os.environ, "PYTHONPATH": str(pip.parent)}
+    for name in (*MAKE_VARIABLES, "EXE", "PYTHON"):
+        variables.pop(name, None)
+    command = ["make", ".venv/.play", f"PYTHON={sys.executable}"]
+    for fails in (True, False, False):
+        done = subprocess.run(command, cwd=project, env=variables, capture_output=True, text=True, timeout=300)
+        assert (done.returncode != 0) == fails, done.stderr
+        (pip / "__main__.py").write_text("", encoding="utf-8")
+    assert done.stderr.count("\n") <= 1, "up to date"
+    status, said = make_clean(project)
+    assert status == 0
+    assert environment.exists() == is_user_s
+    assert said == (["make clean: .venv: was not made by make, and stays"] if is_user_s else [])

@@ -148,27 +148,45 @@ def test_understands_why_games_ended(text: str, reason: Termination) -> None:
     assert termination_of(text) == reason
 
 
+#: A game as short as one can be, without the empty line behind it.
+SHORT = '[Event "match"]\n\n*\n'
+
+
 def test_a_full_disk_keeps_games_waiting_and_takes_half_of_one_back(tmp_path: Path) -> None:
     path = tmp_path / "games.pgn"
-    path.write_text("zero\n", encoding="utf-8")
     log = PgnLog(path)
-    with room_for(7):
+    assert log.append(SHORT)
+    with room_for(len(SHORT) + 2):
         assert not log.append("one\n")
-        assert path.read_text(encoding="utf-8") == "zero\n"
+        assert path.read_text(encoding="utf-8") == SHORT
         assert not log.append("two\n")
         assert log.problem == f"{path}: cannot save a game: File too large"
     assert log.append("three\n")
-    assert path.read_text(encoding="utf-8") == "zero\none\ntwo\nthree\n"
+    assert path.read_text(encoding="utf-8") == SHORT + "one\ntwo\nthree\n"
 
 
 def test_a_cut_file_is_known_again_when_the_disk_was_full(tmp_path: Path) -> None:
     path = tmp_path / "games.pgn"
-    path.write_text("zero, and more\n", encoding="utf-8")
-    log = PgnLog(path, 4)
-    with room_for(5):
+    path.write_text(SHORT + "and more\n", encoding="utf-8")
+    log = PgnLog(path)
+    log.go_on(len(SHORT))
+    with room_for(len(SHORT) + 1):
         assert not log.append("one\n")
     assert log.append("two\n")
-    assert path.read_text(encoding="utf-8") == "zero\n\none\ntwo\n"
+    assert path.read_text(encoding="utf-8") == SHORT + "\n\none\ntwo\n"
+
+
+def test_games_go_on_beside_a_file_that_is_gone(tmp_path: Path) -> None:
+    path = tmp_path / "games.pgn"
+    log = PgnLog(path)
+    assert log.append(SHORT)
+    path.unlink()
+    assert log.append(SHORT + "\n")
+    assert log.append(SHORT)
+    assert not path.exists()
+    assert (tmp_path / "games-2.pgn").read_text(encoding="utf-8") == SHORT + "\n" + SHORT
+    assert log.problem is not None
+    assert log.problem.endswith(f"the games from now on are in {tmp_path / 'games-2.pgn'}")
 
 
 CUTS = [

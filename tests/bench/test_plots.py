@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("matplotlib", reason="pictures need Matplotlib")
 pytest.importorskip("scipy", reason="the LLR needs SciPy")
 
-from bench.plots import PlotError, is_own_picture, new_figure, plot_bars, plot_match, plot_ratings
+from bench.plots import PlotError, check_path, is_own_picture, new_figure, plot_bars, plot_match, plot_ratings
 from bench.rating import rate
 from bench.results import GameResult, MatchResult
 from bench.stats import Sprt
@@ -78,6 +78,18 @@ def test_a_picture_that_somebody_drew_with_matplotlib_stays(tmp_path: Path) -> N
         with pytest.raises(PlotError, match="is no picture that Secateur drew"):
             plot_match(match(5), path)
         assert path.read_bytes() == before
+
+
+def test_what_somebody_puts_in_the_place_of_a_picture_stays(tmp_path: Path) -> None:
+    path, other = tmp_path / "plot.svg", tmp_path / "other.svg"
+    plot_match(match(5), path)
+    plot_match(match(6), other)
+    output, before = check_path(path), other.read_bytes()
+    other.replace(path)
+    with pytest.raises(PlotError, match=r"cannot be written: another file .*; its new contents are in .*plot-2\.svg$"):
+        plot_match(match(7), output)
+    assert path.read_bytes() == before
+    assert is_own_picture((tmp_path / "plot-2.svg").read_bytes()[:HEAD_LENGTH])
 
 
 def test_the_pictures_of_the_project_can_be_drawn_again() -> None:

@@ -127,10 +127,10 @@ HEADER = '{"secateur-worth": 1, "games": {"seed": 2}, "provenance": {}}\n'
     ("text", "part"),
     [
         (None, r"is of other games \(seed differ\)"),
-        ("my notes", "has no games of this version"),
+        ("my notes", "is there already and is no file of games of `worth --together`"),
         (HEADER + "my notes", r"w\.jsonl:2: no pair of games"),
         (HEADER + '{"number": 1, "points": 0}\n' + '{"number": 1, "note', r"w\.jsonl:3: no pair of games"),
-        ("0\n", "has no games of this version"),
+        ("0\n", "is there already and is no file of games"),
         (HEADER.replace("1", "2"), "has no games of this version"),
         (HEADER + '{"number": 1}\n', r"w\.jsonl:2: no pair of games"),
         (HEADER + '{"number": 1, "points": 3}\n', r"w\.jsonl:2: no pair of games"),
@@ -271,3 +271,31 @@ def test_what_makes_no_sense_is_refused(arguments: list[str], part: str, capsys:
     assert output.err.startswith("secateur worth: ")
     assert part in output.err
     assert not output.out
+
+
+@pytest.mark.parametrize("how", ["moved", "added to"])
+def test_what_somebody_puts_in_the_place_of_the_games_stays(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], how: str
+) -> None:
+    state, mine, beside = (tmp_path / name for name in ("worth.jsonl", "mine", "worth-2.jsonl"))
+    kept = []
+
+    def meanwhile(screening: Screening, played: Played, *rest: object) -> None:
+        for number in range(10):
+            played.add(Pair(number, number % 3 - 1))
+        if how == "moved":
+            mine.write_bytes(state.read_bytes())
+            mine.replace(state)
+        else:
+            with state.open("ab") as file:
+                file.write(b"my notes\n")
+        kept.append(state.read_bytes())
+        played.add(Pair(10, 1))
+
+    monkeypatch.setattr(worth, "play", meanwhile)
+    assert worth.main(["null-move", "--together", "--state", str(state), "--quiet", "--bench-nodes", "7"]) == 1
+    words = "another file took its place" if how == "moved" else "somebody changed it"
+    told = f"secateur worth: {state}: {words}; it is left as it is; its new contents are in {beside}\n"
+    assert capsys.readouterr().err == told
+    assert [state.read_bytes()] == kept
+    assert len(beside.read_bytes().splitlines()) == 12

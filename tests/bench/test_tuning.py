@@ -329,3 +329,39 @@ def test_points_count_wins_less_losses() -> None:
     games = [GameResult(0, 0, "plus", "minus", "1-0"), GameResult(1, 0, "minus", "plus", "1/2-1/2")]
     assert points_of(games) == 1
     assert points_of([GameResult(0, 0, "minus", "plus", "1-0")] * 2) == -2
+
+
+@pytest.mark.parametrize("mode", ["new", "--overwrite", "--resume"])
+@pytest.mark.parametrize("late", [False, True])
+def test_what_somebody_puts_in_the_place_of_a_run_stays(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], mode: str,
+    late: bool,
+) -> None:  # fmt: skip
+    state, mine = tmp_path / "run.jsonl", tmp_path / "mine"
+    if mode != "new":
+        feed(State.create(run_of(9), state), 3)
+    given = ["--state", str(state), "--resume", "--quiet"] if mode == "--resume" else arguments(state)
+    before = state.read_bytes() if state.exists() else b""
+    kept: list[bytes] = []
+
+    def fake(state: State, *rest: object) -> None:
+        if late:
+            state.add(4, 2)
+        if mode == "--resume" and not late:
+            with state.path.open("ab") as file:
+                file.write(b"my notes\n")
+        else:
+            mine.write_bytes(before or b"my notes")
+            mine.replace(state.path)
+        kept.append(state.path.read_bytes())
+        state.add(5, 2)
+
+    monkeypatch.setattr(command, "tune", fake)
+    assert command.main([*given, "--overwrite"] if mode == "--overwrite" else given) == 1
+    assert state.read_bytes() == kept[0]
+    beside = tmp_path / "run-2.jsonl"
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if ": note:" not in line]
+    assert line.startswith(f"secateur spsa: {state}: ")
+    assert line.endswith(f"; it is left as it is; its new contents are in {beside}")
+    found = [step.iteration for step in State.load(beside).steps] if late or mode == "--resume" else []
+    assert found == [1, 2, 3] * (mode == "--resume") + [4] * late + [5] * bool(found)

@@ -15,7 +15,17 @@ from typing import Any
 
 import pytest
 
-from engine.cache_folder import CACHE_VARIABLE, KEEP_FOLDERS, KEEP_SECONDS, MARKER, open_cache
+from engine.cache_folder import (
+    _MARKER_TEXT,
+    CACHE_VARIABLE,
+    CHECKSUM_BYTES,
+    KEEP_FOLDERS,
+    KEEP_SECONDS,
+    KERNEL_HEADER,
+    MARKER,
+    mark,
+    open_cache,
+)
 from tests.board.tiny_kernel import build_folders
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX's")
@@ -123,13 +133,16 @@ def test_folders_are_made_for_the_user_alone(warm: Path) -> None:
 
 # --- sweeping ------------------------------------------------------------------------------------------------------
 
+#: How a kernel's file begins. One that was cut short may end there.
+KERNEL = bytes(CHECKSUM_BYTES) + KERNEL_HEADER
+
 
 def old_build(root: Path, number: int, seconds: float) -> Path:
     """A cache folder as another version left it, last used so many seconds ago."""
     folder = root / f"{number:020x}"
     folder.mkdir(parents=True)
-    (folder / MARKER).write_bytes(b"")
-    (folder / "kernel.nbc").write_bytes(b"machine code")
+    mark(folder, _MARKER_TEXT)
+    (folder / "kernel.nbc").write_bytes(KERNEL + b"machine code")
     used = time.time() - seconds
     os.utime(folder, (used, used))
     return folder
@@ -147,6 +160,14 @@ def test_folders_of_old_builds_are_swept(run_tiny: Callable[..., dict[str, Any]]
     current = Path(run_tiny()["folder"])
     assert build_folders(root) == sorted([*recent, current, foreign])
     assert not any(folder.exists() for folder in stale)
+
+
+def test_what_numba_compiled_is_swept(warm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CACHE_VARIABLE, str(warm.parent))
+    assert len(list(warm.glob("*.nbc"))) == 1
+    make_old(warm)
+    open_cache("f" * 20)
+    assert not warm.exists()
 
 
 def test_only_so_many_builds_are_kept_but_no_fresh_one_is_taken(
@@ -186,26 +207,59 @@ def test_a_folder_without_the_marker_is_never_swept(shared: Path, name: str) -> 
     assert sorted(path.name for path in thesis.iterdir()) == ["chapter.tex", "figures.nbc"]
 
 
-def test_the_marker_alone_does_not_give_a_folder_away(shared: Path) -> None:
-    thesis = shared / "my-thesis-chapters-2"
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("my-thesis-chapters-2", _MARKER_TEXT),
+        ("0123456789abcdef0123", ""),
+        ("0123456789abcdef0123", "my notes about what Secateur made\n"),
+        ("0123456789abcdef0123", _MARKER_TEXT[:-1]),
+        ("0123456789abcdef0123", f"{_MARKER_TEXT}and my notes\n"),
+    ],
+)
+def test_a_marker_counts_by_its_text_and_beside_the_folder_s_name(shared: Path, name: str, text: str) -> None:
+    thesis = shared / name
     thesis.mkdir()
-    (thesis / MARKER).touch()
-    (thesis / "figures.nbc").touch()
+    (thesis / MARKER).write_text(text, encoding="utf-8")
+    (thesis / "figures.nbc").write_bytes(KERNEL)
     make_old(thesis)
     open_cache("f" * 20)
-    assert (thesis / "figures.nbc").exists()
+    assert sorted(path.name for path in thesis.iterdir()) == ["figures.nbc", MARKER]
+    assert (thesis / MARKER).read_text(encoding="utf-8") == text
+
+
+def test_a_user_s_own_folder_of_a_build_s_name_is_never_swept(shared: Path) -> None:
+    thesis = shared / ("0" * 20)
+    thesis.mkdir(mode=0o700)
+    (thesis / "figures.nbc").write_bytes(KERNEL)
+    assert open_cache(thesis.name) == thesis
+    make_old(thesis)
+    open_cache("f" * 20)
+    assert [path.name for path in thesis.iterdir()] == ["figures.nbc"]
+
+
+def test_a_folder_that_a_killed_start_left_empty_is_swept(shared: Path) -> None:
+    killed = shared / ("0" * 20)
+    killed.mkdir(mode=0o700)
+    open_cache(killed.name)
+    make_old(killed)
+    open_cache("f" * 20)
+    assert not killed.exists()
 
 
 def test_a_user_s_files_in_an_old_build_stay(shared: Path) -> None:
     first = open_cache("0" * 20)
     assert first is not None
-    for name in ("kernel-12.py311.0123456789abcdef.nbc", ".kernel-12.nbc.0123abcd.tmp", "notes.txt", ".hidden"):
-        (first / name).touch()
+    own = {"kernel-12.py311.0123456789abcdef.nbc": KERNEL, ".secateur.0123abcd.tmp": b""}
+    foreign = {"numba.nbc": b"\x80\x04\x95", "thesis.nbc": b"my thesis", ".thesis.0123abcd.tmp": b"my thesis"}
+    for name, content in {**own, **foreign, "notes.txt": b"", ".hidden": b""}.items():
+        (first / name).write_bytes(content)
     (first / "folder.nbc").mkdir()
     (first / "folder.nbc" / "mine.nbc").touch()
     make_old(first)
     open_cache("f" * 20)
-    assert sorted(path.name for path in first.iterdir()) == [".hidden", "folder.nbc", "notes.txt"]
+    left = sorted(path.name for path in first.iterdir())
+    assert left == sorted([*foreign, ".hidden", "folder.nbc", "notes.txt"])
     assert (first / "folder.nbc" / "mine.nbc").exists()
 
 
@@ -214,7 +268,7 @@ def test_sweeping_follows_no_link(shared: Path, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     for name in (MARKER, "kernel.nbc"):
-        (elsewhere / name).write_bytes(b"precious")
+        (elsewhere / name).write_bytes(KERNEL if name != MARKER else _MARKER_TEXT.encode())
     (shared / ("0" * 20)).symlink_to(elsewhere)
     within = open_cache("1" * 20)
     unmarked = open_cache("2" * 20)
@@ -227,7 +281,7 @@ def test_sweeping_follows_no_link(shared: Path, tmp_path: Path) -> None:
     make_old(elsewhere, shared / ("0" * 20), within, unmarked)
     open_cache("f" * 20)
     assert sorted(path.name for path in elsewhere.iterdir()) == ["kernel.nbc", MARKER]
-    assert not within.exists()
+    assert sorted(path.name for path in within.iterdir()) == ["folder.nbc", "kernel.nbc"]
     assert unmarked.exists()
     assert (shared / ("0" * 20)).is_symlink()
 

@@ -182,7 +182,8 @@ def test_expected_seconds_are_those_of_before_or_of_other_kernels(tmp_path: Path
     assert compiling.expected_seconds(search) == usual
     assert compiling.expected_seconds("somebody.else") is None
     compiling.remember_in(tmp_path)
-    (tmp_path / compiling.SECONDS_FILE).write_text(json.dumps({board: 3 * compiling.COSTS[board][1]}), encoding="utf-8")
+    noted = {"": compiling._TITLE, board: 3 * compiling.COSTS[board][1]}
+    (tmp_path / compiling.SECONDS_FILE).write_text(json.dumps(noted), encoding="utf-8")
     compiling.silence()
     compiling.begin("somebody.else")
     time.sleep(0.02)
@@ -193,14 +194,17 @@ def test_expected_seconds_are_those_of_before_or_of_other_kernels(tmp_path: Path
     assert seconds is not None
     assert seconds >= 0.02
     assert json.loads((tmp_path / compiling.SECONDS_FILE).read_text(encoding="utf-8")).keys() == {
+        "",
         board,
         "somebody.else",
     }
 
 
 @pytest.mark.usefixtures("state")
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[1]", b'{"a": "b"}', b'{"somebody.else": 1e999}', b"[" * 9999])
-def test_damaged_notes_are_as_none(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    "content", [b"\xff\xfe", b"[1]", b'{"a": "b"}', b'{"somebody.else": 2}', b'{"": "mine"}', b"[" * 9999, b"thesis"]
+)
+def test_a_file_of_somebody_else_is_not_replaced_and_says_nothing(tmp_path: Path, content: bytes) -> None:
     (tmp_path / compiling.SECONDS_FILE).write_bytes(content)
     compiling.remember_in(tmp_path)
     assert compiling.expected_seconds("somebody.else") is None
@@ -208,6 +212,21 @@ def test_damaged_notes_are_as_none(tmp_path: Path, content: bytes) -> None:
     compiling.begin("somebody.else")
     compiling.end(True)
     assert compiling.expected_seconds("somebody.else") is not None
+    assert (tmp_path / compiling.SECONDS_FILE).read_bytes() == content
+
+
+@pytest.mark.usefixtures("state")
+@pytest.mark.parametrize("content", [None, b"", b'{"": "%b", "somebody.else": 1e999}' % compiling._TITLE.encode()])
+def test_an_empty_file_and_damaged_notes_are_replaced(tmp_path: Path, content: bytes | None) -> None:
+    notes = tmp_path / compiling.SECONDS_FILE
+    if content is not None:
+        notes.write_bytes(content)
+    compiling.remember_in(tmp_path)
+    assert compiling.expected_seconds("somebody.else") is None
+    compiling.silence()
+    compiling.begin("somebody.else")
+    compiling.end(True)
+    assert json.loads(notes.read_text(encoding="utf-8")).keys() == {"", "somebody.else"}
 
 
 def test_guesses_are_told_as_guesses() -> None:

@@ -15,8 +15,7 @@ from engine import files
 from engine.files import (
     PATH_LENGTH,
     QUOTE_LENGTH,
-    append_whole,
-    check_output,
+    Output,
     locked,
     open_regular,
     parse_json,
@@ -24,9 +23,9 @@ from engine.files import (
     quoted,
     read_bytes,
     read_text,
+    reason,
     replace_file,
     shown,
-    write_output,
 )
 
 WRITING = ("w", "a", "r+b", "a+b")
@@ -166,7 +165,7 @@ def test_a_lock_leaves_the_file_as_it_is_and_none_where_there_was_none(tmp_path:
         assert path.exists()
     assert not path.exists()
     with locked(path):
-        append_whole(path, b"written meanwhile")
+        path.write_bytes(b"written meanwhile")
     assert path.read_bytes() == b"written meanwhile"
 
 
@@ -193,18 +192,19 @@ def test_a_lock_on_a_file_that_was_removed_or_replaced_is_no_lock(
 def test_appends_all_or_nothing(tmp_path: Path) -> None:
     resource = pytest.importorskip("resource")
     path = tmp_path / "state"
-    append_whole(path, b"0123456789")
+    output = Output(path, _is_ours, "state")
+    output.append(b"ours456789")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (15, limits[1]))
     try:
         with pytest.raises(OSError, match="File too large"):
-            append_whole(path, b"0123456789")
-        assert path.read_bytes() == b"0123456789"
+            output.append(b"0123456789")
+        assert path.read_bytes() == b"ours456789"
         with pytest.raises(OSError, match="File too large"):
             replace_file(path, b"0123456789abcdefgh")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert path.read_bytes() == b"0123456789"
+    assert path.read_bytes() == b"ours456789"
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -219,7 +219,7 @@ def test_a_lock_leaves_a_link_that_leads_nowhere(tmp_path: Path) -> None:
 
 def test_a_long_name_is_no_obstacle_and_errors_name_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / ("\N{DECIDUOUS TREE}" * 61 + ".epd")
-    check_output(path, _is_ours, "picture")
+    Output(path, _is_ours, "picture")
     replace_file(path, b"ours")
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
@@ -245,7 +245,7 @@ def test_a_folder_where_nothing_can_be_made_or_removed_is_told_at_once(
         with monkeypatch.context() as patch:
             patch.setattr(owner, name, refuse)
             with pytest.raises(PermissionError, match=r"nothing can be written in .*: Operation not permitted"):
-                check_output(path, _is_ours, "picture")
+                Output(path, _is_ours, "picture")
 
 
 def _is_ours(head: bytes) -> bool:
@@ -255,28 +255,112 @@ def _is_ours(head: bytes) -> bool:
 def test_an_output_replaces_only_what_is_ours(tmp_path: Path) -> None:
     path, link = tmp_path / "picture.png", tmp_path / "link.png"
     link.symlink_to(path)
-    write_output(path, "ours 1", _is_ours, "picture")
-    write_output(link, "ours 2", _is_ours, "picture")
+    Output(path, _is_ours, "picture").replace("ours 1")
+    Output(link, _is_ours, "picture").replace("ours 2")
     assert link.is_symlink()
     assert path.read_text(encoding="utf-8") == "ours 2"
     path.write_bytes(b"my notes")
     for name in (path, link):
         with pytest.raises(FileExistsError, match="is there already and is no picture; it is left as it is"):
-            write_output(name, "ours 3", _is_ours, "picture")
+            Output(name, _is_ours, "picture").replace("ours 3")
     assert path.read_bytes() == b"my notes"
     path.write_bytes(b"")
-    write_output(path, "ours 3", _is_ours, "picture")
+    Output(path, _is_ours, "picture").replace("ours 3")
     with pytest.raises(FileNotFoundError, match="there is no such folder"):
-        check_output(tmp_path / "nowhere" / "picture.png", _is_ours, "picture")
+        Output(tmp_path / "nowhere" / "picture.png", _is_ours, "picture")
     if hasattr(os, "getuid") and os.getuid():  # the administrator may write everywhere
         path.chmod(0o444)
         with pytest.raises(PermissionError, match="is write-protected"):
-            check_output(path, _is_ours, "picture")
+            Output(path, _is_ours, "picture")
+
+
+MINE = b"ours, but of somebody else\n"
+
+
+def _meanwhile(path: Path, how: str) -> bytes:
+    """Moves a file onto `path`, or adds a line to what is there; returns what must stay."""
+    if how == "moved":
+        (path.parent / "mine").write_bytes(MINE)
+        (path.parent / "mine").replace(path)
+    else:
+        with path.open("ab") as file:
+            file.write(MINE)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("how", ["moved", "added to"])
+@pytest.mark.parametrize("found", [None, b"", b"ours 1\n"])
+@pytest.mark.parametrize("through", ["path", "link"])
+def test_an_output_is_replaced_only_while_it_is_what_was_found(
+    tmp_path: Path, how: str, found: bytes | None, through: str
+) -> None:
+    path = real = tmp_path / "out.txt"
+    if through == "link":
+        path = tmp_path / "link.txt"
+        path.symlink_to(real)
+    if found is not None:
+        real.write_bytes(found)
+    output = Output(path, _is_ours, "text")
+    kept = _meanwhile(real, how)
+    words = "another file took its place" if how == "moved" or found is None else "somebody changed it"
+    beside = path.with_stem(path.stem + "-2")
+    with pytest.raises(FileExistsError, match=words) as error:
+        output.replace("ours, the result")
+    assert real.read_bytes() == kept
+    assert beside.read_text(encoding="utf-8") == "ours, the result"
+    assert reason(error.value).endswith(f"; it is left as it is; its new contents are in {beside}")
+    for keep in (None, 0):
+        output.keep = keep
+        with pytest.raises(FileExistsError, match=words):
+            output.append(b"ours, a record")
+    assert real.read_bytes() == kept
+
+
+def test_an_output_knows_what_it_wrote_itself(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    output = Output(path, _is_ours, "text")
+    for text in ("ours 1", "ours 2"):
+        output.replace(text)
+        assert path.read_text(encoding="utf-8") == text
+    output.append(b", more")
+    output.append(b" and more")
+    output.keep = 6
+    output.append(b", less")
+    assert path.read_bytes() == b"ours 2, less"
+    output.replace("ours 3")
+    path.write_bytes(b"ours 4")  # as long, but not the same
+    output.keep = 0
+    for change in (lambda: output.replace("ours 5"), lambda: output.append(b"ours 5")):
+        with pytest.raises(FileExistsError, match="somebody changed it"):
+            change()
+    assert path.read_bytes() == b"ours 4"
+    path.unlink()
+    with pytest.raises(FileNotFoundError):
+        output.append(b"the end alone")
+    assert not path.exists()
+    output.replace("ours 6")
+    assert path.read_bytes() == b"ours 6"
+
+
+def test_a_result_is_saved_beside_a_folder_and_under_no_name_that_is_in_use(tmp_path: Path) -> None:
+    path, second, third = (tmp_path / name for name in ("out.txt", "out-2.txt", "out-3.txt"))
+    output = Output(path, _is_ours, "text")
+    path.mkdir()
+    second.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(OSError, match=r"is a folder, not a file; its new contents are in .*out-3\.txt"):
+        output.replace("ours")
+    assert third.read_bytes() == b"ours"
+    assert second.is_symlink()
+    assert list(path.iterdir()) == []
+    long = Output(tmp_path / ("\N{DECIDUOUS TREE}" * 61 + ".epd"), _is_ours, "text")
+    long.path.write_bytes(MINE)
+    with pytest.raises(FileExistsError, match="its new contents are in"):
+        long.replace("ours")
 
 
 def test_no_output_goes_to_a_pipe_or_device(no_file: Path) -> None:
     with pytest.raises(OSError, match="not a file"):
-        check_output(no_file, _is_ours, "picture")
+        Output(no_file, _is_ours, "picture")
 
 
 def test_messages_show_no_control_characters_and_no_endless_text() -> None:

@@ -186,6 +186,27 @@ def test_values_take_the_place_of_values_only(tmp_path: Path, capsys: pytest.Cap
     assert path.read_text(encoding="utf-8") == "print('my program')\n"
 
 
+def test_what_somebody_puts_in_the_place_of_the_values_stays(
+    labelled: Labelled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, mine, beside = (tmp_path / name for name in ("values.py", "mine", "values-2.py"))
+    write_values(path, WEIGHTS)
+    kept = values_source(WEIGHTS) + "# my remarks\n"
+    mine.write_text(kept, encoding="utf-8")
+
+    def read(*arguments: object) -> Labelled:
+        mine.replace(path)
+        return labelled
+
+    monkeypatch.setattr("eval.training.coefficients.load", read)
+    given = [str(tmp_path), "--output", str(path), "--overwrite", "--epochs", "1", "--quiet"]
+    assert command.main(given) == 1
+    told = f"{path}: another file took its place; it is left as it is; its new contents are in {beside}"
+    assert capsys.readouterr().err == f"secateur texel: {told}\n"
+    assert path.read_text(encoding="utf-8") == kept
+    assert beside.read_text(encoding="utf-8").startswith(values_source(WEIGHTS)[:60])
+
+
 def test_the_values_file_is_what_the_tuner_writes(tmp_path: Path) -> None:
     assert VALUES_FILE.read_text(encoding="utf-8") == values_source(WEIGHTS)
     changed = WEIGHTS + np.arange(2 * COUNT).reshape(COUNT, 2)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from search.explorer.chess_document import DocumentError, check, check_recording, load, save, score_text
+from search.explorer.chess_document import DocumentError, check, load, recording_output, save, score_text
 from tests.explorer.conftest import Recorded
 
 
@@ -40,8 +40,20 @@ def test_a_recording_takes_the_place_of_a_recording_only(document: Any, tmp_path
         with pytest.raises(FileExistsError, match="is there already and is no recording"):
             save(document, path)
         with pytest.raises(FileExistsError):
-            check_recording(path)
+            recording_output(path)
         assert path.read_bytes() == data
+
+
+def test_what_somebody_puts_in_the_place_of_a_recording_stays(document: Any, tmp_path: Path) -> None:
+    path, mine = tmp_path / "search.json", tmp_path / "mine.json"
+    output = recording_output(path)
+    save(document, mine)
+    before = mine.read_bytes()
+    mine.replace(path)
+    with pytest.raises(FileExistsError, match=r"another file took its place; .*search-2\.json"):
+        save({**document, "version": "another"}, output)
+    assert path.read_bytes() == before
+    assert (tmp_path / "search-2.json").exists()
 
 
 def test_compression_is_seen_by_content_not_by_name(document: Any, tmp_path: Path) -> None:

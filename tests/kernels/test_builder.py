@@ -111,11 +111,18 @@ def test_a_process_builds_for_its_own_processor_only(tmp_path: Path) -> None:
 def test_a_library_takes_the_place_of_a_library_only(tmp_path: Path) -> None:
     path = tmp_path / "kernels.so"
     _check_place(path)
-    path.write_bytes(b"half a library" + MARKER)
-    _check_place(path)
-    path.write_bytes(b"\x7fELF, but somebody else's")
-    with pytest.raises(BuildError, match=r"kernels\.so: is there already and is no library of kernels"):
+    for content in (b"", b"\x7fELF\0" + MARKER + b'{"level": "x"}\0half a library'):
+        path.write_bytes(content)
         _check_place(path)
+    for content in (
+        b"\x7fELF, but somebody else's",
+        b"\x7fELF\0 which compares with " + MARKER + b"\0",
+        b"notes about " + MARKER + b'{"level": "x"}\0',
+        MARKER,
+    ):
+        path.write_bytes(content)
+        with pytest.raises(BuildError, match=r"kernels\.so: is there already and is no library of kernels"):
+            _check_place(path)
     with pytest.raises(BuildError, match="is a folder, not a file"):
         _check_place(tmp_path)
 

@@ -21,7 +21,7 @@ import chess
 import pytest
 
 from bench import standalone
-from engine.cache_folder import MARKER
+from engine.cache_folder import MARKER, mark
 from engine.levels import LEVELS, Level
 from engine.library import FOLDER_VARIABLE, library_path
 from engine.sources import source_hash
@@ -202,7 +202,7 @@ def test_a_stand_alone_program_is_not_made_of_stale_kernels(
     assert not (tmp_path / "dist").exists()
 
 
-@pytest.mark.parametrize("kind", ["folder", "link", "file"])
+@pytest.mark.parametrize("kind", ["folder", "marker", "link", "file", "unlisted"])
 def test_a_stand_alone_program_takes_the_place_of_one_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
@@ -212,10 +212,40 @@ def test_a_stand_alone_program_takes_the_place_of_one_only(
     if kind == "file":
         place.write_text("mine")
     else:
-        folder = place if kind == "folder" else tmp_path / "elsewhere"
+        folder = tmp_path / "elsewhere" if kind == "link" else place
         folder.mkdir()
-        (folder / ("mine" if kind == "folder" else MARKER)).touch()
+        (folder / "mine").touch()
+        if kind == "marker":
+            (folder / MARKER).write_text("mine")
+        elif kind != "folder":
+            mark(folder, standalone.MARKER_TEXT, [] if kind == "unlisted" else ["mine"])
         if kind == "link":
             place.symlink_to(folder)
     said = standalone.main(tmp_path / "dist")
     assert said == f"{place}: is there already, and was not made by this; remove it or name another folder"
+
+
+def test_a_stand_alone_program_takes_the_place_of_an_older_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def make(work: Path) -> Path:
+        program = work / "secateur"
+        (program / "_internal").mkdir(parents=True)
+        (program / "_internal" / f"file of {len(made)}").touch()
+        (program / "link").symlink_to("_internal")
+        mark(program, standalone.MARKER_TEXT, [f"_internal/file of {len(made)}", "link"])
+        made.append(program)
+        return program
+
+    made: list[Path] = []
+    monkeypatch.setattr(standalone, "stale", list)
+    monkeypatch.setattr(standalone, "_make", make)
+    target = tmp_path / "dist"
+    for number in range(2):
+        assert standalone.main(target) is None
+        assert [path.name for path in (target / "secateur" / "_internal").iterdir()] == [f"file of {number}"]
+        assert [path.name for path in target.iterdir()] == ["secateur"]
+    mine = target / "secateur" / "_internal" / "mine"
+    mine.touch()
+    assert standalone.main(target) == f"{mine}: was not made by this; move it elsewhere"
+    assert len(made) == 2
+    assert mine.exists()
+    assert (target / "secateur" / "_internal" / "file of 1").exists()

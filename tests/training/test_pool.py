@@ -98,6 +98,18 @@ def test_bad_shards_are_left_out_or_raise(made: Path, tmp_path: Path) -> None:
     assert facts.games == 64
 
 
+@pytest.mark.parametrize("name", ["buckets/0", "pool.json", "training.samples"])
+def test_what_somebody_puts_in_the_place_of_a_pool_s_file_stays(made: Path, tmp_path: Path, name: str) -> None:
+    def meanwhile(shards: int, positions: int) -> None:
+        (tmp_path / "mine").write_bytes(b"mine")
+        (tmp_path / "mine").replace(tmp_path / name)
+
+    with pytest.raises(FileExistsError) as error:
+        build_pool(tmp_path, [made], ALL, 0.1, 1, on_shard=meanwhile)
+    assert error.value.filename == str(tmp_path / name)
+    assert (tmp_path / name).read_bytes() == b"mine"
+
+
 def test_a_pool_that_is_not_whole_is_refused(made: Path, tmp_path: Path) -> None:
     build(tmp_path, made)
     path = tmp_path / TRAINING

@@ -297,3 +297,17 @@ def test_nothing_is_written_through_a_symbolic_link(tmp_path: Path, blocks: list
     with pytest.raises(ShardError, match="is a symbolic link"):
         write(folder, blocks)
     assert archive.read_bytes() == before
+
+
+def test_what_somebody_puts_in_the_place_of_a_shard_stays(tmp_path: Path, blocks: list[bytes]) -> None:
+    mine = tmp_path / "mine"
+    for last in (False, True):
+        mine.write_bytes(b"mine")
+        with closing(ShardWriter(tmp_path, 7, SETTINGS)) as writer:
+            writer.append(blocks[0])
+            mine.replace(writer.path)
+            with pytest.raises(ShardError, match="another file took its place; it is left as it is"):
+                writer.finish() if last else writer.append(blocks[1])
+        assert writer.path.read_bytes() == b"mine"
+        assert not (tmp_path / "shard-000007.games").exists()
+        writer.path.unlink()

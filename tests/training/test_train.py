@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,14 +22,16 @@ from engine.board.position import POSITION
 from engine.memory import allocate
 from engine.version import version
 from eval.network.evaluator import NetworkEvaluator
-from eval.network.format import MAGIC, network_digest, read_network
+from eval.network.format import MAGIC, encode_network, network_digest, read_network
+from eval.training import pool
 from eval.training.commands import net, train
 from eval.training.pool import FACTS, open_pool
 from eval.training.quantise import integer_scores
 from eval.training.records import unpack_samples
-from eval.training.trainer import RUN, Entry, Moment
+from eval.training.trainer import NEW, RUN, Entry, Moment, Trainer, load_run
 from eval.training.training_view import TrainingView, plot_losses, sparkline
 from tests.conftest import PROJECT
+from tests.eval.networks import random_network
 from tests.training.conftest import TINY, arguments
 
 
@@ -331,7 +334,8 @@ def test_a_run_that_begins_afresh_leaves_what_is_not_its_own(made: Path, tmp_pat
     assert train.main(given) == 0
     (folder / "notes.txt").write_text("mine")
     (folder / "buckets").mkdir()
-    (folder / "buckets" / "0").write_bytes(b"left of a run that was killed")
+    left = (folder / "training.samples").read_bytes()[:1001]  # by a run that was killed
+    (folder / "buckets" / "0").write_bytes(left)
     assert train.main([*given, "--overwrite"]) == 0
     assert (folder / "notes.txt").read_text() == "mine"
     assert not (folder / "buckets").exists()
@@ -351,6 +355,118 @@ def test_bad_shards_are_named_and_left_out(made: Path, tmp_path: Path, capsys: p
     bad = data / "shard-000001.games"
     assert capsys.readouterr().err == f"secateur train: left out: {bad}: is truncated: it has no foot\n"
     assert read_network(tmp_path / "net.snet").hidden == 32
+
+
+@pytest.mark.parametrize("name", ["net.snet", "log.jsonl", "checkpoint.npz"])
+def test_what_somebody_puts_in_the_place_of_an_output_stays(
+    made: Path, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    name: str,
+) -> None:  # fmt: skip
+    output = tmp_path / "net.snet"
+    folder, mine = output.with_suffix(".training"), tmp_path / "mine"
+    path = output if name == "net.snet" else folder / name
+    before = (trained if name == "net.snet" else trained.with_suffix(".training") / name).read_bytes()
+    mine.write_bytes(before)
+    really = Trainer.superbatch
+
+    def superbatch(self: Trainer, *arguments: Any) -> Entry:
+        entry = really(self, *arguments)
+        if entry.superbatch == 2:
+            mine.replace(path)
+        return entry
+
+    monkeypatch.setattr(Trainer, "superbatch", superbatch)
+    assert uci_main.main(arguments(made, output, "--quiet", "--seed", "9")) == 1
+    beside = path.with_stem(path.stem + "-2")
+    told = f"{path}: another file took its place; it is left as it is; its new contents are in {beside}"
+    assert capsys.readouterr().err == f"secateur train: {told}\n"
+    assert path.read_bytes() == before
+    if name == "net.snet":
+        assert read_network(beside).provenance["recipe"]["seed"] == 9
+    else:
+        assert beside.stat().st_size
+
+
+def test_the_earlier_run_stays_until_the_new_one_can_begin(
+    made: Path, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "net.training"
+    shutil.copytree(trained.with_suffix(".training"), folder)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    given = [str(made), "--output", str(tmp_path / "net.snet"), "--quiet", "--overwrite", *TINY, "--seed", "3"]
+    notes, other = tmp_path / "notes", tmp_path / "other.snet"
+    notes.write_text("mine")
+    other.write_bytes(encode_network(random_network(hidden=64)))
+
+    def is_as_it_was() -> bool:
+        return {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+    for more, words in (
+        (["--batch-size", "1280000"], "do not fill a batch"),
+        (["--start", str(other), "--hidden", "32"], "the network to start from has hidden 64"),
+    ):
+        assert train.main([*given, *more]) == 1
+        error = capsys.readouterr().err
+        assert words in error
+        assert error.count("\n") == 1
+        assert is_as_it_was()
+    assert train.main([str(notes), *given[1:]]) == 1  # no shard at all
+    assert is_as_it_was()
+    for error, words in ((KeyboardInterrupt, "interrupted; the earlier run is still in"), (OSError, "no room")):
+        with monkeypatch.context() as patch:
+            patch.setattr(pool, "_slope", lambda samples, error=error: _fail(error))
+            assert train.main(given) == 1
+        assert words in capsys.readouterr().err
+        assert is_as_it_was()
+    shutil.copytree(folder, folder / NEW)  # what a command that was killed while it read shards has left
+    assert train.main(given) == 0
+    assert {path.name for path in folder.iterdir()} == set(before)
+    assert load_run(folder).recipe.seed == 3
+    assert len((folder / "log.jsonl").read_bytes().splitlines()) == 3
+
+
+def _fail(kind: type[BaseException]) -> None:
+    raise kind(28, "no room")
+
+
+def test_a_file_that_is_no_bucket_is_not_deleted_by_its_name(
+    made: Path, trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "net.training"
+    shutil.copytree(trained.with_suffix(".training"), folder)
+    (folder / "buckets").mkdir()
+    (folder / "buckets" / "1").write_bytes((folder / "training.samples").read_bytes()[:1001])
+    for name, data in (("buckets/2024", b"my diary " * 10), ("log.jsonl", b"my log"), ("start.snet", b"my network")):
+        path = folder / name
+        earlier = path.read_bytes() if path.exists() else None
+        path.write_bytes(data)
+        before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        given = [str(made), "--output", str(tmp_path / "net.snet"), "--quiet", *TINY, "--overwrite"]
+        assert train.main(given) == 1
+        error = capsys.readouterr().err
+        assert f"{path}: is there already" in error
+        assert error.count("\n") == 1
+        assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+        path.unlink()
+        if earlier is not None:
+            path.write_bytes(earlier)
+
+
+def test_a_run_that_was_killed_before_it_had_its_start_is_no_trap(
+    made: Path, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = ["--output", str(tmp_path / "net.snet"), "--quiet"]
+    given = [str(made), *output, *TINY, "--start", str(trained)]
+    for more in (["--resume", *output, "--start", str(trained)], [*given, "--overwrite"]):
+        with monkeypatch.context() as patch:
+            patch.setattr("engine.files.replace_file", lambda *arguments: _fail(SystemExit))
+            with pytest.raises(SystemExit):
+                train.main([*given, "--overwrite"])
+        assert train.main(["--resume", *output]) == 1
+        assert "start.snet: is missing; --start with the same network writes it again" in capsys.readouterr().err
+        assert train.main(more) == 0
+        shutil.rmtree(tmp_path / "net.training")
+        (tmp_path / "net.snet").unlink()
 
 
 # --------------------------------------------------------------------------------------------------------------

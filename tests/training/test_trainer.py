@@ -35,6 +35,7 @@ from eval.training.trainer import (
     load_state,
     save_run,
     save_state,
+    state_outputs,
     train,
 )
 from tests.eval.eval_positions import played
@@ -142,7 +143,7 @@ def test_a_run_goes_on_exactly(pool: Pool, tmp_path: Path, threads: int) -> None
     train_some = Trainer(recipe, pool, first_state(recipe))
     for _ in range(2):
         train_some.superbatch()
-        save_state(tmp_path, train_some.state)
+        save_state(state_outputs(tmp_path), train_some.state)
 
     class KilledError(Exception):
         pass
@@ -184,7 +185,7 @@ def test_a_run_is_read_back(tmp_path: Path) -> None:
 
 def test_a_damaged_checkpoint_is_refused(pool: Pool, tmp_path: Path) -> None:
     trainer = Trainer(RECIPE, pool, first_state(RECIPE))
-    save_state(tmp_path, trainer.state)
+    save_state(state_outputs(tmp_path), trainer.state)
     path = tmp_path / CHECKPOINT
     data = path.read_bytes()
     for damaged in (data[: len(data) // 2], b"", data[:2000] + b"x" * 100 + data[2100:]):
@@ -195,7 +196,7 @@ def test_a_damaged_checkpoint_is_refused(pool: Pool, tmp_path: Path) -> None:
 
 def test_other_data_are_refused(pool: Pool, tmp_path: Path) -> None:
     trainer = Trainer(RECIPE, pool, first_state(RECIPE))
-    save_state(tmp_path, trainer.state)
+    save_state(state_outputs(tmp_path), trainer.state)
     with pytest.raises(TrainingError, match="the data are not those that the run began with"):
         Trainer(RECIPE, pool_of(pool.training, pool.validation, crc=2), load_state(tmp_path, RECIPE))
 

@@ -239,6 +239,22 @@ def test_the_log_holds_the_conversation(start: Callable[..., Engine], tmp_path: 
     assert not any("Fen: " in text for _, text in said)
 
 
+@pytest.mark.parametrize("end", ["cut sh", "cut shö", "whole\n", "whole\r\n"])
+def test_a_log_that_was_cut_short_begins_a_new_line(start: Callable[..., Engine], tmp_path: Path, end: str) -> None:
+    file = tmp_path / "log.txt"
+    earlier = f"2026-01-31 12:00:00.000 >> {end}"
+    file.write_text(earlier, encoding="utf-8", newline="")
+    engine = start()
+    engine.send(f"setoption name Debug Log File value {file}", "isready")
+    engine.expect("readyok")
+    engine.send("d", "quit")
+    engine.finish()
+    text = file.read_bytes().decode()
+    first = earlier if earlier.endswith("\n") else f"{earlier}\n"
+    assert text.startswith(first)
+    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (<<|>>) ", text.removeprefix(first))
+
+
 def test_a_log_that_cannot_be_written_is_one_message(engine: Engine, tmp_path: Path) -> None:
     said = spoken(engine, f"setoption name Debug Log File value {tmp_path}")
     assert said == [f"info string Debug Log File not used: '{tmp_path}': is a folder, not a file"]

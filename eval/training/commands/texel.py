@@ -9,7 +9,7 @@ from pathlib import Path
 
 from engine.arguments import Parser, command
 from engine.errors import CommandError, arguments_are_judged
-from engine.files import shown
+from engine.files import Output, shown
 from engine.progress import Steps, counted
 from eval.training.recipe import Recipe
 
@@ -69,17 +69,13 @@ def _parser() -> Parser:
 
 
 def _recipe(options: argparse.Namespace) -> Recipe:
-    """The recipe; a ValueError says in one line what is wrong with it, an OSError why nothing can be written."""
-    from eval.training.values_file import check_values_output
-
+    """The recipe; a ValueError says in one line what is wrong with it."""
     for name in ("result_share", "validation"):
         if not 0.0 <= getattr(options, name) <= 1.0:
             raise ValueError(f"--{name.replace('_', '-')} lies between 0 and 1, not at {getattr(options, name):g}")
     for name in ("prior", "rate", "epochs", "batch"):
         if not getattr(options, name) > 0:
             raise ValueError(f"--{name} is more than 0, not {getattr(options, name):g}")
-    if options.output is not None:
-        check_values_output(options.output)
     return Recipe(
         options.result_share,
         options.prior,
@@ -95,16 +91,18 @@ def _recipe(options: argparse.Namespace) -> Recipe:
 def main(arguments: list[str]) -> int:
     """Runs the command; returns the exit status."""
     options = _parser().parse_args(arguments)
+    from eval.training.values_file import values_output
+
     with arguments_are_judged():
         recipe = _recipe(options)
-    output = options.output
-    if output is not None and not options.overwrite and output.exists() and output.stat().st_size:
-        raise CommandError(f"{shown(output)} is there already: --overwrite replaces it when the weights are tuned")
+    output = None if options.output is None else values_output(options.output)
+    if output is not None and not options.overwrite and output.size:
+        raise CommandError(f"{shown(output.path)} is there already: --overwrite replaces it when the weights are tuned")
     with Steps("loading the kernels", options.quiet) as steps:
-        return _run(options, recipe, steps)
+        return _run(options, recipe, output, steps)
 
 
-def _run(options: argparse.Namespace, recipe: Recipe, steps: Steps) -> int:
+def _run(options: argparse.Namespace, recipe: Recipe, output: Output | None, steps: Steps) -> int:
     import numpy as np
 
     from eval.training.coefficients import load
@@ -130,8 +128,8 @@ def _run(options: argparse.Namespace, recipe: Recipe, steps: Steps) -> int:
 
     outcome = tune(labelled, WEIGHTS.astype(np.float64), recipe, on_epoch)
     rounded = np.rint(outcome.weights).astype(np.int64)
-    if options.output is not None:
-        write_values(options.output, rounded)
+    if output is not None:
+        write_values(output, rounded)
     if options.json:
         facts: dict[str, object] = {"positions": len(labelled.games), "games": games, "slope": outcome.slope}
         facts |= {"score_slope": outcome.score_slope, "training": outcome.training, "validation": outcome.validation}

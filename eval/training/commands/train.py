@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from engine.arguments import Parser, command
 from engine.errors import CommandError, UsageError, arguments_are_judged
+from engine.files import Output, shown
 from engine.progress import Steps
 
 if TYPE_CHECKING:
@@ -112,17 +113,16 @@ def main(arguments: list[str]) -> int:
     """Trains; returns the exit status."""
     options = _parser().parse_args(arguments)
     from bench.plots import check_path
-    from eval.network.format import check_network_output
+    from eval.network.format import network_output
     from eval.training.shards import only_writer
 
     folder = options.checkpoint or options.output.with_suffix(".training")
     if options.plot is not None:
         with arguments_are_judged():
-            check_path(options.plot)
-    check_network_output(options.output)
+            options.plot = check_path(options.plot)
+    output = network_output(options.output)
     run = _run(options, folder)
-    is_new = not options.output.exists() or not options.output.stat().st_size
-    if not (is_new or options.overwrite):
+    if output.size and not options.overwrite:
         if not options.resume:
             raise CommandError(f"{options.output} is there already: --overwrite replaces it when the run has ended")
         if not _is_of(options.output, folder, run):
@@ -130,7 +130,7 @@ def main(arguments: list[str]) -> int:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with only_writer(folder, "training"):
-            return _train(options, folder, run)
+            return _train(options, folder, run, output)
     except KeyboardInterrupt:
         print(f"secateur train: interrupted; --resume goes on with {folder}", file=sys.stderr)
         return 1
@@ -198,49 +198,41 @@ def _run(options: argparse.Namespace, folder: Path) -> Run:
         return Run(Recipe(**recipe), tuple(options.data), wanted=Filter(**wanted), **whole)
 
 
-def _train(options: argparse.Namespace, folder: Path, run: Run) -> int:
+def _train(options: argparse.Namespace, folder: Path, run: Run, output: Output) -> int:
     from engine.files import replace_file
     from eval.network.format import read_network_file
-    from eval.training.pool import FACTS, build_pool, open_pool
-    from eval.training.trainer import (
-        START,
-        Trainer,
-        TrainingError,
-        check_folder,
-        drop_run,
-        load_state,
-        save_run,
-        train,
-    )
+    from eval.training.trainer import START, TrainingError, adopt_run, begin_run, drop_new, drop_run, train
     from eval.training.training_view import TrainingView, plot_losses
 
     problems: list[str] = []
     start = None if options.start is None else read_network_file(options.start)[0]
-    if not options.resume:
-        check_folder(folder, options.overwrite)  # another process may have been there until now
-        drop_run(folder)
-        if start is not None:
-            # A copy, written before the run that needs it: whenever this ends, the run can be resumed.
-            replace_file(folder / START, start)
-    save_run(folder, run)
-    if not (folder / FACTS).exists():
-        with _Loading(options.quiet, problems) as view:
-            parts = (run.data, run.wanted, run.validation, run.recipe.seed, run.partial)
-            build_pool(folder, *parts, view.problem, view.shard)
-    pool = open_pool(folder)
-    if problems and not pool.facts.shards:
-        # Every shard was left out, and a line of its own has said why.
-        if not options.resume:
-            drop_run(folder)
-        return 1
+    drop_new(folder)  # what a killed command has left
+    place = folder if options.resume else begin_run(folder, run, options.overwrite)
+    is_first = place == folder and not options.resume
     try:
-        with Steps("preparing the run", options.quiet):
-            trainer = Trainer(run.recipe, pool, load_state(folder, run.recipe))
+        if start is not None and not (place / START).exists():
+            replace_file(place / START, start)  # a copy: the run can be resumed without the other file
+        trainer = _prepared(options, place, run, problems)
+        if trainer is not None and place != folder:
+            trainer = None  # Windows moves no file that is mapped
+            adopt_run(folder, run)
+            trainer = _prepared(options, folder, run, problems)
+        if trainer is None:
+            if is_first:
+                drop_run(folder)
+            return 1
     except TrainingError:
-        if not options.resume:
+        if is_first:
             # There is nothing in it to go on with: the folder stays free for the command as it was meant.
             drop_run(folder)
         raise
+    except KeyboardInterrupt:
+        if place == folder:
+            raise
+        raise CommandError(f"interrupted; the earlier run is still in {shown(folder)}") from None
+    finally:
+        drop_new(folder)
+    pool = trainer.pool
     if not options.quiet:
         print(
             f"{pool.facts.training} positions to train on, {pool.facts.validation} to check, of {pool.facts.games} "
@@ -250,7 +242,7 @@ def _train(options: argparse.Namespace, folder: Path, run: Run) -> int:
     with TrainingView(run.recipe.superbatches, trainer.steps, trainer.state.log, options.quiet) as view:
         train(folder, trainer, view.step, view.superbatch)
     with Steps("measuring and writing the network", options.quiet):
-        facts = _export(trainer, options.output)
+        facts = _export(trainer, output)
     if options.plot is not None:
         title = f"{options.output.name}: {pool.facts.training:,} positions, H = {run.recipe.hidden}"
         plot_losses(trainer.state.log, options.plot, title)
@@ -261,6 +253,25 @@ def _train(options: argparse.Namespace, folder: Path, run: Run) -> int:
     else:
         _print(options.output, facts, pace)
     return 1 if problems else 0
+
+
+def _prepared(options: argparse.Namespace, folder: Path, run: Run, problems: list[str]) -> Trainer | None:
+    """What trains the run in a folder, whose pool is made if need be.
+
+    None where every shard was left out, and a line of its own has said why. Raises TrainingError, ShardError, OSError.
+    """
+    from eval.training.pool import FACTS, build_pool, open_pool
+    from eval.training.trainer import Trainer, load_state
+
+    if not (folder / FACTS).exists():
+        with _Loading(options.quiet, problems) as view:
+            parts = (run.data, run.wanted, run.validation, run.recipe.seed, run.partial)
+            build_pool(folder, *parts, view.problem, view.shard)
+    pool = open_pool(folder)
+    if problems and not pool.facts.shards:
+        return None
+    with Steps("preparing the run", options.quiet):
+        return Trainer(run.recipe, pool, load_state(folder, run.recipe))
 
 
 def _loaded_in(seconds: float | None) -> str:
@@ -284,7 +295,7 @@ class _Loading(Steps):
         self.show(f"{shards} shards decoded, {positions} positions")
 
 
-def _export(trainer: Trainer, path: Path) -> dict[str, Any]:
+def _export(trainer: Trainer, output: Output) -> dict[str, Any]:
     """Writes the network file; returns what it says of its origin."""
     from bench.records import current_commit
     from engine.version import version
@@ -307,7 +318,7 @@ def _export(trainer: Trainer, path: Path) -> dict[str, Any]:
     }
     loss = measure(quantised(trainer.layers, {}), trainer.pool.validation, exact)
     facts["quantisation"] = {"positions": loss.positions, "most": round(loss.most, 2), "rms": round(loss.rms, 3)}
-    write_network(path, quantised(trainer.layers, facts))
+    write_network(output, quantised(trainer.layers, facts))
     return facts
 
 
