@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 # Runs a command and says what it does: `$(TELL) "text" command`. Before there is an environment, PYTHON does so.
 TELL = $(BIN)/python -m engine.progress
 PIP = -m pip install --quiet --disable-pip-version-check --require-hashes -r
-KERNELS := $(wildcard engine/*.py engine/board/*.py eval/*.py eval/network/*.py eval/terms/*.py search/*.py)
+KERNELS := $(shell find engine eval search -name "*.py")
 
 # A folder that `clean` may remove is made with its stamp, too old to be up to date. In another the stamp has a text.
 .PRECIOUS: $(VENV)/.play $(VENV)-standalone/.ready
@@ -43,7 +43,7 @@ endif
 
 # An executable that was asked for by name must outlive this folder: OpenBench builds in a temporary one.
 $(EXE): $(VENV)/.warm
-	@$(TELL) "writing the launcher" $(BIN)/python -m engine.launcher $(if $(filter command line,$(origin EXE)),--standing) "$@" </dev/null >&2
+	@$(TELL) "writing the launcher" $(BIN)/python -m engine.compiler.launcher $(if $(filter command line,$(origin EXE)),--standing) "$@" </dev/null >&2
 
 run: $(EXE)  ## the UCI loop on stdin and stdout
 	@exec $(BIN)/python uci_main.py
@@ -107,5 +107,5 @@ test: $(EXE) $(VENV)/.dev  ## runs the linters and all tests
 	$(BIN)/python -m pytest $(addprefix --ignore=,$(UNTIMED))
 
 clean:  ## removes what the others have made here, and names what else lies there
-	@$(PYTHON) -m engine.launcher --remove "$(EXE)" </dev/null >&2
+	@$(PYTHON) -m engine.compiler.launcher --remove "$(EXE)" </dev/null >&2
 	@$(PYTHON) -m engine.progress "cleaning" $(PYTHON) -m bench.clean $(VENV)/.play $(VENV)-standalone/.ready </dev/null >&2

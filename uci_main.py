@@ -111,7 +111,7 @@ def kernels() -> str:
     from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed_version
 
-    from engine.library import choose
+    from engine.compiler.library import choose
 
     library, remarks = choose()
     if library is not None:
@@ -138,7 +138,7 @@ def _run(name: str, arguments: list[str]) -> int:
     """Runs a command; returns its exit status."""
     module_name, _, extra = COMMANDS[name]
     from engine.arguments import reported
-    from engine.library import JIT, KERNELS_VARIABLE
+    from engine.compiler.library import JIT, KERNELS_VARIABLE
 
     if name in COMPILED_HERE:
         os.environ[KERNELS_VARIABLE] = JIT
@@ -178,7 +178,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"secateur: {error}", file=sys.stderr)
         return error.status
     if arguments in ([], [TUNING_FLAG]):
-        from engine import compiling
+        from engine.compiler import compiling
         from engine.uci.loop import run
 
         # The session says what it compiles, as UCI.

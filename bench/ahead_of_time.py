@@ -12,10 +12,10 @@ from typing import Final
 from bench.engines import SECATEUR
 from bench.speed import BY_NUMBA, Row, bench_speed, resident_mebibytes, seconds_to
 from bench.standalone import megabytes
-from engine.cache_folder import CACHE_VARIABLE
+from engine.compiler.cache_folder import CACHE_VARIABLE
+from engine.compiler.library import KERNELS_VARIABLE, choose
+from engine.compiler.sources import PROJECT_ROOT
 from engine.extras import has_numba
-from engine.library import KERNELS_VARIABLE, choose
-from engine.sources import PROJECT_ROOT
 
 #: Where `make wheel` and `make standalone` leave what they make.
 DIST: Final = PROJECT_ROOT / "dist"

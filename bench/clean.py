@@ -15,11 +15,11 @@ from pathlib import Path
 
 from bench.standalone import MARKER_TEXT
 from engine.arguments import complain_about
-from engine.cache_folder import SCRATCH, remove_listed
+from engine.compiler.cache_folder import SCRATCH, remove_listed
+from engine.compiler.levels import LEVELS
+from engine.compiler.library import LibraryError, library_path, read_description
+from engine.compiler.sources import PROJECT_ROOT
 from engine.files import reason, shown
-from engine.levels import LEVELS
-from engine.library import LibraryError, library_path, read_description
-from engine.sources import PROJECT_ROOT
 
 _WHEEL = re.compile(r"secateur-[0-9.]+-py3-none-\w+\.whl")
 

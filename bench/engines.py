@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from bench.timecontrol import TimeControl, TimeControlError
+from engine.compiler.sources import PROJECT_ROOT
 from engine.errors import CommandError, MissingError
 from engine.files import quoted, shown, user_path
-from engine.sources import PROJECT_ROOT
 
 #: What starts this Secateur; the stand-alone program needs no interpreter.
 SECATEUR: Final = [sys.executable, *([] if getattr(sys, "frozen", False) else [str(PROJECT_ROOT / "uci_main.py")])]

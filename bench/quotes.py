@@ -15,7 +15,7 @@ from typing import Final
 
 from bench.records import LedgerError, Record, SuiteRecord, load, load_suites, table
 from bench.stats import with_error
-from engine.sources import PROJECT_ROOT
+from engine.compiler.sources import PROJECT_ROOT
 
 _TAG: Final = re.compile(r"\[ledger:\s*([^\]\s]+)\s*\]")
 _WITH_ERROR: Final = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*\+-\s*(\d+(?:\.\d+)?)")

@@ -19,9 +19,9 @@ from typing import Final
 from bench.description import MatchDescription
 from bench.results import MatchResult
 from bench.stats import Sprt, Tally, estimate
+from engine.compiler.sources import PROJECT_ROOT
 from engine.errors import CommandError, MissingError
 from engine.files import Output, parse_json, read_bytes, reason, replace_file, shown
-from engine.sources import PROJECT_ROOT
 
 LEDGER: Final = PROJECT_ROOT / "bench" / "ledger"
 

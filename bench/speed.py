@@ -23,11 +23,11 @@ from typing import Final
 import chess
 
 from bench.engines import SECATEUR
-from engine.cache_folder import CACHE_VARIABLE
+from engine.compiler.cache_folder import CACHE_VARIABLE
+from engine.compiler.library import JIT, KERNELS_VARIABLE
 from engine.errors import CommandError, MissingError
 from engine.extras import has_numba
 from engine.files import quoted, read_bytes, reason, replace_file, shown
-from engine.library import JIT, KERNELS_VARIABLE
 from search.benchmark import POSITIONS
 from search.limits import Limits
 

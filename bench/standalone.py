@@ -14,11 +14,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from engine.cache_folder import listed, mark, remove_listed, strangers
+from engine.compiler.cache_folder import listed, mark, remove_listed, strangers
+from engine.compiler.levels import LEVELS
+from engine.compiler.library import LibraryError, fitting_description, folder, library_path
+from engine.compiler.sources import PROJECT_ROOT, source_hash
 from engine.files import reason, shown
-from engine.levels import LEVELS
-from engine.library import LibraryError, fitting_description, folder, library_path
-from engine.sources import PROJECT_ROOT, source_hash
 
 #: The rooms that go into the program.
 ROOMS = ("engine", "search", "eval", "bench")

@@ -12,7 +12,7 @@ from importlib import util
 from math import nan
 from typing import Any, Final, NoReturn
 
-from engine import compiling
+from engine.compiler import compiling
 from engine.errors import FAILED, USAGE, CommandError, MissingError
 from engine.extras import remedy
 from engine.files import printable, quoted, reason, shown
@@ -137,7 +137,7 @@ def reported(prog: str, work: Callable[[], int], extra: str | None = None) -> in
 
     `extra` is what installs a package that turns out to be missing. A BrokenPipeError goes through: nobody reads on.
     """
-    from engine.library import KernelsMissingError
+    from engine.compiler.library import KernelsMissingError
 
     try:
         return work()

@@ -6,7 +6,7 @@ import sys
 from importlib import util
 from typing import Final
 
-from engine.sources import PROJECT_ROOT
+from engine.compiler.sources import PROJECT_ROOT
 
 #: What installs an extra of `pyproject.toml` into the project's own environment.
 MAKE: Final = {"jit": "make", "lab": "make lab", "cluster": "make lab", "explore": "make explore"}

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from engine.jit import INTERPRETED
+from engine.compiler.jit import INTERPRETED
 
 #: Bytes that a CPU's caches move, and take from each other, at a time.
 CACHE_LINE: Final = 64

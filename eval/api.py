@@ -36,7 +36,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from engine.library import compile_here
+from engine.compiler.library import compile_here
 
 # Before what is below is imported: kernels that were compiled ahead of time have nothing to compile a function into.
 compile_here()
@@ -59,7 +59,7 @@ from engine.board.position import (
     piece_at,
 )
 from engine.board.tables import KING_ATTACKS, KNIGHT_ATTACKS, PAWN_ATTACKS
-from engine.jit import inlined, subkernel
+from engine.compiler.jit import inlined, subkernel
 from eval.terms.masks import CENTER, FILES, RANKS, distance, pawn_attacks, relative_rank, relative_square
 
 __all__ = [

@@ -69,7 +69,7 @@ def choose_evaluation(evaluation: str | os.PathLike[str] | Callable[..., Any]) -
         return
     if choice.function is None:
         _check_source(choice)
-    from engine.library import compile_here
+    from engine.compiler.library import compile_here
 
     compile_here()
     if choice.function is None:

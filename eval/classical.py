@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.board.bits import popcount
 from engine.board.position import BISHOP, KNIGHT, QUEEN, ROOK
-from engine.jit import inlined, kernel, subkernel
+from engine.compiler.jit import inlined, kernel, subkernel
 from eval.terms.endgames import FULL_SCALE, mop_up, scale_of
 from eval.terms.king import danger_of, price_of
 from eval.terms.passed import passed_pawns

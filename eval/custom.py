@@ -1,8 +1,8 @@
 """The custom evaluation, compiled: what `eval.build` chose, in the place of Secateur's own evaluation.
 
 Imported by the search's kernels before they are declared, so that all machine code that holds the function is kept
-apart from the usual one (`engine.jit.keep_apart`). What is wrong with the function is said here, when it is loaded, and
-not by a search. `eval.api` says how one is written.
+apart from the usual one (`engine.compiler.jit.keep_apart`). What is wrong with the function is said here, when it is
+loaded, and not by a search. `eval.api` says how one is written.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any, Final
 import numpy as np
 
 from engine.board.position import POSITION
-from engine.fingerprint import fingerprint
-from engine.jit import INTERPRETED, keep_apart, kernel, subkernel
+from engine.compiler.fingerprint import fingerprint
+from engine.compiler.jit import INTERPRETED, keep_apart, kernel, subkernel
 from eval.build import Choice, EvaluationError, chosen_evaluation
 from eval.network.inference import EVALUATION_LIMIT
 

@@ -1,7 +1,8 @@
 """Builds the library of kernels for one level of processor: `python -m search.export LEVEL FILE`.
 
-`secateur kernels build` runs it, once for each level, with the environment that `engine.library.build_environment`
-gives. The kernels are those of `search.warmup.EVERYTHING`, for the types that they are called with there.
+`secateur kernels build` runs it, once for each level, with the environment that
+`engine.compiler.library.build_environment` gives. The kernels are those of `search.warmup.EVERYTHING`, for the types
+that they are called with there.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from engine import compiling
-from engine.builder import BuildError, write_library
+from engine.compiler import compiling
+from engine.compiler.builder import BuildError, write_library
+from engine.compiler.levels import LEVELS
 from engine.files import reason, shown
-from engine.levels import LEVELS
 from search.warmup import EVERYTHING
 
 

@@ -8,11 +8,11 @@ from typing import Any, Final
 import chess
 import numpy as np
 
-from engine import compiling
 from engine.board.convert import encode, from_board
 from engine.board.make import complete_position
 from engine.board.moves import MAX_MOVES
 from engine.board.perft import PERFT_FRAME, perft_kernel
+from engine.compiler import compiling
 from engine.memory import allocate
 from eval.classical import SUMMARY, evaluation_terms
 from eval.network.endings import whose_word_counts

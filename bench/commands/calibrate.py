@@ -36,9 +36,9 @@ from bench.runners.base import unfit_engines
 from bench.speed import check_table
 from bench.tuning import write_source
 from engine.arguments import Parser, command
+from engine.compiler.sources import PROJECT_ROOT
 from engine.errors import arguments_are_judged
 from engine.progress import Steps
-from engine.sources import PROJECT_ROOT
 from search import strength
 
 DEFAULT_PAIRS: Final = 50

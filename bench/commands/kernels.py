@@ -13,10 +13,9 @@ from importlib import metadata
 from pathlib import Path
 
 from engine.arguments import Parser, command
-from engine.compiling import LIBRARY_SECONDS, span
-from engine.extras import has_numba
-from engine.levels import LEVELS, Level
-from engine.library import (
+from engine.compiler.compiling import LIBRARY_SECONDS, span
+from engine.compiler.levels import LEVELS, Level
+from engine.compiler.library import (
     FOLDER_VARIABLE,
     REMEDY,
     Library,
@@ -27,8 +26,9 @@ from engine.library import (
     folder,
     library_path,
 )
+from engine.compiler.sources import PROJECT_ROOT, source_hash
+from engine.extras import has_numba
 from engine.progress import Line, say
-from engine.sources import PROJECT_ROOT, source_hash
 
 
 @command("secateur kernels")

@@ -16,7 +16,7 @@ from bench.results import MatchResult
 from bench.speed import check_table
 from bench.stats import Sprt
 from engine.arguments import Parser, command
-from engine.sources import PROJECT_ROOT
+from engine.compiler.sources import PROJECT_ROOT
 
 
 @command("secateur ledger")

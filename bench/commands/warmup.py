@@ -19,7 +19,7 @@ def main(arguments: list[str]) -> int:
     parser.parse_args(arguments)
     start = time.perf_counter()
     print("secateur: loading the kernels", file=sys.stderr, flush=True)
-    from engine import compiling, jit
+    from engine.compiler import compiling, jit
     from search.warmup import EVERYTHING, load_kernels
 
     if jit.AHEAD_OF_TIME:

@@ -32,10 +32,10 @@ from bench.schedule import make_plan
 from bench.screening import SHARE, Effect, Played, Screening, ScreeningError, effects, play
 from bench.stats import Tally, elo_text, estimate, to_json, with_error
 from engine.arguments import Parser, command
+from engine.compiler.sources import PROJECT_ROOT
 from engine.errors import arguments_are_judged
 from engine.files import locked
 from engine.progress import Display, Steps, duration
-from engine.sources import PROJECT_ROOT
 from engine.uci.options import most_hash
 from search.techniques import TECHNIQUES, Technique, named
 

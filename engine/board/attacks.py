@@ -19,7 +19,7 @@ from engine.board.tables import (
     ROOK_SHIFTS,
     ROOK_TABLE,
 )
-from engine.jit import USE_PEXT, inlined, subkernel
+from engine.compiler.jit import USE_PEXT, inlined, subkernel
 
 
 def _bishop_attacks_pext(square, occupied):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.jit import AHEAD_OF_TIME, USE_PEXT, machine_op
+from engine.compiler.jit import AHEAD_OF_TIME, USE_PEXT, machine_op
 
 if not AHEAD_OF_TIME:
     from llvmlite import ir

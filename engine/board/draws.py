@@ -7,7 +7,7 @@ import numpy as np
 from engine.board.bits import U0, popcount
 from engine.board.generate import count_legal
 from engine.board.position import BISHOP, KNIGHT, OCCUPIED, PAWN, QUEEN, ROOK
-from engine.jit import inlined, subkernel
+from engine.compiler.jit import inlined, subkernel
 
 DARK_SQUARES = np.uint64(0xAA55_AA55_AA55_AA55)
 

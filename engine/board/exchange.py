@@ -27,7 +27,7 @@ from engine.board.position import (
     piece_at,
 )
 from engine.board.tables import BETWEEN, BISHOP_RAYS, PAWN_ATTACKS, ROOK_RAYS
-from engine.jit import inlined, subkernel
+from engine.compiler.jit import inlined, subkernel
 
 #: Centipawns by piece type, for exchanges only. The king's lets it capture last but never be captured for gain.
 EXCHANGE_VALUES = np.array([0, 100, 320, 330, 500, 950, 20_000], np.int64)

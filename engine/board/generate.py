@@ -43,7 +43,7 @@ from engine.board.tables import (
     PAWN_ATTACKS,
     ROOK_RAYS,
 )
-from engine.jit import inlined, subkernel
+from engine.compiler.jit import inlined, subkernel
 
 # What to generate. Noisy are captures, en passant and all promotions; quiet is the rest; the two are disjoint. In check
 # both are evasions.

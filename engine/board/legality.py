@@ -27,7 +27,7 @@ from engine.board.moves import (
 )
 from engine.board.position import KING, OCCUPIED, PAWN, king_square, piece_at
 from engine.board.tables import LINE, PAWN_ATTACKS
-from engine.jit import inlined, subkernel
+from engine.compiler.jit import inlined, subkernel
 
 
 @inlined

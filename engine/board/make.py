@@ -31,7 +31,7 @@ from engine.board.position import (
 )
 from engine.board.tables import BETWEEN, BISHOP_RAYS, KNIGHT_ATTACKS, PAWN_ATTACKS, ROOK_RAYS
 from engine.board.zobrist import CASTLING_KEYS, EN_PASSANT_KEYS, PIECE_KEYS, TURN_KEY
-from engine.jit import inlined, kernel, subkernel
+from engine.compiler.jit import inlined, kernel, subkernel
 
 
 @inlined

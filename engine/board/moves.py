@@ -10,7 +10,7 @@ The kind's bit 2 marks captures and its bit 3 promotions, whose piece is in bits
 
 from __future__ import annotations
 
-from engine.jit import inlined
+from engine.compiler.jit import inlined
 
 NO_MOVE = 0
 

@@ -8,7 +8,7 @@ from engine.board.generate import count_legal, generate_all
 from engine.board.make import apply_move
 from engine.board.moves import MAX_MOVES
 from engine.board.position import POSITION
-from engine.jit import kernel, subkernel
+from engine.compiler.jit import kernel, subkernel
 
 #: One ply of a perft walk.
 PERFT_FRAME = np.dtype([("position", POSITION), ("moves", np.int32, (MAX_MOVES,))], align=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.board.bits import U0, lsb
-from engine.jit import inlined
+from engine.compiler.jit import inlined
 
 BLACK, WHITE = 0, 1
 EMPTY, PAWN, KNIGHT, BISHOP, ROOK, QUEEN, KING = range(7)

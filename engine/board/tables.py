@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.board.magics import BISHOP_MAGICS, ROOK_MAGICS
-from engine.jit import USE_PEXT
+from engine.compiler.jit import USE_PEXT
 
 Bitboards = npt.NDArray[np.uint64]
 

@@ -19,10 +19,10 @@ import chess.engine
 from chess.engine import INFO_ALL, INFO_NONE, BestMove, EngineError, EngineTerminatedError, InfoDict, Limit, PlayResult
 from chess.engine import Info as Selector
 
-from engine import compiling
 from engine.client.analysis import PATIENCE, Analysis, selected
 from engine.client.commands import limits_of, position_command, search_moves_of
 from engine.client.runner import Runner
+from engine.compiler import compiling
 from engine.uci.equipment import Equipment
 from engine.uci.options import OPTIONS, Option, OptionValues
 from engine.uci.parse import PositionCommand

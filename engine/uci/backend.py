@@ -8,7 +8,7 @@ import platform
 import chess
 import numpy as np
 
-from engine import jit, library
+from engine.compiler import jit, library
 from engine.uci.book import Book
 from engine.uci.infos import info_line, progress_line
 from engine.uci.positions import PositionKeeper, board_report, parse_move

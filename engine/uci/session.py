@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
-from engine import compiling
+from engine.compiler import compiling
 from engine.files import printable, quoted
 from engine.uci.equipment import Equipment
 from engine.uci.events import EndOfInput, Event, Line, TaskDone

@@ -11,7 +11,7 @@ from typing import Final
 
 from engine.board.bits import U0, without_lsb
 from engine.board.position import BLACK, QUEEN, ROOK, WHITE
-from engine.jit import inlined, kernel
+from engine.compiler.jit import inlined, kernel
 from eval.terms.endgames import scale_of
 
 #: What counts: the network's value; the classical evaluation's, because a side has nothing but its king; or 0, because

@@ -8,7 +8,7 @@ same to the network, which needs half as much to learn. A feature is a piece on 
 from __future__ import annotations
 
 from engine.board.position import WHITE, king_square
-from engine.jit import inlined
+from engine.compiler.jit import inlined
 from eval.network.layout import MOST_PIECES
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.board.bits import popcount
 from engine.board.position import OCCUPIED, POSITION
-from engine.jit import kernel, subkernel
+from engine.compiler.jit import kernel, subkernel
 from eval.network.accumulator import accumulator_start, update
 from eval.network.features import output_bucket
 from eval.network.layout import QA, QB

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from engine.jit import AHEAD_OF_TIME, CPU_FEATURES, VECTOR_BITS, machine_op
+from engine.compiler.jit import AHEAD_OF_TIME, CPU_FEATURES, VECTOR_BITS, machine_op
 from eval.network.layout import BLOCK, QA
 
 if not AHEAD_OF_TIME:

@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.board.bits import U0, lsb, popcount, without_lsb
 from engine.board.position import BISHOP, KNIGHT, PAWN, QUEEN, ROOK, has_non_pawn_material, king_square
-from engine.jit import inlined, subkernel
+from engine.compiler.jit import inlined, subkernel
 from eval.terms.masks import FILES, LEFT_WING, LIGHT_SQUARES, ROOK_FILES, distance
 from eval.terms.weigh import weigh
 from eval.weights import MOP_UP_CORNER, MOP_UP_EDGE, MOP_UP_KINGS

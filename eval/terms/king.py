@@ -18,7 +18,7 @@ from engine.board.attacks import bishop_attacks, rook_attacks
 from engine.board.bits import U0, popcount
 from engine.board.position import BISHOP, KING, KNIGHT, OCCUPIED, PAWN, QUEEN, ROOK, king_square
 from engine.board.tables import KNIGHT_ATTACKS
-from engine.jit import inlined, subkernel
+from engine.compiler.jit import inlined, subkernel
 from eval.terms.masks import CAMP, FILES, FLANKS
 from eval.terms.weigh import pack, unpack_endgame, unpack_middlegame, weigh
 from eval.weights import (

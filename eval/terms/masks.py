@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.board.generate import captured_east, captured_west
-from engine.jit import inlined
+from engine.compiler.jit import inlined
 
 Bitboards = npt.NDArray[np.uint64]
 

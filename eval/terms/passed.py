@@ -8,7 +8,7 @@ from engine.board.attacks import rook_attacks
 from engine.board.bits import U0, bit, lsb, without_lsb
 from engine.board.generate import forward
 from engine.board.position import OCCUPIED, PAWN, QUEEN, ROOK, has_non_pawn_material, king_square
-from engine.jit import inlined, subkernel
+from engine.compiler.jit import inlined, subkernel
 from eval.terms.masks import FRONT, distance, relative_rank
 from eval.terms.weigh import weigh
 from eval.weights import (

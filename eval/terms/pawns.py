@@ -8,7 +8,7 @@ from engine.board.bits import U0, bit, lsb, popcount, prefetch, without_lsb
 from engine.board.generate import forward
 from engine.board.position import PAWN, WHITE, king_square
 from engine.board.tables import PAWN_ATTACKS
-from engine.jit import inlined, subkernel
+from engine.compiler.jit import inlined, subkernel
 from eval.terms.masks import (
     BESIDE_AND_BEHIND,
     FILES,

@@ -12,7 +12,7 @@ from engine.board.bits import U0, bit, lsb, popcount, without_lsb
 from engine.board.generate import forward
 from engine.board.position import BISHOP, KING, KNIGHT, OCCUPIED, PAWN, QUEEN, ROOK, king_square
 from engine.board.tables import KING_ATTACKS, KNIGHT_ATTACKS
-from engine.jit import inlined, subkernel
+from engine.compiler.jit import inlined, subkernel
 from eval.terms.masks import (
     CENTER,
     CENTER_FILES,

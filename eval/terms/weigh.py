@@ -7,7 +7,7 @@ So there is one evaluation, and its coefficients cannot differ from its value.
 
 from __future__ import annotations
 
-from engine.jit import inlined
+from engine.compiler.jit import inlined
 from eval.weights import PACKED
 
 # What makes the lower half's sign survive the separation.

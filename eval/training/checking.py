@@ -12,7 +12,7 @@ from engine.board.draws import has_insufficient_material, is_fifty_move_draw, is
 from engine.board.generate import BACK_RANKS, generate_all
 from engine.board.make import make_move
 from engine.board.position import KING, OCCUPIED, PAWN, king_square
-from engine.jit import inlined, kernel, subkernel
+from engine.compiler.jit import inlined, kernel, subkernel
 from eval.training.records import (
     CHECKMATE,
     DRAW_SCORE,

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from engine.jit import kernel
+from engine.compiler.jit import kernel
 from eval.classical import PHASE, SCALE, SUMMARY, evaluation_terms
 from eval.training.samples import Batch
 from eval.weights import ATTACK_BASE, COUNT, DANGER, GROUPS

@@ -7,7 +7,7 @@ import numpy as np
 from engine.board.bits import U0, copy_record
 from engine.board.make import apply_move
 from engine.board.moves import is_capture, is_promotion
-from engine.jit import inlined, kernel
+from engine.compiler.jit import inlined, kernel
 from eval.classical import evaluate, game_phase
 from eval.training.records import pack, unpack
 

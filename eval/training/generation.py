@@ -23,8 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.cluster import WorkError, map_unordered
+from engine.compiler.sources import PROJECT_ROOT, add_sources, kernel_sources
 from engine.memory import allocate
-from engine.sources import PROJECT_ROOT, add_sources, kernel_sources
 from eval.build import require_own_evaluation
 from eval.network.format import decode_network, network_digest
 from eval.training.records import GAME, PLY, VARIANTS

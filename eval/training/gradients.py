@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from engine.board.bits import U0, lsb, without_lsb
 from engine.board.position import KING, ROOK
-from engine.jit import float_inlined, float_kernel, inlined, kernel
+from engine.compiler.jit import float_inlined, float_kernel, inlined, kernel
 from engine.memory import allocate
 from eval.network.features import output_bucket
 from eval.network.format import SCALE

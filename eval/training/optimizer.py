@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from engine.jit import float_kernel
+from engine.compiler.jit import float_kernel
 
 MOMENTUM: Final = 0.9
 SQUARES: Final = 0.999

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from engine.jit import kernel
+from engine.compiler.jit import kernel
 from eval.network.features import output_bucket
 from eval.network.format import SCALE, Network
 from eval.network.layout import MOST_PIECES, OUTPUT_LIMIT, QA, QB

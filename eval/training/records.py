@@ -16,7 +16,7 @@ import numpy as np
 from engine.board.bits import U0, bit, lsb, without_lsb
 from engine.board.make import compute_keys, update_checks
 from engine.board.position import BLACK, EMPTY, NO_SQUARE, OCCUPIED, ROOK, WHITE, piece_at
-from engine.jit import inlined, kernel, subkernel
+from engine.compiler.jit import inlined, kernel, subkernel
 
 #: A position: everything but the move number.
 PACKED: Final = np.dtype(

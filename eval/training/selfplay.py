@@ -16,7 +16,7 @@ from engine.board.generate import generate_all
 from engine.board.make import make_move
 from engine.board.moves import NO_MOVE
 from engine.board.position import BLACK, PAWN, ROOK, WHITE
-from engine.jit import inlined, kernel, subkernel
+from engine.compiler.jit import inlined, kernel, subkernel
 from eval.training.records import (
     CHECKMATE,
     CHESS960,

@@ -24,7 +24,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from engine.jit import inlined, kernel
+from engine.compiler.jit import inlined, kernel
 from eval.classical import FULL_PHASE
 from eval.terms.endgames import FULL_SCALE
 from eval.terms.king import DANGER_DIVISOR, ENDGAME_DIVISOR, MOST_DANGER

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
-from engine import compiling
+from engine.compiler import compiling
 
-#: The environment variable that `engine.jit` reads.
+#: The environment variable that `engine.compiler.jit` reads.
 VARIABLE = "SECATEUR_TRACING"
 
 
@@ -16,7 +16,7 @@ def choose_tracing() -> None:
 
     Raises RuntimeError when the kernels of the playing build have been imported already.
     """
-    jit = sys.modules.get("engine.jit")
+    jit = sys.modules.get("engine.compiler.jit")
     if jit is not None and not jit.TRACING:
         raise RuntimeError("the playing build is in use already; a process has only one")
     # A warmup compiles the playing build.

@@ -15,7 +15,7 @@ import chess
 import numpy as np
 
 from engine.board.convert import decode, encode, write_board
-from engine.jit import TRACING, TRACING_VARIABLE
+from engine.compiler.jit import TRACING, TRACING_VARIABLE
 from engine.version import full_name
 from eval.custom import CHOICE
 from eval.network.format import shipped_network

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.jit import inlined, kernel
+from engine.compiler.jit import inlined, kernel
 from search.kernels.alphabeta import search_window
 from search.kernels.score import INFINITE, LOWER, MATE_BOUND, NO_SCORE, UPPER
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from engine.board.bits import prefetch
 from engine.board.position import BLACK, WHITE
-from engine.jit import inlined
+from engine.compiler.jit import inlined
 from search.kernels.history import earlier_continuation, gravity
 from search.kernels.score import MATE_BOUND
 from search.kernels.worker import CORRECTION_LIMIT, CORRECTION_SIZE

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from engine.jit import AHEAD_OF_TIME, machine_op
+from engine.compiler.jit import AHEAD_OF_TIME, machine_op
 
 #: Numbers that are compared at a time. So many behind a run are read, too, and have to be LOWEST.
 LANES: Final = 8

@@ -17,7 +17,7 @@ import numpy as np
 from engine.board.exchange import captured_piece
 from engine.board.moves import NO_MOVE, is_capture, is_noisy, move_origin, move_target
 from engine.board.position import piece_at
-from engine.jit import inlined
+from engine.compiler.jit import inlined
 from search.kernels.worker import NO_CONTINUATION
 
 HISTORY_LIMIT = 16_384

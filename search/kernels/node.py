@@ -7,7 +7,7 @@ import numpy as np
 from engine.board.draws import has_insufficient_material, is_fifty_move_draw, is_repetition
 from engine.board.make import key_after, key_after_null_move, make_move, make_null_move
 from engine.board.moves import NO_MOVE
-from engine.jit import inlined, subkernel
+from engine.compiler.jit import inlined, subkernel
 from eval.classical import evaluate as evaluate_classical
 from eval.custom import CUSTOM, custom_evaluation
 from eval.network.accumulator import forget_accumulators

@@ -43,7 +43,7 @@ from engine.board.moves import (
 )
 from engine.board.position import OCCUPIED, PAWN, QUEEN, king_square, piece_at
 from engine.board.tables import KNIGHT_ATTACKS, PAWN_ATTACKS
-from engine.jit import inlined, subkernel
+from engine.compiler.jit import inlined, subkernel
 from search.kernels.highest import LANES, LOWEST, highest
 from search.kernels.history import HISTORY_LIMIT, capture_history, counter_move, quiet_history
 from search.kernels.node import prefetch_move

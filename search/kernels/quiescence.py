@@ -7,7 +7,7 @@ import numpy as np
 from engine.board.bits import U0
 from engine.board.exchange import EXCHANGE_VALUES, captured_piece, see_ge
 from engine.board.moves import NO_MOVE, is_noisy, is_promotion
-from engine.jit import subkernel
+from engine.compiler.jit import subkernel
 from search.kernels import tracing as trace
 from search.kernels.correction import corrected_eval
 from search.kernels.node import evaluate, is_draw, is_tt_cutoff, must_stop, play, prefetch_move, update_pv

@@ -13,7 +13,7 @@ strictly between -INFINITE and INFINITE. The table stores mates by their distanc
 
 from __future__ import annotations
 
-from engine.jit import inlined
+from engine.compiler.jit import inlined
 from search.limits import MAX_PLY
 
 INFINITE = 32_001

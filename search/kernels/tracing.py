@@ -1,7 +1,7 @@
 """The tracing build: the search writes down the tree that it walks through.
 
 The playing build knows nothing of this: a worker has no field `recording` in it, and a hook is nothing, or the value
-that it was given to hand on (see `engine.jit.hook`).
+that it was given to hand on (see `engine.compiler.jit.hook`).
 
 In the tracing build the hooks fill preallocated records and change nothing that the search looks at, so that it
 decides as if nobody watched. When the records are full, the search goes on and only counts what it visits.
@@ -30,7 +30,7 @@ import numpy as np
 
 from engine.board.generate import count_legal, generate_quiets
 from engine.board.moves import MAX_MOVES
-from engine.jit import TRACING, hook, subkernel
+from engine.compiler.jit import TRACING, hook, subkernel
 from search.kernels.score import NO_SCORE
 from search.limits import MAX_PLY
 

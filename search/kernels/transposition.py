@@ -21,7 +21,7 @@ from typing import Any, Final
 import numpy as np
 
 from engine.board.bits import multiply_high, prefetch
-from engine.jit import inlined, kernel, subkernel
+from engine.compiler.jit import inlined, kernel, subkernel
 from engine.memory import allocate
 from search.kernels.score import EXACT, NO_SCORE, from_table, to_table
 

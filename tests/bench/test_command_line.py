@@ -14,8 +14,8 @@ import uci_main
 from bench.commands import sprt
 from bench.description import DescriptionError, MatchDescription, add_arguments, from_arguments
 from engine.arguments import ERROR_LENGTH, Parser, reported
+from engine.compiler.sources import PROJECT_ROOT
 from engine.errors import CommandError, MissingError, UsageError, arguments_are_judged
-from engine.sources import PROJECT_ROOT
 
 ENGINES = ("--engine", f"cmd={sys.executable}", "name=A", "--engine", f"cmd={sys.executable}", "name=B")
 

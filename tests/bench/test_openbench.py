@@ -15,8 +15,8 @@ from pathlib import Path, PureWindowsPath
 import pytest
 
 from bench.standalone import MARKER_TEXT
-from engine.cache_folder import MARKER, mark
-from engine.launcher import (
+from engine.compiler.cache_folder import MARKER, mark
+from engine.compiler.launcher import (
     _MARKER_TEXT,
     KEEP_SECONDS,
     _copy_once,
@@ -26,9 +26,9 @@ from engine.launcher import (
     remove_launcher,
     write_launcher,
 )
-from engine.levels import LEVELS
-from engine.library import MARKER as LIBRARY_MARKER
-from engine.library import Description, library_path
+from engine.compiler.levels import LEVELS
+from engine.compiler.library import MARKER as LIBRARY_MARKER
+from engine.compiler.library import Description, library_path
 from tests.conftest import MAKE_VARIABLES
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -248,7 +248,10 @@ def test_a_launcher_takes_the_place_of_a_launcher_only(tmp_path: Path, data: byt
         path.write_bytes(data)
     for flags in ([], ["--remove"]):
         done = subprocess.run(
-            [sys.executable, "-m", "engine.launcher", *flags, str(path)], cwd=PROJECT, capture_output=True, text=True
+            [sys.executable, "-m", "engine.compiler.launcher", *flags, str(path)],
+            cwd=PROJECT,
+            capture_output=True,
+            text=True,
         )
         assert done.returncode == 1
         assert done.stderr == f"secateur: {path}: {problem}\n"
@@ -289,7 +292,7 @@ def project(tmp_path: Path) -> Path:
     """A copy of what `make clean` needs."""
     project = tmp_path / "project"
     for room in ("engine", "bench"):
-        shutil.copytree(PROJECT / room, project / room, ignore=shutil.ignore_patterns("__pycache__", "kernels"))
+        shutil.copytree(PROJECT / room, project / room, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
     shutil.copy(PROJECT / "Makefile", project)
     return project
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from bench.engines import SECATEUR, EngineSpec, compile_kernels
-from engine.sources import PROJECT_ROOT
+from engine.compiler.sources import PROJECT_ROOT
 
 
 @pytest.fixture

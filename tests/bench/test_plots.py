@@ -14,8 +14,8 @@ from bench.plots import PlotError, check_path, is_own_picture, new_figure, plot_
 from bench.rating import rate
 from bench.results import GameResult, MatchResult
 from bench.stats import Sprt
+from engine.compiler.sources import PROJECT_ROOT
 from engine.files import HEAD_LENGTH
-from engine.sources import PROJECT_ROOT
 
 
 def match(pairs: int) -> MatchResult:

@@ -14,7 +14,7 @@ from bench.commands import epd, ledger
 from bench.records import LedgerError, Record, SuiteRecord
 from bench.speed import MarkersError
 from bench.standing import GOALS, Goal, standing_of, verdict
-from engine.sources import PROJECT_ROOT
+from engine.compiler.sources import PROJECT_ROOT
 
 
 def match(pairs: tuple[int, ...], elo: float, faults: int | None = 0, name: str = "goal-toga2") -> Record:

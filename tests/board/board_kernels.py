@@ -19,7 +19,7 @@ from engine.board.make import compute_keys, make_move, make_null_move
 from engine.board.moves import MAX_MOVES
 from engine.board.perft import PERFT_FRAME, perft_kernel
 from engine.board.position import POSITION
-from engine.jit import subkernel
+from engine.compiler.jit import subkernel
 from engine.memory import allocate, readable
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from engine.cache_folder import CACHE_VARIABLE
+from engine.compiler.cache_folder import CACHE_VARIABLE
 from tests.board.tiny_kernel import RUN_TINY, build_folders, copy_project
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from engine.board import bits
 from engine.board.position import POSITION
-from engine.jit import INTERPRETED, USE_PEXT, subkernel
+from engine.compiler.jit import INTERPRETED, USE_PEXT, subkernel
 from engine.memory import allocate
 
 MASK = (1 << 64) - 1

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from engine.cache_folder import (
+from engine.compiler.cache_folder import (
     _MARKER_TEXT,
     CACHE_VARIABLE,
     CHECKSUM_BYTES,
@@ -317,12 +317,12 @@ def test_a_link_that_another_user_put_into_the_temporary_folder_is_not_followed(
     link = temporary / f"secateur-kernels-{os.getuid()}"
     link.symlink_to(tmp_path / target)
     named = {CACHE_VARIABLE: "/dev/null/kernels", "TMPDIR": str(temporary)}
-    script = LINKS_OF_OTHERS + "from engine.cache_folder import open_cache\nprint(open_cache('0' * 20))"
+    script = LINKS_OF_OTHERS + "from engine.compiler.cache_folder import open_cache\nprint(open_cache('0' * 20))"
     assert run_python(script, **named).strip() == "None"
     assert list(documents.iterdir()) == []
     # One's own is what one wanted.
     if target == "documents":
-        folder = run_python("from engine.cache_folder import open_cache\nprint(open_cache('0' * 20))", **named)
+        folder = run_python("from engine.compiler.cache_folder import open_cache\nprint(open_cache('0' * 20))", **named)
         assert Path(folder.strip()) == link / ("0" * 20)
 
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from engine import compiling
-from engine.cache_folder import CACHE_VARIABLE
-from engine.library import kernel_name
+from engine.compiler import compiling
+from engine.compiler.cache_folder import CACHE_VARIABLE
+from engine.compiler.library import kernel_name
+from engine.compiler.sources import KERNEL_FOLDERS
 from engine.progress import Line
-from engine.sources import KERNEL_FOLDERS
 from search.warmup import EVERYTHING
 from tests.board.tiny_kernel import PROJECT, RUN_TINY
 
@@ -28,7 +28,7 @@ posix_only = pytest.mark.skipif(os.name != "posix", reason="terminals and pipes 
 #: Each function takes Numba two seconds more, in which other threads run, as they do while LLVM works.
 SLOW_COMPILER = """
 import time
-from engine.indices import UnsignedIndices
+from engine.compiler.indices import UnsignedIndices
 
 run_pass = UnsignedIndices.run_pass
 
@@ -86,7 +86,7 @@ def test_whatever_is_compiled_is_reported(run: Callable[..., tuple[str, list[str
     assert json.loads(output)["hits"] == 1
     assert not [line for line in said if "compil" in line]
 
-    part = project / "engine" / "tiny_part.py"
+    part = project / "engine" / "board" / "tiny_part.py"
     part.write_text(part.read_text(encoding="utf-8").replace("x + 1", "x + 5"), encoding="utf-8")
     output, said = run(SLOW_COMPILER + RUN_TINY)
     assert json.loads(output)["value"] == 16
@@ -97,7 +97,7 @@ def test_whatever_is_compiled_is_reported(run: Callable[..., tuple[str, list[str
 def test_who_shows_it_otherwise_silences_the_lines_and_asks(run: Callable[..., tuple[str, list[str]]]) -> None:
     script = """
 import json, threading, time
-from engine import compiling
+from engine.compiler import compiling
 
 compiling.silence()
 compiling.set_place(2, 3)
@@ -110,13 +110,13 @@ def watch():
 
 watcher = threading.Thread(target=watch)
 watcher.start()
-from engine.tiny import tiny
+from engine.board.tiny import tiny
 assert tiny(1) == 12
 is_over.set()
 watcher.join()
 assert compiling.current() is None
 found = [one for one in seen if one is not None]
-assert found and {(one.name, one.number, one.total) for one in found} == {("engine.tiny.tiny", 2, 3)}
+assert found and {(one.name, one.number, one.total) for one in found} == {("engine.board.tiny.tiny", 2, 3)}
 assert found[-1].elapsed > found[0].elapsed >= 0
 assert found[0].expected is None
 """
@@ -126,7 +126,7 @@ assert found[0].expected is None
 def test_a_session_says_it_in_its_own_way(run: Callable[..., tuple[str, list[str]]]) -> None:
     script = """
 import time, uci_main
-from engine import compiling
+from engine.compiler import compiling
 from engine.uci import loop
 
 loop.run = lambda *arguments, **options: 0
@@ -140,8 +140,8 @@ assert compiling.current().name == "the search"
 
 def test_a_kernel_that_cannot_be_compiled_is_no_longer_current(run: Callable[..., tuple[str, list[str]]]) -> None:
     script = """
-from engine import compiling
-from engine.jit import kernel
+from engine.compiler import compiling
+from engine.compiler.jit import kernel
 import sys, types
 
 def bad(x):
@@ -153,14 +153,14 @@ except Exception as error:
     print(type(error).__name__)
 print(compiling.current(), compiling.expected_seconds("__main__.bad"))
 """
-    path = "from engine.tiny_bad import *"
-    output, _ = run(f"import pathlib; pathlib.Path('engine/tiny_bad.py').write_text({script!r}); {path}")
+    path = "from engine.board.tiny_bad import *"
+    output, _ = run(f"import pathlib; pathlib.Path('engine/board/tiny_bad.py').write_text({script!r}); {path}")
     assert output.split() == ["TypingError", "None", "None"]
 
 
 def test_the_advice_is_given_once_and_for_what_warmup_compiles(run: Callable[..., tuple[str, list[str]]]) -> None:
     script = """
-from engine import compiling
+from engine.compiler import compiling
 {}
 for name in ("somebody.else", "search.kernels.aspiration.search_iteration", "engine.board.perft.perft_kernel"):
     compiling.begin(name)
@@ -352,5 +352,5 @@ def test_no_step_of_make_is_silent() -> None:
         line for line in text.splitlines() if re.search(r"^\t.*(-m (venv|pip|bench|engine\.launcher) |\$\(PIP\))", line)
     ]
     assert len(slow) >= 9
-    told = ("$(TELL) ", "-m engine.progress ", "-m engine.launcher --remove ")
+    told = ("$(TELL) ", "-m engine.progress ", "-m engine.compiler.launcher --remove ")
     assert [line for line in slow if not any(words in line for words in told)] == []

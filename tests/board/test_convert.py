@@ -11,7 +11,7 @@ import pytest
 from engine.board import moves
 from engine.board.convert import MOST_HALFMOVES, decode, encode, from_board, new_position, to_board, write_board
 from engine.board.position import NO_SQUARE, OCCUPIED, has_non_pawn_material, king_square, piece_at
-from engine.jit import subkernel
+from engine.compiler.jit import subkernel
 from tests.board.board_kernels import fields
 from tests.board.board_positions import RARE_POSITIONS, random_game, scattered_position
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engine.board.convert import encode, from_board, new_position
 from engine.board.draws import FIFTY_MOVES, is_fifty_move_draw, is_repetition
 from engine.board.make import make_move
-from engine.jit import subkernel
+from engine.compiler.jit import subkernel
 from tests.board.board_kernels import insufficient_material
 from tests.board.board_positions import random_game
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from engine.board.convert import encode, from_board
 from engine.board.exchange import EXCHANGE_VALUES, captured_piece, see_ge
-from engine.jit import subkernel
+from engine.compiler.jit import subkernel
 from search.theory import exchange as reference
 from tests.board.board_kernels import exchange_value
 from tests.board.board_positions import lively_move, scattered_position

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.fingerprint import fingerprint
+from engine.compiler.fingerprint import fingerprint
 
 SOURCE = """
 import numpy as np
-from engine import jit
+from engine.compiler import jit
 import math
 TABLE = np.array([[1, 2], [3, 4]], np.int64)
 PAIR = (1, (2.5, True))

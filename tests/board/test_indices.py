@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.jit import INTERPRETED, kernel
+from engine.compiler.jit import INTERPRETED, kernel
 
 RECORD = np.dtype([("rows", np.int64, (3, 4)), ("row", np.int16, (5,))])
 

@@ -18,7 +18,7 @@ MASK = (1 << 64) - 1
 PORTRAITS = """
 import json, sys, warnings
 from tests.board.board_kernels import portrait
-from engine.jit import CACHE_FOLDER, INTERPRETED, cache_problem
+from engine.compiler.jit import CACHE_FOLDER, INTERPRETED, cache_problem
 
 assert INTERPRETED and CACHE_FOLDER is None
 assert cache_problem() == "kernels run interpreted (NUMBA_DISABLE_JIT)"

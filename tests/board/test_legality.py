@@ -12,7 +12,7 @@ from engine.board.convert import from_board
 from engine.board.generate import generate_all
 from engine.board.legality import is_legal
 from engine.board.moves import MAX_MOVES
-from engine.jit import INTERPRETED, kernel
+from engine.compiler.jit import INTERPRETED, kernel
 from tests.board.board_positions import RARE_POSITIONS, random_game, scattered_position
 
 #: Interpreted kernels are a hundred times slower: a sample of the numbers, another one each time.

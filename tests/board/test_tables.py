@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from engine.board import attacks, tables
 from engine.board.convert import from_board
 from engine.board.magics import BISHOP_MAGICS, ROOK_MAGICS
-from engine.jit import USE_PEXT, subkernel
+from engine.compiler.jit import USE_PEXT, subkernel
 from tests.board.board_positions import CLASSIC_PERFTS
 
 BISHOP_STEPS = ((1, 1), (1, -1), (-1, 1), (-1, -1))
@@ -207,7 +207,7 @@ def test_magic_multiplication_plays_the_same_chess(run_python: Callable[..., str
     script = """
 import json, sys
 import chess
-from engine.jit import USE_PEXT
+from engine.compiler.jit import USE_PEXT
 from search.perft import count_by_move
 
 counts = [

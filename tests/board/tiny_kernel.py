@@ -8,15 +8,15 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parent.parent.parent
 
 TINY = """
-from engine.jit import kernel
-from engine.tiny_part import STEP, advance
+from engine.compiler.jit import kernel
+from engine.board.tiny_part import STEP, advance
 
 @kernel
 def tiny(x):
     return advance(x) + STEP
 """
 TINY_PART = """
-from engine.jit import subkernel
+from engine.compiler.jit import subkernel
 
 STEP = 10
 
@@ -26,8 +26,8 @@ def advance(x):
 """
 RUN_TINY = """
 import json, sys
-from engine import jit
-from engine.tiny import tiny
+from engine.compiler import jit
+from engine.board.tiny import tiny
 value = int(tiny(1))
 statistics = tiny.stats
 print(json.dumps({
@@ -41,13 +41,13 @@ print(json.dumps({
 
 
 def copy_project(target: Path) -> Path:
-    """Copies the project and adds one more kernel, `engine.tiny`, that is spread over two files."""
+    """Copies the project and adds one more kernel, `engine.board.tiny`, that is spread over two files."""
     for folder in ("engine", "eval", "search"):
         shutil.copytree(PROJECT / folder, target / folder, ignore=shutil.ignore_patterns("__pycache__"))
     for file in ("uci_main.py", "pyproject.toml"):
         shutil.copy(PROJECT / file, target / file)
-    (target / "engine" / "tiny.py").write_text(TINY, encoding="utf-8")
-    (target / "engine" / "tiny_part.py").write_text(TINY_PART, encoding="utf-8")
+    (target / "engine" / "board" / "tiny.py").write_text(TINY, encoding="utf-8")
+    (target / "engine" / "board" / "tiny_part.py").write_text(TINY_PART, encoding="utf-8")
     return target
 
 

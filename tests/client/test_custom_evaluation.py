@@ -17,7 +17,7 @@ from typing import Any
 import chess
 import pytest
 
-from engine.cache_folder import CACHE_VARIABLE
+from engine.compiler.cache_folder import CACHE_VARIABLE
 from eval.build import VARIABLE, _choice_of_text
 from search.benchmark import run_benchmark
 from tests.client.test_readme import evaluation_example
@@ -316,7 +316,7 @@ def test_what_cannot_be_compiled_ends_a_command(tmp_path: Path) -> None:
 
 KEPT = """
 import json, sys
-from engine import jit
+from engine.compiler import jit
 usual = jit.CACHE_FOLDER
 from engine.board.convert import from_board
 import chess

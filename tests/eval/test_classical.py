@@ -110,7 +110,7 @@ SCRIPT = """
 import json, sys, warnings
 warnings.simplefilter("error")
 import chess
-from engine.jit import INTERPRETED
+from engine.compiler.jit import INTERPRETED
 from eval.report import breakdown
 found = [breakdown(chess.Board(fen)) for fen in json.loads(sys.argv[1])]
 print(json.dumps([INTERPRETED, [[one.score, one.phase, one.scale, one.rows.tolist()] for one in found]]))

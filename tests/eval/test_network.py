@@ -13,7 +13,7 @@ import pytest
 
 from engine.board.convert import encode, write_board
 from engine.board.moves import NO_MOVE
-from engine.jit import CPU_FEATURES, VECTOR_BITS, subkernel
+from engine.compiler.jit import CPU_FEATURES, VECTOR_BITS, subkernel
 from engine.memory import allocate
 from eval.network.evaluator import NetworkEvaluator
 from eval.network.format import Network
@@ -99,7 +99,7 @@ SCRIPT = """
 import json, sys, warnings
 warnings.simplefilter("error")
 import chess
-from engine.jit import INTERPRETED, VECTOR_BITS
+from engine.compiler.jit import INTERPRETED, VECTOR_BITS
 from eval.network.evaluator import NetworkEvaluator
 from tests.eval.networks import random_network
 evaluator = NetworkEvaluator(random_network(6, 64, 8))

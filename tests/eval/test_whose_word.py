@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine.board.convert import from_board
-from engine.jit import kernel
+from engine.compiler.jit import kernel
 from eval.network.endings import CLASSICAL_COUNTS, DRAWN, NETWORK_COUNTS, whose_word_counts
 from eval.network.evaluator import NetworkEvaluator
 from eval.report import breakdown, evaluation_report

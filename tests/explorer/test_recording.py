@@ -11,7 +11,7 @@ import chess
 import numpy as np
 import pytest
 
-from engine import jit
+from engine.compiler import jit
 from engine.version import full_name
 from eval.network.format import shipped_network
 from search.benchmark import run_benchmark
@@ -88,7 +88,8 @@ def test_the_playing_build_refuses_to_record() -> None:
 
 
 def test_the_tracing_build_can_be_chosen_before_the_kernels_are_imported(run_python: Callable[..., str]) -> None:
-    script = "from search.explorer.build import choose_tracing as c; c(); import engine.jit as j; c(); print(j.TRACING)"
+    script = "from search.explorer.build import choose_tracing as c; c()\n"
+    script += "import engine.compiler.jit as j; c(); print(j.TRACING)"
     assert run_python(script, SECATEUR_TRACING=None).split() == ["True"]
 
 
@@ -194,7 +195,7 @@ INTERPRETED = """
 import sys, warnings
 from pathlib import Path
 warnings.simplefilter("error")
-from engine.jit import INTERPRETED
+from engine.compiler.jit import INTERPRETED
 from search.explorer.chess_document import save
 from search.explorer.recording import record
 from search.limits import Limits

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from engine import jit
-from engine.levels import LEVELS, SLOW_PEXT_CPUS, Level
-from engine.library import FOLDER_VARIABLE, KERNELS_VARIABLE, library_path
+from engine.compiler import jit
+from engine.compiler.levels import LEVELS, SLOW_PEXT_CPUS, Level
+from engine.compiler.library import FOLDER_VARIABLE, KERNELS_VARIABLE, library_path
 from tests.conftest import PROJECT
 
 #: What a script begins with that is to find no Numba, as where it is not installed.

@@ -11,8 +11,8 @@ import chess
 import numpy as np
 import pytest
 
-from engine import jit
-from engine.levels import Level
+from engine.compiler import jit
+from engine.compiler.levels import Level
 from eval.network.evaluator import NetworkEvaluator
 from eval.network.format import read_network, write_network
 from eval.report import Evaluator, evaluation_report
@@ -46,7 +46,7 @@ def test_this_process_compiles() -> None:
 
 def test_the_library_is_that_of_this_processor(run_built: Run, level: Level) -> None:
     script = """
-from engine import jit
+from engine.compiler import jit
 print(jit.AHEAD_OF_TIME, jit.CPU_NAME, jit.USE_PEXT, jit.VECTOR_BITS, jit.remarks(), jit.CACHE_FOLDER)
 """
     assert run_built(script).split() == ["True", level.cpu, str(level.pext), str(level.vector_bits), "[]", "None"]
@@ -172,7 +172,7 @@ assert complete_position.__name__ == "complete_position" and "keys" in complete_
 
 def test_inner_functions_say_that_only_kernels_call_them(run_built: Run) -> None:
     script = """
-from engine.library import REMEDY
+from engine.compiler.library import REMEDY
 from search.kernels.score import to_table, mate_distance
 assert mate_distance(31_999) == 1
 try:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.builder import (
+from engine.compiler.builder import (
     ALLOWED_SYMBOLS,
     BuildError,
     _check_place,
@@ -22,8 +22,8 @@ from engine.builder import (
     undefined_symbols,
     write_library,
 )
-from engine.levels import LEVELS, Level, levels_of
-from engine.library import MARKER, BuiltKernel, Description, Export, Parameter, build_environment, library_path
+from engine.compiler.levels import LEVELS, Level, levels_of
+from engine.compiler.library import MARKER, BuiltKernel, Description, Export, Parameter, build_environment, library_path
 from tests.kernels.conftest import PROJECT, build
 
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None or shutil.which("nm") is None, reason="needs a C compiler")
@@ -129,9 +129,9 @@ def test_a_library_takes_the_place_of_a_library_only(tmp_path: Path) -> None:
 
 UNFIT = """
 import numpy as np
-from engine.builder import BuildError, write_library
-from engine.jit import kernel
-from engine.levels import LEVELS
+from engine.compiler.builder import BuildError, write_library
+from engine.compiler.jit import kernel
+from engine.compiler.levels import LEVELS
 from pathlib import Path
 import sys
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.library import FOLDER_VARIABLE, KERNELS_VARIABLE
+from engine.compiler.library import FOLDER_VARIABLE, KERNELS_VARIABLE
 from tests.client.test_readme import evaluation_example
 
 Run = Callable[..., str]
@@ -59,7 +59,7 @@ try:
     choose_evaluation(sys.argv[1])
 except EvaluationError as error:
     print(error)
-from engine import jit
+from engine.compiler import jit
 print(jit.AHEAD_OF_TIME)
 """
     missing = tmp_path / "missing.py"

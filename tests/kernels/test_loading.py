@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from bench.commands import kernels
-from engine.levels import LEVELS, Level
-from engine.library import (
+from engine.compiler.levels import LEVELS, Level
+from engine.compiler.library import (
     CHECKSUM_BYTES,
     FOLDER_VARIABLE,
     KERNELS_VARIABLE,
@@ -32,7 +32,7 @@ from engine.library import (
     library_path,
     read_description,
 )
-from engine.sources import source_hash
+from engine.compiler.sources import source_hash
 from tests.kernels.conftest import PROJECT, WITHOUT_NUMBA
 
 Choose = Callable[..., tuple[str | None, list[str]]]
@@ -201,8 +201,10 @@ def test_a_stale_library_is_named(chosen: Choose, copied: Path) -> None:
 def test_an_edit_of_a_kernel_makes_it_stale(built: Path, tmp_path: Path, run_python: Callable[..., str]) -> None:
     project = tmp_path / "project"
     for room in ("engine", "eval", "search"):
-        shutil.copytree(PROJECT / room, project / room, ignore=shutil.ignore_patterns("__pycache__", "kernels"))
-    script = "from engine.library import choose; found, why = choose(); print(found and found.level.name, *why)"
+        shutil.copytree(PROJECT / room, project / room, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
+    script = (
+        "from engine.compiler.library import choose; found, why = choose(); print(found and found.level.name, *why)"
+    )
     environment = {KERNELS_VARIABLE: None, FOLDER_VARIABLE: str(built)}
 
     def run() -> str:

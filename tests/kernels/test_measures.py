@@ -10,9 +10,9 @@ from bench import ahead_of_time
 from bench.ahead_of_time import measure_ahead_of_time
 from bench.speed import BY_NUMBA
 from bench.standalone import megabytes
-from engine.cache_folder import CACHE_VARIABLE
-from engine.levels import Level
-from engine.library import FOLDER_VARIABLE, KERNELS_VARIABLE
+from engine.compiler.cache_folder import CACHE_VARIABLE
+from engine.compiler.levels import Level
+from engine.compiler.library import FOLDER_VARIABLE, KERNELS_VARIABLE
 
 
 @pytest.fixture

@@ -21,10 +21,10 @@ import chess
 import pytest
 
 from bench import standalone
-from engine.cache_folder import MARKER, mark
-from engine.levels import LEVELS, Level
-from engine.library import FOLDER_VARIABLE, library_path
-from engine.sources import source_hash
+from engine.compiler.cache_folder import MARKER, mark
+from engine.compiler.levels import LEVELS, Level
+from engine.compiler.library import FOLDER_VARIABLE, library_path
+from engine.compiler.sources import source_hash
 from search.benchmark import run_benchmark
 from search.perft import count_by_move
 from tests.conftest import MAKE_VARIABLES
@@ -61,7 +61,7 @@ def make_wheel(project: Path) -> Path:
 def wheel(built: Path, level: Level, tmp_path_factory: pytest.TempPathFactory) -> Path:
     project = tmp_path_factory.mktemp("wheel") / "project"
     for room in ("engine", "eval", "search", "bench"):
-        shutil.copytree(PROJECT / room, project / room, ignore=shutil.ignore_patterns("__pycache__", "kernels"))
+        shutil.copytree(PROJECT / room, project / room, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
     for name in ("pyproject.toml", "README.md", "LICENSE", "Makefile", "uci_main.py"):
         shutil.copy(PROJECT / name, project)
     kernels = project / "engine" / "kernels"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.jit import kernel
+from engine.compiler.jit import kernel
 from search.kernels.highest import LANES, LOWEST, highest
 
 

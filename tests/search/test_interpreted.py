@@ -6,7 +6,7 @@ SCRIPT = """
 import warnings
 warnings.simplefilter("error")
 import chess
-from engine.jit import INTERPRETED
+from engine.compiler.jit import INTERPRETED
 from search.limits import Limits
 from search.searcher import Game, Searcher
 searcher = Searcher(1)

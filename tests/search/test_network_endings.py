@@ -72,7 +72,7 @@ import sys
 from pathlib import Path
 import chess
 from engine.board.convert import write_board
-from engine.jit import INTERPRETED
+from engine.compiler.jit import INTERPRETED
 from eval.network.format import read_network
 from eval.report import evaluation_report
 from search.kernels.node import static_evaluation

@@ -27,7 +27,7 @@ from pathlib import Path
 warnings.simplefilter("error")
 import chess
 from engine.board.convert import to_board
-from engine.jit import INTERPRETED
+from engine.compiler.jit import INTERPRETED
 from eval.network.format import read_network
 from eval.network.reference import integer_score
 from search.kernels import node

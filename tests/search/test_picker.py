@@ -10,7 +10,7 @@ import pytest
 
 from engine.board.convert import encode, write_board
 from engine.board.moves import MAX_MOVES, NO_MOVE
-from engine.jit import kernel
+from engine.compiler.jit import kernel
 from search import tunables
 from search.kernels.history import HISTORY_LIMIT
 from search.kernels.picker import ALL_QUIETS, CHECKS_ONLY, NO_QUIETS, next_move, start, usable_tt_move

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.jit import subkernel
+from engine.compiler.jit import subkernel
 from engine.memory import CACHE_LINE
 from search.kernels.score import EXACT, LOWER, MATE, NO_SCORE, UPPER
 from search.kernels.transposition import (

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.board.convert import from_board
-from engine.jit import kernel
+from engine.compiler.jit import kernel
 from engine.memory import allocate
 from eval.network.format import SCALE, Network
 from eval.network.layout import QA, QB

@@ -16,7 +16,7 @@ import pytest
 import uci_main
 from engine.board.convert import to_board
 from engine.board.position import POSITION
-from engine.library import JIT, KERNELS_VARIABLE
+from engine.compiler.library import JIT, KERNELS_VARIABLE
 from engine.memory import allocate
 from eval.network.format import read_network, write_network
 from eval.training.comparison import Comparison, classical_scores, compare

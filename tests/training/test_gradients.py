@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 
 from engine.board.convert import from_board
-from engine.jit import kernel
+from engine.compiler.jit import kernel
 from eval.network.features import feature, orientation, output_bucket
 from eval.network.reference import active_features
 from eval.training.gradients import (

@@ -11,7 +11,7 @@ import pytest
 
 from engine.board.convert import from_board, to_board
 from engine.board.position import POSITION
-from engine.jit import kernel
+from engine.compiler.jit import kernel
 from engine.memory import allocate
 from eval.training.records import GAME, PACKED, PLY, SAMPLE, pack, unpack, unpack_samples
 from tests.board.board_positions import RARE_POSITIONS, random_game, scattered_position

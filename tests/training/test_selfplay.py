@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from engine.board.convert import write_board
-from engine.jit import kernel
+from engine.compiler.jit import kernel
 from eval.training.generation import Player, Settings
 from eval.training.records import ENDINGS, STANDARD, VARIANTS
 from eval.training.selfplay import think
@@ -243,7 +243,7 @@ def test_soft_and_hard_limits() -> None:
 INTERPRETED = """
 import json, sys, warnings
 warnings.simplefilter("error")
-from engine.jit import INTERPRETED
+from engine.compiler.jit import INTERPRETED
 from eval.training.generation import Player, Settings
 found = []
 for variant in ("standard", "dfrc"):

@@ -74,7 +74,7 @@ def program(name: str) -> str:
 def secateur(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file that clients load, as `make` leaves it."""
     path = tmp_path_factory.mktemp("load me") / "secateur"
-    command = [sys.executable, "-m", "engine.launcher", str(path)]
+    command = [sys.executable, "-m", "engine.compiler.launcher", str(path)]
     subprocess.run(command, cwd=PROJECT, check=True, capture_output=True, timeout=60)
     return path
 

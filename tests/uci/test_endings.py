@@ -158,7 +158,11 @@ def test_any_working_directory_and_a_home_that_cannot_be_written(start: Callable
 def test_the_launcher_starts_the_engine_from_anywhere(tmp_path: Path) -> None:
     launcher = tmp_path / "bin" / "my engine"
     subprocess.run(
-        [ENGINE[0], "-m", "engine.launcher", str(launcher)], cwd=PROJECT, check=True, capture_output=True, timeout=60
+        [ENGINE[0], "-m", "engine.compiler.launcher", str(launcher)],
+        cwd=PROJECT,
+        check=True,
+        capture_output=True,
+        timeout=60,
     )
     done = subprocess.run(
         [launcher], input="uci\nquit\n", cwd="/", capture_output=True, text=True, timeout=20, check=True

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from engine.cache_folder import CACHE_VARIABLE
-from engine.launcher import launcher_text
+from engine.compiler.cache_folder import CACHE_VARIABLE
+from engine.compiler.launcher import launcher_text
 from engine.uci.options import OPTIONS, OptionValues
 from engine.uci.session import READY_PATIENCE
 from tests.conftest import MAKE_VARIABLES

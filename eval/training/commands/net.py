@@ -72,7 +72,7 @@ def _compare(options: argparse.Namespace) -> int:
     from dataclasses import asdict
     from functools import partial
 
-    from engine.library import JIT, KERNELS_VARIABLE
+    from engine.compiler.library import JIT, KERNELS_VARIABLE
 
     # These have kernels of their own, which no library has; a file is described without any.
     os.environ[KERNELS_VARIABLE] = JIT

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from engine.cache_folder import CACHE_VARIABLE
+from engine.compiler.cache_folder import CACHE_VARIABLE
 from tests.uci.fuzz import samples
 from tests.uci.fuzz.searches import BreachError
 

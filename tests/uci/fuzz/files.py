@@ -27,9 +27,9 @@ from typing import Final
 
 import psutil
 
-from engine.cache_folder import CACHE_VARIABLE
-from engine.launcher import STANDING_VARIABLE
-from engine.library import FOLDER_VARIABLE
+from engine.compiler.cache_folder import CACHE_VARIABLE
+from engine.compiler.launcher import STANDING_VARIABLE
+from engine.compiler.library import FOLDER_VARIABLE
 from tests.conftest import PROJECT
 from tests.uci.fuzz import hostile, samples
 from tests.uci.fuzz.searches import BreachError
@@ -299,7 +299,7 @@ class _Box:
         if words[0] == "launcher":
             # Not of the tests' environment, which would be copied whole.
             program = getattr(sys, "_base_executable", sys.executable)
-            return [program, "-m", "engine.launcher", *words[1:]], b""
+            return [program, "-m", "engine.compiler.launcher", *words[1:]], b""
         return [*samples.SECATEUR, *words], b""
 
     def _good(self, name: str) -> Path:

@@ -23,8 +23,8 @@ from typing import Final
 import chess
 import chess.polyglot
 
-from engine.cache_folder import CACHE_VARIABLE
-from engine.launcher import write_launcher
+from engine.compiler.cache_folder import CACHE_VARIABLE
+from engine.compiler.launcher import write_launcher
 from tests.conftest import PROJECT
 from tests.uci.fuzz import hostile
 
@@ -139,7 +139,7 @@ def _copied(path: str) -> Callable[[Path], object]:
 
 def _cache(place: Path) -> None:
     """The compiled kernels of this build."""
-    from engine.jit import CACHE_FOLDER  # it loads Numba
+    from engine.compiler.jit import CACHE_FOLDER  # it loads Numba
 
     assert CACHE_FOLDER is not None
     place.mkdir(mode=0o700)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol
 from unittest.mock import patch
 
-from engine.cache_folder import CACHE_VARIABLE
+from engine.compiler.cache_folder import CACHE_VARIABLE
 from engine.uci import session as session_module
 from engine.uci.loader import Loader
 from engine.uci.loop import converse

@@ -1,7 +1,8 @@
 """What Numba compiles at the moment, for how long, and how long it may take; and lines on stderr that say so.
 
-`engine.kernel_cache` calls `begin` and `end`, whatever made Numba compile. Whoever shows it in a way of their own calls
-`silence`, and `current` from time to time. Hardly anything is imported here, because `uci` is answered after it.
+`engine.compiler.kernel_cache` calls `begin` and `end`, whatever made Numba compile. Whoever shows it in a way of their
+own calls `silence`, and `current` from time to time. Hardly anything is imported here, because `uci` is answered after
+it.
 """
 
 from __future__ import annotations

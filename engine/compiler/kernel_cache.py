@@ -19,11 +19,11 @@ from typing import Any, ClassVar, Final
 
 from numba.core import caching, event
 
-from engine import compiling
-from engine.cache_folder import CHECKSUM_BYTES, KERNEL_HEADER
+from engine.compiler import compiling
+from engine.compiler.cache_folder import CHECKSUM_BYTES, KERNEL_HEADER
+from engine.compiler.indices import KernelCompiler
+from engine.compiler.sources import KERNEL_FOLDERS, PROJECT_ROOT
 from engine.files import read_bytes, replace_file
-from engine.indices import KernelCompiler
-from engine.sources import KERNEL_FOLDERS, PROJECT_ROOT
 
 #: Length of the largest file that is taken for a kernel's, in bytes.
 _LARGEST: Final = 1 << 30
@@ -152,7 +152,7 @@ def kernel_cache(function: Callable[..., Any], place: Path) -> KernelCache:
 
 
 class _Reporter(event.Listener):
-    """Tells `engine.compiling` when Numba begins and ends to compile a kernel.
+    """Tells `engine.compiler.compiling` when Numba begins and ends to compile a kernel.
 
     Kernels are compiled in the process that wants them: Numba and LLVM let other threads run, so that a thread can
     report. None of them waited longer than half a second on a busy machine.

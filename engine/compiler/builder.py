@@ -9,7 +9,8 @@ the C compiler links that with the bindings, generated C of a few lines for each
 Numba's functions return a status, take where to put their result and an exception, and an array as seven values or
 more. Kernels raise nothing, so the status is always that of success.
 
-The process has to be told which processor to compile for before Numba is imported (`engine.library.build_environment`).
+The process has to be told which processor to compile for before Numba is imported
+(`engine.compiler.library.build_environment`).
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ import llvmlite.binding as llvm
 import numba
 from numba.core import types
 
+from engine.compiler.jit import CPU_FEATURES, CPU_NAME, DeclaredKernel
+from engine.compiler.levels import SLOW_PEXT_CPUS, Level
+from engine.compiler.library import MARKER, RUNS_HERE, Description, Export, Parameter
+from engine.compiler.sources import source_hash
 from engine.files import open_regular, reason, replace_file, shown
-from engine.jit import CPU_FEATURES, CPU_NAME, DeclaredKernel
-from engine.levels import SLOW_PEXT_CPUS, Level
-from engine.library import MARKER, RUNS_HERE, Description, Export, Parameter
-from engine.sources import source_hash
 
 #: What object code may refer to that it does not hold: the C library's functions that LLVM copies much memory with, and
 #: the linker's table of addresses.

@@ -1,17 +1,17 @@
 """Kernels that were compiled ahead of time: which library of them this process uses, and how Python calls into it.
 
 `secateur kernels build` compiles every entry point, with all that it calls, for each level of processor
-(`engine.levels`) and links one library a level (`engine.builder`). A library holds
+(`engine.compiler.levels`) and links one library a level (`engine.compiler.builder`). A library holds
 
     kernels       the machine code, as Numba makes it; it needs nothing but the C library's memory functions
     bindings      for each entry point a C function that takes pointers and whole numbers, and returns one
     description   JSON behind MARKER: level, machine, hash of the kernels' sources, and the table of its functions
     checksum      at the end of the file, behind what the linker wrote: SHA-256 of all before it, 32 bytes
 
-When `engine.jit` is imported, the best library that is whole, of these very sources, and for this processor is loaded.
-Its kernels take the same arguments as those that Numba compiles, and give the same results, so nothing else has to know
-where they come from; functions that only kernels call are not to be had from Python then. Neither Numba nor llvmlite is
-imported. Without such a library Numba compiles the kernels, if it is installed.
+When `engine.compiler.jit` is imported, the best library that is whole, of these very sources, and for this processor is
+loaded. Its kernels take the same arguments as those that Numba compiles, and give the same results, so nothing else has
+to know where they come from; functions that only kernels call are not to be had from Python then. Neither Numba nor
+llvmlite is imported. Without such a library Numba compiles the kernels, if it is installed.
 
 `SECATEUR_KERNELS` decides otherwise: `jit` for Numba, or the name of a level.
 """
@@ -31,10 +31,10 @@ from operator import index
 from pathlib import Path
 from typing import Any, Final
 
+from engine.compiler.levels import LEVELS, Level
+from engine.compiler.sources import PROJECT_ROOT, source_hash
 from engine.extras import remedy
 from engine.files import user_path
-from engine.levels import LEVELS, Level
-from engine.sources import PROJECT_ROOT, source_hash
 
 #: Environment variable that chooses the kernels: JIT, or the name of a level. BUILD is for the builder's own processes.
 KERNELS_VARIABLE: Final = "SECATEUR_KERNELS"
@@ -319,7 +319,7 @@ def compile_here() -> None:
 
     Raises RuntimeError when this process has the kernels of a library already.
     """
-    jit = sys.modules.get("engine.jit")
+    jit = sys.modules.get("engine.compiler.jit")
     if jit is not None and jit.AHEAD_OF_TIME:
         raise RuntimeError(
             "this process has kernels that were compiled ahead of time, which evaluate in their own way: name the "

@@ -15,10 +15,10 @@ Everything compiled in Secateur is declared with one of these decorators:
 `machine_op`
     One or a few machine instructions with a plain-Python twin for the interpreted mode.
 
-Nothing in compiled code tests an index: it must be within its array, and is never negative (`engine.indices`).
+Nothing in compiled code tests an index: it must be within its array, and is never negative (`engine.compiler.indices`).
 
-Where a library of kernels that were compiled ahead of time fits (`engine.library`), `kernel` gives the entry point in
-it, the other decorators a substitute, and Numba is not imported. Otherwise Numba compiles.
+Where a library of kernels that were compiled ahead of time fits (`engine.compiler.library`), `kernel` gives the entry
+point in it, the other decorators a substitute, and Numba is not imported. Otherwise Numba compiles.
 
 Why a cache of our own: Numba's looks only at the file that holds the cached function, so an edit to a callee in
 another file leaves stale machine code running. Ours lives in a folder named by a hash over every kernel source
@@ -47,11 +47,18 @@ from typing import Any, Final
 
 import numpy as np
 
-from engine import compiling, library
-from engine.cache_folder import CACHE_VARIABLE, open_cache
-from engine.levels import SLOW_PEXT_CPUS
-from engine.library import BUILD, KERNELS_VARIABLE, PEXT_VARIABLE, REMEDY, VECTORS_VARIABLE, KernelsMissingError
-from engine.sources import add_sources, kernel_sources
+from engine.compiler import compiling, library
+from engine.compiler.cache_folder import CACHE_VARIABLE, open_cache
+from engine.compiler.levels import SLOW_PEXT_CPUS
+from engine.compiler.library import (
+    BUILD,
+    KERNELS_VARIABLE,
+    PEXT_VARIABLE,
+    REMEDY,
+    VECTORS_VARIABLE,
+    KernelsMissingError,
+)
+from engine.compiler.sources import add_sources, kernel_sources
 
 # The library that has the kernels, if there is one, and why others have not.
 _LIBRARY, _REMARKS = library.choose()
@@ -73,8 +80,8 @@ if _LIBRARY is None:
         reasons = "; ".join(_REMARKS) or "the kernels that were asked for are not compiled ahead of time"
         raise KernelsMissingError(f"{reasons}; to compile them here, {REMEDY}") from None
 
-    from engine.indices import KernelCompiler
-    from engine.kernel_cache import kernel_cache, save_errors
+    from engine.compiler.indices import KernelCompiler
+    from engine.compiler.kernel_cache import kernel_cache, save_errors
 
 #: Whether this process builds a library: entry points are compiled for their arguments, but not called.
 BUILDING: Final = os.environ.get(KERNELS_VARIABLE) == BUILD

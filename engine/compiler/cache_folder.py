@@ -25,7 +25,7 @@ CACHE_VARIABLE: Final = "SECATEUR_CACHE_DIR"
 KEEP_SECONDS: Final = 14 * 24 * 3600
 KEEP_FOLDERS: Final = 6
 
-#: What `engine.jit.build_hash` calls a build.
+#: What `engine.compiler.jit.build_hash` calls a build.
 _NAME: Final = re.compile("[0-9a-f]{20}")
 
 #: The file whose text says that Secateur made a folder, and its greatest length in bytes: it may list all files there.

@@ -1,4 +1,4 @@
-"""Writes the executable that a GUI loads: `python -m engine.launcher [--standing] PATH`, run by `make`.
+"""Writes the executable that a GUI loads: `python -m engine.compiler.launcher [--standing] PATH`, run by `make`.
 
 `--remove PATH`, run by `make clean`, deletes it again.
 
@@ -22,9 +22,9 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from engine.cache_folder import mark, remove_listed
+from engine.compiler.cache_folder import mark, remove_listed
+from engine.compiler.sources import PROJECT_ROOT, add_sources
 from engine.files import HEAD_LENGTH, Output, open_regular, reason, shown, user_path
-from engine.sources import PROJECT_ROOT, add_sources
 
 ENTRY_POINT = PROJECT_ROOT / "uci_main.py"
 
@@ -199,7 +199,7 @@ def _standing_root() -> Path:
 if __name__ == "__main__":
     *flags, name = sys.argv[1:] or [""]
     if not name or flags not in ([], ["--standing"], ["--remove"]):
-        sys.exit("usage: python -m engine.launcher [--standing|--remove] PATH")
+        sys.exit("usage: python -m engine.compiler.launcher [--standing|--remove] PATH")
     try:
         if flags == ["--remove"]:
             remove_launcher(Path(name))

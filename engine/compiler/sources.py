@@ -6,53 +6,38 @@ import hashlib
 from pathlib import Path
 from typing import Final
 
-PROJECT_ROOT: Final = Path(__file__).resolve().parent.parent
+PROJECT_ROOT: Final = Path(__file__).resolve().parent.parent.parent
 
-#: Source folders whose files can reach machine code; everything in them counts, but for UNCOMPILED.
-KERNEL_FOLDERS: Final = ("engine", "engine/board", "eval", "eval/network", "eval/terms", "search", "search/kernels")
+#: Folders of kernels: all files in them count, but for UNCOMPILED.
+KERNEL_FOLDERS: Final = ("engine/board", "engine/compiler", "eval", "eval/network", "eval/terms", "search/kernels")
+
+#: Other files from which kernels take values.
+KERNEL_FILES: Final = ("engine/memory.py", "search/limits.py", "search/tunables.py")
 
 #: Files of those folders that no machine code is made of: they hold no kernel, and no kernel's module takes a value
 #: from them. An edit to one keeps the kernel cache.
 UNCOMPILED: Final = frozenset(
     (
-        "engine/arguments.py",
-        "engine/builder.py",
-        "engine/cache_folder.py",
-        "engine/compiling.py",
-        "engine/errors.py",
-        "engine/extras.py",
-        "engine/files.py",
-        "engine/kernel_cache.py",
-        "engine/launcher.py",
-        "engine/progress.py",
-        "engine/version.py",
         "engine/board/convert.py",
+        "engine/compiler/builder.py",
+        "engine/compiler/cache_folder.py",
+        "engine/compiler/compiling.py",
+        "engine/compiler/fingerprint.py",
+        "engine/compiler/kernel_cache.py",
+        "engine/compiler/launcher.py",
         "eval/build.py",
-        "eval/report.py",
         "eval/network/evaluator.py",
         "eval/network/format.py",
         "eval/network/reference.py",
-        "search/benchmark.py",
-        "search/deepening.py",
-        "search/export.py",
-        "search/game.py",
-        "search/info.py",
-        "search/outcome.py",
-        "search/perft.py",
-        "search/searcher.py",
-        "search/strength.py",
-        "search/tablebase.py",
-        "search/techniques.py",
-        "search/threads.py",
-        "search/timing.py",
-        "search/warmup.py",
+        "eval/report.py",
     )
 )
 
 
 def kernel_sources() -> list[Path]:
     """The source files whose text can change machine code, sorted; none in a program that comes without its sources."""
-    paths = (path for folder in KERNEL_FOLDERS for path in (PROJECT_ROOT / folder).glob("*.py"))
+    paths = [path for folder in KERNEL_FOLDERS for path in (PROJECT_ROOT / folder).glob("*.py")]
+    paths += [path for name in KERNEL_FILES if (path := PROJECT_ROOT / name).is_file()]
     return sorted(path for path in paths if path.relative_to(PROJECT_ROOT).as_posix() not in UNCOMPILED)
 
 
