@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from bench.spsa import Proposal, Schedule, Spsa, SpsaError, default_gain, is_switch, select
-from search.tunables import TABLE, Tunable
+from search.tunables import TUNABLES, Tunable
 
 PARAMETERS = (
     Tunable("Small", 100, 0, 200, 5),
@@ -124,16 +124,20 @@ def test_the_same_seed_makes_the_same_run() -> None:
 
 
 def test_tunables_are_chosen_by_name_and_wildcard() -> None:
-    names = [tunable.name for tunable in TABLE]
+    names = [tunable.name for tunable in TUNABLES]
     switch = Tunable("Switch", 1, 0, 1, 1)
-    assert [tunable.name for tunable in select([*TABLE, switch])] == [
-        tunable.name for tunable in TABLE if not is_switch(tunable)
+    assert [tunable.name for tunable in select([*TUNABLES, switch])] == [
+        tunable.name for tunable in TUNABLES if not is_switch(tunable)
     ]
-    assert select([*TABLE, switch], ["Switch"]) == (switch,)
-    assert {tunable.name for tunable in select(TABLE, ["Rfp*", "Lmr?ut"])} == {"RfpDepth", "RfpMargin", "LmrCut"}
-    assert "RfpDepth" not in [tunable.name for tunable in select(TABLE, without=["*Depth"])]
-    assert len(select(TABLE, ["*"])) == len(names)
+    assert select([*TUNABLES, switch], ["Switch"]) == (switch,)
+    assert {tunable.name for tunable in select(TUNABLES, ["rfp_*", "lmr_cut_?ode"])} == {
+        "rfp_depth",
+        "rfp_margin",
+        "lmr_cut_node",
+    }
+    assert "rfp_depth" not in [tunable.name for tunable in select(TUNABLES, without=["*_depth"])]
+    assert len(select(TUNABLES, ["*"])) == len(names)
     with pytest.raises(SpsaError, match="'Rpf\\*'"):
-        select(TABLE, ["Rpf*"])
+        select(TUNABLES, ["rpf_*"])
     with pytest.raises(SpsaError, match="no tunable is left"):
-        select(TABLE, ["Rfp*"], ["Rfp*"])
+        select(TUNABLES, ["rfp_*"], ["rfp_*"])

@@ -14,7 +14,7 @@ from bench.commands import spsa as command
 from bench.spsa import Schedule, SpsaError
 from bench.tuning import Run, State, edited_source, points_of, tune, write_source
 from engine.files import locked
-from search.tunables import BONUS_MAX, RFP_MARGIN, TABLE, Tunable
+from search.tunables import BY_NAME, Tunable
 
 ENGINE = Path(__file__).with_name("tunable_engine.py")
 RULES = Adjudication(ResignRule(1, 500, both_sides=True), max_moves=3)
@@ -199,7 +199,7 @@ SOURCE = command.SOURCE.read_text(encoding="utf-8")
 
 
 def test_new_defaults_are_the_only_change() -> None:
-    first, last = TABLE[RFP_MARGIN], TABLE[BONUS_MAX]
+    first, last = BY_NAME["rfp_margin"], BY_NAME["history_bonus_max"]
     text = edited_source(SOURCE, [first, last], {first.name: first.high, last.name: last.low})
     old, new = SOURCE.splitlines(), text.splitlines()
     changed = [(before, after) for before, after in zip(old, new, strict=True) if before != after]
@@ -210,7 +210,7 @@ def test_new_defaults_are_the_only_change() -> None:
 
 
 def test_a_table_that_has_changed_meanwhile_is_not_edited() -> None:
-    first = TABLE[RFP_MARGIN]
+    first = BY_NAME["rfp_margin"]
     with pytest.raises(SpsaError, match="by now, and the run began with"):
         edited_source(SOURCE, [replace(first, default=first.low)], {first.name: first.high})
     with pytest.raises(SpsaError, match="another range or step"):
@@ -239,13 +239,12 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the table that may be written, and a table of tunables that the fake engine has."""
     path = tmp_path / "tunables.py"
     path.write_text(
-        "from dataclasses import dataclass\n\n\n@dataclass\nclass Row:\n    name: str\n    default: int\n    low: int\n"
-        "    high: int\n    step: int\n\n\nTABLE = []\n\n\ndef _tunable(*row):\n    TABLE.append(Row(*row))\n\n\n"
-        'SIZE = _tunable("Size", 100, 0, 200, 20)\nOTHER = _tunable("Other", 20, 0, 60, 4)\n',
+        "from search.tunables import Tunable\n\nTUNABLES = (\n"
+        '    Tunable("Size", 100, 0, 200, 20),\n    Tunable("Other", 20, 0, 60, 4),\n)\n',
         encoding="utf-8",
     )
     monkeypatch.setattr(command, "SOURCE", path)
-    monkeypatch.setattr(command.tunables, "TABLE", [SIZE, OTHER])
+    monkeypatch.setattr(command.tunables, "TUNABLES", (SIZE, OTHER))
     return path
 
 
@@ -262,9 +261,9 @@ def test_a_run_from_the_command_line(source: Path, tmp_path: Path, capsys: pytes
     assert "30 of 30 iterations of 2 games at nodes=10" in out
     found = State.load(state).spsa.result()["Size"]
     assert found > 100
-    assert f'+SIZE = _tunable("Size", {found}, 0, 200, 20)' in out
+    assert f'+    Tunable("Size", {found}, 0, 200, 20),' in out
     assert picture.read_bytes().startswith(b"\x89PNG")
-    assert f'_tunable("Size", {found}, 0, 200, 20)' in source.read_text(encoding="utf-8") != began
+    assert f'Tunable("Size", {found}, 0, 200, 20)' in source.read_text(encoding="utf-8") != began
     assert command.main(["--state", str(state), "--show", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["parameters"]["Size"]["default"] == found

@@ -57,7 +57,7 @@ def test_without_pruning_the_value_is_the_same_in_every_window(fen: str, depth: 
         assert exact >= value(fen, depth, exact - distance - 30, exact - distance, exact=True) >= exact - distance
 
 
-@pytest.mark.parametrize("name", ["AspirationDepth", "AspirationWindow", "AspirationGrowth"])
+@pytest.mark.parametrize("name", ["aspiration_depth", "aspiration_window", "aspiration_growth"])
 def test_windows_of_any_size_find_the_same_scores(name: str) -> None:
     """Without pruning, where a score does not depend on its window. The nodes show that the number is looked at."""
     row = tunables.BY_NAME[name]
@@ -66,7 +66,7 @@ def test_windows_of_any_size_find_the_same_scores(name: str) -> None:
     for number in (row.low, row.default, row.high):
         worker, table = root(FENS[2]), allocate_table(1)
         set_tunables(worker, tunables.plain())
-        for narrow in ("AspirationDepth", "AspirationWindow"):
+        for narrow in ("aspiration_depth", "aspiration_window"):
             set_tunables(worker, {narrow: tunables.BY_NAME[narrow].low})
         set_tunables(worker, {name: number})
         assert [found.score for found in Deepening(worker, table).iterations(4)] == exact
@@ -129,7 +129,11 @@ def test_histories_are_fed_and_stay_within_their_limit() -> None:
 
 @pytest.mark.parametrize(
     ("name", "table"),
-    [("ButterflyShare", "history"), ("ContinuationShare", "continuations"), ("CaptureShare", "capture_history")],
+    [
+        ("butterfly_share", "butterfly_history"),
+        ("continuation_share", "continuation_history"),
+        ("capture_share", "capture_history"),
+    ],
 )
 def test_a_history_without_a_share_learns_nothing(name: str, table: str) -> None:
     worker = root(FENS[1])

@@ -11,7 +11,7 @@ from search.limits import Limits
 from search.searcher import Game, Searcher
 searcher = Searcher(1)
 # What is for deeper searches runs as well.
-for name in ("NullDepth", "NullVerifyDepth", "ProbCutDepth", "SingularDepth", "IirDepth"):
+for name in ("nmp_depth", "nmp_verify_depth", "probcut_depth", "singular_depth", "iir_depth"):
     searcher.set_tunable(name, 2)
 for fen in (
     chess.STARTING_FEN,

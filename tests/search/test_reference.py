@@ -196,10 +196,10 @@ def test_no_other_number_matters_to_the_plain_search() -> None:
     plain = tunables.plain()
     boards = [chess.Board(LIVELY), *games(31, 2), *scattered(31, 3)]
     expected = [Kernel(plain).value(board, 4) for board in boards]
-    for index, row in enumerate(tunables.TUNABLES):
-        if plain[index] == row.default and not is_switch(row) and index != "quiescence_see_margin":
+    for row in tunables.TUNABLES:
+        if plain[row.name] == row.default and not is_switch(row) and row.name != "quiescence_see_margin":
             for value in (row.low, row.high):
-                kernel = Kernel([*plain[:index], value, *plain[index + 1 :]])
+                kernel = Kernel(plain | {row.name: value})
                 assert [kernel.value(board, 4) for board in boards] == expected, row.name
 
 

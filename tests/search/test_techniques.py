@@ -35,7 +35,7 @@ def tuned(searcher: Searcher) -> Callable[..., Searcher]:
     """The searcher without some techniques, and with other numbers by name."""
 
     def tune(*techniques: Technique, **numbers: int) -> Searcher:
-        off = {tunables.TUNABLES[index].name: value for index, value in switched_off(techniques).items()}
+        off = switched_off(techniques)
         for row in tunables.TUNABLES:
             searcher.set_tunable(row.name, (numbers | off).get(row.name, row.default))
         searcher.new_game()
@@ -66,9 +66,8 @@ def test_techniques_that_share_numbers_switch_them_off_alike() -> None:
 def test_each_technique_is_off_with_other_numbers_than_usual() -> None:
     for technique in TECHNIQUES:
         assert technique.off
-        for index, value in technique.off.items():
-            assert 0 <= index < tunables.COUNT
-            assert value != tunables.TUNABLES[index].default
+        for name, value in technique.off.items():
+            assert value != tunables.BY_NAME[name].default
 
 
 def test_recordings_name_the_same_techniques() -> None:
@@ -107,9 +106,9 @@ def test_no_move_is_reduced_without_late_move_reduction(tuned: Callable[..., Sea
     """What was reduced and comes out above alpha is searched again, deeper or shallower: nothing is, then."""
     (reduction,) = named(["late-move-reduction"])
     without = nodes(tuned(reduction))
-    assert nodes(tuned(reduction, DeeperMargin=10, ShallowerMargin=40)) == without
-    assert nodes(tuned(reduction, LmrPv=0, LmrNoisy=0, LmrKiller=0, LmrCheck=0)) == without
-    assert nodes(tuned(DeeperMargin=10, ShallowerMargin=40)) != nodes(tuned())
+    assert nodes(tuned(reduction, deeper_margin=10, shallower_margin=40)) == without
+    assert nodes(tuned(reduction, lmr_pv=0, lmr_noisy=0, lmr_killer=0, lmr_check=0)) == without
+    assert nodes(tuned(deeper_margin=10, shallower_margin=40)) != nodes(tuned())
     # The most that the sums of three histories add is a rounding.
     assert 0 <= -(100 * -3 * HISTORY_LIMIT // reduction.off["lmr_history_divisor"]) <= 1
 
@@ -118,10 +117,7 @@ def test_each_scale_of_time_is_one_without_it() -> None:
     scales = [row for row in TECHNIQUES if row.needs_clock]
 
     def scale(*off: Technique) -> float:
-        values = tunables.defaults()
-        for index, value in switched_off(off).items():
-            values[index] = value
-        manager = TimeManager(NO_BUDGET, values)
+        manager = TimeManager(NO_BUDGET, tunables.namespace(tunables.defaults() | switched_off(off)))
         for depth, score in ((8, 100), (9, 80), (10, 60)):
             manager.iteration_done(depth, score, best=1, effort=0.2)
         return manager.scale

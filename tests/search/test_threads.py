@@ -18,10 +18,10 @@ from search.kernels.worker import new_worker
 from search.limits import Clock, Limits
 from search.searcher import Game, Info, Searcher
 from search.threads import Helper, vote
-from search.tunables import defaults
+from search.tunables import BY_NAME
 
 KIWIPETE = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
-TUNE = [int(number) for number in defaults()]
+VOTE_BASE = BY_NAME["vote_base"].default
 
 
 @pytest.fixture
@@ -289,35 +289,35 @@ def found(move: int, depth: int, score: int) -> Iteration:
 
 def test_a_lone_thread_wins() -> None:
     only = found(1, 5, -300)
-    assert vote([only], TUNE) is only
+    assert vote([only], VOTE_BASE) is only
 
 
 def test_the_main_thread_wins_ties() -> None:
     main = found(1, 10, 20)
-    assert vote([main, found(1, 10, 20)], TUNE) is main
-    assert vote([main, found(2, 10, 20)], TUNE) is main
+    assert vote([main, found(1, 10, 20)], VOTE_BASE) is main
+    assert vote([main, found(2, 10, 20)], VOTE_BASE) is main
 
 
 def test_depth_and_score_count() -> None:
-    assert vote([found(1, 10, 20), found(2, 12, 20)], TUNE).line == (2,)
-    assert vote([found(1, 10, 20), found(2, 10, 21)], TUNE).line == (2,)
+    assert vote([found(1, 10, 20), found(2, 12, 20)], VOTE_BASE).line == (2,)
+    assert vote([found(1, 10, 20), found(2, 10, 21)], VOTE_BASE).line == (2,)
     # A ply less is made good by a clearly better score, not by a slightly better one.
-    assert vote([found(1, 20, 20), found(2, 19, 60)], TUNE).line == (2,)
-    assert vote([found(1, 11, 20), found(2, 5, 25)], TUNE).line == (1,)
+    assert vote([found(1, 20, 20), found(2, 19, 60)], VOTE_BASE).line == (2,)
+    assert vote([found(1, 11, 20), found(2, 5, 25)], VOTE_BASE).line == (1,)
 
 
 def test_a_majority_beats_a_slightly_better_score() -> None:
     answers = [found(1, 12, 30), found(2, 12, 26), found(2, 12, 25)]
-    assert vote(answers, TUNE).line == (2,)
-    assert vote(answers, TUNE).score == 26  # the one of more weight speaks
+    assert vote(answers, VOTE_BASE).line == (2,)
+    assert vote(answers, VOTE_BASE).score == 26  # the one of more weight speaks
 
 
 def test_the_shortest_mate_wins_whatever_the_others_say() -> None:
     answers = [found(1, 30, 500), found(2, 9, MATE - 9), found(3, 8, MATE - 5), found(1, 30, 600)]
-    assert vote(answers, TUNE).line == (3,)
+    assert vote(answers, VOTE_BASE).line == (3,)
 
 
 def test_being_mated_loses_the_vote() -> None:
-    assert vote([found(1, 20, -(MATE - 6)), found(2, 15, -200)], TUNE).line == (2,)
+    assert vote([found(1, 20, -(MATE - 6)), found(2, 15, -200)], VOTE_BASE).line == (2,)
     late = found(2, 20, -(MATE - 12))
-    assert vote([found(1, 20, -(MATE - 6)), late], TUNE) is late
+    assert vote([found(1, 20, -(MATE - 6)), late], VOTE_BASE) is late

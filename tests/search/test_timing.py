@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from search.kernels.score import MATE
 from search.limits import Clock, Limits
 from search.timing import Alarm, Budget, TimeManager, budget_for
-from search.tunables import FALL_MOST, STABLE_BASE, STABLE_LEAST, TIME_PONDER, defaults
+from search.tunables import defaults, namespace
 
-TUNE = [int(number) for number in defaults()]
+TUNE = namespace(defaults())
 
 
 def test_infinite_has_no_deadline() -> None:
@@ -112,7 +112,7 @@ def test_who_ponders_plans_more() -> None:
     limits = Limits(clock=Clock(60_000, 600))
     plain, pondering = budget_for(limits, 10), budget_for(limits, 10, ponders=True)
     assert plain.soft is not None
-    assert pondering.soft == pytest.approx(plain.soft * (1 + TUNE[TIME_PONDER] / 100))
+    assert pondering.soft == pytest.approx(plain.soft * (1 + TUNE.time_ponder / 100))
 
 
 # -- whole games ---------------------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def test_the_plan_stands_until_there_is_something_to_go_by() -> None:
 def test_a_move_that_stays_takes_less_time() -> None:
     scales = [after(manager(), *[(20, 7, 0.6)] * count) for count in range(1, 12)]
     assert scales == sorted(scales, reverse=True)
-    assert scales[0] / scales[-1] == pytest.approx(TUNE[STABLE_BASE] / TUNE[STABLE_LEAST])
+    assert scales[0] / scales[-1] == pytest.approx(TUNE.time_stable_base / TUNE.time_stable_least)
     changed = after(manager(), *[(20, 7, 0.6)] * 9, (20, 8, 0.6))
     assert changed == pytest.approx(scales[0])
 
@@ -196,8 +196,8 @@ def test_a_falling_score_takes_more_time() -> None:
     assert scales == sorted(scales)
     assert scales[2] == steady
     assert scales[0] < steady < scales[3]
-    # However far it falls, no more counts than FALL_MOST: mates are no numbers to calculate with.
-    assert after(manager(), *[(50, 7, 0.6)] * 3, (50 - TUNE[FALL_MOST], 7, 0.6)) == scales[-1]
+    # However far it falls, no more counts than time_fall_most: mates are no numbers to calculate with.
+    assert after(manager(), *[(50, 7, 0.6)] * 3, (50 - TUNE.time_fall_most, 7, 0.6)) == scales[-1]
     assert after(manager(), *[(50, 7, 0.6)] * 3, (-MATE + 5, 7, 0.6)) == scales[-1]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from engine.uci.options import OPTIONS, TUNING_OPTIONS
 from search import tunables
-from search.kernels.worker import new_worker, set_tunable
+from search.kernels.worker import new_worker, set_tunables, tunables_of
 from search.searcher import Searcher
 from search.techniques import TECHNIQUES
 
@@ -113,19 +113,17 @@ def test_no_name_is_taken_twice() -> None:
 
 def test_the_workers_numbers_and_reductions_follow() -> None:
     worker = new_worker()
-    assert worker["tune"].tolist() == tunables.defaults()
-    set_tunable(worker, "LmrBase", 7)
-    values = tunables.defaults()
-    values["lmr_base"] = 7
-    assert worker["tune"].tolist() == values
-    assert worker["reductions"].tolist() == tunables.reductions(values)
+    assert tunables_of(worker) == tunables.defaults()
+    set_tunables(worker, {"lmr_base": 7})
+    assert tunables_of(worker) == tunables.defaults() | {"lmr_base": 7}
+    assert worker["reductions"].tolist() == tunables.reductions(7, tunables.BY_NAME["lmr_factor"].default)
     with pytest.raises(KeyError):
         Searcher(1).set_tunable("Nonsense", 1)
 
 
 def test_reductions_are_logarithms_of_depth_and_number() -> None:
-    table = np.array(tunables.reductions(tunables.defaults()))
-    base, factor = (tunables.TUNABLES[index].default for index in tunables.REDUCTION_TUNABLES)
+    base, factor = (tunables.BY_NAME[name].default for name in tunables.REDUCTION_TUNABLES)
+    table = np.array(tunables.reductions(base, factor))
     assert table.shape == (64, 64)
     assert not table[0].any()
     assert not table[:, 0].any()

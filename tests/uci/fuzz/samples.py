@@ -42,7 +42,7 @@ WORDS: Final = {
     "secateur": str(PROJECT / "uci_main.py"),
     "fake": str(_FAKES / "fake_engine.py"),
     "data": "--nodes 20 --hard-nodes 60 --workers 1 --max-plies 60",
-    "spsa": "--only AspirationWindow --tc depth=1 --max-moves 4 --quiet",
+    "spsa": "--only aspiration_window --tc depth=1 --max-moves 4 --quiet",
     "worth": "worth futility --together --tc depth=1 --max-moves 4 --quiet",
 }
 
