@@ -162,7 +162,7 @@ def _run(
     if on_start is not None:
         on_start(stop)
     try:
-        for iteration in Deepening(worker, allocate_table(hash_mebibytes)).iterations(deepest):
+        for iteration in Deepening(worker, allocate_table(hash_mebibytes), root).iterations():
             search.iterations.append(iteration)
             search.ends.append((int(worker["recording"]["node_count"]), int(worker["nodes"])))
             if on_iteration is not None:

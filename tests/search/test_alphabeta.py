@@ -8,7 +8,7 @@ import pytest
 
 from engine.board.convert import encode, write_board
 from search import tunables
-from search.deepening import Deepening
+from search.deepening import Deepening, Root
 from search.kernels.alphabeta import CUTOFFS_MANY, search_root
 from search.kernels.history import HISTORY_LIMIT, gravity
 from search.kernels.picker import is_noisy
@@ -69,7 +69,9 @@ def test_windows_of_any_size_find_the_same_scores(name: str) -> None:
         for narrow in ("aspiration_depth", "aspiration_window"):
             set_tunables(worker, {narrow: tunables.BY_NAME[narrow].low})
         set_tunables(worker, {name: number})
-        assert [found.score for found in Deepening(worker, table).iterations(4)] == exact
+        moves = worker["root_moves"][: worker["root_count"]].tolist()
+        deepening = Deepening(worker, table, Root([worker["keys"][0]], moves, 1, 4))
+        assert [found.score for found in deepening.iterations()] == exact
         nodes.add(int(worker["nodes"]))
     assert len(nodes) > 1
 

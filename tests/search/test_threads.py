@@ -263,7 +263,7 @@ def test_a_new_game_clears_every_worker(make: Callable[[int], Searcher]) -> None
     assert all(np.any(worker["butterfly_history"]) for worker in workers)
     searcher.new_game()
     assert not any(np.any(worker[name]) for worker in workers for name in learnt)
-    assert not np.any(searcher._table["word"])
+    assert not np.any(searcher._tt["word"])
 
 
 def test_the_benchmark_is_that_of_a_fresh_process_after_a_new_game(
