@@ -120,7 +120,7 @@ def test_root_nodes_add_up() -> None:
 def test_histories_are_fed_and_stay_within_their_limit() -> None:
     worker = root(FENS[1])
     search_root(worker, allocate_table(4), 10, -INFINITE, INFINITE)
-    for name in ("history", "capture_history", "continuations"):
+    for name in ("butterfly_history", "capture_history", "continuation_history"):
         values = worker[name].astype(np.int64)
         assert 0 < np.abs(values).max() <= HISTORY_LIMIT
     assert not worker["continuation_history"][NO_CONTINUATION].any()
@@ -141,7 +141,7 @@ def test_a_history_without_a_share_learns_nothing(name: str, table: str) -> None
     worker = root(FENS[1])
     set_tunables(worker, {name: 0})
     search_root(worker, allocate_table(4), 8, -INFINITE, INFINITE)
-    for other in ("history", "continuations", "capture_history"):
+    for other in ("butterfly_history", "continuation_history", "capture_history"):
         assert worker[other].any() == (other != table)
 
 
