@@ -137,7 +137,7 @@ def test_tunables_are_chosen_by_name_and_wildcard() -> None:
     }
     assert "rfp_depth" not in [tunable.name for tunable in select(TUNABLES, without=["*_depth"])]
     assert len(select(TUNABLES, ["*"])) == len(names)
-    with pytest.raises(SpsaError, match="'Rpf\\*'"):
+    with pytest.raises(SpsaError, match="'rpf_\\*'"):
         select(TUNABLES, ["rpf_*"])
     with pytest.raises(SpsaError, match="no tunable is left"):
         select(TUNABLES, ["rfp_*"], ["rfp_*"])

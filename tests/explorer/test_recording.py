@@ -50,7 +50,7 @@ def test_hooks_are_nothing_in_the_playing_build() -> None:
         tracing.skipped(worker, value, value, tracing.DELTA)
         tracing.skipped_rest(worker, value)
         worker.nodes += 1
-        return tracing.ended(worker, tracing.CUTOFF if value > worker.nodes else tracing.TABLE, value + 1)
+        return tracing.ended(worker, tracing.CUTOFF if value > worker.nodes else tracing.TT_CUTOFF, value + 1)
 
     @jit.subkernel
     def unwatched(worker: Any, value: Any) -> Any:
@@ -73,7 +73,7 @@ def test_hooks_are_nothing_in_the_playing_build() -> None:
 
 
 def test_the_tracing_build_has_a_cache_of_its_own(run_python: Callable[..., str]) -> None:
-    script = "from engine import jit; print(jit.build_hash(), jit.TRACING)"
+    script = "from engine.compiler import jit; print(jit.build_hash(), jit.TRACING)"
     playing, traced = run_python(script, SECATEUR_TRACING=None), run_python(script, SECATEUR_TRACING="1")
     assert playing.split()[1] == "False"
     assert traced.split()[1] == "True"
@@ -96,6 +96,7 @@ def test_the_tracing_build_can_be_chosen_before_the_kernels_are_imported(run_pyt
 def test_codes_and_keys_agree() -> None:
     renamed = {
         "DRAW_BY_RULE": "draw",
+        "TT_CUTOFF": "table",
         "EVASION_LIMIT": "evasions",
         "BAD_HISTORY": "history",
         "WINDOW": "window",
@@ -103,7 +104,7 @@ def test_codes_and_keys_agree() -> None:
     }
     codes = {name: value for name, value in vars(tracing).items() if name.isupper() and type(value) is int}
     reasons = (
-        "STOPPED DRAW_BY_RULE MATE_DISTANCE TABLE RAZORING REVERSE_FUTILITY NULL_MOVE PROBCUT MULTI_CUT CUTOFF "
+        "STOPPED DRAW_BY_RULE MATE_DISTANCE TT_CUTOFF RAZORING REVERSE_FUTILITY NULL_MOVE PROBCUT MULTI_CUT CUTOFF "
         "ALL_MOVES ONLY_MOVE CHECKMATE STALEMATE STAND_PAT HORIZON LATE_MOVE FUTILITY EVASION_LIMIT BAD_HISTORY "
         "EXCHANGE_QUIET EXCHANGE_NOISY DELTA EXCHANGE_QUIESCENCE EXCLUDED"
     ).split()
