@@ -116,8 +116,8 @@ def perft_speed(spec: EngineSpec, effort: Effort) -> float:
 
 
 def search_speed(spec: EngineSpec, effort: Effort) -> float:
-    """Nodes per second over SEARCH_POSITIONS, as the engine tells them. Raises EngineError when it does not."""
-    told = {"nodes": 0, "time": 0}
+    """Nodes per second over SEARCH_POSITIONS, as the engine reports them. Raises EngineError when it does not."""
+    counted = {"nodes": 0, "time": 0}
     with started(spec) as engine:
         for fen in SEARCH_POSITIONS:
             engine.ask(f"ucinewgame\nposition fen {fen}\nisready", "readyok")
@@ -125,12 +125,12 @@ def search_speed(spec: EngineSpec, effort: Effort) -> float:
             engine.ask(f"go movetime {effort.movetime}", "bestmove")
             infos = (line.split() for line in engine.heard if line.startswith("info ") and " nodes " in line)
             last = next((words for words in reversed(list(infos)) if "time" in words), [])
-            for key in told if last else ():
+            for key in counted if last else ():
                 value = last[last.index(key) + 1]
-                told[key] += int(value) if value.isdecimal() else 0
-    if not all(told.values()):
-        raise EngineError(f"{spec.name} tells no nodes or no time")
-    return 1000 * told["nodes"] / told["time"]
+                counted[key] += int(value) if value.isdecimal() else 0
+    if not all(counted.values()):
+        raise EngineError(f"{spec.name} reports no nodes or no time")
+    return 1000 * counted["nodes"] / counted["time"]
 
 
 def depth_speed(spec: EngineSpec, effort: Effort) -> float:
@@ -310,7 +310,7 @@ def _built() -> str | None:
 
 
 def _proc() -> str | None:
-    return None if Path("/proc/self/status").exists() else "this system does not tell a process's memory"
+    return None if Path("/proc/self/status").exists() else "this system does not show a process's memory"
 
 
 def _each(function: Callable[[], float]) -> Callable[[int], Iterator[float]]:

@@ -23,8 +23,8 @@ def main(arguments: list[str]) -> int:
     parser = Parser(
         prog="secateur speed",
         description="Measures perft, search speed, start-up, memory and training. Other engines (default: Stockfish "
-        "where it is installed) take turns with Secateur: the ratios say how many times as fast Secateur is. Leave the "
-        "machine alone meanwhile.",
+        "where it is installed) take turns with Secateur: the ratios say how many times as fast Secateur is. Run "
+        "nothing else meanwhile.",
     )
     parser.add_argument(
         "--engine",
