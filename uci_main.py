@@ -1,7 +1,7 @@
-"""Entry point: the UCI loop without arguments, otherwise a subcommand.
+"""Entry point: the UCI loop without arguments, otherwise a command.
 
-Nothing heavy is imported here or on the way to the UCI loop: `uci` is answered before NumPy, Numba or python-chess
-are. Each subcommand lives in a module with a `main(arguments) -> exit status`, imported when it is called.
+Nothing heavy is imported before the UCI loop answers `uci`: no NumPy, Numba or python-chess. Each command is a module
+with a `main(arguments) -> exit status`, which is imported when the command is called.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 
 
 def _end_in_one_line(kind: Any, error: Any, trace: Any) -> None:
-    """Ends the process on a Ctrl-C that nothing has caught, as while modules are imported, without a traceback."""
+    """Ends the process on an uncaught Ctrl-C, such as one during an import, with one line instead of a traceback."""
     if not issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)
         return
@@ -22,7 +22,7 @@ def _end_in_one_line(kind: Any, error: Any, trace: Any) -> None:
 
 
 if __name__ == "__main__":
-    # Before anything else is imported.
+    # Before the other imports.
     sys.excepthook = _end_in_one_line
 
 from importlib import import_module  # noqa: E402 - see above
@@ -36,60 +36,89 @@ if _HERE not in sys.path:
 
 from engine.errors import FAILED, OK, USAGE, CommandError, UsageError  # noqa: E402 - from the packages beside this file
 
-#: Subcommand: (module with its `main`, one line of help, extra that has its requirements).
-COMMANDS: dict[str, tuple[str, str, str | None]] = {
-    "bench": ("bench.commands.benchmark", "search fixed positions to a fixed depth; prints the node count", None),
-    "perft": ("bench.commands.perft", "count the move sequences from a position", None),
-    "warmup": ("bench.commands.warmup", "compile every kernel into the cache", None),
-    "kernels": ("bench.commands.kernels", "compile the kernels ahead of time, for any processor; list them", None),
-    "speed": ("bench.commands.speed", "perft and search speed side by side with other engines", None),
-    "match": ("bench.commands.match", "play a match: cutechess-cli, fastchess or built in", "lab"),
-    "sprt": ("bench.commands.sprt", "play a match until it is decided, or evaluate a PGN file", "lab"),
-    "tourney": ("bench.commands.tourney", "play a gauntlet or a round robin, and rate the engines", "lab"),
-    "epd": ("bench.commands.epd", "test suites for any UCI engine: best moves, graded moves, mates", "lab"),
-    "book": ("bench.commands.book", "generate balanced or unbalanced openings with an engine", "lab"),
-    "genfens": ("bench.commands.genfens", "random openings for OpenBench's data generation", None),
-    "rate": ("bench.commands.rate", "rate the players of PGN files", "lab"),
-    "calibrate": ("bench.commands.calibrate", "measure how strong the levels of UCI_Elo are", "lab"),
-    "spsa": ("bench.commands.spsa", "tune the numbers of the search by games", "lab"),
-    "worth": ("bench.commands.worth", "measure by games what techniques of the search are worth", "lab"),
-    "datagen": ("eval.training.commands.datagen", "make training data by self-play, and look at it", None),
-    "texel": ("eval.training.commands.texel", "tune the classical evaluation on self-play games", None),
-    "train": ("eval.training.commands.train", "train a network on self-play games", None),
-    "net": ("eval.training.commands.net", "show network files: architecture, origin, checksum", None),
-    "explore": ("search.explorer.command", "see alpha-beta prune, on a local page: toy trees and real searches", None),
-    "wdl": ("eval.training.commands.wdl", "fit what scores say of results to self-play games", "lab"),
-    "claims": ("bench.commands.claims", "count what pruning, a table and ordering save", None),
-    "ledger": ("bench.commands.ledger", "the tests from which every quoted Elo comes", "lab"),
+#: Group of commands: one line of help.
+GROUPS: dict[str, str] = {
+    "engine": "set up the engine",
+    "measure": "speed, node counts and test suites",
+    "lab": "play, test and tune by games",
+    "training": "make data, networks and evaluation weights",
+    "learn": "see how alpha-beta prunes",
 }
 
-#: Commands with kernels of their own, which no library has: Numba compiles all of them.
+#: Command: (group, module with its `main`, one line of help, extra that it needs).
+COMMANDS: dict[str, tuple[str, str, str, str | None]] = {
+    "warmup": ("engine", "bench.commands.warmup", "compile every kernel into the cache", None),
+    "kernels": ("engine", "bench.commands.kernels", "compile the kernels ahead of time; list them", None),
+    "bench": ("measure", "bench.commands.benchmark", "search fixed positions to a fixed depth; count the nodes", None),
+    "perft": ("measure", "bench.commands.perft", "count the move sequences from a position", None),
+    "speed": ("measure", "bench.commands.speed", "measure speed, also side by side with other engines", None),
+    "epd": ("measure", "bench.commands.epd", "run test suites: best moves, graded moves, mates", "lab"),
+    "match": ("lab", "bench.commands.match", "play a match: cutechess-cli, fastchess or built in", "lab"),
+    "sprt": ("lab", "bench.commands.sprt", "play a match until it is decided, or evaluate a PGN file", "lab"),
+    "tourney": ("lab", "bench.commands.tourney", "play a gauntlet or a round robin and rate the engines", "lab"),
+    "rate": ("lab", "bench.commands.rate", "rate the players of PGN files", "lab"),
+    "spsa": ("lab", "bench.commands.spsa", "tune the search parameters by games", "lab"),
+    "worth": ("lab", "bench.commands.worth", "measure by games what each search technique gains", "lab"),
+    "ledger": ("lab", "bench.commands.ledger", "show the tests from which every quoted Elo comes", "lab"),
+    "book": ("lab", "bench.commands.book", "generate balanced or unbalanced openings with an engine", "lab"),
+    "genfens": ("lab", "bench.commands.genfens", "generate random openings for OpenBench", None),
+    "datagen": ("training", "eval.training.commands.datagen", "make and inspect self-play data", None),
+    "train": ("training", "eval.training.commands.train", "train a network on self-play games", None),
+    "net": ("training", "eval.training.commands.net", "show network files: architecture, origin, checksum", None),
+    "texel": ("training", "eval.training.commands.texel", "tune the classical evaluation on self-play games", None),
+    "wdl": ("training", "eval.training.commands.wdl", "fit win, draw and loss chances to self-play games", "lab"),
+    "explore": ("learn", "search.explorer.command", "step through toy trees and real searches on a local page", None),
+    "claims": ("learn", "bench.commands.claims", "count what pruning, the TT and move ordering save", None),
+}
+
+#: Commands with kernels of their own, which are in no library: Numba compiles all of theirs.
 COMPILED_HERE: frozenset[str] = frozenset(("datagen", "texel", "train", "wdl"))
 
-#: Starts a tuning build: what `spsa` plays with, not a player's engine.
+#: Starts a tuning build, which `spsa` plays with.
 TUNING_FLAG = "--tuning"
 
-#: In front of all else: names a custom evaluation, for this process and those that it starts.
+#: Before all other arguments: names a custom evaluation for this process and its children.
 EVALUATION_FLAG = "--evaluation"
 
 
 def _usage() -> str:
+    """The help: the ways to start, a line for each group of commands, the exit statuses."""
     from engine.arguments import EXIT_STATUS
 
-    rows = "\n".join(f"  {name:<10} {summary}" for name, (_, summary, _) in COMMANDS.items())
+    groups = "\n".join(f"  {group:<9} {what}: {', '.join(_members(group))}" for group, what in GROUPS.items())
     return (
         "usage: secateur                  the UCI loop on stdin and stdout\n"
-        "       secateur --tuning         the same, with every number of the search as an option\n"
-        "       secateur COMMAND [...]    one of the commands below; each has --help\n"
+        "       secateur --tuning         the same, with every search parameter as an option\n"
+        "       secateur COMMAND [...]    a command\n"
         "       secateur --evaluation FILE.py[:FUNCTION] [...]\n"
-        "                                 any of these with an evaluation of your own\n"
+        "                                 any of these with your own evaluation\n"
         "       secateur --version\n\n"
-        f"commands:\n{rows}\n\n{EXIT_STATUS}"
+        f"commands ('secateur help GROUP' describes a group, 'secateur COMMAND --help' a command):\n{groups}\n\n"
+        f"{EXIT_STATUS}"
     )
 
 
+def _members(group: str) -> list[str]:
+    """The commands of a group."""
+    return [name for name, command in COMMANDS.items() if command[0] == group]
+
+
+def _help(words: list[str]) -> int:
+    """Prints the help, or that of a group or a command; returns the exit status."""
+    if not words:
+        print(_usage())
+        return OK
+    if words[0] in COMMANDS:
+        return _run(words[0], ["--help"])
+    if words[0] in GROUPS:
+        rows = [f"  {name:<8} {COMMANDS[name][2]}" for name in _members(words[0])]
+        print("\n".join([f"{GROUPS[words[0]]}:", *rows]))
+        return OK
+    return _unknown(words[0])
+
+
 def _choose_evaluation(arguments: list[str]) -> list[str]:
-    """Makes what `--evaluation` in front of the arguments names this process's choice, or what the environment names.
+    """Chooses the evaluation that `--evaluation` in front of the arguments or the environment variable names.
 
     Returns the other arguments. Raises EvaluationError and UsageError.
     """
@@ -107,7 +136,7 @@ def _choose_evaluation(arguments: list[str]) -> list[str]:
 
 
 def kernels() -> str:
-    """Which kernels this machine plays with: compiled ahead of time, or here by Numba."""
+    """Which kernels are in use: a library compiled ahead of time, or those that Numba compiles here."""
     from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed_version
 
@@ -123,20 +152,21 @@ def kernels() -> str:
         return "; ".join((*remarks, "no Numba to compile kernels"))
 
 
-def _unknown(name: str) -> str:
-    """What is said of a command that there is not."""
+def _unknown(name: str) -> int:
+    """Complains about an unknown command or group; returns the exit status."""
     from difflib import get_close_matches
 
     from engine.files import quoted
 
     near = get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
-    meant = f"; did you mean '{near[0]}'?" if near else ""
-    return f"there is no command {quoted(name)}{meant}{'' if near else ';'} 'secateur --help' lists all of them"
+    meant = f"; did you mean '{near[0]}'?" if near else ";"
+    print(f"secateur: there is no command {quoted(name)}{meant} 'secateur --help' lists all of them", file=sys.stderr)
+    return USAGE
 
 
 def _run(name: str, arguments: list[str]) -> int:
     """Runs a command; returns its exit status."""
-    module_name, _, extra = COMMANDS[name]
+    _, module_name, _, extra = COMMANDS[name]
     from engine.arguments import reported
     from engine.compiler.library import JIT, KERNELS_VARIABLE
 
@@ -152,14 +182,14 @@ def _run(name: str, arguments: list[str]) -> int:
     try:
         return reported(f"secateur {name}", work, extra)
     except BrokenPipeError:
-        # The reader of our output went away, as `head` does.
+        # Nobody reads stdout any more, as after `| head`.
         return FAILED
     finally:
-        _drop_what_cannot_be_written()
+        _discard_unwritable()
 
 
-def _drop_what_cannot_be_written() -> None:
-    """Python writes what is left of stdout once more at its end, and would complain again."""
+def _discard_unwritable() -> None:
+    """Keeps Python from writing the rest of stdout again when it exits, and from complaining again."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -168,7 +198,7 @@ def _drop_what_cannot_be_written() -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the UCI loop or a subcommand; returns the exit status (0 done, 1 failed, 2 wrong usage)."""
+    """Runs the UCI loop or a command; returns the exit status (0 done, 1 failed, 2 wrong usage)."""
     from engine.version import full_name, version
     from eval.build import with_evaluation
 
@@ -181,25 +211,23 @@ def main(arguments: list[str] | None = None) -> int:
         from engine.compiler import compiling
         from engine.uci.loop import run
 
-        # The session says what it compiles, as UCI.
+        # The session reports compilation as UCI info strings.
         compiling.silence()
         return run(with_evaluation(version()), tuning=bool(arguments))
-    # OpenBench's client hands over a command and its words as one argument.
+    # OpenBench's client passes a command and its arguments as one argument.
     name, *rest = [*arguments[0].split(), *arguments[1:]] or [""]
     if name in ("-h", "--help", "help"):
-        print(_usage())
-        return OK
+        return _help(rest)
     if name in ("-V", "--version"):
         try:
             print(f"{with_evaluation(full_name())}, {kernels()}")
-        except CommandError as error:  # a variable that names nobody's folder
+        except CommandError as error:  # an environment variable names an unusable folder
             print(f"secateur: {error}", file=sys.stderr)
             return error.status
         return OK
     if name in COMMANDS:
         return _run(name, rest)
-    print(f"secateur: {_unknown(name)}", file=sys.stderr)
-    return USAGE
+    return _unknown(name)
 
 
 if __name__ == "__main__":

@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 import random
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import chess
 
+from bench import markdown
 from search.theory.alphabeta import alpha_beta
 from search.theory.connect_four import START as NO_STONES
 from search.theory.connect_four import ConnectFour
@@ -21,13 +22,13 @@ from search.theory.counting import effective_branching, fewest_leaves, minimal_l
 from search.theory.deepening import deepen
 from search.theory.enhanced import Memory, enhanced
 from search.theory.games import SearchGame
-from search.theory.generate import game_tree, uniform_tree
+from search.theory.generate import Arrangement, game_tree, uniform_tree
 from search.theory.horizon import Counted, CountedSearch, DepthLimited, Limited
 from search.theory.lattice_search import LatticeTree, Rule, deep, lattice_value, naive, shallow, strong, weak
 from search.theory.lattice_text import make_lattice
 from search.theory.lattices import Product
 from search.theory.ordering import ByGuess, History, Killers, Ordering
-from search.theory.orders import ordered_children
+from search.theory.orders import Order, ordered_children
 from search.theory.plain_chess import PlainChess
 from search.theory.pvs import principal_variation_search
 from search.theory.table import Table
@@ -36,21 +37,20 @@ from search.theory.tictactoe import TicTacToe
 from search.theory.trees import Children, Tree, TreeGame
 from search.theory.watch import Watcher
 
-#: Where README has the table.
-BEGIN: Final = "<!-- claims: begin -->"
-END: Final = "<!-- claims: end -->"
-
-#: A middlegame with captures and checks to be had on both sides.
+#: A middlegame with captures and checks for both sides.
 MIDDLEGAME: Final = "r1bq1rk1/pp2bppp/2n1pn2/2pp4/3P1B2/2PBPN2/PP1N1PPP/R2QK2R w KQ - 0 8"
 
 #: Shuffled orders of which the mean is taken.
 SHUFFLES: Final = 5
 
-#: Half the width of aspiration windows, in units of the game's guesses: about half a pawn in chess.
+#: Half the width of aspiration windows, in the game's units: about half a pawn in chess.
 _WIDTH: Final = 50
 
-#: Nodes of a game's tree that is laid out to find its best order.
+#: The largest tree that is stored to find its best order, in nodes.
 _MOST_NODES: Final = 2_000_000
+
+#: A row: the technique, and what counts the leaves that it values.
+Row = tuple[str, Callable[[], float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +65,18 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What every search values in one subject: (technique, leaves), the first of them minimax."""
+    """The leaves that each technique values in one subject; the first is minimax."""
 
     name: str
-    depth: int
-    leaves: tuple[tuple[str, float], ...]
+    leaves: dict[str, float]
 
     def share(self, technique: str) -> float:
         """Leaves as a share of minimax's."""
-        found = dict(self.leaves)
-        return found[technique] / self.leaves[0][1]
+        return self.leaves[technique] / next(iter(self.leaves.values()))
 
 
 def subjects() -> list[Subject]:
-    """What README's table is about."""
+    """The columns of the project's table."""
     return [
         uniform_subject(4, 8),
         Subject("tic-tac-toe", TicTacToe(), EMPTY, 9),
@@ -89,44 +87,46 @@ def subjects() -> list[Subject]:
 
 
 def uniform_subject(branching: int, depth: int, seed: int = 1) -> Subject:
-    """A uniform tree with leaves spread at random."""
+    """A uniform tree whose leaves have random values."""
     return Subject(f"uniform, b = {branching}", TreeGame(uniform_tree(branching, depth, "random", seed)), 0, depth)
 
 
-def measure(subject: Subject, progress: Callable[[str], None] = lambda _: None) -> Column:
-    """Counts for every technique, in the order of the table. `progress` is told what is counted next."""
-    progress(f"{subject.name}: laying out the tree")
+def measure(subject: Subject, show: Callable[[str], None] = lambda _: None) -> Column:
+    """Counts for every technique, in the order of the table."""
+    show(f"{subject.name}: storing the tree")
     tree = game_tree(subject.game, subject.position, subject.depth, most_nodes=_MOST_NODES)
-    counts: list[tuple[str, float]] = [("minimax, b^d", len(tree.leaves))]
-    for technique, count in _orders(tree):
-        counts.append((technique, count()))
-        progress(f"{subject.name}: {technique}: {counts[-1][1]:,.0f}")
-    counts.append(("bound of Knuth and Moore", _bound(len(tree.leaves), subject.depth)))
-    for technique, count in _techniques(subject):
-        counts.append((technique, count()))
-        progress(f"{subject.name}: {technique}: {counts[-1][1]:,.0f}")
-    return Column(f"{subject.name}, d = {subject.depth}", subject.depth, tuple(counts))
+    leaves = {}
+    for technique, count in (*_orders(tree, subject.depth), *_techniques(subject)):
+        show(f"{subject.name}: {technique}")
+        leaves[technique] = count()
+    return Column(f"{subject.name}, d = {subject.depth}", leaves)
 
 
 def _bound(leaves: int, depth: int) -> float:
-    """The formula for the branching factor that a uniform tree with so many leaves would have."""
+    """Knuth and Moore's formula for the branching factor of a uniform tree with so many leaves."""
     branching = effective_branching(leaves, depth)
     if abs(branching - round(branching)) < 1e-9:
         return minimal_leaves(round(branching), depth)
     return branching ** math.ceil(depth / 2) + branching ** (depth // 2) - 1
 
 
-def _orders(tree: Tree) -> Iterator[tuple[str, Callable[[], float]]]:
-    """Alpha-beta on the tree in one order after the other."""
-    yield "alpha-beta, worst first", lambda: _leaves_in_order(tree, ordered_children(tree, "worst"))
-    yield (
-        f"alpha-beta, shuffled (mean of {SHUFFLES})",
-        lambda: statistics.fmean(
-            _leaves_in_order(tree, ordered_children(tree, "random", seed)) for seed in range(SHUFFLES)
+def _orders(tree: Tree, depth: int) -> tuple[Row, ...]:
+    """Minimax, alpha-beta on the tree in several orders, and the least that can be enough."""
+
+    def ordered(order: Order, seed: int = 0) -> int:
+        return _leaves_in_order(tree, ordered_children(tree, order, seed))
+
+    return (
+        ("minimax, b^d", lambda: len(tree.leaves)),
+        ("alpha-beta, worst first", lambda: ordered("worst")),
+        (
+            f"alpha-beta, shuffled (mean of {SHUFFLES})",
+            lambda: statistics.fmean(ordered("random", seed) for seed in range(SHUFFLES)),
         ),
+        ("alpha-beta, best first", lambda: ordered("best")),
+        ("smallest proof, no table", lambda: fewest_leaves(tree)),
+        ("bound of Knuth and Moore", lambda: _bound(len(tree.leaves), depth)),
     )
-    yield "alpha-beta, best first", lambda: _leaves_in_order(tree, ordered_children(tree, "best"))
-    yield "smallest proof, no table", lambda: fewest_leaves(tree)
 
 
 def _leaves_in_order(tree: Tree, children: Children) -> int:
@@ -135,8 +135,8 @@ def _leaves_in_order(tree: Tree, children: Children) -> int:
     return counted.leaves
 
 
-def _techniques(subject: Subject) -> Iterator[tuple[str, Callable[[], float]]]:
-    """Searches of the game in the order in which it gives its moves, with one addition each, then with all."""
+def _techniques(subject: Subject) -> tuple[Row, ...]:
+    """Searches with the moves in the game's order: one technique added at a time, then all."""
     game, position, depth = subject.game, subject.position, subject.depth
 
     def plain(search: Callable[..., int]) -> int:
@@ -155,42 +155,38 @@ def _techniques(subject: Subject) -> Iterator[tuple[str, Callable[[], float]]]:
             pass
         return counted.leaves
 
-    yield "alpha-beta, the game's order", lambda: plain(alpha_beta)
-    yield "+ principal variation search", lambda: plain(principal_variation_search)
-    yield "+ transposition table", lambda: with_memory(Memory(Table()))
-    yield "+ killers", lambda: with_memory(Memory(None, [Killers()]))
-    yield "+ history", lambda: with_memory(Memory(None, [History()]))
-    yield "+ order by guesses", lambda: with_memory(Memory(None, [ByGuess(game)]))
-    yield "+ table and iterative deepening, all depths", lambda: deepened(Memory(Table()), None)
     everything: list[Ordering[Any, Any]] = [Killers(), History(), ByGuess(game)]
-    yield "+ all of these and aspiration, all depths", lambda: deepened(Memory(Table(), everything), _WIDTH)
+    return (
+        ("alpha-beta, the game's order", lambda: plain(alpha_beta)),
+        ("+ principal variation search", lambda: plain(principal_variation_search)),
+        ("+ transposition table", lambda: with_memory(Memory(Table()))),
+        ("+ killers", lambda: with_memory(Memory(None, [Killers()]))),
+        ("+ history", lambda: with_memory(Memory(None, [History()]))),
+        ("+ order by guesses", lambda: with_memory(Memory(None, [ByGuess(game)]))),
+        ("+ table and iterative deepening, all depths", lambda: deepened(Memory(Table()), None)),
+        ("+ all of these and aspiration, all depths", lambda: deepened(Memory(Table(), everything), _WIDTH)),
+    )
 
 
-def markdown(columns: Sequence[Column]) -> str:
-    """The table for README: leaves, and their share of minimax's."""
-    lines = [
-        "| leaves valued | " + " | ".join(column.name for column in columns) + " |",
-        "|---|" + "---:|" * len(columns),
-    ]
-    for technique, _ in columns[0].leaves:
-        cells = []
-        for column in columns:
-            leaves, share = dict(column.leaves)[technique], column.share(technique)
-            cells.append(f"{leaves:,.0f}" if share == 1 else f"{leaves:,.0f} ({_percent(share)})")
-        lines.append(f"| {technique} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+def table(columns: Sequence[Column]) -> str:
+    """The leaves and their share of minimax's, as Markdown."""
+
+    def cell(column: Column, technique: str) -> str:
+        leaves, share = column.leaves[technique], column.share(technique)
+        percent = f"{100 * share:.3g}" if share < 1 else f"{100 * share:.0f}"
+        return f"{leaves:,.0f}" if share == 1 else f"{leaves:,.0f} ({percent} %)"
+
+    head = ("leaves valued", *(column.name for column in columns))
+    rows = ((technique, *(cell(column, technique) for column in columns)) for technique in columns[0].leaves)
+    return markdown.table(head, rows, range(1, len(head)))
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %" if share < 1 else f"{100 * share:.0f} %"
-
-
-#: Lattices of the second table, the uniform trees that are searched in them, and how many of these.
+#: Lattices of the second table; branching factor and depth of the uniform trees searched in them; how many trees.
 LATTICES: Final = ("0..1 x 0..1", "0..2 x 0..2", "0..1 x 0..1 x 0..1")
 _LATTICE_TREE: Final = (3, 6)
 LATTICE_TREES: Final = 40
 
-#: Rules in the order of the table; the fold over the path visits what its closed form, the strong rule, visits.
+#: Rules in the order of the table. (The fold over the path visits the same nodes as the strong rule.)
 _RULES: Final[tuple[Rule, ...]] = (naive, shallow, deep, weak, strong)
 
 
@@ -223,45 +219,28 @@ class _Visits(Watcher[int, Any]):
         self.count += 1
 
 
-def lattice_markdown(found: Mapping[str, Mapping[str, float]]) -> str:
-    """The second table for README: what `lattice_shares` gives for each lattice."""
+def lattice_table(found: Mapping[str, Mapping[str, float]]) -> str:
+    """What `lattice_shares` gives for each lattice, as Markdown."""
     branching, depth = _LATTICE_TREE
-    lines = [
-        f"| nodes visited in lattices, b = {branching}, d = {depth} | " + " | ".join(found) + " |",
-        "|---|" + "---:|" * len(found),
-    ]
-    for rule in _RULES:
-        cells = [f"{100 * shares[rule.__name__]:.1f} %" for shares in found.values()]
-        lines.append(f"| {rule.__name__} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    head = (f"nodes visited in lattices, b = {branching}, d = {depth}", *found)
+    rows = ((rule.__name__, *(f"{100 * shares[rule.__name__]:.1f} %" for shares in found.values())) for rule in _RULES)
+    return markdown.table(head, rows, range(1, len(head)))
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """Leaves by depth, from depth 1 on, of uniform trees of one branching factor."""
+def curves(branching: int, depth: int) -> dict[str, tuple[float, ...]]:
+    """Leaves of uniform trees of depths 1 to `depth`: minimax, alpha-beta in three orders, and the formulas."""
 
-    name: str
-    leaves: tuple[float, ...]
+    def counted(order: Arrangement, seed: int = 0) -> tuple[int, ...]:
+        trees = (uniform_tree(branching, now, order, seed) for now in depths)
+        return tuple(_leaves_in_order(tree, tree.children) for tree in trees)
 
-
-def curves(branching: int, depth: int) -> list[Curve]:
-    """Minimax, alpha-beta in three orders and the formula, for depths 1 to `depth`."""
-    shuffled: list[float] = []
-    best: list[float] = []
-    worst: list[float] = []
-    for now in range(1, depth + 1):
-        seeds = range(SHUFFLES)
-        trees = [uniform_tree(branching, now, "random", seed) for seed in seeds]
-        shuffled.append(statistics.fmean(_leaves_in_order(tree, tree.children) for tree in trees))
-        for arrangement, found in (("best", best), ("worst", worst)):
-            tree = uniform_tree(branching, now, arrangement)  # type: ignore[arg-type]
-            found.append(_leaves_in_order(tree, tree.children))
     depths = range(1, depth + 1)
-    return [
-        Curve("minimax, b^d", tuple(branching**now for now in depths)),
-        Curve("alpha-beta, worst order", tuple(worst)),
-        Curve(f"alpha-beta, random order (mean of {SHUFFLES})", tuple(shuffled)),
-        Curve("alpha-beta, best order", tuple(best)),
-        Curve("bound of Knuth and Moore", tuple(minimal_leaves(branching, now) for now in depths)),
-        Curve("square root of b^d", tuple(branching ** (now / 2) for now in depths)),
-    ]
+    shuffled = zip(*(counted("random", seed) for seed in range(SHUFFLES)), strict=True)
+    return {
+        "minimax, b^d": tuple(branching**now for now in depths),
+        "alpha-beta, worst order": counted("worst"),
+        f"alpha-beta, random order (mean of {SHUFFLES})": tuple(map(statistics.fmean, shuffled)),
+        "alpha-beta, best order": counted("best"),
+        "bound of Knuth and Moore": tuple(minimal_leaves(branching, now) for now in depths),
+        "square root of b^d": tuple(branching ** (now / 2) for now in depths),
+    }

@@ -1,7 +1,7 @@
 """Removes what the Makefile's targets make in the project's folder: `python -m bench.clean STAMP...`, for `make clean`.
 
-Each STAMP lies in an environment, and is empty where `make` made the environment. Whatever else lies in the folders
-that the targets fill stays, and is named. Nothing has to be installed for this.
+Each STAMP is a file in an environment, and empty if `make` made the environment. Other files in the targets' folders
+stay and are reported. This needs no installed package.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WHEEL = re.compile(r"secateur-[0-9.]+-py3-none-\w+\.whl")
 
 
 def main(stamps: list[Path]) -> None:
-    """Removes, and says what stays. Raises OSError."""
+    """Removes the files and reports what stays. Raises OSError."""
     stays = [stamp.parent for stamp in stamps if stamp.parent.exists() and not _remove_environment(stamp)]
     dist, kernels = PROJECT_ROOT / "dist", PROJECT_ROOT / "engine" / "kernels"
     remove_listed(dist / "secateur", MARKER_TEXT)
@@ -40,7 +40,7 @@ def main(stamps: list[Path]) -> None:
 
 
 def _remove_environment(stamp: Path) -> bool:
-    """Removes the environment of a stamp if `make` made it; whether it did."""
+    """Removes the environment of a stamp if `make` made it; returns whether it did."""
     is_own = not stamp.parent.is_symlink() and stamp.is_file() and not stamp.stat().st_size
     if is_own:
         shutil.rmtree(stamp.parent)
@@ -48,7 +48,7 @@ def _remove_environment(stamp: Path) -> bool:
 
 
 def _is_own(path: Path) -> bool:
-    """Whether a file is a wheel of Secateur, a whole library of kernels, or what a crash left of one."""
+    """Whether a file is a wheel of Secateur, a kernel library, or the unfinished file of one."""
     with suppress(LibraryError, zipfile.BadZipFile):
         if path.suffix == ".whl":
             return bool(_WHEEL.fullmatch(path.name)) and "uci_main.py" in zipfile.ZipFile(path).namelist()

@@ -1,4 +1,4 @@
-"""How the lab shows figures: those of a running match beside each other, and those of a result on stdout."""
+"""Tables that rich draws: the figures of a running match, and results on stdout."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def figures_table(figures: dict[str, str]) -> Any:
 
 
 def result_console() -> Any:
-    """What prints a result with rich, to stdout."""
+    """A rich console on stdout for results."""
     from rich.console import Console
 
-    # Names of engines and players are not markup.
+    # Engine names may look like markup.
     console = Console(highlight=False, markup=False, emoji=False)
-    if not console.is_terminal:  # a file has no width
+    if not console.is_terminal:  # a file has no width of its own
         console.width = 140
     return console

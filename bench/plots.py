@@ -1,11 +1,12 @@
-"""Pictures of results as PNG or SVG: score and LLR over a match, ratings, speed bars. No display is needed."""
+"""Pictures of results as PNG or SVG. They need no display."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import util
 from io import BytesIO
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,21 +21,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bench.claims import Column, Curve
+    from bench.claims import Column
 
 ENDINGS: Final = (".png", ".svg")
 
-#: The author in a picture's metadata, by which earlier pictures are recognised.
+#: The author in a picture's metadata, which identifies Secateur's pictures.
 _DRAWN_BY: Final = "Secateur"
 
-#: How that begins a picture: a text chunk of PNG, or the creator that Matplotlib writes into SVG.
+#: A picture that begins with that author: a text chunk of PNG, or the creator that Matplotlib writes into SVG.
 _OWN_PICTURE: Final = re.compile(
     rb"\x89PNG\r\n.{0,200}?tEXtSoftware\0Secateur"
     rb"|<\?xml .{0,2000}?<dc:creator>\s*<cc:Agent>\s*<dc:title>Secateur</dc:title>",
     re.DOTALL,
 )
 
-#: Points on a curve at most; a longer match is thinned out evenly.
+#: The most points on a curve; longer series are thinned out evenly.
 MAX_POINTS: Final = 400
 
 #: Line styles of curves beyond the first ten.
@@ -48,11 +49,11 @@ class PlotError(CommandError, ValueError):
 
 
 class MissingForPlotError(PlotError, MissingError):
-    """A picture that cannot be made, because a package or its folder is not there."""
+    """A picture that cannot be made because a package or its folder is missing."""
 
 
 def check_path(path: str | Path | Output) -> Output:
-    """The file that a picture can be drawn and written to: meant for before the games. Raises `PlotError`."""
+    """The file for a picture; to be called before the games are played. Raises `PlotError` if it cannot be written."""
     if isinstance(path, Output):
         return path
     path = Path(path)
@@ -91,14 +92,14 @@ def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | Non
     upper = axes[0]
     elo = elo_text(found)
     title = f"{engine} against {', '.join(results.engines[1:])}: {tally.games} games, Elo {elo}"
-    # A "$" in a name begins no formula.
+    # A "$" in an engine's name does not begin a formula.
     upper.set_title(title, parse_math=False)
     upper.axhline(50, color="grey", linewidth=0.8)
     low = [max(score - margin, 0.0) for score, margin in zip(scores, margins, strict=True)]
     high = [min(score + margin, 100.0) for score, margin in zip(scores, margins, strict=True)]
     upper.fill_between(counts, low, high, color=_BAND, alpha=0.6, linewidth=0, label="95 % interval")
     upper.plot(counts, scores, color=_LINE, label="score")
-    # The first pairs say next to nothing, and would flatten all the rest.
+    # The intervals of the first pairs are so wide that they would flatten the rest.
     settled = len(counts) // 10
     upper.set_ylim(max(min(45.0, *low[settled:]) - 3, -3), min(max(55.0, *high[settled:]) + 3, 103))
     upper.set_ylabel("score, %")
@@ -116,7 +117,7 @@ def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | Non
 
 
 def plot_ratings(table: RatingList, path: str | Path | Output, title: str = "Ratings") -> None:
-    """The rated players of `table`, best on top, with their 95 % intervals. Raises `PlotError`."""
+    """The rated players of `table` with their 95 % intervals, best first. Raises `PlotError`."""
     picture = check_path(path)
     rated = [line for line in table.ratings if line.rating is not None]
     figure, (axes,) = new_figure(1, height=1.2 + 0.35 * len(rated))
@@ -139,40 +140,10 @@ def plot_ratings(table: RatingList, path: str | Path | Output, title: str = "Rat
     save_figure(figure, picture)
 
 
-def plot_bars(
-    labels: Sequence[str],
-    values: Sequence[float],
-    spreads: Sequence[tuple[float, float]] | None,
-    path: str | Path | Output,
-    *,
-    title: str,
-    unit: str,
-) -> None:
-    """Horizontal bars, first on top: speeds or ratios. `spreads` are (lowest, highest) of each. Raises `PlotError`."""
-    picture = check_path(path)
-    if not labels:
-        raise PlotError(f"{picture.path}: not drawn, there is nothing to compare")
-    figure, (axes,) = new_figure(1, height=1.2 + 0.4 * len(labels))
-    places = list(range(len(labels), 0, -1))
-    errors = None
-    if spreads is not None:
-        errors = [
-            [max(value - low, 0.0) for value, (low, _) in zip(values, spreads, strict=True)],
-            [max(high - value, 0.0) for value, (_, high) in zip(values, spreads, strict=True)],
-        ]
-    axes.barh(places, list(values), xerr=errors, color=_BAND, ecolor=_LINE, capsize=3)
-    axes.set_yticks(places, list(labels))
-    for place, value in zip(places, values, strict=True):
-        axes.annotate(f" {value:.4g}", (0, place), va="center", color="black")
-    axes.set_xlabel(unit)
-    axes.set_title(title)
-    save_figure(figure, picture)
-
-
 def plot_trajectories(
     names: Sequence[str], points: Sequence[tuple[int, Sequence[float]]], path: str | Path | Output, *, title: str
 ) -> None:
-    """How parameters moved in a tuning run, in units of their steps. Raises `PlotError`.
+    """The path of each parameter in a tuning run, in units of its step. Raises `PlotError`.
 
     `points` are (iterations finished, [parameter] change from the start), in order.
     """
@@ -183,7 +154,7 @@ def plot_trajectories(
     figure, (axes,) = new_figure(1, height=max(4.0, 1.2 + 0.17 * len(names)))
     axes.axhline(0, color="grey", linewidth=0.8)
     iterations = [iteration for iteration, _ in thinned]
-    # The legend lists the lines in the order in which they end, as they lie in the picture.
+    # The legend has the order of the lines' last points, from top to bottom.
     for index in sorted(range(len(names)), key=lambda index: -points[-1][1][index]):
         style = _STYLES[index // 10 % len(_STYLES)]  # matplotlib has ten colours
         axes.plot(iterations, [row[index] for _, row in thinned], style, linewidth=1.2, label=names[index])
@@ -194,72 +165,39 @@ def plot_trajectories(
     save_figure(figure, picture)
 
 
-def plot_claims(branching: int, curves: Sequence[Curve], columns: Sequence[Column], path: str | Path | Output) -> None:
-    """Leaves by depth in uniform trees, and below the share of minimax's leaves that each technique values.
+def plot_claims(
+    branching: int, curves: Mapping[str, Sequence[float]], columns: Sequence[Column], path: str | Path | Output
+) -> None:
+    """Leaves by depth in uniform trees; below, the share of minimax's leaves that each technique values.
 
     Both scales are logarithmic. Raises `PlotError`.
     """
     picture = check_path(path)
-    if not curves or not columns:
-        raise PlotError(f"{picture.path}: not drawn, nothing was counted")
     figure, (upper, lower) = new_figure(2, height=9.0, share=False)
-    for index, curve in enumerate(curves):
-        depths = range(1, len(curve.leaves) + 1)
-        marker = "osD^v."[index % 6]
-        upper.plot(depths, curve.leaves, _STYLES[index % 4], marker=marker, markersize=4, label=curve.name)
+    for (name, leaves), marker, style in zip(curves.items(), cycle("osD^v."), cycle(_STYLES), strict=False):
+        upper.plot(range(1, len(leaves) + 1), leaves, style, marker=marker, markersize=4, label=name)
     upper.set_yscale("log")
     upper.set_xlabel("depth, plies")
     upper.set_ylabel("leaves valued")
     upper.set_title(f"Uniform trees, {branching} moves a node")
-    upper.legend(loc="upper left", frameon=False, fontsize=8)
-    upper.grid(alpha=0.3)
-    techniques = [technique for technique, _ in columns[0].leaves]
+    techniques = list(columns[0].leaves)
     places = range(len(techniques), 0, -1)
-    for index, column in enumerate(columns):
+    for column, marker in zip(columns, cycle("osD^v."), strict=False):
         shares = [column.share(technique) for technique in techniques]
-        lower.plot(shares, list(places), "osD^v."[index % 6], markersize=5, label=column.name)
+        lower.plot(shares, list(places), marker, markersize=5, label=column.name)
     lower.set_yticks(list(places), techniques)
     lower.set_xscale("log")
     lower.set_xlabel("leaves valued, share of minimax")
-    lower.legend(loc="lower right", frameon=False, fontsize=8)
-    lower.grid(alpha=0.3)
-    save_figure(figure, picture)
-
-
-def plot_levels(
-    nodes: Sequence[int],
-    ratings: Sequence[float],
-    errors: Sequence[float],
-    labels: Sequence[str],
-    path: str | Path | Output,
-    *,
-    title: str,
-) -> None:
-    """Ratings of levels of playing strength with half of their 95 % intervals over nodes a move (logarithmic).
-
-    `labels` say what else makes each level. Raises `PlotError`.
-    """
-    picture = check_path(path)
-    figure, (axes,) = new_figure(1, height=4.8)
-    axes.errorbar(nodes, ratings, yerr=errors, fmt="o-", color=_LINE, ecolor=_BAND, elinewidth=4, capsize=0)
-    for x, y, label in zip(nodes, ratings, labels, strict=True):
-        axes.annotate(label, (x, y), textcoords="offset points", xytext=(9, -9), fontsize=7)
-    axes.set_xscale("log")
-    axes.set_xlabel("nodes a move")
-    axes.set_ylabel("rating, 95 % interval")
-    axes.set_title(title)
-    axes.margins(x=0.27)
-    axes.grid(alpha=0.3)
+    for axes in (upper, lower):
+        axes.legend(loc="best", frameon=False, fontsize=8)
+        axes.grid(alpha=0.3)
     save_figure(figure, picture)
 
 
 def new_figure(
     rows: int, height: float | None = None, *, columns: int = 1, width: float = 8.0, share: bool = True
 ) -> tuple[Figure, list[Axes]]:
-    """A figure of `width` and `height` in inches with plots in rows and columns, that needs no display.
-
-    The plots come row by row; `share`: those above each other have one x axis.
-    """
+    """A figure of `width` by `height` inches and its plots, row by row; with `share` a column has one x axis."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -270,7 +208,7 @@ def new_figure(
 
 
 def save_figure(figure: Figure, output: Output) -> None:
-    """Writes a figure, as what the path's ending says. Raises `PlotError`."""
+    """Writes a figure in the format of the path's ending. Raises `PlotError`."""
     kind = output.path.suffix.lower()[1:]
     picture = BytesIO()
     figure.savefig(picture, format=kind, dpi=130, metadata={"Creator" if kind == "svg" else "Software": _DRAWN_BY})

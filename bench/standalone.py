@@ -1,8 +1,8 @@
 """Makes the stand-alone program: `python -m bench.standalone FOLDER`, run by `make standalone`.
 
-The folder gets `secateur/`, with the program `secateur` and all that it needs: Python, NumPy, python-chess, the kernels
-that were compiled ahead of time and, when the engine comes with one, the network. It may be moved anywhere, also where
-nothing can be written. It is made by PyInstaller, from an environment without Numba.
+The folder gets `secateur/`, with the program `secateur` and all that it needs: Python, NumPy, python-chess, kernels
+compiled ahead of time, and the network. It runs from any place, read-only ones too. PyInstaller makes it in an
+environment without Numba.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from engine.compiler.library import LibraryError, fitting_description, folder, l
 from engine.compiler.sources import PROJECT_ROOT, source_hash
 from engine.files import reason, shown
 
-#: The rooms that go into the program.
-ROOMS = ("engine", "search", "eval", "bench")
+#: The packages that go into the program.
+PACKAGES = ("engine", "search", "eval", "bench")
 
-#: What the marker of a program says, before it lists the program's files.
+#: The first line of a program's marker file, which lists the program's files.
 MARKER_TEXT = "Secateur made this folder, and puts the next program that it makes in its place.\n"
 
-#: Modules that nothing here uses, and that would bring much with them.
+#: Large modules that Secateur does not use.
 LEFT_OUT = (
     "_tkinter",
     "lib2to3",
@@ -39,22 +39,22 @@ LEFT_OUT = (
     "tkinter",
 )
 
-#: Where symbols for debuggers lie, half of what Python consists of. NumPy has none, and kernels end with a checksum.
+#: Files of which the debug symbols are stripped: half the size of Python. NumPy has none; kernels end with a checksum.
 WITH_SYMBOLS = ("libpython*.so*", "python3*/lib-dynload/*.so")
 
 
 def modules() -> list[str]:
-    """Every module of the rooms: commands are imported by name, which PyInstaller cannot see."""
+    """Every module of the packages: commands are imported by name, which PyInstaller does not notice."""
     names = []
-    for room in ROOMS:
-        for path in sorted((PROJECT_ROOT / room).rglob("*.py")):
+    for package in PACKAGES:
+        for path in sorted((PROJECT_ROOT / package).rglob("*.py")):
             parts = path.relative_to(PROJECT_ROOT).with_suffix("").parts
             names.append(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
     return names
 
 
 def stale() -> list[str]:
-    """What keeps the libraries from being taken along, a line for each level; nothing when all is well."""
+    """Why kernel libraries cannot go into the program, one line a level; empty if all can."""
     problems = []
     sources = source_hash()
     for level in LEVELS:
@@ -66,14 +66,14 @@ def stale() -> list[str]:
 
 
 def data() -> list[tuple[Path, str]]:
-    """The files that go along as they are, and in which folder they lie."""
+    """The files that are copied as they are, each with its folder in the program."""
     kernels = [(library_path(level, folder()), "engine/kernels") for level in LEVELS]
     networks = [(path, "eval/network") for path in sorted((PROJECT_ROOT / "eval" / "network").glob("*.snet"))]
     return [(PROJECT_ROOT / "pyproject.toml", "."), (PROJECT_ROOT / "LICENSE", "."), *kernels, *networks]
 
 
 def main(target: Path) -> str | None:
-    """Makes `target/secateur`; returns the reason when that is not possible."""
+    """Makes `target/secateur`; returns None, or why it cannot be made."""
     problems = stale()
     if problems:
         return f"the program needs the kernels of these sources (run 'make kernels'): {'; '.join(problems)}"
@@ -87,7 +87,7 @@ def main(target: Path) -> str | None:
             fresh = _make(Path(work))
             if program.exists():
                 remove_listed(program, MARKER_TEXT)
-            # A program may have got a file of the user's meanwhile: then this fails.
+            # This fails if a user's file has appeared in the old program meanwhile.
             fresh.rename(program)
     except OSError as error:
         return f"{shown(error.filename or program)}: {reason(error)}"
@@ -96,7 +96,7 @@ def main(target: Path) -> str | None:
 
 
 def _obstacle(program: Path) -> str | None:
-    """What keeps a new program from taking that place: anything but one whose files its marker lists, all of them."""
+    """Why a new program cannot go there; None if there is nothing, or a program whose marker lists all its files."""
     if not os.path.lexists(program):
         return None
     names = listed(program, MARKER_TEXT)
@@ -107,8 +107,8 @@ def _obstacle(program: Path) -> str | None:
 
 
 def _make(work: Path) -> Path:
-    """Makes the program in an empty folder; returns the program's own, which is marked."""
-    # PyInstaller's cache may hold what others have put there.
+    """Makes the program, with its marker, in an empty folder; returns the program's folder."""
+    # A cache of its own: the user's may hold files of other programs.
     os.environ["PYINSTALLER_CONFIG_DIR"] = str(work / "cache")
     from PyInstaller.__main__ import run
 
@@ -128,13 +128,13 @@ def _make(work: Path) -> Path:
 
 
 def megabytes(path: Path) -> float:
-    """Size of a file, or of all files in a folder, links aside."""
+    """Size of a file or of all files in a folder, without links, in millions of bytes."""
     files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file() and not file.is_symlink()]
     return sum(file.stat().st_size for file in files) / 1e6
 
 
 def _strip(internal: Path) -> None:
-    """Removes debuggers' symbols where that is known to be safe and there is a tool for it."""
+    """Strips debug symbols on Linux, if there is a `strip`."""
     tool = shutil.which("strip")
     if tool is None or sys.platform != "linux":
         return

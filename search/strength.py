@@ -12,9 +12,10 @@ A weak player so overlooks tactics and misjudges, but leaves no piece standing t
 seen are played out. (Softened choice: a Boltzmann distribution over scores. Stockfish's `Skill Level` disturbs the
 scores of its four best moves at random instead.)
 
-The levels are `LEVELS`; their ratings come from `bench/ledger/strength/levels.json`, which `secateur calibrate --write`
-made from matches. Between two of them nodes are interpolated geometrically, softness and lines linearly: each becomes
-stronger, or stays as it is, as the rating grows. Imports nothing heavy: options are declared before the engine loads.
+The levels are `LEVELS`; their ratings come from `bench/ledger/strength/levels.json`, the record of `secateur tourney
+--levels --save-levels`. Between two levels nodes are interpolated geometrically, softness and lines linearly: each
+becomes stronger, or stays as it is, as the rating grows. Imports nothing heavy: options are declared before the engine
+loads.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`secateur genfens`: random openings for OpenBench's data generation, in the form that its client reads.
 
-The client runs copies of `ENGINE "genfens N seed S book <None|FILE> EXTRA" quit`, collects their lines that begin with
-`info string genfens` and gives the workload up when 15 seconds pass without one. EXTRA are the workload's own genfens
-arguments: here, the options.
+The client runs `ENGINE "genfens N seed S book <None|FILE> EXTRA" quit` several times at once and collects the lines
+that begin with `info string genfens`. It gives up when 15 seconds pass without one. EXTRA, set by the workload, are our
+options.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ from engine.errors import arguments_are_judged
 from engine.files import open_regular, reason, shown
 from engine.progress import Steps
 
-#: What the client looks for.
+#: The beginning of the lines that the client collects.
 PREFIX: Final = "info string genfens"
 
-#: Random plies from the start position, as self-play has them, and on top of a line that a book ends with.
+#: Random plies from the start position, as in self-play, and after a position of a book.
 START_PLIES: Final = "8-9"
 BOOK_PLIES: Final = "1-4"
 
-#: The client lets Chess960 be played where the book's name has one of these, and so must we.
+#: The client plays Chess960 if the book's name contains one of these, so we must as well.
 CHESS960_NAMES: Final = ("FRC", "960", "FISCHER")
 
-#: Transposition table in MiB: each opening is searched from scratch, and briefly.
+#: TT size in MiB: each opening is searched briefly, with an empty TT.
 HASH: Final = 1
 
-#: Bytes that a line of a book may have.
+#: The longest line of a book, in bytes.
 LINE_LENGTH: Final = 4096
 
-#: So many candidates in a row that will not do, and no more are tried.
+#: The search for openings stops after so many unsuitable candidates in a row.
 PATIENCE: Final = 1000
 
-#: Draws the position that random moves are played from; ValueError when that is a broken line of a book.
+#: Draws the position from which random moves are played. Raises ValueError for a damaged line of a book.
 Draw = Callable[[random.Random], chess.Board]
 
 
 @command("secateur genfens")
 def main(arguments: list[str]) -> int:
     """Prints openings; returns the exit status."""
-    if arguments[-1:] == ["quit"]:  # which the client adds for engines that would go on listening
+    if arguments[-1:] == ["quit"]:  # the client adds it for engines that would go on listening
         arguments = arguments[:-1]
     parser = _parser()
     options = parser.parse_args(arguments)
@@ -74,27 +74,29 @@ def _parser() -> Parser:
     parser = Parser(
         prog="secateur genfens",
         usage="secateur genfens N seed S book None|FILE [--plies N|N-M] [--score CP] [--nodes N]",
-        description="Prints random openings for OpenBench's data generation: different ones, none of them in check, "
-        "none of them decided. The same arguments print the same openings.",
+        description="Prints random openings for OpenBench's data generation. They are different, not in check and not "
+        "decided. The same arguments print the same openings.",
     )
-    parser.add_argument("count", type=int, metavar="N", help="how many")
+    parser.add_argument("count", type=int, metavar="N", help="number of openings")
     parser.add_argument("seed_word", choices=("seed",), metavar="seed")
-    parser.add_argument("seed", type=int, metavar="S", help="what the random moves depend on")
+    parser.add_argument("seed", type=int, metavar="S", help="seed of the random moves")
     parser.add_argument("book_word", choices=("book",), metavar="book")
-    parser.add_argument("book", metavar="None|FILE", help="where they start: the start position, an EPD or a PGN book")
+    parser.add_argument("book", metavar="None|FILE", help="the start position, or an EPD or PGN book")
     parser.add_argument(
         "--plies", metavar="N|N-M", help=f"random plies (default {START_PLIES}, after a book {BOOK_PLIES})"
     )
-    parser.add_argument("--score", type=int, default=1000, metavar="CP", help="most centipawns (default 1000)")
-    parser.add_argument("--nodes", type=int, default=5000, metavar="N", help="nodes an opening (default 5000)")
+    parser.add_argument(
+        "--score", type=int, default=1000, metavar="CP", help="largest score in centipawns (default 1000)"
+    )
+    parser.add_argument("--nodes", type=int, default=5000, metavar="N", help="nodes for each opening (default 5000)")
     return parser
 
 
 def openings(count: int, seed: int, draw: Draw, plies: tuple[int, int], score: int, nodes: int) -> Iterator[str]:
-    """FENs of `count` openings, all different; the same arguments make the same ones.
+    """FENs of `count` different openings, a function of the arguments.
 
-    Each is a drawn position after `plies` random moves that a search of `nodes` nodes finds within `score` centipawns.
-    Raises BookError when PATIENCE candidates in a row are not.
+    Each is a drawn position after `plies` random moves which a search of `nodes` nodes scores within `score`
+    centipawns. Raises BookError after PATIENCE unsuitable candidates in a row.
     """
     # Not at the top: a command's help takes no kernels.
     from eval.network.format import shipped_network
@@ -151,9 +153,9 @@ def _from_book(path: Path) -> Draw:
 
 
 def _line_at_random(path: Path, size: int, generator: random.Random) -> str:
-    """The line after the one that a random byte lies in: a book of a hundred megabytes costs no more than a small one.
+    """The line after that of a random byte, so that a book of any size is quick to draw from.
 
-    The first line follows the last. Lines after long ones come a little more often, which does not matter here. Raises
+    The first line follows the last. Lines after long ones are a little more likely, which does no harm here. Raises
     ValueError for a line of more than LINE_LENGTH bytes.
     """
     with open_regular(path) as file:

@@ -1,4 +1,4 @@
-"""`secateur kernels`: compiles the kernels ahead of time, and shows what was compiled."""
+"""`secateur kernels`: compiles the kernels ahead of time, and lists the libraries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 import os
 import subprocess
 import sys
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
@@ -36,18 +35,22 @@ def main(arguments: list[str]) -> int:
     """Builds or lists; exit status 1 when a library cannot be built or used."""
     parser = Parser(
         prog="secateur kernels",
-        description="Compiles the kernels ahead of time: a library for each level of processor, with which the engine "
-        f"starts at once and needs no Numba. They lie in {folder()} ({FOLDER_VARIABLE} puts them elsewhere).",
+        description="Compiles the kernels ahead of time into a library for each level of processor. With one the "
+        f"engine starts at once and needs no Numba. The libraries are in {folder()} ({FOLDER_VARIABLE} changes that).",
     )
     commands = parser.add_subparsers(dest="command", required=True)
     build = commands.add_parser("build", help="compile and link; takes Numba and a C compiler")
     names = [level.name for level in LEVELS]
     build.add_argument("--level", nargs="+", choices=names, default=names, help="which levels (default: all)")
     build.add_argument(
-        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="how many at once (default: one a processor)"
+        "--jobs",
+        type=int,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="how many at once (default: one for each core)",
     )
-    build.add_argument("--force", action="store_true", help="also those that are up to date")
-    commands.add_parser("list", help="show the libraries that are there")
+    build.add_argument("--force", action="store_true", help="rebuild also those that are up to date")
+    commands.add_parser("list", help="list the libraries")
     options = parser.parse_args(arguments)
     if options.command == "list":
         return _list()
@@ -59,11 +62,11 @@ def main(arguments: list[str]) -> int:
     levels = [level for level in LEVELS if level.name in options.level]
     if not options.force:
         levels = [level for level in levels if not _is_up_to_date(level)]
-    return _Build(levels, options.jobs).run()
+    return _build(levels, options.jobs)
 
 
 def _is_up_to_date(level: Level) -> bool:
-    """Whether the library of a level is whole, of these sources and by this Numba; a line on stderr says so."""
+    """Whether a level has a valid library of these sources and this Numba; if so, says it on stderr."""
     path = library_path(level, folder())
     try:
         found = fitting_description(path, level, source_hash())
@@ -75,49 +78,29 @@ def _is_up_to_date(level: Level) -> bool:
     return True
 
 
-class _Build:
-    """Libraries that are built, some at once, in processes of their own; what is under way is said all the time."""
+def _build(levels: list[Level], jobs: int) -> int:
+    """Builds libraries in child processes, some at once, with progress; returns the exit status."""
+    if not levels:
+        return 0
+    start = time.perf_counter()
+    jobs = min(jobs, len(levels))
+    expected = LIBRARY_SECONDS * math.ceil(len(levels) / jobs)
+    built: list[bool] = []
 
-    def __init__(self, levels: list[Level], jobs: int) -> None:
-        self._levels, self._jobs = levels, min(jobs, len(levels))
-        self._start = time.perf_counter()
-        self._lock = threading.Lock()
-        self._begun: dict[str, float] = {}
-        self._took: list[float] = []
+    def line() -> str:
+        elapsed = time.perf_counter() - start
+        return f"secateur: compiling, {len(built)} of {len(levels)} libraries done: {span(elapsed, expected)}"
 
-    def run(self) -> int:
-        """Builds them; the exit status."""
-        if not self._levels:
-            return 0
-        with Line(self._line), ThreadPoolExecutor(self._jobs) as pool:
-            succeeded = list(pool.map(self._one, self._levels))
-        return 0 if all(succeeded) else 1
-
-    def _one(self, level: Level) -> bool:
-        """Builds the library of one level, with a line on stderr at the end; whether it worked."""
-        began = time.perf_counter()
-        with self._lock:
-            self._begun[level.name] = began
-        is_built, text = _build_one(level)
-        with self._lock:
-            del self._begun[level.name]
-            self._took.append(time.perf_counter() - began)
-        took = f" ({time.perf_counter() - self._start:.0f} s)"
-        say(f"secateur: {text}{took}" if is_built else f"secateur kernels: {text}")
-        return is_built
-
-    def _line(self) -> str:
-        with self._lock:
-            names, took = list(self._begun), list(self._took)
-        each = sum(took) / len(took) if took else LIBRARY_SECONDS
-        elapsed = time.perf_counter() - self._start
-        expected = each * math.ceil(len(self._levels) / self._jobs)
-        done = f", {len(took)} of {len(self._levels)} libraries done" if len(self._levels) > 1 else ""
-        return f"secateur: compiling for {', '.join(names)}{done}: {span(elapsed, expected)}"
+    with Line(line), ThreadPoolExecutor(jobs) as pool:
+        for is_built, text in pool.map(_build_one, levels):
+            built.append(is_built)
+            took = f" ({time.perf_counter() - start:.0f} s)"
+            say(f"secateur: {text}{took}" if is_built else f"secateur kernels: {text}")
+    return 0 if all(built) else 1
 
 
 def _build_one(level: Level) -> tuple[bool, str]:
-    """Builds the library of one level; whether it worked, and what is to be said."""
+    """Builds one level's library; returns whether it worked, and a message."""
     path = library_path(level, folder())
     done = subprocess.run(
         [sys.executable, "-m", "search.export", level.name, str(path)],
@@ -137,9 +120,9 @@ def _size(path: Path) -> str:
 
 
 def _list() -> int:
-    """A line for each library that could be there, then which kernels this machine uses, and why not others.
+    """Prints a line for each level, which kernels this machine uses, and why it does not use others.
 
-    Returns 1 for a library that cannot be used, and where there are no kernels at all.
+    Returns 1 when a library is unusable, or there are no kernels at all.
     """
     status = 0
     place, sources = folder(), source_hash()

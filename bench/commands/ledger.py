@@ -13,7 +13,6 @@ from bench.display import result_console
 from bench.quotes import check
 from bench.records import Circumstances, LedgerError, Record, RecordThereError, make_record
 from bench.results import MatchResult
-from bench.speed import check_table
 from bench.stats import Sprt
 from engine.arguments import Parser, command
 from engine.compiler.sources import PROJECT_ROOT
@@ -39,7 +38,7 @@ def main(arguments: list[str]) -> int:
             print(problem, file=sys.stderr)
         return 1 if problems else 0
     if options.readme is not None:
-        check_table(options.readme, standing.BEGIN, standing.END)
+        standing.tables_in(options.readme)
     found = records.load()
     if options.write:
         records.write_table()

@@ -1,10 +1,12 @@
-"""`secateur perft`: counts move sequences."""
+"""`secateur perft`: counts move sequences, on this machine or on a cluster."""
 
 from __future__ import annotations
 
 import json
 import os
 import time
+from collections.abc import Callable
+from contextlib import closing
 
 import chess
 
@@ -17,19 +19,18 @@ def main(arguments: list[str]) -> int:
     """Runs perft; the last lines on stdout are `Nodes searched: <n>` and `<nps> nps`."""
     parser = Parser(
         prog="secateur perft",
-        description="Counts the sequences of DEPTH legal moves from a position. No table is used: every sequence is "
-        "walked to its last move but one, whose moves are counted.",
+        description="Counts the sequences of DEPTH legal moves from a position, without a hash table. The moves of the "
+        "last ply are counted, not made.",
     )
     parser.add_argument("--depth", type=int, required=True, metavar="N", help="plies")
     parser.add_argument("--fen", default=chess.STARTING_FEN, help="position, standard or Chess960 (default: the start)")
     parser.add_argument("--threads", type=int, default=1, metavar="T", help="threads (default 1)")
-    parser.add_argument("--cluster", metavar="tcp://HOST:PORT", help="count on the workers of this Dask scheduler")
+    parser.add_argument("--cluster", metavar="tcp://HOST:PORT", help="split root moves over this Dask cluster")
     parser.add_argument("--divide", action="store_true", help="also print the count below each root move")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_quiet()
     options = parser.parse_args(arguments)
     # Not at the top: a command's help takes no kernels.
-    from bench.remote_perft import count_by_move_on
     from engine.board.perft import MAX_PERFT_DEPTH
     from search.perft import count_by_move
     from search.warmup import EVERYTHING, load_kernels
@@ -54,7 +55,7 @@ def main(arguments: list[str]) -> int:
         if options.cluster is None:
             counts = count_by_move(board, options.depth, options.threads, on_progress=progress)
         else:
-            counts = count_by_move_on(board, options.depth, options.cluster, on_progress=progress)
+            counts = count_on_cluster(board, options.depth, options.cluster, progress)
         seconds = time.perf_counter() - start
     nodes = sum(counts.values())
     speed = int(nodes / max(seconds, 1e-6))
@@ -69,8 +70,39 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
+def count_on_cluster(
+    board: chess.Board, depth: int, cluster: str | None, on_progress: Callable[[float], None]
+) -> dict[chess.Move, int]:
+    """Perft to `depth` plies (1 or more) by root move, on a cluster's workers; without one in a local process.
+
+    Raises `ClusterError` when the cluster cannot be used and `WorkError` when the count below a move is given up.
+    """
+    from bench.cluster import map_unordered
+
+    subtrees = {}
+    for move in board.legal_moves:
+        below = board.copy(stack=False)
+        below.push(move)
+        # Different moves lead to different positions.
+        subtrees[below.fen(en_passant="fen"), board.chess960, depth - 1] = move
+    counts: dict[chess.Move, int] = {}
+    with closing(map_unordered(_count, subtrees, cluster)) as outcomes:
+        for outcome in outcomes:
+            counts[subtrees[outcome.item]] = outcome.unwrap()
+            on_progress(len(counts) / len(subtrees))
+    return {move: counts[move] for move in subtrees.values()}
+
+
+def _count(subtree: tuple[str, bool, int]) -> int:
+    """Counts below a FEN (Chess960 or not) to a depth. The first call in a process loads the kernels."""
+    from search.perft import count_by_move
+
+    fen, chess960, depth = subtree
+    return sum(count_by_move(chess.Board(fen, chess960=chess960), depth).values()) if depth else 1
+
+
 def read_board(fen: str) -> chess.Board:
-    """The board of a FEN, taken as Chess960 where its castling rights demand that. Raises ValueError."""
+    """The board of a FEN, as Chess960 where its castling rights demand that. Raises ValueError."""
     from search.game import Game
 
     board = chess.Board(fen)

@@ -41,14 +41,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def check_arguments(options: argparse.Namespace) -> None:
     """Raises ValueError for options that make no sense: to be called before any game is played."""
-    for anchor in options.anchor:
-        _anchor(anchor)
+    for text in options.anchor:
+        anchor(text)
     _white(options.white)
     if options.plot:
         options.plot = check_path(options.plot)
 
 
-def _anchor(text: str) -> tuple[str, float]:
+def anchor(text: str) -> tuple[str, float]:
+    """The engine and the rating that `--anchor` names. Raises ValueError."""
     name, equals, value = text.rpartition("=")
     try:
         if not (equals and name):
@@ -69,7 +70,7 @@ def table_of(games: list[GameResult], options: argparse.Namespace) -> RatingList
     """The rating list that the options ask for. Raises `RatingError`."""
     return rate(
         games,
-        dict(_anchor(anchor) for anchor in options.anchor),
+        dict(anchor(text) for text in options.anchor),
         average=options.average,
         white_advantage=_white(options.white),
         scale=ORDO_SCALE if options.scale == "ordo" else ELO_SCALE,

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from dataclasses import replace
 
-from bench.commands import rate
+from bench import levels, records
+from bench.commands import ledger, rate
 from bench.commands.match import play_shown
 from bench.description import DescriptionError, MatchDescription, add_arguments, from_arguments, read_toml
 from engine.arguments import Parser, command
-from engine.errors import arguments_are_judged
+from engine.errors import FAILED, arguments_are_judged
 from engine.progress import Steps
 
 _EPILOG = """\
-example:
+examples:
   secateur tourney --format gauntlet --engine cmd=./secateur --engine cmd=weiss name="Weiss 1.0" \\
                    --engine "cmd=gnuchess --uci" name=gnuchess --each option.Hash=16 --tc 10+0.1 \\
                    --book openings.epd --rounds 50 --anchor "Weiss 1.0=2898" --plot ladder.svg
+  secateur tourney --levels --rounds 10 --draw 50,8,8 --resign 4,1000,both --max-moves 200 --book openings.epd \\
+                   --engine cmd=stockfish name=sf1350 option.UCI_LimitStrength=true option.UCI_Elo=1350 depth=1 \\
+                   --anchor sf1350=1350 --pgn levels.pgn --resume --runner builtin --save-levels
 
-The first engine of a gauntlet plays all the others.
+The first engine of a gauntlet plays all the others. The ratings that --save-levels prints belong into
+search/strength.py; `secateur ledger --readme` writes their table.
 """
 
 
@@ -34,23 +41,42 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--format", choices=("gauntlet", "round-robin"), help="who plays whom (default round-robin)")
     parser.add_quiet()
     rate.add_arguments(parser)
+    strength = parser.add_argument_group("levels of UCI_Elo")
+    strength.add_argument("--levels", action="store_true", help="add Secateur at each level as an engine")
+    strength.add_argument(
+        "--save-levels", action="store_true", help="record the result in bench/ledger/strength/levels.json"
+    )
+    ledger.add_circumstances(strength)
     options = parser.parse_args(arguments)
     with arguments_are_judged():
+        if options.save_levels and not options.levels:
+            raise DescriptionError("--save-levels goes with --levels")
         description = _describe(options)
         rate.check_arguments(options)
         names = [engine.name for engine in description.engines]
-        for anchor in options.anchor:
-            name = anchor.rpartition("=")[0]
+        anchors = dict(map(rate.anchor, options.anchor))
+        for name in anchors:
             if name not in names:
                 raise DescriptionError(f"--anchor {name}: no engine has this name; engines are {', '.join(names)}")
+    commits = tuple(records.tested_commits(options.commit))
     results = play_shown("tourney", description, options.quiet)
     with Steps("fitting the ratings", options.quiet):
         table = rate.table_of(results.games, options)
     rate.show(table, options, description.event)
+    if options.save_levels:
+        if len(results.games) < results.games_planned:
+            print("secateur tourney: the levels are not recorded: games are missing", file=sys.stderr)
+            return FAILED
+        record = levels.make_record(description, results, anchors)
+        path = levels.save(replace(record, commits=commits, bench_nodes=options.bench_nodes, note=options.note))
+        ratings = ", ".join(str(level.elo) for level in record.levels)
+        print(f"recorded in {path}; the ratings are {ratings}", file=sys.stderr)
     return results.exit_status
 
 
 def _describe(options: argparse.Namespace) -> MatchDescription:
+    if options.levels:
+        options.engine = [*levels.engines(), *(options.engine or [])]
     chosen = options.format
     if chosen is None:
         chosen = read_toml(options.file).get("format", "round-robin") if options.file else "round-robin"

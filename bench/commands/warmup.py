@@ -1,4 +1,4 @@
-"""`secateur warmup`: fills the kernel cache."""
+"""`secateur warmup`: compiles the kernels into the cache."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def main(arguments: list[str]) -> int:
     """Compiles every kernel that is not cached yet, with progress on stderr."""
     parser = Parser(
         prog="secateur warmup",
-        description="Compiles every kernel into the user's cache, once for each version and machine; afterwards the "
-        "engine starts in about a second. With kernels that were compiled ahead of time there is nothing to do.",
+        description="Compiles every kernel into the user's cache, once for each version and machine. Afterwards the "
+        "engine starts in about a second. Kernels compiled ahead of time need no warmup.",
     )
     parser.parse_args(arguments)
     start = time.perf_counter()

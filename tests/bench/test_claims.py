@@ -8,23 +8,15 @@ from pathlib import Path
 import chess
 import pytest
 
-from bench.claims import (
-    BEGIN,
-    END,
-    Column,
-    Subject,
-    curves,
-    lattice_shares,
-    markdown,
-    measure,
-    subjects,
-    uniform_subject,
-)
+from bench.claims import Column, Subject, curves, lattice_shares, measure, subjects, table, uniform_subject
 from bench.commands import claims
+from bench.markdown import markers
 from search.theory.connect_four import START, ConnectFour
 from search.theory.plain_chess import PlainChess
 
 README = Path(__file__).parents[2] / "README.md"
+
+BEGIN, END = markers("claims")
 
 UNIFORM = "bound of Knuth and Moore"
 
@@ -40,25 +32,25 @@ def columns() -> list[Column]:
 
 def test_the_first_row_is_everything_and_the_orders_come_as_they_should(columns: list[Column]) -> None:
     for column in columns:
-        found = dict(column.leaves)
+        found = column.leaves
         minimax = found["minimax, b^d"]
         best, least = found["alpha-beta, best first"], found["smallest proof, no table"]
         assert minimax >= found["alpha-beta, worst first"] >= best == least
         assert minimax > found["alpha-beta, shuffled (mean of 5)"] > best
-        assert all(leaves >= least for name, leaves in column.leaves if name.startswith("alpha-beta"))
-    assert dict(columns[0].leaves)["minimax, b^d"] == 3**5
-    assert dict(columns[0].leaves)[UNIFORM] == dict(columns[0].leaves)["alpha-beta, best first"] == 27 + 9 - 1
+        assert all(leaves >= least for name, leaves in found.items() if name.startswith("alpha-beta"))
+    assert columns[0].leaves["minimax, b^d"] == 3**5
+    assert columns[0].leaves[UNIFORM] == columns[0].leaves["alpha-beta, best first"] == 27 + 9 - 1
 
 
 def test_what_is_remembered_or_ordered_saves_work(columns: list[Column]) -> None:
-    found = dict(columns[1].leaves)
+    found = columns[1].leaves
     plain = found["alpha-beta, the game's order"]
     for technique in ("+ transposition table", "+ order by guesses"):
         assert found[technique] < plain
 
 
 def test_the_table_has_a_row_a_technique(columns: list[Column]) -> None:
-    lines = markdown(columns).splitlines()
+    lines = table(columns).splitlines()
     assert len(lines) == 2 + len(columns[0].leaves)
     assert lines[0] == "| leaves valued | uniform, b = 3, d = 5 | small Connect Four, d = 5 | chess, d = 3 |"
     assert lines[2].startswith("| minimax, b^d | 243 | ")
@@ -69,21 +61,19 @@ def test_readme_has_the_counts_of_today() -> None:
     """Of the subjects, the first stands for all: counting the others takes minutes."""
     text = README.read_text(encoding="utf-8")
     assert BEGIN in text
-    table = text.partition(BEGIN)[2].partition(END)[0].strip()
-    first = [line.split(" | ")[:2] for line in table.partition("\n\n")[0].splitlines()]
+    current = text.partition(BEGIN)[2].partition(END)[0].strip()
+    first = [line.split(" | ")[:2] for line in current.partition("\n\n")[0].splitlines()]
     assert [cells for cells in first if "---" not in cells[0]] == [
-        line.rstrip("| ").split(" | ") for line in markdown([measure(subjects()[0])]).splitlines() if "---" not in line
+        line.rstrip("| ").split(" | ") for line in table([measure(subjects()[0])]).splitlines() if "---" not in line
     ]
 
 
 def test_curves_are_the_formulas_where_they_have_one() -> None:
-    minimax, worst, shuffled, best, bound, root = curves(3, 5)
-    assert minimax.leaves == worst.leaves == (3, 9, 27, 81, 243)
-    assert best.leaves == bound.leaves == (3, 5, 11, 17, 35)
-    assert all(
-        low <= middle <= high for low, middle, high in zip(best.leaves, shuffled.leaves, minimax.leaves, strict=True)
-    )
-    assert root.leaves[1] == 3
+    minimax, worst, shuffled, best, bound, root = curves(3, 5).values()
+    assert minimax == worst == (3, 9, 27, 81, 243)
+    assert best == bound == (3, 5, 11, 17, 35)
+    assert all(low <= middle <= high for low, middle, high in zip(best, shuffled, minimax, strict=True))
+    assert root[1] == 3
 
 
 def test_lattices_are_as_known() -> None:

@@ -111,7 +111,24 @@ def test_help_states_the_exit_statuses(capsys: pytest.CaptureFixture[str]) -> No
     assert uci_main.main(["--help"]) == 0
     said = capsys.readouterr().out
     assert "exit status:\n  0  " in said
-    assert "\n  match      " in said
+    groups = said.partition("commands (")[2].split("\n\n")[0].splitlines()[1:]
+    assert len(groups) == len(uci_main.GROUPS) == 5
+    assert "lab       play, test and tune by games: match, sprt," in groups[2]
+
+
+def test_help_describes_groups_and_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    members = []
+    for name, what in uci_main.GROUPS.items():
+        assert uci_main.main(["help", name]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[0] == f"{what}:"
+        members += [line.split()[0] for line in lines[1:]]
+    assert members == list(uci_main.COMMANDS)
+    assert not set(uci_main.GROUPS) & set(uci_main.COMMANDS)
+    with pytest.raises(SystemExit, match="0"):
+        uci_main.main(["help", "match"])
+    assert capsys.readouterr().out.startswith("usage: secateur match ")
+    assert run(capsys, "help", "mtch")[0] == 2
 
 
 def test_long_descriptions_are_filled(capsys: pytest.CaptureFixture[str]) -> None:
@@ -135,11 +152,8 @@ def test_long_descriptions_are_filled(capsys: pytest.CaptureFixture[str]) -> Non
         ("tourney", *ENGINES, "--engine", "cmd=no-such-engine"),
         ("epd", "suite.epd", "--engine", "cmd=no-such-engine"),
         ("book", "book.epd", "--engine", "cmd=no-such-engine"),
-        ("calibrate", "games", "--engine", "cmd=no-such-engine"),
-        ("calibrate", "games", "--anchor", "cmd=no-such-engine", "rating=1350", "depth=1"),
         ("spsa", "--state", "run.jsonl", "--engine", "cmd=no-such-engine"),
         ("speed", "--engine", "cmd=no-such-engine"),
-        ("speed", "--rival", "no-such-engine"),
         ("match", *ENGINES, "--runner", "fastchess"),
         ("match", *ENGINES, "--runner", "cutechess"),
     ],
@@ -187,14 +201,14 @@ def test_a_damaged_description_is_a_failure(text: str, tmp_path: Path, capsys: p
 
 
 @pytest.mark.parametrize("content", [b"no markers", b"\xff\xfe"])
-@pytest.mark.parametrize("name", ["claims", "speed", "calibrate", "ledger"])
+@pytest.mark.parametrize("name", ["claims", "speed", "ledger"])
 def test_a_file_without_a_place_for_the_table_is_refused_before_the_work(
     name: str, content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def work(*_: object) -> None:
         raise AssertionError("it worked before it looked")
 
-    for place in ("bench.commands.claims.subjects", "bench.commands.speed.measure", "bench.commands.calibrate.load"):
+    for place in ("bench.commands.claims.subjects", "bench.commands.speed.measure"):
         monkeypatch.setattr(place, work)
     monkeypatch.setattr("bench.records.load", work)
     readme = tmp_path / "README.md"
@@ -229,7 +243,6 @@ def test_a_missing_evaluation_is_a_failure_and_a_forgotten_one_wrong_usage(words
         ("genfens", "1", "seed", "1", "book", "missing.epd"),
         ("claims", "--readme", "missing.md"),
         ("speed", "--readme", "missing.md"),
-        ("calibrate", "--readme", "missing.md"),
         ("datagen", "stats", "missing"),
         ("datagen", "games", "--games", "1", "--network", "missing.snet"),
         ("net", "missing.snet"),

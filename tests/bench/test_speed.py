@@ -1,235 +1,196 @@
-"""The figures of `secateur speed`: ratios of speeds that are known beforehand, and stops, which take but a moment."""
+"""The rows of `secateur speed`: ratios of known speeds, and short measurements of Secateur itself."""
 
 from __future__ import annotations
 
-import os
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import chess
 import pytest
 
-from bench import ahead_of_time, pipeline_speed, speed
-from bench.comparison import Measured, cells, compare
+from bench import speed
+from bench.commands import speed as command
+from bench.conversation import OURS, EngineError, started
 from bench.engines import EngineSpec
 from bench.speed import (
-    KIWIPETE,
-    PERFT_POSITIONS,
-    EngineError,
+    DEFAULT_EFFORT,
+    Effort,
+    Figure,
+    Report,
     Row,
     bench_speed,
-    perft_seconds,
+    compare,
+    generation_speed,
+    measure,
+    perft_speed,
+    perft_speedup,
+    resident_mebibytes,
     search_speedup,
-    stop_milliseconds,
-    two_thread_speedup,
+    seconds_to,
+    training_speeds,
+    worst_stop,
 )
-from search.info import Result
-from search.limits import Limits
-from search.searcher import Game
-from search.warmup import load_kernels
 
-# -- threads -----------------------------------------------------------------------------------------------------
+ENGINE = Path(__file__).with_name("speed_engine.py")
 
 
-def test_two_threads_are_compared_with_one_over_all_positions(monkeypatch: pytest.MonkeyPatch) -> None:
-    # (nodes, seconds) of each search by number of threads: 1000 nodes a second on one, 2000 on two.
-    known = {1: [(1000, 1.0), (3000, 3.0)], 2: [(5000, 2.0), (1000, 1.0)]}
-    log: list[tuple[object, ...]] = []
-
-    class KnownSearcher:
-        def __init__(self, threads: int, network: object) -> None:
-            self.threads = threads
-            self.searches = iter(known[threads])
-
-        def new_game(self) -> None:
-            log.append(("new game", self.threads))
-
-        def search(self, game: Game, limits: Limits) -> Result:
-            log.append(("search", self.threads, game.board.fen(), limits))
-            nodes, seconds = next(self.searches)
-            return Result(None, None, None, nodes, seconds)
-
-        def close(self) -> None:
-            log.append(("close", self.threads))
-
-    monkeypatch.setattr("search.searcher.Searcher", KnownSearcher)
-    fens = (chess.STARTING_FEN, KIWIPETE)
-    assert search_speedup(fens, milliseconds=7) == 2.0
-    turns = [
-        entry
-        for fen in fens
-        for threads in (1, 2)
-        for entry in (("new game", threads), ("search", threads, fen, Limits(move_time=7)))
-    ]
-    assert log == [*turns, ("close", 1), ("close", 2)]
+def known_engine(name: str, nodes: int = 1, milliseconds: int = 1, excess: int = 0) -> EngineSpec:
+    words = ("--nodes", str(nodes), "--time", str(milliseconds), "--excess", str(excess))
+    return EngineSpec(name, (sys.executable, str(ENGINE), *words))
 
 
-def test_two_threads_are_compared_with_one_at_perft_by_the_best_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Seconds of each turn by number of threads.
-    turns = {1: [8.0, 6.0, 7.0, 6.5, 9.0], 2: [5.0, 4.0, 3.0, 4.5, 4.0]}
-    clock = SimpleNamespace(now=100.0)
-    counted: list[tuple[str, int, int]] = []
-
-    def count_by_move(board: chess.Board, depth: int, threads: int) -> None:
-        turn = len(counted) // (2 * len(PERFT_POSITIONS))
-        counted.append((board.fen(), depth, threads))
-        clock.now += turns[threads][turn] / len(PERFT_POSITIONS)
-
-    monkeypatch.setattr(speed, "time", SimpleNamespace(perf_counter=lambda: clock.now))
-    monkeypatch.setattr("search.perft.count_by_move", count_by_move)
-    assert two_thread_speedup() == pytest.approx(6.0 / 3.0)
-    assert counted == [(fen, depth, threads) for threads in (1, 2) for fen, depth, _ in PERFT_POSITIONS] * 5
+def quiet(text: str) -> None:
+    """Shows no progress."""
 
 
 # -- other engines -----------------------------------------------------------------------------------------------
 
 
-class KnownConversation:
-    """An engine whose perfts last so many seconds, one after the other, and whose other answers take a long time."""
-
-    def __init__(self, name: str, seconds: list[float], excess: int = 0) -> None:
-        self.name = name
-        self.seconds = iter(seconds)
-        self.excess = excess
-        self.position = ""
-
-    def ask(self, command: str, answer: str) -> tuple[str, float]:
-        if command.startswith("position fen "):
-            self.position = command.removeprefix("position fen ").partition("\n")[0]
-        for fen, depth, count in PERFT_POSITIONS:
-            if self.position == fen and command == f"go perft {depth}":
-                return f"Nodes searched: {count + self.excess}", next(self.seconds)
-        return answer, 1000.0
-
-    def __enter__(self) -> KnownConversation:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
+def test_engines_are_compared_by_the_nodes_and_times_they_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speed, "OURS", known_engine("A", 2000, 4))
+    report = compare([known_engine("B", 9000, 6)], ("search", "depth"), 2, DEFAULT_EFFORT, quiet)
+    assert report.failures == []
+    search, depth = report.rows
+    assert search == Row("search nodes per second, over B", "x", pytest.approx([1 / 3] * 2))
+    assert depth.name == "speed to a depth, over B"
+    assert len(depth.values) == 2
 
 
-def test_perft_is_compared_round_by_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = {
-        tuple(speed.SECATEUR): KnownConversation("ours", [2.0, 2.0, 1.0, 2.0]),
-        ("rival",): KnownConversation("theirs", [6.0, 6.0, 4.0, 8.0]),
-    }
-    monkeypatch.setattr(speed, "Conversation", lambda command: known[tuple(command)])
-    row = speed._compare_perft("rival", 2, lambda _: None)
-    assert row.values == (12.0 / 4.0, 12.0 / 3.0)
+def test_ratios_are_those_of_a_round_and_failures_leave_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {"Secateur": [6.0, 8.0], "B": [2.0, 4.0], "C": [1.0]}
+
+    def next_speed(spec: EngineSpec, effort: Effort) -> float:
+        if not known[spec.name]:
+            raise EngineError("C has ended")
+        return known[spec.name].pop(0)
+
+    monkeypatch.setitem(speed.COMPARISONS, "search", ("nps", next_speed))
+    report = compare([known_engine("B"), known_engine("C")], ["search"], 2, DEFAULT_EFFORT, quiet)
+    assert report.rows == [Row("nps, over B", "x", (3.0, 2.0))]
+    assert report.failures == ["search: C has ended"]
 
 
-def test_a_wrong_count_is_no_figure() -> None:
-    message = "theirs: perft 6 of .* is 119060324, not 119060325"
-    with pytest.raises(EngineError, match=message):
-        perft_seconds(KnownConversation("theirs", [1.0, 1.0], excess=1))  # type: ignore[arg-type]
+def test_a_wrong_count_of_perft_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speed, "PERFT_POSITIONS", ((chess.STARTING_FEN, 2, 400),))
+    assert perft_speed(known_engine("right"), DEFAULT_EFFORT) > 0
+    with pytest.raises(EngineError, match=r"wrong: perft 2 of .* is 400, not 401"):
+        perft_speed(known_engine("wrong", excess=1), DEFAULT_EFFORT)
 
 
 #: What the two engines print at the end of `bench`: Secateur on stdout, Stockfish on stderr.
-OURS = "print('1 of 2\\n4321 nodes 500000 nps')"
-THEIRS = "import sys; print('Nodes searched  : 4321\\nNodes/second    : 250000', file=sys.stderr)"
+SECATEUR_BENCH = "print('1 of 2\\n4321 nodes 500000 nps')"
+STOCKFISH_BENCH = "import sys; print('Nodes searched  : 4321\\nNodes/second    : 250000', file=sys.stderr)"
 
 
-@pytest.mark.parametrize(("script", "expected"), [(OURS, 500_000), (THEIRS, 250_000)])
+def program(script: str) -> EngineSpec:
+    return EngineSpec("E", (sys.executable, "-c", script))
+
+
+@pytest.mark.parametrize(("script", "expected"), [(SECATEUR_BENCH, 500_000), (STOCKFISH_BENCH, 250_000)])
 def test_the_speed_of_bench_is_read_in_either_form(script: str, expected: float) -> None:
-    asked = "import sys; assert sys.argv[1:] == ['bench']; "
-    assert bench_speed([sys.executable, "-c", asked + script]) == expected
+    assert bench_speed(program(f"import sys; assert sys.argv[1:] == ['bench']; {script}")) == expected
 
 
-@pytest.mark.parametrize("script", ["print('4321 nodes')", "print('fast nps')", "print('Nodes/second : many')"])
-def test_a_bench_without_a_speed_is_told(script: str) -> None:
-    with pytest.raises(EngineError, match="bench: no nodes per second in its output"):
-        bench_speed([sys.executable, "-c", script])
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("print('4321 nodes')", "E bench: no nodes per second in its output"),
+        ("print('fast nps')", "E bench: no nodes per second in its output"),
+        ("print('Nodes/second : many')", "E bench: no nodes per second in its output"),
+        ("import sys; sys.exit('no memory')", "E bench: exit status 1; its last line: 'no memory'"),
+    ],
+)
+def test_a_bench_without_a_speed_is_a_failure(script: str, message: str) -> None:
+    with pytest.raises(EngineError, match=message):
+        bench_speed(program(script))
 
 
-@pytest.mark.skipif(os.name != "posix", reason="the rival is a shell script")
-def test_bench_is_compared_by_its_speeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rival = tmp_path / "rival"
-    rival.write_text("#!/bin/sh\necho 'Nodes/second    : 250000' >&2\n", encoding="ascii")
-    rival.chmod(0o755)
-    ours = "import sys; print('9 nodes', {'bench': 500000, 'bench --classical': 750000}[' '.join(sys.argv[1:])], 'nps')"
-    monkeypatch.setattr(speed, "SECATEUR", [sys.executable, "-c", ours])
-    rows = speed._compare_bench(str(rival), 2, lambda _: None)
-    assert [row.values for row in rows] == [(2.0, 2.0), (3.0, 3.0)]
-    assert [row.must for row in rows] == [0.8, 1.5]
-
-
-def known_engine(name: str, nodes: int, milliseconds: int) -> EngineSpec:
-    script = Path(__file__).with_name("speed_engine.py")
-    return EngineSpec(name, (sys.executable, str(script), "--nodes", str(nodes), "--time", str(milliseconds)))
-
-
-def test_engines_are_compared_by_the_nodes_and_times_they_tell() -> None:
-    table = compare([known_engine("A", 2000, 4), known_engine("B", 9000, 6)], 2, ("search",))
-    assert [row.problems for row in table] == [[], []]
-    assert table[0].search == pytest.approx([500_000] * 2)
-    assert table[1].search == pytest.approx([1_500_000] * 2)
-    assert [cells(row, table[0], ("search",)) for row in table] == [["1.00x"], ["3.00x (3.00 - 3.00)"]]
-
-
-def test_ratios_say_how_many_times_as_fast() -> None:
-    """Of nodes per second the greater is the faster, of seconds the smaller; rounds that one has not are left out."""
-    reference = Measured("A", perft=[8.0, 6.0], search=[100.0, 300.0], depth=[1.0])
-    other = Measured("B", perft=[2.0, 4.0], search=[400.0, 450.0])
-    assert other.ratios(reference, "perft") == (4.0, 1.5)
-    assert other.ratios(reference, "search") == (4.0, 1.5)
-    assert other.ratios(reference, "depth") == ()
-    assert cells(other, reference, ("perft", "depth")) == ["2.75x (1.50 - 4.00)", "-"]
+def test_an_engine_that_ends_or_does_not_answer_is_named() -> None:
+    with pytest.raises(EngineError, match=r"E did not answer 'uci' with 'uciok' in . s; its last line: 'broken'"):
+        perft_speed(program("import sys; sys.exit('broken')"), DEFAULT_EFFORT)
+    with started(known_engine("B")) as engine:
+        engine.heard = ["something"]
+        with pytest.raises(EngineError, match=r"did not answer 'd' with 'x' in . s; its last line: 'something'"):
+            engine.ask("d", "x", 0.1)
 
 
 # -- the table ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("values", "verdict"), [((1.0, 9.0, 5.0), "aim"), ((3.0, 4.9, 4.9), "must"), ((2.9, 2.9, 9.0), "MISSED")]
-)
-def test_the_median_decides_what_is_reached(values: tuple[float, ...], verdict: str) -> None:
-    assert Row("", "x", values, must=3, aim=5).verdict() == verdict
+def test_the_table_has_median_and_spread() -> None:
+    report = Report([Row("a", "x", (1.0, 9.0, 5.0)), Row("b", " ms", (123.4,))], ["no Numba"], ["C: ended"])
+    assert report.markdown().splitlines() == [
+        "| what | median | spread |",
+        "|---|---|---|",
+        "| a | 5.00x | 1.00x - 9.00x |",
+        "| b | 123 ms |  |",
+        "",
+        "- no Numba",
+        "- C: ended",
+    ]
 
 
-@pytest.mark.parametrize(
-    ("values", "verdict"), [((9.0, 1.0, 0.5), "aim"), ((1.1, 3.0, 9.0), "must"), ((3.1, 3.1, 1.0), "MISSED")]
-)
-def test_of_seconds_less_is_better(values: tuple[float, ...], verdict: str) -> None:
-    assert Row("", " s", values, must=3, aim=1, lower_is_better=True).verdict() == verdict
+def test_what_cannot_be_measured_is_a_remark_and_what_fails_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(rounds: int) -> list[float]:
+        raise EngineError("it has ended")
+
+    figures = (
+        Figure("one", "first", "x", lambda rounds: iter([1.0] * rounds), (lambda: None,)),
+        Figure("one", "second", "x", fail, (lambda: "there is only one core",)),  # type: ignore[arg-type]
+        Figure("one", "third", "x", fail),  # type: ignore[arg-type]
+        Figure("two", "fourth", "x", fail),  # type: ignore[arg-type]
+    )
+    monkeypatch.setattr(speed, "FIGURES", figures)
+    report = measure([], ["one"], 2)
+    assert report.rows == [Row("first", "x", (1.0, 1.0))]
+    assert report.remarks == ["second: not measured, there is only one core"]
+    assert report.failures == ["one: it has ended"]
 
 
-# -- stops -------------------------------------------------------------------------------------------------------
+def test_the_command_prints_and_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(speed, "OURS", known_engine("A", 2000, 4))
+    readme = tmp_path / "README.md"
+    readme.write_text("<!-- speed: begin -->\nold\n<!-- speed: end -->\n", encoding="utf-8")
+    words = ["--engine", f"cmd={sys.executable}", f"arg={ENGINE}", "arg=--nodes", "arg=9000", "arg=--time", "arg=6"]
+    rest = ["--measure", "search", "--rounds", "1", "--quiet"]
+    assert command.main([*words, "name=B", *rest, "--json", "--readme", str(readme)]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["rows"] == [
+        {"name": "search nodes per second, over B", "unit": "x", "values": [pytest.approx(1 / 3)]}
+    ]
+    assert "\n| search nodes per second, over B | 0.33x |  |\n<!-- speed: end -->" in readme.read_text(encoding="utf-8")
+    assert command.main(["--engine", f"cmd={sys.executable}", "arg=-c", "arg=raise SystemExit", "name=C", *rest]) == 1
+    assert "secateur speed: search: C did not answer 'uci'" in capsys.readouterr().err
 
 
-def test_stops_are_timed() -> None:
-    load_kernels()
-    times = stop_milliseconds(count=24)
-    assert len(times) == 24
-    assert all(0 < milliseconds < 2000 for milliseconds in times)
-    # A few milliseconds on a quiet machine; tests may share theirs.
-    assert sorted(times)[12] < 100
+# -- Secateur alone ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("compiles", [True, False])
-def test_what_numba_compiles_is_measured_where_it_is(monkeypatch: pytest.MonkeyPatch, compiles: bool) -> None:
-    measured = {"two_thread_speedup": 2.0, "search_speedup": 2.0, "stop_milliseconds": [1.0, 3.0]}
-    by_numba = {"seconds_to": 0.1, "compile_seconds": 30.0, "resident_mebibytes": 200.0}
-    for name, figure in (measured | by_numba).items():
-        monkeypatch.setattr(speed, name, lambda *_, figure=figure: figure)
-    monkeypatch.setattr(speed, "has_numba", lambda: compiles)
-    monkeypatch.setattr(pipeline_speed, "measure_pipeline", lambda *_: ([], []))
-    monkeypatch.setattr(ahead_of_time, "measure_ahead_of_time", lambda *_: ([], []))
-    report = speed.measure(None, rounds=1)
-    values = {row.name: row.median for row in report.rows if "over" not in row.name}
-    expected = {
-        "`uciok` after start, empty cache": 0.1,
-        "`readyok` after start, warm cache": 0.1,
-        "`stop` to `bestmove`, worst of 1000, two threads": 3.0,
-        "compile everything once": 30.0,
-        "resident memory at Hash 16": 200.0,
-    }
-    assert values == (expected if compiles else {name: expected[name] for name in expected if "stop" in name})
-    assert any("Numba is not installed" in remark for remark in report.remarks) != compiles
+def test_secateur_is_measured() -> None:
+    assert 0 < seconds_to("uciok", "uci", are_built=False, empty_cache=True) < 60
+    assert perft_speedup(depth=2) > 0
+    assert search_speedup(Effort(movetime=20)) > 0
+    assert 0 < worst_stop(count=24) < 2000
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="/proc tells the memory")
+def test_memory_is_that_of_the_engine() -> None:
+    assert 30 < resident_mebibytes(are_built=False) < 1000
+
+
+def test_datagen_and_train_are_measured() -> None:
+    assert generation_speed(("--games", 16, "--nodes", 40)) > 0
+    how = ("--hidden", 32, "--superbatches", 2, "--threads", 2, "--overwrite")
+    speeds = training_speeds(2, ("--positions", 9000, "--nodes", 60, "--workers", 2), how)
+    assert all(value > 0 for value in speeds)
 
 
 def test_the_stand_alone_program_starts_without_an_interpreter(run_python: Callable[..., str]) -> None:
     script = "import sys; sys.frozen = {}; from bench.engines import SECATEUR; print(SECATEUR[1:])"
     assert run_python(script.format(True)) == "[]\n"
     assert run_python(script.format(False)).endswith("uci_main.py']\n")
+    assert OURS.name == "Secateur"

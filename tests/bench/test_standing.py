@@ -1,4 +1,4 @@
-"""The table of strength: what each kind of record says about a goal, and that README has the current one."""
+"""The table of strength: what it says of each kind of record, and that README has the current one."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ import pytest
 
 from bench import records, standing
 from bench.commands import epd, ledger
+from bench.markdown import MarkersError, markers
 from bench.records import LedgerError, Record, SuiteRecord
-from bench.speed import MarkersError
-from bench.standing import GOALS, Goal, standing_of, verdict
+from bench.standing import CLEAN, ROWS, figures
 from engine.compiler.sources import PROJECT_ROOT
+from search.strength import LEVELS
+
+BEGIN, END = markers("strength")
 
 
 def match(pairs: tuple[int, ...], elo: float, faults: int | None = 0, name: str = "goal-toga2") -> Record:
@@ -41,129 +44,63 @@ def suite(solved: int) -> SuiteRecord:
     return SuiteRecord("goal-wac", "wac.epd", "movetime=1", 201, {"us": solved, "them": 195})
 
 
-@pytest.mark.parametrize(
-    ("pairs", "elo", "value", "reached"),
-    [
-        # Points by hand: 10 pairs of which 5 are won 2:0, 5 drawn 1:1 is 15 of 20.
-        ((0, 0, 5, 0, 5), 190.8, 75.0, "aim"),
-        ((0, 0, 10, 0, 0), 0.0, 50.0, "must"),
-        ((1, 2, 4, 2, 1), 0.0, 50.0, "must"),
-        ((4, 3, 2, 1, 0), -190.8, 25.0, "MISSED"),
-    ],
-)
-def test_a_match_counts_points(pairs: tuple[int, ...], elo: float, value: float, reached: str) -> None:
-    goal = Goal("toga2", "goal-toga2", "score", 50, 65)
-    found = standing_of(goal, {"goal-toga2": match(pairs, elo)}, {})
-    assert found is not None
-    assert found.value == pytest.approx(value)
-    assert "[ledger: goal-toga2]" in found.text
-    assert verdict(goal, found) == reached
+def test_a_match_counts_points_and_says_its_faults() -> None:
+    # Points by hand: 10 pairs of which 5 are won 2:0, 5 drawn 1:1 is 15 of 20.
+    record = match((0, 0, 5, 0, 5), 190.8)
+    assert figures(record) == ("75.0 % (+190.8 +- 30.0  [ledger: goal-toga2])", "20 games")
+    assert figures(replace(record, faults=1, bench_nodes=1234))[1] == "20 games, 1 fault, bench 1234"
+    one_sided = replace(match((0, 0, 0, 1, 99), 1.0), elo=None, elo_error=None, nelo=None)
+    assert figures(one_sided)[0] == "99.8 % of the points  [ledger: goal-toga2]"
 
 
-def test_what_was_measured_is_named_by_its_benchmark() -> None:
-    goal = Goal("toga2", "goal-toga2", "score", 50, 65)
-    for nodes, basis in ((None, "20 games"), (1234, "20 games, bench 1234")):
-        record = replace(match((0, 0, 10, 0, 0), 0.0), bench_nodes=nodes)
-        found = standing_of(goal, {"goal-toga2": record}, {})
-        assert found is not None
-        assert found.basis == basis
+def test_games_without_a_fault_are_counted() -> None:
+    (one, *_) = sorted(CLEAN)
+    for faults, text in ((0, "20 games, 0 faults"), (1, "20 games, 1 fault"), (None, "not counted")):
+        assert figures(match((0, 0, 10, 0, 0), 0.0, faults, one)) == (f"{text}  [ledger: {one}]", "1+0.01")
 
 
-def test_points_stand_where_there_is_no_finite_elo() -> None:
-    goal = Goal("toga2", "goal-toga2", "score", 50, 65)
-    record = replace(match((0, 0, 0, 1, 99), 1.0), elo=None, elo_error=None, nelo=None)
-    found = standing_of(goal, {"goal-toga2": record}, {})
-    assert found is not None
-    assert found.text == "99.8 % of the points  [ledger: goal-toga2]"
-    assert verdict(goal, found) == "aim"
-    assert standing_of(Goal("x", "goal-toga2", "elo", 1, 2), {"goal-toga2": record}, {}) is None
+def test_suites_count_positions() -> None:
+    assert figures(suite(189)) == ("189 of 201; them 195  [ledger: goal-wac]", "movetime=1")
 
 
-def test_threads_count_elo_and_suites_positions() -> None:
-    goal = Goal("threads", "goal-toga2", "elo", 30, 60)
-    assert verdict(goal, standing_of(goal, {"goal-toga2": match((0, 0, 1, 1, 0), 29.9)}, {})) == "MISSED"
-    assert verdict(goal, standing_of(goal, {"goal-toga2": match((0, 0, 1, 1, 0), 30.0)}, {})) == "must"
-    goal = Goal("wac", "goal-wac", "solved", 190, 197)
-    for solved, reached in ((189, "MISSED"), (190, "must"), (197, "aim")):
-        found = standing_of(goal, {}, {"goal-wac": suite(solved)})
-        assert found is not None
-        assert found.text == f"{solved} of 201; them 195  [ledger: goal-wac]"
-        assert verdict(goal, found) == reached
-
-
-def test_one_fault_spoils_all_games() -> None:
-    goal = Goal("clean", "goal-toga2", "clean", 20, 100)
-    pairs = (0, 0, 10, 0, 0)
-    for faults, text, reached in (
-        (0, "20 games, 0 faults  [ledger: goal-toga2]", "must"),
-        (1, "20 games, 1 fault  [ledger: goal-toga2]", "MISSED"),
-        (2, "20 games, 2 faults  [ledger: goal-toga2]", "MISSED"),
-        (None, None, "not measured"),
-    ):
-        found = standing_of(goal, {"goal-toga2": match(pairs, 0.0, faults)}, {})
-        assert (found and found.text) == text
-        assert verdict(goal, found) == reached
-
-
-@pytest.mark.parametrize("kind", ["score", "elo"])
-def test_a_match_with_faults_says_so(kind: str) -> None:
-    for faults, basis in ((0, "20 games"), (None, "20 games"), (1, "20 games, 1 fault"), (3, "20 games, 3 faults")):
-        record = match((0, 0, 10, 0, 0), 0.0, faults)
-        found = standing_of(Goal("x", "goal-toga2", kind, 1, 2), {"goal-toga2": record}, {})
-        assert found is not None
-        assert found.basis == basis
-
-
-def test_one_failure_spoils_a_run_of_checks() -> None:
-    goal = Goal("sessions", "goal-wac", "passed", 100, 500)
-    for positions, solved, reached in ((201, 201, "must"), (201, 200, "MISSED"), (99, 99, "MISSED"), (500, 500, "aim")):
-        record = replace(suite(solved), positions=positions, solved={"us": solved})
-        found = standing_of(goal, {}, {"goal-wac": record})
-        assert found is not None
-        assert found.text == f"{solved} of {positions}  [ledger: goal-wac]"
-        assert verdict(goal, found) == reached
-    assert standing_of(goal, {"goal-wac": match((0, 0, 1, 0, 0), 0.0, name="goal-wac")}, {}) is None
-
-
-def test_a_goal_without_its_kind_of_record_is_not_measured() -> None:
-    goal = Goal("wac", "goal-wac", "solved", 190, 197)
-    assert verdict(goal, standing_of(goal, {}, {})) == "not measured"
-    assert (
-        verdict(goal, standing_of(goal, {"goal-wac": match((0, 0, 1, 0, 0), 0.0, name="goal-wac")}, {}))
-        == "not measured"
-    )
-    with pytest.raises(ValueError, match="not 'best'"):
-        Goal("x", "x", "best", 1, 2)
-
-
-def test_table_is_written_between_its_markers_and_known_to_be_current(tmp_path: Path) -> None:
+def test_tables_are_written_between_their_markers_and_known_to_be_current(tmp_path: Path) -> None:
     folder, readme = tmp_path / "ledger", tmp_path / "README.md"
     folder.mkdir()
-    readme.write_text(f"before\n{standing.BEGIN}\nold\n{standing.END}\nafter\n", encoding="utf-8")
+    readme.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n", encoding="utf-8")
     assert not standing.is_current(readme, folder)
     standing.write_into(readme, folder)
     assert standing.is_current(readme, folder)
-    assert readme.read_text(encoding="utf-8").count("not measured") == len(GOALS)
+    assert readme.read_text(encoding="utf-8").count("not measured") == len(ROWS)
     records.save_suite(suite(190), folder)
     assert not standing.is_current(readme, folder)
     standing.write_into(readme, folder)
-    row = "| 190 of 201; them 195  [ledger: goal-wac] | movetime=1 | 190 | 197 | must |"
-    assert row in readme.read_text(encoding="utf-8")
+    assert "| 190 of 201; them 195  [ledger: goal-wac] | movetime=1 |" in readme.read_text(encoding="utf-8")
     readme.write_text("no table", encoding="utf-8")
-    with pytest.raises(ValueError, match="strength: begin"):
+    assert standing.is_current(readme, folder)
+    with pytest.raises(MarkersError, match="strength: begin"):
         standing.write_into(readme, folder)
+
+
+def test_the_table_of_levels_is_written_where_it_has_a_place(tmp_path: Path) -> None:
+    pytest.importorskip("scipy", reason="ratings need SciPy")
+    readme = tmp_path / "README.md"
+    begin, end = markers("levels")
+    readme.write_text(f"{begin}\n{end}\n", encoding="utf-8")
+    standing.write_into(readme)
+    assert f"| {LEVELS[0].elo} | " in readme.read_text(encoding="utf-8").partition(begin)[2]
+    assert standing.is_current(readme)
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_all_but_the_table_stays_as_it_is(tmp_path: Path, newline: str) -> None:
     folder, readme = tmp_path / "ledger", tmp_path / "README.md"
     folder.mkdir()
-    text = f"\ufeffbefore\n{standing.BEGIN}\nold\n{standing.END}\nafter  \n\n".replace("\n", newline)
+    text = f"\ufeffbefore\n{BEGIN}\nold\n{END}\nafter  \n\n".replace("\n", newline)
     readme.write_bytes(text.encode())
     standing.write_into(readme, folder)
     found = readme.read_bytes().decode()
-    assert found.startswith(f"\ufeffbefore{newline}{standing.BEGIN}{newline}| against")
-    assert found.endswith(f"|{newline}{standing.END}{newline}after  {newline}{newline}")
+    assert found.startswith(f"\ufeffbefore{newline}{BEGIN}{newline}| against")
+    assert found.endswith(f"|{newline}{END}{newline}after  {newline}{newline}")
     assert found.count("\n") == found.count(newline)
     assert standing.is_current(readme, folder)
 
@@ -184,7 +121,7 @@ def test_all_but_the_table_stays_as_it_is(tmp_path: Path, newline: str) -> None:
 )
 def test_markers_that_enclose_no_table_cost_no_text(tmp_path: Path, text: str) -> None:
     readme = tmp_path / "README.md"
-    readme.write_text(text.format(begin=standing.BEGIN, end=standing.END), encoding="utf-8")
+    readme.write_text(text.format(begin=BEGIN, end=END), encoding="utf-8")
     before = readme.read_bytes()
     with pytest.raises(MarkersError, match="strength: "):
         standing.write_into(readme, tmp_path)
@@ -231,7 +168,7 @@ def test_a_broken_suite_record_is_named(tmp_path: Path) -> None:
 
 def test_readme_of_the_project_is_current(capsys: pytest.CaptureFixture[str]) -> None:
     text = (PROJECT_ROOT / "README.md").read_text(encoding="utf-8")
-    assert standing.BEGIN in text
+    assert BEGIN in text
     assert ledger.main(["--check"]) == 0, capsys.readouterr().err
 
 

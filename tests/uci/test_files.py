@@ -17,8 +17,6 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes, devices 
 
 #: What an option's value is called when it is a file or a folder.
 FILES = r"(--[a-z-]+) (?:FILE|FOLDER|PGN|BOOK|OUT|PATH)\b"
-#: Options of that kind which take the name of a program, or compile for minutes.
-LEFT_OUT = {"speed --rival"}
 
 
 @pytest.mark.slow
@@ -36,7 +34,7 @@ def test_no_option_that_opens_a_file_is_forgotten(name: str, capsys: pytest.Capt
         command = " ".join([name, *words])
         options = set(re.findall(FILES, capsys.readouterr().out))
         tested = {victim.name.split()[-1] for victim in VICTIMS if victim.name.startswith(f"{command} ")}
-        assert {option for option in options if f"{command} {option}" not in LEFT_OUT} <= tested
+        assert options <= tested
 
 
 def test_no_uci_option_that_opens_a_file_is_forgotten() -> None:

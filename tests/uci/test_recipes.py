@@ -182,7 +182,7 @@ def test_the_installed_command_is_the_entry_point() -> None:
 
 
 #: Pictures in the project's documents; others belong to the explorer's page.
-READ_BY_PEOPLE = ("claims.svg", "levels.svg")
+READ_BY_PEOPLE = ("claims.svg",)
 
 
 def test_an_installation_has_every_package_and_every_file_it_reads() -> None:

@@ -90,7 +90,6 @@ _CLIENT: Final = (
 )
 
 _GAMES: Final = "{players} {brief}"
-_ALL_BUT_DAMAGED: Final = (*hostile.FOREIGN, *hostile.ODD)
 
 #: Everything that opens a file. tests/uci/test_files.py sees that no option is forgotten.
 VICTIMS: Final = (
@@ -123,10 +122,6 @@ VICTIMS: Final = (
     Victim("book <> --count 2 --depth 1", "book.epd", FILLS),
     Victim("book <> --count 2 --depth 1 --overwrite", "book.epd", OWNS),
     *(Victim("genfens 2 seed 1 book <> --nodes 20", name) for name in ("book.epd", "games.pgn")),
-    Victim("calibrate <> {rated} --pairs 1 --quiet", "levels", GROWS),
-    Victim("calibrate {rated} --pairs 1 --quiet --book <> <empty>", "book.epd", kinds=_ALL_BUT_DAMAGED),
-    Victim("calibrate --readme <>", "README.md", EDITS),
-    Victim("calibrate --plot <>", "plot.png", REPLACES),
     Victim("spsa {spsa} --state <> --iterations 2", "spsa.jsonl"),
     Victim("spsa {spsa} --state <> --resume --iterations 2", "spsa.jsonl", GROWS),
     Victim("spsa --state <> --show", "spsa.jsonl"),
@@ -137,16 +132,10 @@ VICTIMS: Final = (
     Victim("{worth} --games 2 --book <>", "book.epd"),
     Victim("{worth} --games 2 --tb <>", "syzygy"),
     Victim("speed --rounds 1 --readme <>", "README.md", EDITS, kinds=tuple(hostile.FOREIGN)),
-    Victim(
-        "speed --rounds 1 --measure search --movetime 10 --engine cmd={python} arg={fake} name=A --plot <>",
-        "plot.png",
-        REPLACES,
-    ),
     Victim("claims --quick --readme <>", "README.md", EDITS),
     Victim("claims --quick --plot <>", "plot.png", REPLACES),
     Victim("ledger --readme <>", "README.md", EDITS),
     Victim("project <> ledger", "project"),
-    Victim("project <> calibrate", "project"),
     Victim("datagen <> {data} --games 32", "shards", GROWS),
     Victim("datagen new {data} --games 16 --network <>", "network.snet"),
     Victim("datagen stats <>", "shards"),

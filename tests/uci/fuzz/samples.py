@@ -31,12 +31,11 @@ from tests.uci.fuzz import hostile
 SECATEUR: Final = (sys.executable, str(PROJECT / "uci_main.py"))
 _FAKES: Final = PROJECT / "tests" / "bench"
 
-#: What stands for itself in a command: two quick players, a rated one, games of a few moves, a small training run.
+#: What stands for itself in a command: two quick players, games of a few moves, a small training run.
 WORDS: Final = {
     "players": f"--engine cmd={sys.executable} arg={_FAKES / 'fake_engine.py'} name=A --engine cmd={sys.executable} "
     f"arg={_FAKES / 'fake_engine.py'} name=B --each depth=1 --runner builtin",
     "brief": "--max-moves 4 --quiet",
-    "rated": f"--engine cmd={sys.executable} arg={_FAKES / 'rated_engine.py'}",
     "tiny": "--hidden 32 --superbatches 1 --superbatch-size 256 --batch-size 256 --validation 0.2 --threads 1 --quiet",
     "python": sys.executable,
     "secateur": str(PROJECT / "uci_main.py"),
@@ -181,7 +180,6 @@ _MAKERS: Final[dict[str, Callable[[Path], object]]] = {
     "record.json.gz": _packed("record.json", gzip.compress),
     "spsa.jsonl": _made("spsa {spsa} --state <> --iterations 2"),
     "worth.jsonl": _made("{worth} --state <> --games 2"),
-    "levels": _made("calibrate <> {rated} --pairs 1 --quiet"),
     "cache": _cache,
     "empty": lambda place: place.mkdir(),
 }
