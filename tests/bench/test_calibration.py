@@ -1,4 +1,4 @@
-"""How strong the levels are: the fit, the record, and the command that makes it; and that README and code have it."""
+"""How strong the levels are: the fit, the record, and the command that makes it; documentation and code have it."""
 
 from __future__ import annotations
 
@@ -327,8 +327,8 @@ def test_the_levels_have_the_ratings_of_the_record() -> None:
     assert not_monotone(LEVELS) == []
 
 
-def test_readme_has_the_tables_of_the_record() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_documentation_has_the_tables_of_the_record() -> None:
+    text = (ROOT / "docs" / "strength.md").read_text(encoding="utf-8")
     assert text.partition(BEGIN)[2].partition(END)[0].strip() == markdown(load())
     assert "bench/ledger/strength/levels.svg" in text
     assert "<svg" in (ROOT / "bench" / "ledger" / "strength" / "levels.svg").read_text(encoding="utf-8")
