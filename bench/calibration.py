@@ -35,7 +35,7 @@ from engine.errors import CommandError
 from engine.files import parse_json, read_bytes, reason, replace_file, shown
 from search.strength import Level
 
-#: Where `docs/strength.md` has the tables.
+#: Where README has the tables.
 BEGIN: Final = "<!-- levels: begin -->"
 END: Final = "<!-- levels: end -->"
 
@@ -344,7 +344,7 @@ def play_match(description: MatchDescription, on_game: OnGame) -> MatchResult:
 
 
 def markdown(calibration: Calibration) -> str:
-    """The tables of `docs/strength.md`: levels, then the engines of known rating. Raises `CalibrationError`."""
+    """The tables of README: levels, then the engines of known rating. Raises `CalibrationError`."""
     ratings = calibration.ratings()
     lines = {line.name: line for line in ratings.ratings}
     order = [line.name for line in ratings.ratings]

@@ -36,7 +36,7 @@ from search.theory.tictactoe import TicTacToe
 from search.theory.trees import Children, Tree, TreeGame
 from search.theory.watch import Watcher
 
-#: Where `docs/explorer.md` has the tables.
+#: Where README has the table.
 BEGIN: Final = "<!-- claims: begin -->"
 END: Final = "<!-- claims: end -->"
 
@@ -78,7 +78,7 @@ class Column:
 
 
 def subjects() -> list[Subject]:
-    """What the documentation's table is about."""
+    """What README's table is about."""
     return [
         uniform_subject(4, 8),
         Subject("tic-tac-toe", TicTacToe(), EMPTY, 9),
@@ -167,7 +167,7 @@ def _techniques(subject: Subject) -> Iterator[tuple[str, Callable[[], float]]]:
 
 
 def markdown(columns: Sequence[Column]) -> str:
-    """The table for the documentation: leaves, and their share of minimax's."""
+    """The table for README: leaves, and their share of minimax's."""
     lines = [
         "| leaves valued | " + " | ".join(column.name for column in columns) + " |",
         "|---|" + "---:|" * len(columns),
@@ -224,7 +224,7 @@ class _Visits(Watcher[int, Any]):
 
 
 def lattice_markdown(found: Mapping[str, Mapping[str, float]]) -> str:
-    """The second table: what `lattice_shares` gives for each lattice."""
+    """The second table for README: what `lattice_shares` gives for each lattice."""
     branching, depth = _LATTICE_TREE
     lines = [
         f"| nodes visited in lattices, b = {branching}, d = {depth} | " + " | ".join(found) + " |",

@@ -1,4 +1,4 @@
-"""What code and documentation quote from the ledger, and whether it stands there.
+"""What code and README quote from the ledger, and whether it stands there.
 
 An Elo is quoted as `+38.1 +- 9.2  [ledger: null-move]`, a suite as `193 of 201  [ledger: wac]` and a match played for
 its faults as `2000 games, 0 faults  [ledger: clean]`; `wrong_quotes` finds those that have no record or other figures.
@@ -105,7 +105,7 @@ def _rounds_to(value: float, text: str) -> bool:
 
 def quoting_files(root: Path = PROJECT_ROOT) -> list[Path]:
     """The files whose statements are checked: the code of every room, and the Markdown outside the ledger."""
-    files = [root / "uci_main.py", *root.glob("*.md"), *root.glob("docs/*.md")]
+    files = [root / "uci_main.py", *root.glob("*.md"), *root.glob("docs/**/*.md"), *root.glob("eval/**/*.md")]
     for room in ("engine", "eval", "search", "bench"):
         files += (root / room).rglob("*.py")
     # These two have the pattern itself.

@@ -1,7 +1,7 @@
 """The ledger: one small JSON record for each test that decided something.
 
 `bench/ledger/ID.json` is a match's `Record`, `bench/ledger/suites/ID.json` the `SuiteRecord` of a test suite;
-`bench/ledger/README.md` has the tables made from all of them; `bench.quotes` checks what code and documentation quote.
+`bench/ledger/README.md` has the tables made from all of them; `bench.quotes` checks what code and README quote.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class _Quotable:
 
     @property
     def quote(self) -> str:
-        """The figure as code and documentation quote it."""
+        """The figure as code and README quote it."""
         return f"{self.figure}  {self.tag}"
 
 

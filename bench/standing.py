@@ -1,4 +1,4 @@
-"""The strength that the project asks of itself, and where it stands: the documentation's table of matches and suites.
+"""The strength that the project asks of itself, and where it stands: the README's table of matches and suites.
 
 A `Goal` names the record that decides it: a match of the ledger (`bench/ledger/ID.json`) or a suite run
 (`bench/ledger/suites/ID.json`, made by `secateur epd --ledger ID`, or by `python -m tests.uci.fuzz --ledger ID` where

@@ -18,7 +18,7 @@ DOCS = PROJECT / "docs"
 PAGES = (PROJECT / "README.md", PROJECT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md")))
 
 #: Options whose range depends on the machine.
-MACHINE_RANGES = {"Hash": "1 to 3/4 of the memory", "Threads": "1 to the cores, or 8"}
+MACHINE_RANGES = {"Hash": "1 to 3/4 of the memory", "Threads": "1 to the cores, at least 8"}
 
 
 def text_of(page: Path) -> str:

@@ -47,9 +47,9 @@ DEFAULT_BOOK: Final = Book(str(PROJECT_ROOT / "bench" / "books" / "balanced.epd"
 
 _EPILOG = """\
 examples:
-  secateur calibrate games/ --pairs 100 --concurrency 2 --write --readme docs/strength.md --plot levels.svg \\
+  secateur calibrate games/ --pairs 100 --concurrency 2 --write --readme README.md --plot levels.svg \\
       --anchor cmd=stockfish name=stockfish-1350 option.UCI_LimitStrength=true option.UCI_Elo=1350 depth=1 rating=1350
-  secateur calibrate --readme docs/strength.md       makes the tables from the record
+  secateur calibrate --readme README.md             makes the tables from the record
 
 Each two neighbouring levels play --pairs pairs of games, each anchor --anchor-pairs with the levels nearest to it. The
 games are kept in FOLDER: the same command goes on with what is missing, larger --pairs add to what is there until
