@@ -10,14 +10,15 @@ BIN := $(VENV)/bin
 # Runs a command and says what it does: `$(TELL) "text" command`. Before there is an environment, PYTHON does so.
 TELL = $(BIN)/python -m engine.progress
 PIP = -m pip install --quiet --disable-pip-version-check --require-hashes -r
-KERNELS := $(shell find engine eval search -name "*.py")
+KERNELS := $(wildcard engine/*.py engine/board/*.py engine/compiler/*.py eval/*.py eval/network/*.py eval/terms/*.py \
+	search/*.py search/kernels/*.py)
 
 # A folder that `clean` may remove is made with its stamp, too old to be up to date. In another the stamp has a text.
 .PRECIOUS: $(VENV)/.play $(VENV)-standalone/.ready
 CLAIM = [ -e $(@D) ] || { mkdir -p $(@D) && touch -t 200001010000 $@; }
 STAMP = if [ -e $@ ]; then touch $@; else echo "This folder was there before make installed into it." >$@; fi
 
-.PHONY: help all run lab explore kernels wheel standalone test lint clean
+.PHONY: help all run lab explore kernels wheel standalone docs test lint clean
 
 all: $(EXE)  ## installs into .venv and compiles the kernels, once, in about a minute (the default)
 
@@ -91,6 +92,14 @@ $(VENV)-standalone/.ready: requirements/standalone.txt | $(VENV)/.play
 standalone: kernels $(VENV)-standalone/.ready  ## makes a folder with a program that needs not even Python
 	@$(TELL) "making the stand-alone program" $(VENV)-standalone/bin/python -m bench.standalone dist </dev/null >&2
 
+$(VENV)/.docs: $(VENV)/.play requirements/docs.txt
+	@$(TELL) "installing what builds the documentation" $(BIN)/python $(PIP) requirements/docs.txt </dev/null >&2
+	@touch $@
+
+docs: $(VENV)/.docs  ## builds the documentation in docs/_build, strictly
+	@[ -e docs/_build ] || { mkdir docs/_build && touch docs/_build/.ready; }
+	@$(TELL) "building the documentation" $(BIN)/python -m sphinx -b html -W --keep-going -n -q docs docs/_build </dev/null >&2
+
 LINT := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && PYTHONPATH=. $(BIN)/lint-imports
 
 lint: $(VENV)/.dev  ## runs the linters
@@ -108,4 +117,4 @@ test: $(EXE) $(VENV)/.dev  ## runs the linters and all tests
 
 clean:  ## removes what the others have made here, and names what else lies there
 	@$(PYTHON) -m engine.compiler.launcher --remove "$(EXE)" </dev/null >&2
-	@$(PYTHON) -m engine.progress "cleaning" $(PYTHON) -m bench.clean $(VENV)/.play $(VENV)-standalone/.ready </dev/null >&2
+	@$(PYTHON) -m engine.progress "cleaning" $(PYTHON) -m bench.clean $(VENV)/.play $(VENV)-standalone/.ready docs/_build/.ready </dev/null >&2

@@ -105,7 +105,7 @@ def _rounds_to(value: float, text: str) -> bool:
 
 def quoting_files(root: Path = PROJECT_ROOT) -> list[Path]:
     """The files whose statements are checked: the code of every room, and the Markdown outside the ledger."""
-    files = [root / "uci_main.py", *root.glob("*.md"), *root.glob("bench/*.md"), *root.glob("eval/**/*.md")]
+    files = [root / "uci_main.py", *root.glob("*.md"), *root.glob("docs/**/*.md"), *root.glob("eval/**/*.md")]
     for room in ("engine", "eval", "search", "bench"):
         files += (root / room).rglob("*.py")
     # These two have the pattern itself.

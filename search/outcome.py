@@ -4,8 +4,8 @@
 
 `a` is the score from which on a win is likelier than not, `b` how slowly its chance grows around there, both in
 centipawns and polynomials of the material on the board: the same score wins more of the games with little material
-left. (The form is that of Stockfish's WDL model.) `secateur wdl` fits the polynomials; how well they do is said in
-eval/training/README.md.
+left. (The form is that of Stockfish's WDL model.) `secateur wdl` fits the polynomials; docs/training.md says how
+well they fit.
 """
 
 from __future__ import annotations

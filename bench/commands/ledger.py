@@ -31,9 +31,9 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     if options.check:
         problems = check()
-        readme = PROJECT_ROOT / "README.md"
-        if not standing.is_current(readme):
-            problems.append(f"{readme.name}: the table of strength is not current; run ledger --readme README.md")
+        page = "docs/strength.md"
+        if not standing.is_current(PROJECT_ROOT / page):
+            problems.append(f"{page}: the table of strength is not current; run ledger --readme {page}")
         for problem in problems:
             print(problem, file=sys.stderr)
         return 1 if problems else 0

@@ -24,7 +24,7 @@ from eval.training.shards import Shard, ShardError, open_shards
 SCORE_LIMIT: Final = 10_000
 #: The search draws evaluations towards 0 by half a percent for each ply since the last capture or pawn move
 #: (`search.kernels.correction.corrected`), and will do so again with what is learnt from them. Up to this many plies, a
-#: score is a fifth too small at most; README.md has what was counted.
+#: score is a fifth too small at most; docs/training.md has what was counted.
 HALFMOVES: Final = 40
 #: More than the clock of any position: the fifty-move rule ends games at 100.
 ANY_HALFMOVES: Final = 256

@@ -14,7 +14,7 @@ from bench.markdown import markers
 from search.theory.connect_four import START, ConnectFour
 from search.theory.plain_chess import PlainChess
 
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explorer.md"
 
 BEGIN, END = markers("claims")
 
@@ -57,9 +57,9 @@ def test_the_table_has_a_row_a_technique(columns: list[Column]) -> None:
     assert "| 35 (14.4 %) |" in lines[5]
 
 
-def test_readme_has_the_counts_of_today() -> None:
+def test_the_documentation_has_the_counts_of_today() -> None:
     """Of the subjects, the first stands for all: counting the others takes minutes."""
-    text = README.read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
     assert BEGIN in text
     current = text.partition(BEGIN)[2].partition(END)[0].strip()
     first = [line.split(" | ")[:2] for line in current.partition("\n\n")[0].splitlines()]

@@ -323,8 +323,9 @@ def test_clean_removes_the_launcher_and_no_other_file(project: Path, tmp_path: P
 
 
 def test_clean_removes_what_the_targets_have_made(project: Path) -> None:
+    (project / "docs").mkdir()
     before = sorted(project.rglob("*"))
-    for stamp in (".venv/.play", ".venv-standalone/.ready"):
+    for stamp in (".venv/.play", ".venv-standalone/.ready", "docs/_build/.ready"):
         (project / stamp).parent.mkdir()
         (project / stamp).touch()
         (project / stamp).with_name("python").touch()

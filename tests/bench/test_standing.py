@@ -1,4 +1,4 @@
-"""The table of strength: what it says of each kind of record, and that README has the current one."""
+"""The table of strength: what it says of each kind of record, and that the documentation has the current one."""
 
 from __future__ import annotations
 
@@ -166,8 +166,8 @@ def test_a_broken_suite_record_is_named(tmp_path: Path) -> None:
             records.load_suites(tmp_path)
 
 
-def test_readme_of_the_project_is_current(capsys: pytest.CaptureFixture[str]) -> None:
-    text = (PROJECT_ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_documentation_is_current(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (PROJECT_ROOT / "docs" / "strength.md").read_text(encoding="utf-8")
     assert BEGIN in text
     assert ledger.main(["--check"]) == 0, capsys.readouterr().err
 

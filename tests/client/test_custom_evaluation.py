@@ -1,6 +1,6 @@
 """An evaluation of one's own: compiled into the search, kept apart, refused with a reason when it is none.
 
-The evaluation is the README's, so that all of these tests need the search compiled with it once.
+The evaluation is the documentation's, so that all of these tests need the search compiled with it once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pytest
 from engine.compiler.cache_folder import CACHE_VARIABLE
 from eval.build import VARIABLE, _choice_of_text
 from search.benchmark import run_benchmark
-from tests.client.test_readme import evaluation_example
+from tests.client.test_examples import evaluation_example
 from tests.conftest import PROJECT
 from tests.uci.conftest import start  # noqa: F401  # a fixture
 
@@ -29,7 +29,7 @@ VALUES = {chess.PAWN: 100, chess.KNIGHT: 320, chess.BISHOP: 330, chess.ROOK: 500
 
 @pytest.fixture(scope="module", autouse=True)
 def _compiled(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The search with the README's evaluation is in the cache."""
+    """The search with the documentation's evaluation is in the cache."""
     file = tmp_path_factory.mktemp("centre") / "centre.py"
     file.write_text(evaluation_example(), encoding="utf-8")
     assert secateur("--evaluation", str(file), "bench", "1").returncode == 0
@@ -37,7 +37,7 @@ def _compiled(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture
 def centre(tmp_path: Path) -> Path:
-    """The README's evaluation, as a file."""
+    """The documentation's evaluation, as a file."""
     file = tmp_path / "centre.py"
     file.write_text(evaluation_example(), encoding="utf-8")
     return file
@@ -74,7 +74,7 @@ def test_how_it_is_named(text: str, file: str, function: str) -> None:
 
 
 def plain_score(board: chess.Board) -> int:
-    """The README's evaluation in python-chess's words."""
+    """The documentation's evaluation in python-chess's words."""
     score = 0
     for square, piece in board.piece_map().items():
         value = VALUES[piece.piece_type] + 20 * bool(chess.BB_CENTER & chess.BB_SQUARES[square])

@@ -1,4 +1,4 @@
-"""The document of recipes, taken apart: its table of clients and the blocks of its sections."""
+"""The page of clients in the documentation: its table and the code blocks of its sections."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 from tests.conftest import PROJECT
 
-DOCUMENT = PROJECT / "engine" / "uci" / "RECIPES.md"
+DOCUMENT = PROJECT / "docs" / "guis.md"
 TEXT = DOCUMENT.read_text(encoding="utf-8")
 
 BEGIN, END = "<!-- clients: begin -->", "<!-- clients: end -->"
 
-#: Where a reader of the document is told that the project lies.
+#: The project's folder in the examples.
 HOME = "/home/you/secateur"
 
 
@@ -23,6 +23,7 @@ class Row:
     """A line of the table of clients."""
 
     client: str
+    page: str
     anchor: str
     version: str
     patience: str
@@ -37,9 +38,9 @@ def rows() -> list[Row]:
     found = []
     for line in lines[2:]:
         cells = [cell.strip() for cell in line.strip("|").split("|")]
-        link = re.fullmatch(r"\[(.+)\]\(#(.+)\)", cells[0])
+        link = re.fullmatch(r"\[(.+)\]\(([\w.]*)#(.+)\)", cells[0])
         assert link is not None, line
-        found.append(Row(link[1], link[2], *cells[1:]))
+        found.append(Row(link[1], link[2], link[3], *cells[1:]))
     return found
 
 

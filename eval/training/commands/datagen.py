@@ -27,7 +27,7 @@ examples:
   secateur datagen verify data/first data/wild
 
 The same arguments make the same games, whatever the number of workers; after an interruption of any kind they go on
-where the last finished block ends. The format is described in eval/training/README.md.
+where the last finished block ends. The format is described in docs/training.md.
 """
 
 #: Words that are commands of their own; a folder of that name can be written ./stats.

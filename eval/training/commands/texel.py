@@ -19,7 +19,7 @@ examples:
   secateur texel data/first data/second --partial --epochs 60 --result-share 0.5 --seed 2
 
 Only games tell whether new weights are better: the errors printed here do not. Afterwards the kernels are compiled anew
-at the next start. The method is described in eval/training/README.md.
+at the next start. The method is described in docs/training.md.
 """
 
 

@@ -29,7 +29,7 @@ examples:
   secateur train data/third --start net.snet --rate 0.0003 --output next.snet
 
 The errors tell whether a run went well, not whether its network is better: only games decide that. The recipe and how
-to make the data are in eval/training/README.md.
+to make the data are in docs/training.md.
 """
 
 #: The most threads that are taken without being asked for.

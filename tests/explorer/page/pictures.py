@@ -1,4 +1,4 @@
-"""The pictures of the explorer in the README, taken from the page itself.
+"""The pictures of the explorer in the documentation, taken from the page itself.
 
 `python -m tests.explorer.page.pictures` takes them anew, with the Chromium of this machine and Pillow (which comes with
 Matplotlib).

@@ -1,4 +1,4 @@
-"""The README's pictures show what the page shows."""
+"""The documentation's pictures show what the page shows."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ def size_of(data):
     return struct.unpack(">II", data[16:24])
 
 
-def test_the_readme_shows_each_picture_once():
-    shown = re.findall(r"\(search/explorer/pictures/([^)]+)\)", (PROJECT / "README.md").read_text("utf-8"))
+DOCUMENTATION = PROJECT / "docs" / "explorer.md"
+
+
+def test_the_documentation_shows_each_picture_once():
+    shown = re.findall(r"\(../search/explorer/pictures/([^)]+)\)", DOCUMENTATION.read_text("utf-8"))
     assert sorted(shown) == sorted(SCENES) == sorted(path.name for path in FOLDER.iterdir())
 
 
@@ -64,7 +67,7 @@ def test_the_lattice_is_searched_by_two_rules(taken):
         one["statistics"]["visited"],
         two["statistics"]["visited"],
     )
-    # As the README says.
+    # As the documentation says.
     assert (one["statistics"]["visited"], two["statistics"]["visited"], one["statistics"]["nodes"]) == (11, 16, 20)
 
 
@@ -75,8 +78,8 @@ def test_the_search_is_secateurs_own(taken):
     assert page.page.is_visible("#pruned-table .meaning strong")
 
 
-def test_the_readme_names_every_key(shown):
-    section = (PROJECT / "README.md").read_text("utf-8").split("## See it prune")[1].split("\n## ")[0]
+def test_the_documentation_names_every_key(shown):
+    section = DOCUMENTATION.read_text("utf-8").split("\n## Keys\n")[1].split("\n## ")[0]
     table = "\n".join(line for line in section.splitlines() if line.startswith("| "))
     names = {"space": "space", "← → ↑ ↓": "arrows", "Enter": "Enter", "−": "`-`", "Esc": "Esc"}
     for key in shown.page.evaluate("Array.from(document.querySelectorAll('#keys kbd'), key => key.textContent)"):

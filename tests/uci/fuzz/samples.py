@@ -149,7 +149,7 @@ def _project(place: Path) -> None:
     """The sources, with the ledger in them."""
     for name in ("bench", "engine", "eval", "search"):
         shutil.copytree(PROJECT / name, place / name, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
-    for name in ("uci_main.py", "pyproject.toml", "README.md"):
+    for name in ("uci_main.py", "pyproject.toml"):
         shutil.copyfile(PROJECT / name, place / name)
 
 
@@ -164,7 +164,8 @@ _MAKERS: Final[dict[str, Callable[[Path], object]]] = {
     "book.bin": _written(_polyglot()),
     "match.toml": _written(_DESCRIPTION.encode()),
     "network.snet": _copied("eval/network/default.snet"),
-    "README.md": _copied("README.md"),
+    "strength.md": _copied("docs/strength.md"),
+    "explorer.md": _copied("docs/explorer.md"),
     "project": _project,
     "syzygy": _copied("tests/data/syzygy"),
     "tree.txt": _written(b"((3,12,8),(2,4,6),(14,5,2))\n"),
@@ -186,7 +187,7 @@ _MAKERS: Final[dict[str, Callable[[Path], object]]] = {
 
 #: Cheap ones of many formats: the files of other commands, for each.
 OTHERS: Final = (
-    *("games.pgn", "games.zip", "book.epd", "book.bin", "match.toml", "network.snet", "README.md"),
+    *("games.pgn", "games.zip", "book.epd", "book.bin", "match.toml", "network.snet", "strength.md"),
     *("tree.txt", "evaluation.py", "log.txt"),
 )
 

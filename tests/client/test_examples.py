@@ -1,4 +1,4 @@
-"""What the README says of Secateur in a Python program is run as it stands there."""
+"""The documentation's examples in Python run as they stand there."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ import chess
 
 from tests.conftest import PROJECT
 
-BEGIN, END = "## From Python\n", "\n## Commands\n"
 
-
-def section() -> str:
-    text = (PROJECT / "README.md").read_text(encoding="utf-8")
-    return text[text.index(BEGIN) : text.index(END)]
-
-
-def blocks(language: str) -> list[str]:
-    """The code blocks of the section."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", section(), re.MULTILINE | re.DOTALL)
+def examples(page: str) -> list[str]:
+    """The Python code blocks of a page."""
+    text = (PROJECT / page).read_text(encoding="utf-8")
+    return re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
 def evaluation_example() -> str:
-    """The file with an evaluation of one's own, that plays a game when it is run."""
-    (example,) = (block for block in blocks("python") if "def evaluate(position)" in block)
+    """The file with a custom evaluation, which plays a game when it is run."""
+    (example,) = (block for block in examples("docs/python.md") if "def evaluate(position)" in block)
     return example
 
 
+def test_the_example_of_the_readme_is_short_and_finds_a_move(run_python: Callable[..., str]) -> None:
+    (example,) = examples("README.md")
+    assert sum(bool(line.strip()) for line in example.splitlines()) <= 5
+    assert chess.Move.from_uci(run_python(example).strip()) in chess.Board().legal_moves
+
+
 def test_the_first_example_does_what_it_says(run_python: Callable[..., str]) -> None:
-    lines = run_python(blocks("python")[0]).splitlines()
+    lines = run_python(examples("docs/python.md")[0]).splitlines()
     assert lines[0] == "h5f7"
     assert lines[1].startswith("#+1 4. Qxf7#")
     assert len(lines) == 3
