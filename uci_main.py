@@ -52,7 +52,7 @@ COMMANDS: dict[str, tuple[str, str, str | None]] = {
     "rate": ("bench.commands.rate", "rate the players of PGN files", "lab"),
     "calibrate": ("bench.commands.calibrate", "measure how strong the levels of UCI_Elo are", "lab"),
     "spsa": ("bench.commands.spsa", "tune the numbers of the search by games", "lab"),
-    "worth": ("bench.commands.worth", "measure by games what techniques of the search are worth", "lab"),
+    "ablation": ("bench.commands.ablation", "measure by games what techniques of the search gain", "lab"),
     "datagen": ("eval.training.commands.datagen", "make training data by self-play, and look at it", None),
     "texel": ("eval.training.commands.texel", "tune the classical evaluation on self-play games", None),
     "train": ("eval.training.commands.train", "train a network on self-play games", None),

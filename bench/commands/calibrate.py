@@ -34,10 +34,10 @@ from bench.records import current_commit
 from bench.results import GameResult, MatchResult
 from bench.runners.base import unfit_engines
 from bench.speed import check_table
-from bench.tuning import write_source
 from engine.arguments import Parser, command
 from engine.compiler.sources import PROJECT_ROOT
 from engine.errors import arguments_are_judged
+from engine.files import replace_file
 from engine.progress import Steps
 from search import strength
 
@@ -231,7 +231,7 @@ def _write(calibration: Calibration) -> None:
     source = Path(strength.__file__)
     text = edited_source(source.read_bytes().decode("utf-8"), calibration.levels)
     print(f"secateur calibrate: recorded in {save(calibration)}", file=sys.stderr)
-    write_source(source, text)
+    replace_file(source, text)
     print(f"secateur calibrate: {source} has the ratings", file=sys.stderr)
 
 

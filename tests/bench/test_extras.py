@@ -33,7 +33,7 @@ def run_without(package: str, *arguments: str) -> subprocess.CompletedProcess[st
         ("rich", "epd", "suite.epd"),
         ("rich", "ledger", ""),
         ("rich", "calibrate", ""),
-        ("rich", "worth", "null-move"),
+        ("rich", "ablation", "null-move"),
         ("rich", "spsa", "--state run.jsonl"),
     ],
 )
