@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from bench.adjudication import Adjudication
-from bench.description import Book
+from bench.description import MatchDescription
 from bench.engines import EngineSpec, compile_kernels
 from bench.game import check_engine
-from bench.openings import BookError, Opening, load_openings
-from bench.pairs import MINUS, PLUS, PairsTask, StateFile, make_task, play_pairs
+from bench.openings import Opening
+from bench.pairs import PLUS, PairsTask, StateFile, make_task, play_pairs
+from bench.schedule import make_plan
 from bench.spsa import Schedule, Spsa, SpsaError
 from search.tunables import Tunable
 
@@ -20,46 +20,35 @@ from search.tunables import Tunable
 class Run:
     """Everything that the outcome of a tuning run depends on.
 
-    `engine` plays itself; both sides have its options besides the tuned ones. `pairs` of games are played an
-    iteration. `book` None is the start position.
+    `games` describes the games between PLUS and MINUS, the same engine, whose options the tuned ones join; `pairs` of
+    them are played an iteration.
     """
 
     parameters: tuple[Tunable, ...]
     schedule: Schedule
-    engine: EngineSpec
+    games: MatchDescription
     seed: int = 0
     pairs: int = 1
-    book: Book | None = None
-    adjudication: Adjudication = field(default_factory=Adjudication)
 
     def __post_init__(self) -> None:
         if self.pairs < 1:
             raise SpsaError(f"pairs is at least 1, not {self.pairs}")
         names = {parameter.name for parameter in self.parameters}
-        for name, _ in self.engine.options:
+        for name, _ in self.games.engines[0].options:
             if name in names:
                 raise SpsaError(f"option {name} is tuned: leave it out with --except, or do not set it")
 
-    def side(self, name: str, values: dict[str, int]) -> EngineSpec:
-        """One side with its values."""
-        options = dict(self.engine.options) | {option: str(value) for option, value in values.items()}
-        return replace(self.engine, name=name, options=tuple(options.items()))
-
-    def openings(self) -> list[Opening]:
-        """The openings in the order in which the iterations take them. Raises `SpsaError`."""
-        if self.book is None:
-            return [Opening()]
-        count, book = self.schedule.iterations * self.pairs, self.book
-        try:
-            return load_openings(book.file, book.order, self.seed, count=count, plies=book.plies)
-        except BookError as error:
-            raise SpsaError(str(error)) from None
+    def side(self, side: int, values: dict[str, int]) -> EngineSpec:
+        """One side (0 or 1) with its values."""
+        engine = self.games.engines[side]
+        return replace(engine, options=(*engine.options, *((name, str(value)) for name, value in values.items())))
 
     def task(self, iteration: int, spsa: Spsa, openings: Sequence[Opening]) -> PairsTask:
         """The games of an iteration."""
         plus, minus = spsa.propose(iteration)
-        sides = self.side(PLUS, plus), self.side(MINUS, minus)
-        return make_task(iteration, *sides, openings, self.adjudication, self.pairs)
+        return make_task(
+            iteration, self.side(0, plus), self.side(1, minus), openings, self.games.adjudication, self.pairs
+        )
 
     def is_finished(self, state: StateFile) -> bool:
         """Whether every iteration has a result."""
@@ -99,13 +88,15 @@ def tune(
 
     Each iteration perturbs the values as they are when it begins; with several at a time, the results of those beside
     it come later. An iteration in which an engine failed is reported and has no result. Raises `SpsaError` when the
-    engine cannot play, `PairsError`, `ClusterError`, and KeyboardInterrupt; the state is whole then.
+    engine cannot play, `DescriptionError` for an unusable book, `PairsError`, `ClusterError`, and KeyboardInterrupt;
+    the state is whole then.
     """
-    openings = run.openings()
-    compile_kernels([run.engine], cluster)
-    problem = check_engine(run.side(PLUS, spsa.result()))
+    openings = make_plan(run.games).openings
+    compile_kernels(run.games.engines, cluster)
+    problem = check_engine(run.side(0, spsa.result()))
     if problem is not None:
-        raise SpsaError(f"{problem.replace(f'engine {PLUS}', 'the engine')} ({' '.join(run.engine.command)})")
+        command = " ".join(run.games.engines[0].command)
+        raise SpsaError(f"{problem.replace(f'engine {PLUS}', 'the engine')} ({command})")
     if state.settings is None:
         state.begin(settings)
 

@@ -34,12 +34,12 @@ from engine.compiler.sources import PROJECT_ROOT
 from engine.errors import arguments_are_judged
 from engine.files import locked, shown
 from engine.progress import Steps, say
-from engine.uci.options import most_hash
 from search.techniques import TECHNIQUES, Technique, named
 
 DEFAULT_LIMIT: Final = "nodes=8000"
 DEFAULT_GAMES: Final = 6000
-DEFAULT_HASH: Final = 16
+#: MiB of each engine's TT.
+HASH: Final = 16
 #: What the openings and rules are unless the options say otherwise.
 DEFAULTS: Final[dict[str, Any]] = {
     "book": str(PROJECT_ROOT / "bench" / "books" / "balanced.epd"),
@@ -86,9 +86,6 @@ def parser() -> Parser:
     )
     games.add_argument(
         "--state", type=Path, metavar="FILE", help="keep the results in FILE, and continue the run that is there"
-    )
-    games.add_argument(
-        "--hash", type=int, default=DEFAULT_HASH, metavar="MIB", help=f"TT of each engine (default {DEFAULT_HASH})"
     )
     add_book_arguments(games)
     games.add_argument("--concurrency", type=int, default=1, metavar="N", help="pairs at the same time (default 1)")
@@ -139,7 +136,7 @@ def main(arguments: list[str]) -> int:
             if options.ledger and status == 0:
                 _record(techniques, found, state, description, options)
         except (PairsError, LedgerError) as error:
-            status = _stopped(str(error), options)
+            status = status or _stopped(str(error), options)
         return 1 if state.faults else status
 
 
@@ -160,8 +157,6 @@ def _description(techniques: Sequence[Technique], options: argparse.Namespace) -
     """The games that the options describe. Raises ValueError."""
     if options.games < 2 or options.games % 2:
         raise DescriptionError(f"--games is an even number, at least 2: openings are played twice; not {options.games}")
-    if not 1 <= options.hash <= most_hash():
-        raise DescriptionError(f"--hash is 1 to {most_hash()} on this machine, not {options.hash}")
     if options.suffix and not options.ledger:
         raise DescriptionError("--suffix is for the records of --ledger")
     sides = _engine(PLUS, (), options), _engine(MINUS, (), options)
@@ -181,7 +176,7 @@ def _description(techniques: Sequence[Technique], options: argparse.Namespace) -
 def _engine(name: str, lacks: Sequence[str], options: argparse.Namespace) -> EngineSpec:
     """Secateur without the techniques `lacks`. Raises `EngineSpecError`."""
     without = " ".join(lacks) or "<empty>"
-    pairs = ("arg=--tuning", f"name={name}", f"option.Hash={options.hash}", f"option.Without={without}")
+    pairs = ("arg=--tuning", f"name={name}", f"option.Hash={HASH}", f"option.Without={without}")
     return engine_from_pairs(this_engine(*pairs), (), options.tc)
 
 
@@ -207,8 +202,8 @@ def _state(
 ) -> StateFile:
     """The state of the run. Raises `PairsError` for the state of other games."""
     state = StateFile(options.state, "ablation")
-    games = {name: getattr(options, name) for name in ("tc", "hash", "book", "order", "plies", "seed", "bench_nodes")}
-    games |= {"techniques": keys, "share": SHARE, "adjudication": asdict(description.adjudication)}
+    games = {name: getattr(options, name) for name in ("tc", "book", "order", "plies", "seed", "bench_nodes")}
+    games |= {"hash": HASH, "techniques": keys, "share": SHARE, "adjudication": asdict(description.adjudication)}
     if state.settings is None:
         state.begin({"games": games, "commits": commits})
         return state
@@ -290,7 +285,7 @@ def _report(
     order = sorted(techniques, key=lambda technique: -found[technique.key].elo)
     if options.json:
         rows = [{"key": row.key, "title": row.title, **asdict(found[row.key])} for row in order]
-        answer = {"time_control": options.tc, "hash": options.hash, "games": games, "techniques": rows}
+        answer = {"time_control": options.tc, "games": games, "techniques": rows}
         print(json.dumps(answer, indent=2))
         return
     from rich.table import Table

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import json
 import sys
 from collections.abc import Sequence
@@ -13,11 +12,18 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.adjudication import Adjudication
-from bench.description import add_book_arguments, add_rule_arguments, book_from_arguments, rules_from_arguments
+from bench.description import (
+    MatchDescription,
+    add_book_arguments,
+    add_rule_arguments,
+    book_from_arguments,
+    rules_from_arguments,
+)
 from bench.display import result_console
 from bench.engines import EngineSpecError, engine_from_pairs, this_engine
-from bench.pairs import PairsError, Progress, StateFile
+from bench.pairs import MINUS, PLUS, PairsError, Progress, StateFile
 from bench.plots import check_path, plot_trajectories
+from bench.schedule import make_plan
 from bench.spsa import GAIN_ITERATIONS, GAIN_MAX, Schedule, Spsa, SpsaError, default_gain, select
 from bench.tuning import Run, edited_source, tune
 from engine.arguments import Parser, command
@@ -112,15 +118,13 @@ def main(arguments: list[str]) -> int:
     with arguments_are_judged():
         if options.plot:
             options.plot = check_path(options.plot)
-        if options.concurrency < 1:
-            raise SpsaError(f"--concurrency is at least 1, not {options.concurrency}")
         if is_new:
             run = _run(options)
         else:
             _check_no_run_options(options)
     if is_new:
-        run.engine.resolved_program()
-        run.openings()
+        run.games.engines[0].resolved_program()
+        make_plan(run.games)
     with ExitStack() as held:
         if options.resume:
             StateFile(path, "spsa", write=False)  # a missing file is an error; the lock would make it
@@ -183,6 +187,7 @@ def _run(options: argparse.Namespace, parameters: Sequence[tunables.Tunable] = (
     book = book_from_arguments(options, None)
     if book is not None and options.order is None:
         book = replace(book, order="random")
+    count = 1 if options.pairs is None else options.pairs
     try:
         pairs = options.engine or this_engine("arg=--tuning", "option.Hash=8")
         engine = engine_from_pairs(pairs, (), options.tc or DEFAULT_LIMIT)
@@ -196,15 +201,14 @@ def _run(options: argparse.Namespace, parameters: Sequence[tunables.Tunable] = (
         parameters = select(table, options.only or (), options.without or ())
     if book is None and not options.show and not options.resume:
         print("secateur spsa: note: without --book every game begins at the start position", file=sys.stderr)
-    return Run(
-        tuple(parameters),
-        schedule,
-        engine,
-        seed,
-        1 if options.pairs is None else options.pairs,
-        book,
-        rules_from_arguments(options, Adjudication()),
+    games = MatchDescription(
+        engines=(replace(engine, name=PLUS), replace(engine, name=MINUS)),
+        rounds=max(iterations * count, 1),
+        book=book,
+        concurrency=options.concurrency,
+        adjudication=rules_from_arguments(options, Adjudication()),
     )
+    return Run(tuple(parameters), schedule, games, seed, count)
 
 
 def _matters(tunable: tunables.Tunable, has_clock: bool) -> bool:
@@ -254,10 +258,9 @@ def _stored_run(options: argparse.Namespace, state: StateFile) -> Run:
 # --------------------------------------------------------------------------------------------------------------
 
 
-def _new_source(run: Run, spsa: Spsa) -> tuple[str, str]:
-    """The text of `search/tunables.py`, and with the new defaults. Raises `SpsaError`, OSError."""
-    source = SOURCE.read_text(encoding="utf-8")
-    return source, edited_source(source, run.parameters, spsa.result())
+def _new_source(run: Run, spsa: Spsa) -> str:
+    """The text of `search/tunables.py` with the new defaults. Raises `SpsaError`, OSError."""
+    return edited_source(SOURCE.read_text(encoding="utf-8"), run.parameters, spsa.result())
 
 
 def _report(run: Run, spsa: Spsa, state: StateFile, options: argparse.Namespace) -> None:
@@ -268,10 +271,10 @@ def _report(run: Run, spsa: Spsa, state: StateFile, options: argparse.Namespace)
         _print(run, spsa, state)
     if options.plot:
         points = [(count, tuner.change_in_steps()) for count, tuner in enumerate(run.trajectory(state))]
-        title = f"SPSA: {len(state.results)} of {run.schedule.iterations} iterations, {run.engine.limit}"
+        title = f"SPSA: {len(state.results)} of {run.schedule.iterations} iterations, {run.games.engines[0].limit}"
         plot_trajectories([parameter.name for parameter in run.parameters], points, options.plot, title=title)
     if options.write and (run.is_finished(state) or options.show):
-        replace_file(SOURCE, _new_source(run, spsa)[1])
+        replace_file(SOURCE, _new_source(run, spsa))
         print(f"secateur spsa: {SOURCE} has the new defaults", file=sys.stderr)
 
 
@@ -289,7 +292,7 @@ def _print(run: Run, spsa: Spsa, state: StateFile) -> None:
     from rich.table import Table
 
     played = f"{len(state.results)} of {run.schedule.iterations} iterations"
-    print(f"{played} of {2 * run.pairs} games at {run.engine.limit}")
+    print(f"{played} of {2 * run.pairs} games at {run.games.engines[0].limit}")
     print("plus " + ", ".join(f"{name} {count}" for name, count in _outcomes(state).items()))
     grid = Table("tunable", box=None, pad_edge=False)
     for head in ("start", "low", "high", "step", "value", "new default", "change in steps"):
@@ -299,13 +302,6 @@ def _print(run: Run, spsa: Spsa, state: StateFile) -> None:
         name, *numbers = map(str, astuple(row))
         grid.add_row(name, *numbers, f"{value:.2f}", str(results[row.name]), f"{change:+.2f}")
     result_console().print(grid)
-    try:
-        old, new = (text.splitlines(keepends=True) for text in _new_source(run, spsa))
-    except SpsaError as error:
-        print(f"secateur spsa: note: no patch: {error}", file=sys.stderr)
-        return
-    patch = difflib.unified_diff(old, new, "a/search/tunables.py", "b/search/tunables.py", n=0)
-    print("\n" + "".join(patch), end="")
 
 
 def _print_json(run: Run, spsa: Spsa, state: StateFile) -> None:
@@ -315,7 +311,7 @@ def _print_json(run: Run, spsa: Spsa, state: StateFile) -> None:
         "iterations": len(state.results),
         "planned": run.schedule.iterations,
         "pairs": run.pairs,
-        "limit": str(run.engine.limit),
+        "limit": str(run.games.engines[0].limit),
         "plus": _outcomes(state),
         "parameters": {
             row.name: {"start": row.default, "value": value, "default": results[row.name], "change_in_steps": change}

@@ -192,7 +192,7 @@ def test_spoilt_games_are_reported_and_measure_nothing(
     monkeypatch.setattr(pairs, "play_games", played)
     monkeypatch.setattr(pairs, "map_unordered", one_by_one)
     state = tmp_path / "run.jsonl"
-    arguments = ["null-move", "--games", "8", "--hash", "3", "--tc", "1+0.01", "--draw", "30,6,10", "--quiet"]
+    arguments = ["null-move", "--games", "8", "--tc", "1+0.01", "--draw", "30,6,10", "--quiet"]
     arguments += ["--state", str(state)]
     assert ablation.main([*arguments, "--ledger", "--suffix", "faults", "--commit", "abc"]) == 1
     output = capsys.readouterr()
@@ -203,7 +203,9 @@ def test_spoilt_games_are_reported_and_measure_nothing(
     # The sides differ in what they lack alone.
     assert [game.opening for game in tasks[0].games] == [tasks[0].games[0].opening] * 2
     sides = tasks[0].games[0].white, tasks[0].games[0].black
-    assert {side.options for side in sides} == {(("Hash", "3"), ("Without", text)) for text in ("null-move", "<empty>")}
+    assert {side.options for side in sides} == {
+        (("Hash", "16"), ("Without", text)) for text in ("null-move", "<empty>")
+    }
     assert {(side.command[-1], str(side.limit)) for side in sides} == {("--tuning", "1+0.01")}
     rules = tasks[0].games[0].adjudication
     assert rules.resign is not None
@@ -249,7 +251,6 @@ def test_without_keys_all_but_the_scales_of_time_are_measured(
         (["nul-move"], "no technique 'nul-move'; those are aspiration, "),
         (["null-move", "--games", "7"], "--games is an even number"),
         (["null-move", "--games", "0"], "--games is an even number"),
-        (["null-move", "--hash", "0"], "--hash is 1 to"),
         (["null-move", "--concurrency", "0"], "concurrency is at least 1"),
         (["null-move", "--tc", "soon"], "'soon' is no time control"),
         (["null-move", "--resign", "soon"], "--resign soon"),

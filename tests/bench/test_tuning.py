@@ -12,6 +12,7 @@ import pytest
 from bench import pairs
 from bench.adjudication import Adjudication, ResignRule
 from bench.commands import spsa as command
+from bench.description import MatchDescription
 from bench.engines import EngineSpec
 from bench.pairs import PairsError, StateFile
 from bench.spsa import Schedule, Spsa, SpsaError
@@ -27,8 +28,9 @@ SIZE, OTHER = Tunable("Size", 100, 0, 200, 20), Tunable("Other", 20, 0, 60, 4)
 
 def run_of(iterations: int, *arguments: str, **fields: Any) -> Run:
     program = (sys.executable, str(ENGINE), *arguments)
-    engine = EngineSpec("", program, TimeControl.parse("nodes=10"), options=(("Hash", "2"),))
-    return replace(Run((SIZE, OTHER), Schedule(iterations, 0.2), engine, adjudication=RULES), **fields)
+    engine = EngineSpec("plus", program, TimeControl.parse("nodes=10"), options=(("Hash", "2"),))
+    games = MatchDescription((engine, replace(engine, name="minus")), adjudication=RULES)
+    return replace(Run((SIZE, OTHER), Schedule(iterations, 0.2), games), **fields)
 
 
 def play(run: Run, state: StateFile | None = None, concurrency: int = 1) -> tuple[Spsa, StateFile, list[str]]:
@@ -151,11 +153,11 @@ def test_a_run_from_the_command_line(source: Path, tmp_path: Path, capsys: pytes
     assert command.main(arguments(state, "--iterations", "30", "--gain", "0.3", "--plot", str(picture), "--write")) == 0
     out = capsys.readouterr().out
     assert "30 of 30 iterations of 2 games at nodes=10" in out
-    written = re.search(r'\+    Tunable\("Size", (\d+), ', out)
+    written = re.search(r'Tunable\("Size", (\d+), 0, 200, 20\)', source.read_text(encoding="utf-8"))
     assert written
     found = int(written[1])
     assert found > 100
-    assert f'+    Tunable("Size", {found}, 0, 200, 20),' in out
+    assert re.search(rf"^Size .* {found} ", out, re.MULTILINE)
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert f'Tunable("Size", {found}, 0, 200, 20)' in source.read_text(encoding="utf-8") != began
     assert command.main(["--state", str(state), "--show", "--json"]) == 0
