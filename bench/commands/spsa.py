@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import astuple, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -118,6 +119,8 @@ def main(arguments: list[str]) -> int:
     with arguments_are_judged():
         if options.plot:
             options.plot = check_path(options.plot)
+        if options.concurrency < 1:
+            raise SpsaError(f"--concurrency is at least 1, not {options.concurrency}")
         if is_new:
             run = _run(options)
         else:
@@ -149,8 +152,7 @@ def _play(run: Run, state: StateFile, options: argparse.Namespace) -> int:
         def on_problem(text: str) -> None:
             say(f"secateur spsa: {text}")  # also with --quiet
 
-        details = lambda: _most_changed(spsa)  # noqa: E731 - the values change
-        with Progress(state, run.schedule.iterations, "iterations", options.quiet, details):
+        with Progress(state, run.schedule.iterations, "iterations", options.quiet, partial(_most_changed, spsa)):
             try:
                 tune(run, spsa, state, _settings(run, options), on_problem, options.concurrency, options.cluster)
             except KeyboardInterrupt:
@@ -265,57 +267,57 @@ def _new_source(run: Run, spsa: Spsa) -> str:
 
 def _report(run: Run, spsa: Spsa, state: StateFile, options: argparse.Namespace) -> None:
     """Prints, draws and writes the outcome. Raises ValueError, OSError."""
+    answer = _answer(run, spsa, state)
     if options.json:
-        _print_json(run, spsa, state)
+        print(json.dumps(answer, indent=2))
     else:
-        _print(run, spsa, state)
+        _print(answer)
     if options.plot:
         points = [(count, tuner.change_in_steps()) for count, tuner in enumerate(run.trajectory(state))]
-        title = f"SPSA: {len(state.results)} of {run.schedule.iterations} iterations, {run.games.engines[0].limit}"
+        title = f"SPSA: {answer['iterations']} of {answer['planned']} iterations, {answer['limit']}"
         plot_trajectories([parameter.name for parameter in run.parameters], points, options.plot, title=title)
     if options.write and (run.is_finished(state) or options.show):
         replace_file(SOURCE, _new_source(run, spsa))
         print(f"secateur spsa: {SOURCE} has the new defaults", file=sys.stderr)
 
 
-def _outcomes(state: StateFile) -> dict[str, int]:
-    """How many iterations the plus side won, drew and lost."""
-    points = state.results.values()
+def _answer(run: Run, spsa: Spsa, state: StateFile) -> dict[str, Any]:
+    """The outcome for machines."""
+    results, points = spsa.result(), state.results.values()
     return {
-        "won": sum(number > 0 for number in points),
-        "even": sum(number == 0 for number in points),
-        "lost": sum(number < 0 for number in points),
-    }
-
-
-def _print(run: Run, spsa: Spsa, state: StateFile) -> None:
-    from rich.table import Table
-
-    played = f"{len(state.results)} of {run.schedule.iterations} iterations"
-    print(f"{played} of {2 * run.pairs} games at {run.games.engines[0].limit}")
-    print("plus " + ", ".join(f"{name} {count}" for name, count in _outcomes(state).items()))
-    grid = Table("tunable", box=None, pad_edge=False)
-    for head in ("start", "low", "high", "step", "value", "new default", "change in steps"):
-        grid.add_column(head, justify="right", no_wrap=True)
-    results = spsa.result()
-    for row, value, change in zip(run.parameters, spsa.values, spsa.change_in_steps(), strict=True):
-        name, *numbers = map(str, astuple(row))
-        grid.add_row(name, *numbers, f"{value:.2f}", str(results[row.name]), f"{change:+.2f}")
-    result_console().print(grid)
-
-
-def _print_json(run: Run, spsa: Spsa, state: StateFile) -> None:
-    results = spsa.result()
-    rows = zip(run.parameters, spsa.values, spsa.change_in_steps(), strict=True)
-    answer = {
-        "iterations": len(state.results),
+        "iterations": len(points),
         "planned": run.schedule.iterations,
         "pairs": run.pairs,
         "limit": str(run.games.engines[0].limit),
-        "plus": _outcomes(state),
+        "plus": {
+            "won": sum(number > 0 for number in points),
+            "even": sum(number == 0 for number in points),
+            "lost": sum(number < 0 for number in points),
+        },
         "parameters": {
-            row.name: {"start": row.default, "value": value, "default": results[row.name], "change_in_steps": change}
-            for row, value, change in rows
+            row.name: {
+                "start": row.default,
+                "low": row.low,
+                "high": row.high,
+                "step": row.step,
+                "value": round(value, 2),
+                "default": results[row.name],
+                "change_in_steps": round(change, 2),
+            }
+            for row, value, change in zip(run.parameters, spsa.values, spsa.change_in_steps(), strict=True)
         },
     }
-    print(json.dumps(answer, indent=2))
+
+
+def _print(answer: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    games = f"of {2 * answer['pairs']} games at {answer['limit']}"
+    print(f"{answer['iterations']} of {answer['planned']} iterations {games}")
+    print("plus " + ", ".join(f"{name} {count}" for name, count in answer["plus"].items()))
+    grid = Table("tunable", box=None, pad_edge=False)
+    for head in ("start", "low", "high", "step", "value", "new default", "change in steps"):
+        grid.add_column(head, justify="right", no_wrap=True)
+    for name, row in answer["parameters"].items():
+        grid.add_row(name, *map(str, row.values()))
+    result_console().print(grid)

@@ -172,6 +172,7 @@ def test_mistakes_are_one_line_each(source: Path, tmp_path: Path, capsys: pytest
     capsys.readouterr()
     for given, status, message in (
         (arguments(state), 1, "exists: --resume continues it"),
+        (["--state", str(state), "--resume", "--concurrency", "0"], 2, "--concurrency is at least 1"),
         (["--state", str(state), "--resume", "--pairs", "2"], 2, "--pairs belongs to a new run"),
         (["--state", str(state), "--show", "--except", "Size"], 2, "--except belongs to a new run"),
         (["--state", str(tmp_path / "none"), "--resume"], 1, "No such file"),
