@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 from bench import records, standing
@@ -30,7 +28,6 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--check", action="store_true", help="check that the tables are current and every quoted figure has its record"
     )
-    parser.add_argument("--json", action="store_true", help="print the records as JSON")
     options = parser.parse_args(arguments)
     if options.check:
         problems = check()
@@ -47,9 +44,7 @@ def main(arguments: list[str]) -> int:
         records.write_table()
     if options.readme is not None:
         standing.write_into(options.readme)
-    if options.json:
-        print(json.dumps([asdict(record) for record in found], indent=1))
-    elif not options.write and options.readme is None:
+    if not options.write and options.readme is None:
         _show(found)
     return 0
 
