@@ -20,8 +20,13 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from engine.errors import CommandError
 from search.tunables import Tunable
+
+Floats = NDArray[np.float64]
 
 #: Spall's exponents of gain and perturbation: the smallest for which the theory holds.
 ALPHA: Final = 0.602
@@ -73,7 +78,7 @@ class Schedule:
 
 
 class Spsa:
-    """The state of a run: `values`, one float for each parameter, kept within its bounds.
+    """The state of a run: `values`, float64[parameters], kept within their bounds.
 
     `propose` an iteration, play it, and `update`. Iterations may be updated in any order and several may be under way.
     What an iteration tries depends only on `seed`, its number and the values.
@@ -83,53 +88,45 @@ class Spsa:
         self.parameters = tuple(parameters)
         self.schedule = schedule
         self.seed = seed
-        self.values = [float(parameter.default) for parameter in self.parameters]
+        rows = [(row.default, row.low, row.high, row.step) for row in self.parameters]
+        self._start, self._low, self._high, self._steps = np.array(rows, np.float64).T
+        self.values = self._start.copy()
 
-    def _flips(self, iteration: int) -> tuple[list[int], random.Random]:
+    def _flips(self, iteration: int) -> tuple[Floats, random.Random]:
         """The direction of each parameter, 1 or -1, and the generator that has drawn them."""
         generator = random.Random(f"{self.seed}/{iteration}")
-        return [generator.choice((-1, 1)) for _ in self.parameters], generator
+        return np.array([generator.choice((-1.0, 1.0)) for _ in self.parameters]), generator
+
+    def _within(self, values: Floats) -> Floats:
+        return np.clip(values, self._low, self._high)
+
+    def _named(self, values: Floats) -> dict[str, int]:
+        """The values by name, rounded down, within the bounds."""
+        whole = self._within(np.floor(values)).astype(int).tolist()
+        return {parameter.name: value for parameter, value in zip(self.parameters, whole, strict=True)}
 
     def propose(self, iteration: int) -> tuple[dict[str, int], dict[str, int]]:
         """The values of both sides by name, whole numbers within the bounds: the plus side's and the minus side's."""
-        size = self.schedule.perturbation(iteration)
         flips, generator = self._flips(iteration)
-        plus: dict[str, int] = {}
-        minus: dict[str, int] = {}
-        for parameter, value, flip in zip(self.parameters, self.values, flips, strict=True):
-            # Engines take whole numbers. Rounded at random, they have the fractional value as their mean; both sides
-            # share the draw, so that they differ no more than they should.
-            draw = generator.random()
-            change = flip * size * parameter.step
-            plus[parameter.name] = _within(parameter, math.floor(value + change + draw))
-            minus[parameter.name] = _within(parameter, math.floor(value - change + draw))
-        return plus, minus
+        change = flips * self.schedule.perturbation(iteration) * self._steps
+        # Engines take whole numbers. Rounded at random, they have the fractional value as their mean; both sides share
+        # the draw, so that they differ no more than they should.
+        draws = np.array([generator.random() for _ in self.parameters])
+        return self._named(self.values + change + draws), self._named(self.values - change + draws)
 
     def update(self, iteration: int, points: float) -> None:
         """Takes the result of an iteration: games won minus games lost by the plus side."""
-        follow = self.schedule.follow(iteration)
         flips, _ = self._flips(iteration)
-        for index, (parameter, flip) in enumerate(zip(self.parameters, flips, strict=True)):
-            value = self.values[index] + flip * follow * points * parameter.step
-            self.values[index] = min(max(value, float(parameter.low)), float(parameter.high))
+        self.values = self._within(self.values + flips * self.schedule.follow(iteration) * points * self._steps)
 
     def result(self) -> dict[str, int]:
         """The nearest whole values, by name."""
-        return {
-            parameter.name: _within(parameter, math.floor(value + 0.5))
-            for parameter, value in zip(self.parameters, self.values, strict=True)
-        }
+        return self._named(self.values + 0.5)
 
-    def change_in_steps(self) -> list[float]:
-        """The distance of each parameter from its start, in units of its step."""
-        return [
-            (value - parameter.default) / parameter.step
-            for parameter, value in zip(self.parameters, self.values, strict=True)
-        ]
-
-
-def _within(parameter: Tunable, value: int) -> int:
-    return min(max(value, parameter.low), parameter.high)
+    def change_in_steps(self) -> Floats:
+        """The distance of each parameter from its start, in units of its step: float64[parameters]."""
+        change: Floats = (self.values - self._start) / self._steps
+        return change
 
 
 def select(table: Iterable[Tunable], only: Iterable[str] = (), without: Iterable[str] = ()) -> tuple[Tunable, ...]:

@@ -273,7 +273,7 @@ def _report(run: Run, spsa: Spsa, state: StateFile, options: argparse.Namespace)
     else:
         _print(answer)
     if options.plot:
-        points = [(count, tuner.change_in_steps()) for count, tuner in enumerate(run.trajectory(state))]
+        points = [(count, tuner.change_in_steps().tolist()) for count, tuner in enumerate(run.trajectory(state))]
         title = f"SPSA: {answer['iterations']} of {answer['planned']} iterations, {answer['limit']}"
         plot_trajectories([parameter.name for parameter in run.parameters], points, options.plot, title=title)
     if options.write and (run.is_finished(state) or options.show):
@@ -300,9 +300,9 @@ def _answer(run: Run, spsa: Spsa, state: StateFile) -> dict[str, Any]:
                 "low": row.low,
                 "high": row.high,
                 "step": row.step,
-                "value": round(value, 2),
+                "value": round(float(value), 2),
                 "default": results[row.name],
-                "change_in_steps": round(change, 2),
+                "change_in_steps": round(float(change), 2),
             }
             for row, value, change in zip(run.parameters, spsa.values, spsa.change_in_steps(), strict=True)
         },

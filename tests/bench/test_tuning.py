@@ -55,7 +55,7 @@ def test_games_lead_to_the_winning_value(concurrency: int) -> None:
     assert spsa.result()["Size"] > 110
     assert set(state.results.values()) <= {-2, 0, 2}
     # The same results lead to the same values when the state is read back.
-    assert run.tuner(state).values == spsa.values
+    assert (run.tuner(state).values == spsa.values).all()
 
 
 def test_engines_keep_running_and_get_only_what_changes(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_an_engine_that_fails_teaches_nothing_and_ends_the_run(monkeypatch: pyte
     with pytest.raises(PairsError, match="given up after 4 items in a row"):
         tune(run, spsa, state, {}, problems.append)
     assert (state.results, state.faults) == ({}, 8)
-    assert spsa.change_in_steps() == [0.0, 0.0]
+    assert not spsa.change_in_steps().any()
     assert problems[0].startswith("iteration 1: game 1 ")
     assert all("exit code: 3" in problem for problem in problems)
 
