@@ -58,7 +58,7 @@ COMMANDS: dict[str, tuple[str, str, str, str | None]] = {
     "tourney": ("lab", "bench.commands.tourney", "play a gauntlet or a round robin and rate the engines", "lab"),
     "rate": ("lab", "bench.commands.rate", "rate the players of PGN files", "lab"),
     "spsa": ("lab", "bench.commands.spsa", "tune the search parameters by games", "lab"),
-    "worth": ("lab", "bench.commands.worth", "measure by games what each search technique gains", "lab"),
+    "ablation": ("lab", "bench.commands.ablation", "measure by games what each search technique gains", "lab"),
     "ledger": ("lab", "bench.commands.ledger", "show the tests from which every quoted Elo comes", "lab"),
     "book": ("lab", "bench.commands.book", "generate balanced or unbalanced openings with an engine", "lab"),
     "genfens": ("lab", "bench.commands.genfens", "generate random openings for OpenBench", None),

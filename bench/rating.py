@@ -1,12 +1,14 @@
 """Ratings of many engines from one set of games: maximum likelihood, anchored, with 95 % intervals.
 
 The model is Ordo's, Bradley and Terry's: with the rating difference d (white's minus black's, plus the white
-advantage), white is expected to score 1 / (1 + 10 ** (-d / scale)), and a draw is half a point. The likeliest ratings
-are those at which every engine is expected to score what it did score. Ordo's own scale makes 202 points of an
-expectation of 76 % (`ORDO_SCALE`); ours is the usual 400, so that ratings and match Elo are the same unit.
+advantage), white is expected to score 1 / (1 + 10 ** (-d / scale)), and a draw is half a point. At the likeliest
+ratings every engine's expected score is its actual score. Ordo's own scale makes 202 points of an expectation of
+76 % (`ORDO_SCALE`); ours is the usual 400, so that ratings and match Elo have the same unit.
 
-Intervals are not simulated but computed, with the sandwich estimator on pairs of games: it takes the spread of the
-results as it was, so drawish engines get narrower intervals, and knows that the two games of an opening are related.
+Intervals come from the sandwich estimator on pairs of games, not from simulation: it uses the observed spread of the
+results, so drawish engines get narrower intervals, and it knows that the two games of an opening are related.
+
+Everything here needs SciPy.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -33,12 +35,12 @@ ORDO_SCALE: Final = 202.0 * math.log(10.0) / math.log(0.76 / 0.24)
 #: With fewer pairs than this the observed spread is a poor guide: the interval is at least the model's own.
 FEW_PAIRS: Final = 16
 
-#: A white advantage beyond this (in natural units, odds of 160 000 to 1) has run away to infinity.
+#: A coefficient beyond this (in natural units, odds of 160 000 to 1) diverges.
 RUNAWAY: Final = 12.0
 
 
 class RatingError(CommandError, ValueError):
-    """Games from which nothing can be rated as asked; the message is one line."""
+    """Games that allow no rating as asked; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,26 +81,10 @@ class RatingList:
 
     def to_json(self) -> dict[str, Any]:
         """The whole list for machines."""
-        return {
-            "games": self.games,
-            "white_advantage": self.white_advantage,
-            "white_error": self.white_error,
-            "draw_rate": self.draw_rate,
-            "ratings": [
-                {**{name: getattr(line, name) for name in Rating.__slots__}, "score": line.score}
-                for line in self.ratings
-            ],
+        answer: dict[str, Any] = {
+            name: getattr(self, name) for name in ("games", "white_advantage", "white_error", "draw_rate")
         }
-
-
-@dataclass(frozen=True, slots=True)
-class _Games:
-    """Games as arrays of length n: indices of white and black, white's points, and the pair each belongs to."""
-
-    white: NDArray[np.intp]
-    black: NDArray[np.intp]
-    points: Floats
-    pair: NDArray[np.intp]
+        return answer | {"ratings": [asdict(line) | {"score": line.score} for line in self.ratings]}
 
 
 def rate(
@@ -122,51 +108,53 @@ def rate(
         if name not in names:
             raise RatingError(f"the anchor {name} has played no game; players are {', '.join(names)}")
     rated = _connected(finished, names, list(anchors))
-    data = _arrays([game for game in finished if game.white in rated and game.black in rated], rated)
     unit = scale / math.log(10.0)
     fixed = {rated.index(name): value / unit for name, value in anchors.items()}
     white = None if white_advantage is None else white_advantage / unit
-    strengths, white_fit = _fit(data, len(rated), fixed, white)
+    data = _Games(finished, rated)
+    strengths, white_fit = _fit(data, fixed, white)
     if not fixed:
         strengths += average / unit - strengths.mean()
     covariance = _covariance(data, strengths, white_fit, list(fixed), white is None)
+    errors = Z95 * np.sqrt(np.maximum(np.diag(covariance), 0.0)) * unit
     lines = []
-    for index, name in enumerate(rated):
+    for name in names:
         wins, draws, losses = win_draw_loss(finished, name)
-        error = 0.0 if index in fixed else Z95 * math.sqrt(max(covariance[index, index], 0.0)) * unit
-        lines.append(Rating(name, float(strengths[index]) * unit, error, wins + draws + losses, wins, draws, losses))
-    order = sorted(range(len(rated)), key=lambda index: -strengths[index])
-    unrated = [_unrated(name, finished) for name in names if name not in rated]
+        rating = error = None
+        note = ""
+        if name in rated:
+            index = rated.index(name)
+            rating, error = float(strengths[index]) * unit, 0.0 if index in fixed else float(errors[index])
+        elif draws == losses == 0:
+            note = "won every game"
+        elif wins == draws == 0:
+            note = "lost every game"
+        else:
+            note = "no chain of points both ways connects it with the rated players"
+        lines.append(Rating(name, rating, error, wins + draws + losses, wins, draws, losses, note))
+    lines.sort(key=lambda line: (1, -line.score) if line.rating is None else (0, -line.rating))
+    order = [rated.index(line.name) for line in lines if line.rating is not None]
     return RatingList(
-        ratings=tuple([lines[index] for index in order] + sorted(unrated, key=lambda line: -line.score)),
+        ratings=tuple(lines),
         white_advantage=white_fit * unit,
-        white_error=Z95 * math.sqrt(max(covariance[-1, -1], 0.0)) * unit,
+        white_error=float(errors[-1]),
         draw_rate=_draw_rate(data, strengths, white_fit),
         games=len(finished),
-        superiority=_superiority(strengths, covariance, order),
+        superiority=_superiority(strengths[order], covariance[np.ix_(order, order)]),
     )
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Who can be rated
-# --------------------------------------------------------------------------------------------------------------
 
 
 def _connected(games: Sequence[GameResult], names: list[str], anchors: list[str]) -> list[str]:
     """The players with finite ratings: each scored against the others, along some chain, and the others against it.
 
-    (Ford's condition.) Where there are several such groups, the anchor's is taken, otherwise the largest.
+    (Ford's condition.) With several such groups, the anchor's counts, without an anchor the largest.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     index = {name: number for number, name in enumerate(names)}
-    scored = set()
-    for game in games:
-        if game.white_points > 0.0:
-            scored.add((index[game.white], index[game.black]))
-        if game.white_points < 1.0:
-            scored.add((index[game.black], index[game.white]))
+    scored = {(index[game.white], index[game.black]) for game in games if game.white_points > 0.0}
+    scored |= {(index[game.black], index[game.white]) for game in games if game.white_points < 1.0}
     # What is known of one anchor is known of all.
     scored |= {(index[one], index[other]) for one in anchors for other in anchors}
     rows, columns = zip(*scored, strict=True)
@@ -180,76 +168,48 @@ def _connected(games: Sequence[GameResult], names: list[str], anchors: list[str]
     return group
 
 
-def _unrated(name: str, games: Sequence[GameResult]) -> Rating:
-    wins, draws, losses = win_draw_loss(games, name)
-    if draws == losses == 0:
-        note = "won every game"
-    elif wins == draws == 0:
-        note = "lost every game"
-    else:
-        note = "no chain of points both ways connects it with the rated players"
-    return Rating(name, None, None, wins + draws + losses, wins, draws, losses, note)
-
-
 # --------------------------------------------------------------------------------------------------------------
 # The fit, in natural units: a difference of 1 means odds of e to 1
 # --------------------------------------------------------------------------------------------------------------
 
 
-def _arrays(games: Sequence[GameResult], names: list[str]) -> _Games:
-    index = {name: number for number, name in enumerate(names)}
-    pairs: dict[tuple[int, frozenset[str]], int] = {}
-    pair = [pairs.setdefault((game.pair, frozenset((game.white, game.black))), len(pairs)) for game in games]
-    return _Games(
-        np.array([index[game.white] for game in games], dtype=np.intp),
-        np.array([index[game.black] for game in games], dtype=np.intp),
-        np.array([game.white_points for game in games]),
-        np.array(pair, dtype=np.intp),
-    )
+class _Games:
+    """The games between rated players as arrays of length n: white, black (indices), white's points, the pair.
+
+    `design` has a row for each game: +1 for white, -1 for black, 1 for the white advantage; float64[n, players + 1].
+    """
+
+    def __init__(self, games: Sequence[GameResult], players: list[str]) -> None:
+        index = {name: number for number, name in enumerate(players)}
+        games = [game for game in games if game.white in index and game.black in index]
+        pairs: dict[tuple[int, frozenset[str]], int] = {}
+        pair = [pairs.setdefault((game.pair, frozenset((game.white, game.black))), len(pairs)) for game in games]
+        self.white = np.array([index[game.white] for game in games], dtype=np.intp)
+        self.black = np.array([index[game.black] for game in games], dtype=np.intp)
+        self.points = np.array([game.white_points for game in games])
+        self.pair = np.array(pair, dtype=np.intp)
+        count = np.arange(len(games))
+        self.design = np.zeros((len(games), len(players) + 1))
+        self.design[count, self.white] = 1.0
+        self.design[count, self.black] = -1.0
+        self.design[:, -1] = 1.0
 
 
-def _design(data: _Games, players: int) -> Floats:
-    """One row a game: +1 for white, -1 for black, 1 for the white advantage. Shape (n, players + 1)."""
-    rows = np.zeros((len(data.white), players + 1))
-    count = np.arange(len(data.white))
-    rows[count, data.white] = 1.0
-    rows[count, data.black] = -1.0
-    rows[:, players] = 1.0
-    return rows
+def fit_logistic(slopes: Floats, points: Floats, weights: Floats | float = 1.0, offset: Floats | float = 0.0) -> Floats:
+    """The x that maximise the likelihood of `points`, 0 to 1, where 1 / (1 + exp(-(offset + slopes x))) is expected.
 
-
-def _encounters(data: _Games, players: int) -> tuple[_Games, Floats]:
-    """One row for all games with the same white and black, with their average result, and how many they are."""
-    _, first, inverse, counts = np.unique(
-        data.white * players + data.black, return_index=True, return_inverse=True, return_counts=True
-    )
-    mean = np.bincount(inverse, weights=data.points) / counts
-    return _Games(data.white[first], data.black[first], mean, data.pair[first]), counts.astype(np.float64)
-
-
-def _fit(data: _Games, players: int, fixed: Mapping[int, float], white: float | None) -> tuple[Floats, float]:
-    """The likeliest strengths, shape (players,), and white advantage; `fixed` and a given `white` stay as they are."""
+    `slopes` is float64[n, k] of rank k, the result float64[k]. The result is large (see RUNAWAY) where the likelihood
+    has no maximum.
+    """
     from scipy.optimize import minimize
     from scipy.special import expit
 
-    encounters, weights = _encounters(data, players)
-    design = _design(encounters, players)
-    start = np.zeros(players + 1)
-    for index, value in fixed.items():
-        start[index] = value
-    if fixed:
-        start[:players][[i for i in range(players) if i not in fixed]] = np.mean(list(fixed.values()))
-    start[players] = white or 0.0
-    held = set(fixed) or {0}
-    free = [i for i in range(players + 1) if i not in held and (i < players or white is None)]
-    slopes, offset = design[:, free], design @ start
-
     def loss(x: Floats) -> float:
         z = offset + slopes @ x
-        return float(weights @ (np.logaddexp(0.0, z) - encounters.points * z))
+        return float(np.sum(weights * (np.logaddexp(0.0, z) - points * z)))
 
     def gradient(x: Floats) -> Floats:
-        result: Floats = slopes.T @ (weights * (expit(offset + slopes @ x) - encounters.points))
+        result: Floats = slopes.T @ (weights * (expit(offset + slopes @ x) - points))
         return result
 
     def hessian(x: Floats) -> Floats:
@@ -257,62 +217,69 @@ def _fit(data: _Games, players: int, fixed: Mapping[int, float], white: float | 
         result: Floats = (slopes.T * (weights * expected * (1.0 - expected))) @ slopes
         return result
 
-    if free and np.linalg.matrix_rank(slopes) < len(free):
-        raise RatingError("the white advantage cannot be told from strength here: nobody had both colours; fix it")
-    values = start.copy()
+    start = np.zeros(slopes.shape[1])
+    solution = minimize(loss, start, jac=gradient, hess=hessian, method="trust-exact", options={"gtol": 1e-8})
+    if np.abs(gradient(solution.x)).max() > 1e-3:
+        raise RatingError("no likeliest values were found: the games contradict what is fixed")
+    found: Floats = solution.x
+    return found
+
+
+def _fit(data: _Games, fixed: Mapping[int, float], white: float | None) -> tuple[Floats, float]:
+    """The likeliest strengths, float64[players], and white advantage; `fixed` and a given `white` stay as they are."""
+    # One row for all games with the same white and black, with their average result, and how many they are.
+    players = data.design.shape[1] - 1
+    _, first, inverse, counts = np.unique(
+        data.white * players + data.black, return_index=True, return_inverse=True, return_counts=True
+    )
+    rows = data.design[first]
+    mean = np.bincount(inverse, weights=data.points) / counts
+    values = np.full(players + 1, np.mean(list(fixed.values())) if fixed else 0.0)
+    values[list(fixed)] = list(fixed.values())
+    values[players] = white or 0.0
+    held = set(fixed) or {0}
+    free = [index for index in range(players + 1) if index not in held and (index < players or white is None)]
     if free:
-        solution = minimize(
-            loss, np.zeros(len(free)), jac=gradient, hess=hessian, method="trust-exact", options={"gtol": 1e-8}
-        )
-        values[free] += solution.x
-        if np.abs(gradient(solution.x)).max() > 1e-3:
-            raise RatingError("no likeliest ratings were found: the anchors contradict the games")
+        if np.linalg.matrix_rank(rows[:, free]) < len(free):
+            raise RatingError("the white advantage cannot be told from strength: nobody had both colours; fix it")
+        values[free] += fit_logistic(rows[:, free], mean, counts.astype(np.float64), rows @ values)
         if white is None and abs(values[players]) > RUNAWAY:
             raise RatingError("the likeliest white advantage is infinite: one colour won everything; fix it")
     return values[:players], float(values[players])
 
 
 def _covariance(data: _Games, strengths: Floats, white: float, fixed: list[int], white_is_free: bool) -> Floats:
-    """The covariance of the strengths and, last, the white advantage. Shape (players + 1, players + 1).
+    """The covariance of the strengths and, last, the white advantage: float64[players + 1, players + 1].
 
-    Without anchors the average is what stands still, and the pseudo-inverse does exactly that.
+    Without anchors the average stands still; the pseudo-inverse does exactly that.
     """
     from scipy.sparse import coo_array
     from scipy.special import expit
 
-    players = len(strengths)
-    design = _design(data, players)
-    if not white_is_free:
-        design[:, players] = 0.0
-    design[:, fixed] = 0.0
+    design = data.design.copy()
+    design[:, fixed if white_is_free else [*fixed, len(strengths)]] = 0.0
     expected = expit(strengths[data.white] - strengths[data.black] + white)
     information = np.linalg.pinv((design.T * (expected * (1.0 - expected))) @ design, hermitian=True)
-    pairs = int(data.pair.max()) + 1
-    belongs = coo_array(
-        (np.ones(len(data.pair)), (data.pair, np.arange(len(data.pair)))), shape=(pairs, len(data.pair))
-    )
+    belongs = coo_array((np.ones(len(data.pair)), (data.pair, np.arange(len(data.pair)))))
     surprise = belongs.tocsr() @ (design * (data.points - expected)[:, None])
     sandwich: Floats = information @ (surprise.T @ surprise) @ information
-    for index in range(players):
+    for index in range(len(strengths)):
         played = (data.white == index) | (data.black == index)
         if len(np.unique(data.pair[played])) < FEW_PAIRS:
             sandwich[index, index] = max(sandwich[index, index], information[index, index])
     return sandwich
 
 
-def _superiority(strengths: Floats, covariance: Floats, order: list[int]) -> tuple[tuple[float, ...], ...]:
+def _superiority(strengths: Floats, covariance: Floats) -> tuple[tuple[float, ...], ...]:
     from scipy.special import ndtr
 
-    rows = []
-    for i in order:
-        variances = [max(covariance[i, i] + covariance[j, j] - 2 * covariance[i, j], 1e-12) for j in order]
-        differences = [strengths[i] - strengths[j] for j in order]
-        rows.append(tuple(float(ndtr(d / math.sqrt(v))) for d, v in zip(differences, variances, strict=True)))
-    return tuple(rows)
+    variances = np.diag(covariance)
+    spread = np.sqrt(np.maximum(variances[:, None] + variances - 2 * covariance, 1e-12))
+    return tuple(map(tuple, ndtr((strengths[:, None] - strengths) / spread).tolist()))
 
 
 def _draw_rate(data: _Games, strengths: Floats, white: float) -> float:
-    """The draw rate between equals at which as many draws are expected as there were.
+    """The draw rate between equals at which the expected number of draws is the actual one.
 
     As in Ordo, wins times losses stand in a fixed ratio to the square of draws (Davidson's model), so draws get rarer
     as the difference grows.

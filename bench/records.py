@@ -1,7 +1,7 @@
 """The ledger: one small JSON record for each test that decided something.
 
 `bench/ledger/ID.json` is a match's `Record`, `bench/ledger/suites/ID.json` the `SuiteRecord` of a test suite;
-`bench/ledger/README.md` has the tables made from all of them; `bench.quotes` checks what code and README quote.
+`bench/ledger/README.md` has the tables made from all of them; `bench.quotes` checks what code and documentation quote.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from bench.description import MatchDescription
 from bench.results import MatchResult
@@ -43,12 +43,12 @@ class RecordThereError(LedgerError, MissingError):
 
 
 def today() -> str:
-    """The date that a record of now has, UTC."""
+    """Today's date for a record, UTC."""
     return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
 class _Quotable:
-    """What both kinds of records have: an `id`, and a `figure` that may be quoted."""
+    """The common part of both kinds of records: an `id`, and a `figure` that may be quoted."""
 
     __slots__ = ()
     id: str
@@ -60,12 +60,12 @@ class _Quotable:
 
     @property
     def tag(self) -> str:
-        """What stands behind a figure that is this record's."""
+        """What follows a quoted figure of this record."""
         return f"[ledger: {self.id}]"
 
     @property
     def quote(self) -> str:
-        """The figure as code and README quote it."""
+        """The figure as code and documentation quote it."""
         return f"{self.figure}  {self.tag}"
 
 
@@ -73,7 +73,7 @@ class _Quotable:
 class Record(_Quotable):
     """One test. Elo, its error (half of the 95 % interval) and the pair counts are those of `engines[0]`.
 
-    `elo0`, `elo1`, `model` and `llr` are None for a match without a stop rule, `bench_nodes` where it was not taken.
+    `elo0`, `elo1`, `model` and `llr` are None for a match without a stop rule, `bench_nodes` where it was not counted.
     Elo, its error and nElo are None where the points are so one-sided that the interval has no end.
     `faults` counts the games lost by a crash, a hang, an illegal move or the clock, None where they were not counted.
     """
@@ -100,7 +100,7 @@ class Record(_Quotable):
     faults: int | None = None
 
     def __post_init__(self) -> None:
-        check_id(self.id)
+        _check_id(self.id)
         if self.verdict not in VERDICTS:
             raise LedgerError(f"{self.id}: the verdict is one of {', '.join(VERDICTS)}, not '{self.verdict}'")
         if not self.what.strip():
@@ -130,11 +130,44 @@ class Record(_Quotable):
         """`2000 games, 0 faults`; None where faults were not counted."""
         return None if self.faults is None else f"{self.games} games, {_faults(self.faults)}"
 
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """All that may be quoted."""
+        return tuple(filter(None, (self.figure, self.clean)))
 
-def check_id(text: str) -> None:
-    """Raises `LedgerError` when `text` cannot be a record's id."""
+    @property
+    def row(self) -> tuple[str, ...]:
+        """The record's row of the table."""
+        test = "-"
+        if self.llr is not None and self.elo0 is not None and self.elo1 is not None:
+            test = f"{self.llr:.2f} [{self.elo0:g}, {self.elo1:g}] {self.model}"
+        return (
+            self.id,
+            self.what + (f" ({self.note})" if self.note else ""),
+            self.figure,
+            test,
+            str(self.games),
+            ", ".join(map(str, self.pentanomial)),
+            self.time_control,
+            self.book,
+            ", ".join(self.engines),
+            ", ".join(self.commits),
+            str(self.bench_nodes or "-"),
+            self.date,
+            self.verdict,
+        )
+
+
+def _check_id(text: str) -> None:
     if not _ID.fullmatch(text):
         raise LedgerError(f"'{text}' is no ledger id: use small letters, digits and dashes")
+
+
+def check_unused(text: str) -> None:
+    """Raises `LedgerError` when `text` cannot be the id of a new match record."""
+    _check_id(text)
+    if (LEDGER / f"{text}.json").exists():
+        raise RecordThereError(f"the ledger has a record {text} already")
 
 
 def _faults(count: int) -> str:
@@ -145,7 +178,7 @@ def _faults(count: int) -> str:
 class SuiteRecord(_Quotable):
     """One run of one test suite: how many of its positions each engine solved.
 
-    A goal asks about the first engine. `positions` are sessions, games or FENs where those were checked.
+    A goal uses the first engine. `positions` are sessions, games or FENs where those were checked.
     """
 
     id: str
@@ -158,11 +191,37 @@ class SuiteRecord(_Quotable):
     note: str = ""
     date: str = field(default_factory=today)
 
+    def __post_init__(self) -> None:
+        if not self.solved:
+            raise LedgerError(f"{self.id}: no engine has run the suite")
+
     @property
     def figure(self) -> str:
         """`193 of 201`, and what others solved: `193 of 201; Stockfish 195`."""
         (_, solved), *others = self.solved.items()
         return f"{solved} of {self.positions}" + "".join(f"; {other} {count}" for other, count in others)
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """All that may be quoted: with several engines, also that of each."""
+        return (self.figure, *(f"{solved} of {self.positions}" for solved in self.solved.values()))
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        """The record's row of the table."""
+        return (
+            self.id,
+            self.suite + (f" ({self.note})" if self.note else ""),
+            self.figure,
+            self.limit,
+            ", ".join(self.solved),
+            ", ".join(self.commits),
+            str(self.bench_nodes or "-"),
+            self.date,
+        )
+
+
+AnyRecord = TypeVar("AnyRecord", Record, SuiteRecord)
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -170,56 +229,53 @@ class SuiteRecord(_Quotable):
 # --------------------------------------------------------------------------------------------------------------
 
 
-def suites_folder(folder: Path | None = None) -> Path:
-    """Where suite records lie: beside the match records of the ledger in `folder`."""
-    return (LEDGER if folder is None else folder) / "suites"
-
-
 def load(folder: Path | None = None) -> list[Record]:
-    """Every record, by date and id. Raises `LedgerError` naming the broken file."""
-    folder = LEDGER if folder is None else folder
-    records = [_load_file(path) for path in sorted(folder.glob("*.json"))]
-    return sorted(records, key=lambda record: (record.date, record.id))
+    """Every record of a match, by date and id. Raises `LedgerError` naming the broken file."""
+    return _load(Record, LEDGER if folder is None else folder)
 
 
-def _load_file(path: Path) -> Record:
-    known = {item.name: item for item in fields(Record)}
-    try:
-        data = parse_json(read_bytes(path, _MOST_BYTES))
-    except json.JSONDecodeError as error:
-        raise LedgerError(f"{path}:{error.lineno}: {error.msg}") from None
-    except OSError as error:
-        raise LedgerError(f"{path}: {reason(error)}") from None
-    except ValueError as error:
-        raise LedgerError(f"{path}: {error}") from None
-    if not isinstance(data, dict) or not set(data) <= set(known):
-        raise LedgerError(f"{path}: a record is a table of {', '.join(known)}")
-    for name in ("commits", "engines", "pentanomial"):
-        if name in data:
-            data[name] = tuple(data[name])
-    try:
-        record = Record(**data)
-    except TypeError as error:
-        raise LedgerError(f"{path}: {error}".replace("Record.__init__() ", "")) from None
-    except LedgerError as error:
-        raise LedgerError(f"{path}: {error}") from None
-    if record.id != path.stem:
-        raise LedgerError(f"{path}: the record calls itself {record.id}")
-    return record
+def load_suites(folder: Path | None = None) -> dict[str, SuiteRecord]:
+    """Every suite record by id, in order of ids. Raises `LedgerError` naming the broken file."""
+    found = _load(SuiteRecord, (LEDGER if folder is None else folder) / "suites")
+    return {record.id: record for record in sorted(found, key=lambda record: record.id)}
+
+
+def _load(kind: type[AnyRecord], folder: Path) -> list[AnyRecord]:
+    found = []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            data = parse_json(read_bytes(path, _MOST_BYTES))
+            lists = {name: tuple(value) for name, value in data.items() if isinstance(value, list)}
+            record = kind(**{**data, **lists})
+        except json.JSONDecodeError as error:
+            raise LedgerError(f"{path}:{error.lineno}: {error.msg}") from None
+        except OSError as error:
+            raise LedgerError(f"{path}: {reason(error)}") from None
+        except (TypeError, AttributeError):
+            names = ", ".join(item.name for item in fields(kind))
+            raise LedgerError(f"{path}: a record is a table of {names}") from None
+        except ValueError as error:
+            raise LedgerError(f"{path}: {error}") from None
+        if record.id != path.stem:
+            raise LedgerError(f"{path}: the record calls itself {record.id}")
+        found.append(record)
+    return sorted(found, key=lambda record: (record.date, record.id))
 
 
 def save(record: Record, folder: Path | None = None) -> Path:
     """Writes a new record and renews the table. Raises `LedgerError` when the id is taken or the disk refuses."""
     folder = LEDGER if folder is None else folder
     path = folder / f"{record.id}.json"
+    # One line a field.
+    items = (f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in asdict(record).items())
     try:
         folder.mkdir(parents=True, exist_ok=True)
         try:
             path.open("x").close()  # the id is taken from now on
         except FileExistsError:
-            raise LedgerError(f"{path} is there already: a test keeps its record, a new test takes a new id") from None
+            raise RecordThereError(f"{path} is there already: a new test takes a new id") from None
         try:
-            replace_file(path, _as_text(record))
+            replace_file(path, "{\n" + ",\n".join(items) + "\n}\n")
         except BaseException:  # half a record would break the whole ledger
             path.unlink()
             raise
@@ -229,29 +285,12 @@ def save(record: Record, folder: Path | None = None) -> Path:
     return path
 
 
-def load_suites(folder: Path | None = None) -> dict[str, SuiteRecord]:
-    """Every suite record by id, in order of ids. Raises `LedgerError` naming the broken file."""
-    found = {}
-    for path in sorted(suites_folder(folder).glob("*.json")):
-        try:
-            data = parse_json(read_bytes(path, _MOST_BYTES))
-            record = SuiteRecord(**{**data, "commits": tuple(data.get("commits", ()))})
-        except OSError as error:
-            raise LedgerError(f"{path}: {reason(error)}") from None
-        except (ValueError, TypeError, AttributeError) as error:
-            raise LedgerError(f"{path}: {error}".replace("SuiteRecord.__init__() ", "")) from None
-        if record.id != path.stem or not record.solved:
-            raise LedgerError(f"{path}: the record calls itself {record.id} and has {len(record.solved)} engines")
-        found[record.id] = record
-    return found
-
-
 def save_suite(record: SuiteRecord, folder: Path | None = None) -> Path:
     """Writes a suite record, in the place of an earlier one of its id, and renews the table. Raises `LedgerError`."""
     folder = LEDGER if folder is None else folder
-    path = suites_folder(folder) / f"{record.id}.json"
+    path = folder / "suites" / f"{record.id}.json"
     try:
-        load_suites(folder)  # what is in the way and no record is told by this
+        load_suites(folder)  # a file in the way that is no record is reported
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, json.dumps(asdict(record), indent=1, ensure_ascii=False) + "\n")
         write_table(folder)
@@ -264,17 +303,7 @@ def write_table(folder: Path | None = None) -> None:
     """Makes the ledger's README from its records. Raises `LedgerError`, OSError."""
     folder = LEDGER if folder is None else folder
     text = table(load(folder), load_suites(folder).values())
-    Output(folder / "README.md", _is_table, "table of the ledger").replace(text)
-
-
-def _is_table(head: bytes) -> bool:
-    return head.startswith(b"# Ledger\n")
-
-
-def _as_text(record: Record) -> str:
-    """JSON with one line a field."""
-    items = (f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in asdict(record).items())
-    return "{\n" + ",\n".join(items) + "\n}\n"
+    Output(folder / "README.md", lambda head: head.startswith(b"# Ledger\n"), "table of the ledger").replace(text)
 
 
 def table(records: Iterable[Record], suites: Iterable[SuiteRecord] = ()) -> str:
@@ -287,55 +316,24 @@ def table(records: Iterable[Record], suites: Iterable[SuiteRecord] = ()) -> str:
         "",
         "| id | what | Elo | LLR | games | pairs | time control | book | engines | commits | bench | date | verdict |",
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
+        *map(_line, records),
     ]
-    for record in records:
-        test = "-"
-        if record.llr is not None and record.elo0 is not None and record.elo1 is not None:
-            test = f"{record.llr:.2f} [{record.elo0:g}, {record.elo1:g}] {record.model}"
-        cells = (
-            record.id,
-            record.what + (f" ({record.note})" if record.note else ""),
-            record.figure,
-            test,
-            str(record.games),
-            ", ".join(map(str, record.pentanomial)),
-            record.time_control,
-            record.book,
-            ", ".join(record.engines),
-            ", ".join(record.commits),
-            str(record.bench_nodes or "-"),
-            record.date,
-            record.verdict,
-        )
-        lines.append(_row(cells))
-    rows = [
-        (
-            suite.id,
-            suite.suite + (f" ({suite.note})" if suite.note else ""),
-            suite.figure,
-            suite.limit,
-            ", ".join(suite.solved),
-            ", ".join(suite.commits),
-            str(suite.bench_nodes or "-"),
-            suite.date,
-        )
-        for suite in sorted(suites, key=lambda suite: (suite.date, suite.id))
-    ]
-    if rows:
+    ordered = sorted(suites, key=lambda suite: (suite.date, suite.id))
+    if ordered:
         lines += [
             "",
-            "Test suites and what the fuzzer checked, one JSON file each in `suites`: how many the first engine solved",
-            "or passed, then the others. A later run under an id takes the place of the earlier one.",
+            "Test suites and checks of the fuzzer, one JSON file each in `suites`: how many the first engine solved or",
+            "passed, then the others. A later run under an id replaces the earlier one.",
             "",
             "| id | suite | solved | limit | engines | commits | bench | date |",
             "|---|---|---|---|---|---|---|---|",
-            *map(_row, rows),
+            *map(_line, ordered),
         ]
     return "\n".join(lines) + "\n"
 
 
-def _row(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+def _line(record: Record | SuiteRecord) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in record.row) + " |"
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -343,29 +341,15 @@ def _row(cells: Iterable[str]) -> str:
 # --------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Circumstances:
-    """What a record needs to know beside the games."""
-
-    id: str
-    what: str
-    commits: tuple[str, ...] = ()
-    book: str = ""
-    time_control: str = ""
-    bench_nodes: int | None = None
-    note: str = ""
-    date: str = field(default_factory=today)
-
-
 def circumstances_of(description: MatchDescription) -> dict[str, str]:
-    """The book and time control of a match that was played, for `Circumstances`."""
+    """The book and time control of a match, as fields of its record."""
     limits = list(dict.fromkeys(str(engine.limit) for engine in description.engines))
     book = Path(description.book.file).name if description.book else "start position"
     return {"book": book, "time_control": " against ".join(limits)}
 
 
-def make_record(results: MatchResult, circumstances: Circumstances, sprt: Sprt | None = None) -> Record:
-    """The record of a match from the point of view of its first engine.
+def make_record(results: MatchResult, sprt: Sprt | None = None, **known: Any) -> Record:
+    """The record of a match from the point of view of its first engine; `known` are the fields that games do not tell.
 
     Raises `LedgerError` when there are no games.
     """
@@ -373,40 +357,31 @@ def make_record(results: MatchResult, circumstances: Circumstances, sprt: Sprt |
     tally = Tally.of(results.games, engine)
     found = estimate(tally)
     if found is None:
-        raise LedgerError(f"{circumstances.id}: there are no games to record")
+        raise LedgerError(f"{known['id']}: there are no games to record")
     is_finite = found.has_interval
-    llr = sprt.llr(tally) if sprt is not None else None
-    verdict = "measured"
-    if sprt is not None and llr is not None:
-        verdict = sprt.verdict(llr) or "undecided"
+    test: dict[str, Any] = {"verdict": "measured"}
+    if sprt is not None:
+        llr = sprt.llr(tally)
+        test = {"verdict": sprt.verdict(llr) or "undecided", "llr": round(llr, 2)}
+        test |= {name: getattr(sprt, name) for name in ("elo0", "elo1", "model")}
     return Record(
-        id=circumstances.id,
-        what=circumstances.what,
-        date=circumstances.date,
-        commits=circumstances.commits,
+        date=today(),
         engines=(engine, *(name for name in results.engines if name != engine)),
-        book=circumstances.book,
-        time_control=circumstances.time_control,
         games=tally.games,
         pentanomial=tally.pentanomial if tally.pairs else (),
         elo=round(found.elo, 2) if is_finite else None,
         elo_error=round(found.elo_error, 2) if is_finite else None,
         nelo=round(found.nelo, 2) if is_finite else None,
-        verdict=verdict,
-        llr=None if llr is None else round(llr, 2),
-        elo0=sprt.elo0 if sprt is not None else None,
-        elo1=sprt.elo1 if sprt is not None else None,
-        model=sprt.model if sprt is not None else None,
-        bench_nodes=circumstances.bench_nodes,
-        note=circumstances.note,
         faults=sum(game.fault is not None for game in results.games),
+        **test,
+        **known,
     )
 
 
 def tested_commits(named: Sequence[str]) -> list[str]:
-    """The commits that a record names: those that were `named`, else the current one, if there is one.
+    """The commits that a record names: those that were `named`, otherwise the current one, if there is one.
 
-    To be asked before anything is played: after hours it may be another one.
+    Call it before anything is played: hours later the checkout may be another one.
     """
     return list(named) or list(filter(None, [current_commit()]))
 

@@ -1,15 +1,14 @@
 """Simultaneous perturbation stochastic approximation (SPSA): many parameters tuned at once by paired games.
 
 Each iteration moves every parameter at random one way or the other, plays the engine with all of these changes against
-the engine with all of them reversed, and moves every parameter a little towards the side that won. Two measurements an
-iteration, however many parameters there are. (J. C. Spall, "Multivariate Stochastic Approximation Using a Simultaneous
-Perturbation Gradient Approximation", IEEE Transactions on Automatic Control 37, 1992, and "Implementation of the
-Simultaneous Perturbation Algorithm for Stochastic Optimization", IEEE Transactions on Aerospace and Electronic Systems
-34, 1998. The form for games, with gains given by their last values, is that of Stockfish's fishtest.)
+the engine with all of them reversed, and moves every parameter a little towards the side that won. An iteration takes
+two measurements, however many parameters there are. (J. C. Spall, "Multivariate Stochastic Approximation Using a
+Simultaneous Perturbation Gradient Approximation", IEEE Transactions on Automatic Control 37, 1992, and "Implementation
+of the Simultaneous Perturbation Algorithm for Stochastic Optimization", IEEE Transactions on Aerospace and Electronic
+Systems 34, 1998. The form for games, with gains given by their last values, is that of Stockfish's fishtest.)
 
-Written here because no library fits: those on the package index (`spsa`, Nevergrad's SPSA) minimise a function of one
-point, while games compare two points and tell nothing about either; they know no bounds and no step for each
-parameter, and spend further evaluations on finding their gains.
+No library fits: those on the package index (`spsa`, Nevergrad's SPSA) minimise a function of one point, while games
+compare two points; they know no bounds and no step for each parameter, and spend more evaluations to find their gains.
 """
 
 from __future__ import annotations
@@ -21,8 +20,13 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from engine.errors import CommandError
 from search.tunables import Tunable
+
+Floats = NDArray[np.float64]
 
 #: Spall's exponents of gain and perturbation: the smallest for which the theory holds.
 ALPHA: Final = 0.602
@@ -30,8 +34,8 @@ GAMMA: Final = 0.101
 #: The gain's stability constant as a share of the iterations.
 STABILITY: Final = 0.1
 
-#: Default of the gain, times the iterations: what a parameter drifts in a whole run, in its steps, then does not depend
-#: on the length; 0.002 is fishtest's custom for runs of about 30,000 pairs. Short runs would only follow the noise.
+#: Default of the gain, times the iterations: the drift of a parameter in a whole run, in its steps, then does not
+#: depend on the length; 0.002 is fishtest's custom for runs of about 30,000 pairs. Short runs would only follow noise.
 GAIN_ITERATIONS: Final = 60.0
 GAIN_MAX: Final = 0.02
 
@@ -47,9 +51,9 @@ class SpsaError(CommandError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How far an iteration, counted from 1, perturbs and follows.
+    """How far an iteration, counted from 0, perturbs and follows.
 
-    At the last of `iterations` a parameter is perturbed by its step (Spall's c), and a point won moves it by `gain`
+    In the last of `iterations` a parameter is perturbed by its step (Spall's c), and a point won moves it by `gain`
     steps (fishtest's R); both are larger before.
     """
 
@@ -64,100 +68,85 @@ class Schedule:
 
     def perturbation(self, iteration: int) -> float:
         """Steps by which a parameter is perturbed: c_k / c_end."""
-        return math.pow(self.iterations / iteration, GAMMA)
+        return math.pow(self.iterations / (iteration + 1), GAMMA)
 
     def follow(self, iteration: int) -> float:
         """Steps by which a parameter moves for each point won: a_k / (c_k c_end)."""
         stability = STABILITY * self.iterations
-        decay = math.pow((stability + self.iterations) / (stability + iteration), ALPHA)
+        decay = math.pow((stability + self.iterations) / (stability + iteration + 1), ALPHA)
         return self.gain * decay / self.perturbation(iteration)
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """The two sides of one iteration: parameter values by name, whole and within their bounds."""
-
-    iteration: int
-    plus: dict[str, int]
-    minus: dict[str, int]
-
-
 class Spsa:
-    """The state of a run: `values`, one float a parameter, kept within its bounds.
+    """The state of a run: `values`, float64[parameters], kept within their bounds.
 
-    Ask with `propose`, play, and tell with `update`. Iterations may be told in any order, several may be under way, and
-    what an iteration tries depends on `seed`, its number and the values alone.
+    `propose` an iteration, play it, and `update`. Iterations may be updated in any order and several may be under way.
+    What an iteration tries depends only on `seed`, its number and the values.
     """
 
     def __init__(self, parameters: Iterable[Tunable], schedule: Schedule, seed: int = 0) -> None:
         self.parameters = tuple(parameters)
-        if not self.parameters:
-            raise SpsaError("there is no parameter to tune")
         self.schedule = schedule
         self.seed = seed
-        self.values = [float(parameter.default) for parameter in self.parameters]
+        rows = [(row.default, row.low, row.high, row.step) for row in self.parameters]
+        self._start, self._low, self._high, self._steps = np.array(rows, np.float64).T
+        self.values = self._start.copy()
 
-    def _flips(self, iteration: int) -> tuple[list[int], random.Random]:
+    def _flips(self, iteration: int) -> tuple[Floats, random.Random]:
         """The direction of each parameter, 1 or -1, and the generator that has drawn them."""
         generator = random.Random(f"{self.seed}/{iteration}")
-        return [generator.choice((-1, 1)) for _ in self.parameters], generator
+        return np.array([generator.choice((-1.0, 1.0)) for _ in self.parameters]), generator
 
-    def propose(self, iteration: int) -> Proposal:
-        """What the iteration, counted from 1, plays."""
-        size = self.schedule.perturbation(iteration)
+    def _within(self, values: Floats) -> Floats:
+        return np.clip(values, self._low, self._high)
+
+    def _named(self, values: Floats) -> dict[str, int]:
+        """The values by name, rounded down, within the bounds."""
+        whole = self._within(np.floor(values)).astype(int).tolist()
+        return {parameter.name: value for parameter, value in zip(self.parameters, whole, strict=True)}
+
+    def propose(self, iteration: int) -> tuple[dict[str, int], dict[str, int]]:
+        """The values of both sides by name, whole numbers within the bounds: the plus side's and the minus side's."""
         flips, generator = self._flips(iteration)
-        plus: dict[str, int] = {}
-        minus: dict[str, int] = {}
-        for parameter, value, flip in zip(self.parameters, self.values, flips, strict=True):
-            # Engines take whole numbers. Rounded at random, they have the fractional value as their mean; both sides
-            # share the draw, so that they differ no more than they should.
-            draw = generator.random()
-            change = flip * size * parameter.step
-            plus[parameter.name] = _within(parameter, math.floor(value + change + draw))
-            minus[parameter.name] = _within(parameter, math.floor(value - change + draw))
-        return Proposal(iteration, plus, minus)
+        change = flips * self.schedule.perturbation(iteration) * self._steps
+        # Engines take whole numbers. Rounded at random, they have the fractional value as their mean; both sides share
+        # the draw, so that they differ no more than they should.
+        draws = np.array([generator.random() for _ in self.parameters])
+        return self._named(self.values + change + draws), self._named(self.values - change + draws)
 
     def update(self, iteration: int, points: float) -> None:
-        """Takes the result of an iteration: games won by `plus` less games won by `minus`."""
-        follow = self.schedule.follow(iteration)
+        """Takes the result of an iteration: games won minus games lost by the plus side."""
         flips, _ = self._flips(iteration)
-        for index, (parameter, flip) in enumerate(zip(self.parameters, flips, strict=True)):
-            value = self.values[index] + flip * follow * points * parameter.step
-            self.values[index] = min(max(value, float(parameter.low)), float(parameter.high))
+        self.values = self._within(self.values + flips * self.schedule.follow(iteration) * points * self._steps)
 
     def result(self) -> dict[str, int]:
         """The nearest whole values, by name."""
-        return {
-            parameter.name: _within(parameter, math.floor(value + 0.5))
-            for parameter, value in zip(self.parameters, self.values, strict=True)
-        }
+        return self._named(self.values + 0.5)
 
-    def change_in_steps(self) -> list[float]:
-        """How far each parameter has come from its start, in units of its step."""
-        return [
-            (value - parameter.default) / parameter.step
-            for parameter, value in zip(self.parameters, self.values, strict=True)
-        ]
-
-
-def _within(parameter: Tunable, value: int) -> int:
-    return min(max(value, parameter.low), parameter.high)
+    def change_in_steps(self) -> Floats:
+        """The distance of each parameter from its start, in units of its step: float64[parameters]."""
+        change: Floats = (self.values - self._start) / self._steps
+        return change
 
 
 def select(table: Iterable[Tunable], only: Iterable[str] = (), without: Iterable[str] = ()) -> tuple[Tunable, ...]:
     """The tunables whose names match one of the patterns `only` (all without any) and none of `without`.
 
-    `*` and `?` are wildcards. A number whose range is less than two steps is a switch, not a size, and is taken only
-    when a pattern of `only` matches it. Raises `SpsaError` when a pattern matches nothing or nothing is left.
+    `*` and `?` are wildcards. A tunable whose range is less than two steps is a switch and cannot be perturbed to both
+    sides: only a pattern of `only` selects it. Raises `SpsaError` when a pattern matches nothing or nothing is left.
     """
     table, only, without = tuple(table), tuple(only), tuple(without)
+
+    def matches(tunable: Tunable, patterns: tuple[str, ...]) -> bool:
+        return any(fnmatchcase(tunable.name, pattern) for pattern in patterns)
+
     for pattern in (*only, *without):
-        if not any(fnmatchcase(tunable.name, pattern) for tunable in table):
+        if not any(matches(tunable, (pattern,)) for tunable in table):
             raise SpsaError(f"no tunable is called '{pattern}'")
     chosen = tuple(
         tunable
         for tunable in table
-        if (_matches(tunable, only) if only else not is_switch(tunable)) and not _matches(tunable, without)
+        if (matches(tunable, only) if only else not is_switch(tunable)) and not matches(tunable, without)
     )
     if not chosen:
         raise SpsaError("no tunable is left to tune")
@@ -167,7 +156,3 @@ def select(table: Iterable[Tunable], only: Iterable[str] = (), without: Iterable
 def is_switch(tunable: Tunable) -> bool:
     """Whether the range is too small for a perturbation to both sides."""
     return tunable.high - tunable.low < 2 * tunable.step
-
-
-def _matches(tunable: Tunable, patterns: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(tunable.name, pattern) for pattern in patterns)

@@ -1,8 +1,8 @@
 """Match statistics: Elo and normalised Elo with intervals, likelihood of superiority, and the SPRT's LLR.
 
-Two games that play one opening with colours swapped are a pair, and a pair's score is one of five: 0, ½, 1, 1½ or 2
-points (`Tally.pentanomial`). Pairs are independent of each other while the two games of a pair are not, so intervals
-and the LLR are computed on pairs; single games (the trinomial) are the fallback for matches without pairs.
+Two games that play one opening with colours swapped are a pair. Pairs are independent of each other, the two games of
+a pair are not, so intervals and the LLR use the counts of pairs worth 0, 1/2, 1, 3/2 and 2 points (the pentanomial).
+Matches without pairs use single games (the trinomial).
 
 Formulas and conventions are those of fastchess, so that the figures agree to the last printed digit. Sources:
   M. Van den Bergh, "Comparing the approximations for the generalized log likelihood ratio of a multinomial
@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +22,10 @@ from numpy.typing import NDArray
 
 from bench.results import GameResult, complete_pairs
 from engine.files import quoted
+
+Floats = NDArray[np.float64]
+
+_NORMAL: Final = NormalDist()
 
 #: Two-sided 95 % quantile of the normal distribution.
 Z95: Final = 1.959963984540054
@@ -30,16 +35,6 @@ NELO_PER_SIGMA: Final = 800 / math.log(10)
 
 #: An outcome that never happened counts this much, so that its logarithm exists.
 REGULARISED_ZERO: Final = 1e-3
-
-#: Field of a tally by the lower and the higher result of a pair.
-_PAIRS: Final = {
-    (0.0, 0.0): "ll",
-    (0.0, 0.5): "ld",
-    (0.0, 1.0): "wl",
-    (0.5, 0.5): "dd",
-    (0.5, 1.0): "wd",
-    (1.0, 1.0): "ww",
-}
 
 MODELS: Final = ("normalized", "logistic")
 
@@ -57,19 +52,14 @@ LEAST_RISK: Final = 1e-9
 class Tally:
     """The games of one engine against the others, and the complete pairs among them.
 
-    `ll`, `ld`, `wl`, `dd`, `wd`, `ww` count pairs by their two results, whichever came first. Once there are pairs,
-    the games outside of them are only counted in `unpaired`: they come from openings that one side has not had yet.
+    `pentanomial` counts the pairs worth 0, 1/2, 1, 3/2 and 2 points. Once there are pairs, the other games count in
+    `unpaired` alone: they come from openings that one side has not had yet.
     """
 
     wins: int = 0
     draws: int = 0
     losses: int = 0
-    ll: int = 0
-    ld: int = 0
-    wl: int = 0
-    dd: int = 0
-    wd: int = 0
-    ww: int = 0
+    pentanomial: tuple[int, ...] = (0, 0, 0, 0, 0)
     unpaired: int = 0
 
     @classmethod
@@ -87,10 +77,9 @@ class Tally:
 
     @classmethod
     def from_pentanomial(cls, counts: Iterable[int]) -> Tally:
-        """A tally of pairs worth 0, ½, 1, 1½ and 2 points; one-point pairs are taken for two draws."""
-        ll, ld, level, wd, ww = counts
-        games = {"wins": wd + 2 * ww, "draws": ld + 2 * level + wd, "losses": 2 * ll + ld}
-        return cls(**games, ll=ll, ld=ld, dd=level, wd=wd, ww=ww)
+        """A tally of pairs worth 0, 1/2, 1, 3/2 and 2 points; pairs worth 1 are taken for two draws."""
+        ll, ld, dd, wd, ww = counts
+        return cls(wd + 2 * ww, ld + 2 * dd + wd, 2 * ll + ld, (ll, ld, dd, wd, ww))
 
     def add_game(self, points: float) -> None:
         """Counts one game that belongs to no pair; `points` is 1, 0.5 or 0."""
@@ -105,8 +94,8 @@ class Tally:
         """Counts the two games of one pair."""
         self.add_game(first)
         self.add_game(second)
-        name = _PAIRS[min(first, second), max(first, second)]
-        setattr(self, name, getattr(self, name) + 1)
+        place = round(2 * (first + second))
+        self.pentanomial = tuple(count + (index == place) for index, count in enumerate(self.pentanomial))
 
     @property
     def games(self) -> int:
@@ -116,7 +105,7 @@ class Tally:
     @property
     def pairs(self) -> int:
         """Complete pairs."""
-        return self.ll + self.ld + self.wl + self.dd + self.wd + self.ww
+        return sum(self.pentanomial)
 
     @property
     def points(self) -> float:
@@ -124,20 +113,9 @@ class Tally:
         return self.wins + self.draws / 2
 
     @property
-    def trinomial(self) -> tuple[int, int, int]:
-        """Games worth 0, ½ and 1 point."""
-        return self.losses, self.draws, self.wins
-
-    @property
-    def pentanomial(self) -> tuple[int, int, int, int, int]:
-        """Pairs worth 0, ½, 1, 1½ and 2 points."""
-        return self.ll, self.ld, self.wl + self.dd, self.wd, self.ww
-
-    def counts(self, paired: bool | None = None) -> tuple[int, ...]:
-        """The distribution to compute with: pairs, or games when `paired` is False or there is no pair."""
-        if paired is None:
-            paired = self.pairs > 0
-        return self.pentanomial if paired else self.trinomial
+    def counts(self) -> tuple[int, ...]:
+        """The distribution to compute with: the five counts of pairs; without pairs losses, draws and wins."""
+        return self.pentanomial if self.pairs else (self.losses, self.draws, self.wins)
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -149,8 +127,8 @@ class Tally:
 class Estimate:
     """What the counts say about the difference in strength. Every `error` is half of a 95 % interval.
 
-    Elo is infinite for a score of 0 or 1, and an error is NaN where the interval leaves the scores that exist.
-    `samples` are the pairs (or games) that were counted.
+    Elo is infinite for a score of 0 or 1, and an error is NaN where the interval exceeds the possible scores.
+    `samples` counts the pairs (or games).
     """
 
     score: float
@@ -178,33 +156,32 @@ def elo_of_score(score: float) -> float:
 
 
 def score_of_elo(elo: float) -> float:
-    """The score that is expected of an engine that is `elo` stronger."""
+    """The expected score of an engine that is `elo` stronger."""
     return 1.0 / (1.0 + math.pow(10.0, -elo / 400.0))
 
 
-def estimate(tally: Tally, paired: bool | None = None) -> Estimate | None:
-    """The estimates from pairs (or games, as in `Tally.counts`), or None before anything has been counted."""
-    counts = tally.counts(paired)
+def estimate(tally: Tally) -> Estimate | None:
+    """The estimates from pairs (or games, see `Tally.counts`), or None before anything is counted."""
+    counts = tally.counts
     total = sum(counts)
     if total == 0:
         return None
-    is_paired = len(counts) == 5
+    middle = len(counts) // 2
     values = np.linspace(0.0, 1.0, len(counts))
-    shares = np.array(counts) / total
-    score = float(values @ shares)
-    variance = float(shares @ (values - score) ** 2)
-    margin = Z95 * math.sqrt(variance / total)
+    score = float(np.average(values, weights=counts))
+    variance = float(np.average((values - score) ** 2, weights=counts))
+    deviation = math.sqrt(variance / total)
+    margin = Z95 * deviation
     # The mean of two independent games varies half as much as one game.
-    sigma = math.sqrt(variance * (2 if is_paired else 1))
+    sigma = math.sqrt(variance * (2 if tally.pairs else 1))
     if variance > 0.0:
         nelo, nelo_error = (score - 0.5) / sigma * NELO_PER_SIGMA, margin / sigma * NELO_PER_SIGMA
-        los = (1.0 + math.erf((score - 0.5) / math.sqrt(2.0 * variance / total))) / 2.0
+        los = _NORMAL.cdf((score - 0.5) / deviation)
     else:
         nelo = math.copysign(math.inf, score - 0.5) if score != 0.5 else 0.0
         nelo_error = math.nan
         los = 0.5 if score == 0.5 else float(score > 0.5)
-    below = sum(counts[: len(counts) // 2])
-    above = sum(counts[len(counts) // 2 + 1 :])
+    below, above = sum(counts[:middle]), sum(counts[middle + 1 :])
     return Estimate(
         score=score,
         score_error=margin,
@@ -213,7 +190,7 @@ def estimate(tally: Tally, paired: bool | None = None) -> Estimate | None:
         nelo=nelo,
         nelo_error=nelo_error,
         los=los,
-        draw_ratio=counts[len(counts) // 2] / total,
+        draw_ratio=counts[middle] / total,
         pairs_ratio=above / below if below else (math.inf if above else math.nan),
         samples=total,
     )
@@ -228,8 +205,8 @@ def estimate(tally: Tally, paired: bool | None = None) -> Estimate | None:
 class Sprt:
     """Wald's sequential test of "`elo1` stronger" against "`elo0` stronger".
 
-    Accepting what is only worth `elo0` happens with probability `alpha`, rejecting what is worth `elo1` with
-    probability `beta`. `model` tells the unit of both bounds. Raises ValueError for bounds that make no test.
+    `alpha` is the probability of accepting what is worth only `elo0`, `beta` that of rejecting what is worth `elo1`.
+    `model` is the unit of both bounds. Raises ValueError for bounds that make no test.
     """
 
     elo0: float
@@ -259,18 +236,18 @@ class Sprt:
         """The LLR at or above which the change is accepted."""
         return math.log((1.0 - self.beta) / self.alpha)
 
-    def llr(self, tally: Tally, paired: bool | None = None) -> float:
-        """The generalised log-likelihood ratio of `elo1` over `elo0`; 0 before anything has been counted."""
-        counts = tally.counts(paired)
+    def llr(self, tally: Tally) -> float:
+        """The generalised log-likelihood ratio of `elo1` over `elo0`; 0 before anything is counted. Needs SciPy."""
+        counts = tally.counts
         if not any(counts):
             return 0.0
         regular = np.array([count or REGULARISED_ZERO for count in counts], dtype=np.float64)
         shares = regular / regular.sum()
         values = np.linspace(0.0, 1.0, len(counts))
         if self.model == "logistic":
-            likely = [_with_mean(values, shares, score_of_elo(elo)) for elo in (self.elo0, self.elo1)]
+            likely = [_tilted(shares, values - score_of_elo(elo)) for elo in (self.elo0, self.elo1)]
         else:
-            per_sample = math.sqrt(2.0 if len(counts) == 5 else 1.0) / NELO_PER_SIGMA
+            per_sample = math.sqrt(2.0 if tally.pairs else 1.0) / NELO_PER_SIGMA
             likely = [_with_ratio(values, shares, elo * per_sample) for elo in (self.elo0, self.elo1)]
         return float(regular.sum() * (shares @ np.log(likely[1] / likely[0])))
 
@@ -281,7 +258,7 @@ class Sprt:
         return "rejected" if llr <= self.lower else None
 
     def progress(self, llr: float) -> float:
-        """How far `llr` has come on the way to the bound on its side: 1 at the bound, negative towards `lower`."""
+        """How far `llr` is on the way to the bound on its side: 1 at the upper bound, -1 at the lower."""
         return llr / self.upper if llr >= 0.0 else -llr / self.lower
 
     def to_json(self) -> dict[str, Any]:
@@ -289,7 +266,7 @@ class Sprt:
         return {name: getattr(self, name) for name in ("elo0", "elo1", "alpha", "beta", "model", "lower", "upper")}
 
 
-def _tilted(shares: NDArray[np.float64], slopes: NDArray[np.float64]) -> NDArray[np.float64]:
+def _tilted(shares: Floats, slopes: Floats) -> Floats:
     """The distribution p that maximises the likelihood of `shares` under the constraint p . slopes = 0.
 
     It is shares / (1 + theta slopes), with theta between the two poles next to zero, where the sum falls from plus
@@ -303,16 +280,11 @@ def _tilted(shares: NDArray[np.float64], slopes: NDArray[np.float64]) -> NDArray
     theta = brentq(
         lambda x: float((shares * slopes / (1.0 + x * slopes)).sum()), low + inset, high - inset, xtol=1e-13, rtol=1e-15
     )
-    tilted: NDArray[np.float64] = shares / (1.0 + theta * slopes)
+    tilted: Floats = shares / (1.0 + theta * slopes)
     return tilted
 
 
-def _with_mean(values: NDArray[np.float64], shares: NDArray[np.float64], mean: float) -> NDArray[np.float64]:
-    """The likeliest distribution over `values` whose mean is `mean`."""
-    return _tilted(shares, values - mean)
-
-
-def _with_ratio(values: NDArray[np.float64], shares: NDArray[np.float64], ratio: float) -> NDArray[np.float64]:
+def _with_ratio(values: Floats, shares: Floats, ratio: float) -> Floats:
     """The likeliest distribution over `values` with (mean - 0.5) / standard deviation = `ratio`.
 
     A fixed point: the constraint is made linear about the last distribution. Ten rounds at most, and a change below
@@ -335,13 +307,13 @@ def _with_ratio(values: NDArray[np.float64], shares: NDArray[np.float64], ratio:
 
 
 def with_error(value: float, error: float) -> str:
-    """`+12.34 +- 5.67`, the form in which the project quotes every Elo."""
+    """`+12.34 +- 5.67`."""
     value = round(value, 2) + 0.0  # a tiny negative value must not print as -0.00
     return f"{value:+.2f} +- {error:.2f}"
 
 
 def elo_text(found: Estimate) -> str:
-    """The Elo difference with its error, or what can be said of it where there is none.
+    """The Elo difference with its error, or what can be said where there is none.
 
     Where every game was won, the bound is the score at which n such results still have a chance of 2.5 %: the n-th
     root of that, because a result is a win with no more than the expected score's probability.
@@ -354,47 +326,41 @@ def elo_text(found: Estimate) -> str:
     return with_error(found.elo, found.elo_error)
 
 
-def summary(tally: Tally, sprt: Sprt | None = None, paired: bool | None = None) -> list[str]:
-    """The whole standing of a match in a few lines of text."""
-    lines = [f"Games    {tally.games}: {tally.wins} wins, {tally.draws} draws, {tally.losses} losses, "]
-    lines[0] += f"{tally.points:g} points"
+def summary(tally: Tally, sprt: Sprt | None = None) -> list[str]:
+    """The result of a match in a few lines of text."""
+    first = f"Games    {tally.games}: {tally.wins} wins, {tally.draws} draws, {tally.losses} losses, "
+    first += f"{tally.points:g} points"
     if tally.games:
-        lines[0] += f" ({100.0 * tally.points / tally.games:.2f} %)"
-    found = estimate(tally, paired)
-    if tally.unpaired:
-        lines[0] += f"; {tally.unpaired} more without a partner, not counted"
+        first += f" ({100.0 * tally.points / tally.games:.2f} %)"
+    found = estimate(tally)
     if found is None:
-        return lines
-    is_paired = len(tally.counts(paired)) == 5
+        return [first]
+    if tally.unpaired:
+        first += f"; {tally.unpaired} more without a partner, not counted"
     nelo = f"   nElo {with_error(found.nelo, found.nelo_error)}" if found.score_error > 0.0 else ""
-    lines.append(f"Elo      {elo_text(found)}{nelo}")
-    lines.append(f"LOS      {100.0 * found.los:.2f} %   draw ratio {100.0 * found.draw_ratio:.2f} %")
-    if is_paired:
-        lines.append(f"Pairs    {tally.pairs}: {list(tally.pentanomial)} (0, 1/2, 1, 3/2, 2 points), ")
+    lines = [
+        first,
+        f"Elo      {elo_text(found)}{nelo}",
+        f"LOS      {100.0 * found.los:.2f} %   draw ratio {100.0 * found.draw_ratio:.2f} %",
+    ]
+    if tally.pairs:
         ratio = f"{found.pairs_ratio:.2f}" if math.isfinite(found.pairs_ratio) else "-"
-        lines[-1] += f"pairs ratio {ratio}, one-point pairs {tally.wl} won and lost, {tally.dd} drawn"
+        counts = list(tally.pentanomial)
+        lines.append(f"Pairs    {tally.pairs}: {counts} (0, 1/2, 1, 3/2, 2 points), pairs ratio {ratio}")
     if sprt is not None:
-        llr = sprt.llr(tally, paired)
-        lines.append(f"LLR      {llr:.2f} ({100.0 * sprt.progress(llr):.1f} %) ({sprt.lower:.2f}, {sprt.upper:.2f}) ")
-        lines[-1] += f"[{sprt.elo0:.2f}, {sprt.elo1:.2f}] {sprt.model}"
-        lines[-1] += f" -> {sprt.verdict(llr) or 'undecided'}"
+        llr = sprt.llr(tally)
+        bounds = f"({sprt.lower:.2f}, {sprt.upper:.2f}) [{sprt.elo0:.2f}, {sprt.elo1:.2f}] {sprt.model}"
+        verdict = sprt.verdict(llr) or "undecided"
+        lines.append(f"LLR      {llr:.2f} ({100.0 * sprt.progress(llr):.1f} %) {bounds} -> {verdict}")
     return lines
 
 
-def to_json(tally: Tally, sprt: Sprt | None = None, paired: bool | None = None) -> dict[str, Any]:
-    """The same for machines. Values that are infinite or undefined become None, which JSON can hold."""
-    found = estimate(tally, paired)
-    answer: dict[str, Any] = {
-        "games": tally.games,
-        "wins": tally.wins,
-        "draws": tally.draws,
-        "losses": tally.losses,
-        "unpaired": tally.unpaired,
-        "pairs": tally.pairs,
-        "pentanomial": list(tally.pentanomial),
-        "won_and_lost_pairs": tally.wl,
-        "drawn_pairs": tally.dd,
-    }
+def to_json(tally: Tally, sprt: Sprt | None = None) -> dict[str, Any]:
+    """The same for machines. Infinite and undefined values become None, because JSON has neither."""
+    found = estimate(tally)
+    names = ("games", "wins", "draws", "losses", "unpaired", "pairs")
+    answer: dict[str, Any] = {name: getattr(tally, name) for name in names}
+    answer["pentanomial"] = list(tally.pentanomial)
     if found is not None:
         for name in Estimate.__slots__:
             value = getattr(found, name)
@@ -404,6 +370,6 @@ def to_json(tally: Tally, sprt: Sprt | None = None, paired: bool | None = None) 
         if found.score_error == 0.0:
             answer["score_error"] = answer["nelo_error"] = None
     if sprt is not None:
-        llr = sprt.llr(tally, paired)
+        llr = sprt.llr(tally)
         answer["sprt"] = {**sprt.to_json(), "llr": llr, "verdict": sprt.verdict(llr)}
     return answer

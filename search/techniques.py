@@ -1,8 +1,8 @@
-"""The techniques of the search, and for each what switches it off: how recordings and games find out what it is worth.
+"""The techniques of the search, and the values of tunables that switch each of them off.
 
-A technique is off with certain values of tunables, most of them beyond their ranges. Recordings count what the search
-takes without one (`search.explorer`), and in a tuning build the UCI option `Without` plays without some, which is how
-`secateur worth` measures them in games.
+Recordings of the explorer count what the search cuts without a technique (`search.explorer`). In a tuning build the UCI
+option `Without` switches techniques off, so that games can measure them (`secateur ablation`). Most of the values are
+beyond the ranges of their tunables.
 
 Imports nothing heavy, because the answer to `uci` declares that option before NumPy is loaded.
 """
@@ -18,11 +18,11 @@ from search.tunables import OFF
 
 @dataclass(frozen=True)
 class Technique:
-    """One technique: `key` is its name in kebab-case, `title` what it is, `off` the values by name of tunable without
-    it.
+    """One technique: `key` is its name in kebab-case, `title` describes it, `off` has the values of tunables, by name,
+    that switch it off.
 
-    `reasons` are what a recording calls nodes and moves that it has cut (see `search.explorer.chess_document`), where
-    that is not its key. `needs_clock`: it decides about time, and only games with a clock can tell what it is worth.
+    `reasons` are the names that recordings give to nodes and moves that it cuts (see `search.explorer.chess_document`),
+    where they differ from the key. `needs_clock`: it decides about time, so only games with a clock can measure it.
     """
 
     key: str
@@ -33,7 +33,7 @@ class Technique:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What it is called by: its key, and the reasons of recordings."""
+        """All its names: its key, and the reasons of recordings."""
         return (self.key, *self.reasons)
 
 
@@ -42,8 +42,8 @@ def _plain(*names: str) -> dict[str, int]:
     return {name: OFF[name] for name in names}
 
 
-#: No move is reduced, and the pruning of late moves, which asks for the reduced depth, gets the depth. (With the plain
-#: search's lmr_base it would get thousands of plies, and prune nothing.) Of history only the rounding is left, a
+#: No move is reduced, and late move pruning, which uses the reduced depth, uses the depth. (With the plain search's
+#: lmr_base it would see thousands of plies and prune nothing.) Only the rounding of the history term is left, a
 #: hundredth of a ply.
 _NO_REDUCTION: Final = {
     "lmr_base": 0,
@@ -65,7 +65,7 @@ TECHNIQUES: Final = (
         "correction history",
         _plain("correction_pawns", "correction_pieces", "correction_moves"),
     ),
-    Technique("improving", "the question whether the side to move is improving", {"improving": 0}),
+    Technique("improving", "improving: less pruning where the static evaluation rises", {"improving": 0}),
     Technique("razoring", "razoring", _plain("razor_depth")),
     Technique("reverse-futility", "reverse futility", _plain("rfp_depth")),
     Technique("null-move", "null move", _plain("nmp_depth")),
@@ -88,7 +88,7 @@ TECHNIQUES: Final = (
         ("exchange-quiet", "exchange-noisy"),
     ),
     Technique("late-move-reduction", "late move reduction", _NO_REDUCTION),
-    Technique("noisy-table-move", "more reduction where the table's move is noisy", {"lmr_tt_noisy": 0}),
+    Technique("noisy-table-move", "more reduction where the TT move is noisy", {"lmr_tt_noisy": 0}),
     Technique("cutoff-count", "more reduction where many were cut off", {"lmr_cutoffs": 0}),
     Technique(
         "deeper-shallower",
@@ -103,7 +103,7 @@ TECHNIQUES: Final = (
     Technique("check-bonus", "safe quiet checks early in the order", {"check_bonus": 0}),
     Technique("quiescence-checks", "quiet checks in quiescence", {"quiescence_checks": 0}),
     Technique("delta-pruning", "delta pruning", _plain("delta_margin"), ("delta",)),
-    # What the plain search leaves on, because the reference search knows this rule, too.
+    # The plain search leaves it on, because the reference search knows this rule, too.
     Technique("exchange-quiescence", "exchange pruning in quiescence", {"quiescence_see_margin": 1_000_000}),
     Technique("evasion-limit", "limit of quiet evasions in quiescence", _plain("quiescence_evasions"), ("evasions",)),
     Technique(
@@ -121,13 +121,13 @@ TECHNIQUES: Final = (
     ),
 )
 
-#: Each technique by what it may be called.
+#: Each technique by all its names.
 BY_NAME: Final = {name: technique for technique in TECHNIQUES for name in technique.names}
 assert len(BY_NAME) == sum(len(technique.names) for technique in TECHNIQUES), "two techniques have one name"
 
 
 def named(names: Iterable[str]) -> tuple[Technique, ...]:
-    """The techniques of these names, each once. Raises ValueError that names an unknown one and lists the keys."""
+    """The techniques of these names, each once. Raises ValueError that quotes an unknown name and lists the keys."""
     found = {}
     for name in names:
         technique = BY_NAME.get(name)

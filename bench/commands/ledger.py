@@ -1,17 +1,15 @@
-"""Shows, checks and renews the ledger: the table of tests from which every quoted Elo comes."""
+"""`secateur ledger`: shows, checks and renews the ledger, the table of tests from which every quoted Elo comes."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 from bench import records, standing
 from bench.display import result_console
 from bench.quotes import check
-from bench.records import Circumstances, LedgerError, Record, RecordThereError, make_record
+from bench.records import LedgerError, Record
 from bench.results import MatchResult
 from bench.stats import Sprt
 from engine.arguments import Parser, command
@@ -21,13 +19,14 @@ from engine.compiler.sources import PROJECT_ROOT
 @command("secateur ledger")
 def main(arguments: list[str]) -> int:
     """Shows the ledger, or does what the options say; returns the exit status."""
-    parser = Parser(prog="secateur ledger", description=__doc__, needs=("rich",))
-    parser.add_argument("--write", action="store_true", help="make bench/ledger/README.md anew")
+    parser = Parser(
+        prog="secateur ledger", description="Shows, checks and renews the records of all tests.", needs=("rich",)
+    )
+    parser.add_argument("--write", action="store_true", help="renew bench/ledger/README.md")
     parser.add_argument("--readme", type=Path, metavar="FILE", help="write the table of strength into FILE")
     parser.add_argument(
-        "--check", action="store_true", help="see that the table is current and that every quoted Elo has its record"
+        "--check", action="store_true", help="check that the tables are current and every quoted figure has its record"
     )
-    parser.add_argument("--json", action="store_true", help="print the records as JSON")
     options = parser.parse_args(arguments)
     if options.check:
         problems = check()
@@ -44,9 +43,7 @@ def main(arguments: list[str]) -> int:
         records.write_table()
     if options.readme is not None:
         standing.write_into(options.readme)
-    if options.json:
-        print(json.dumps([asdict(record) for record in found], indent=1))
-    elif not options.write and options.readme is None:
+    if not options.write and options.readme is None:
         _show(found)
     return 0
 
@@ -71,7 +68,7 @@ def _show(found: list[Record]) -> None:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options with which a match enters the ledger."""
+    """Adds the options that put a match into the ledger."""
     group = parser.add_argument_group("ledger")
     group.add_argument("--ledger", metavar="ID", help="record the result in bench/ledger/ID.json")
     group.add_argument("--what", metavar="TEXT", help="what was tested, in one line")
@@ -86,7 +83,7 @@ def add_circumstances(group: argparse._ActionsContainer) -> None:
 
 
 def prepare(options: argparse.Namespace) -> None:
-    """To be called before the games are played: raises `LedgerError` when these options cannot be recorded.
+    """Call it before the games: raises `LedgerError` when these options cannot be recorded.
 
     Mutates `options`, which get the current commit where none is named.
     """
@@ -94,9 +91,7 @@ def prepare(options: argparse.Namespace) -> None:
         return
     if not options.what:
         raise LedgerError("--ledger needs --what: say in one line what was tested")
-    records.check_id(options.ledger)
-    if (records.LEDGER / f"{options.ledger}.json").exists():
-        raise RecordThereError(f"the ledger has a record {options.ledger} already")
+    records.check_unused(options.ledger)
     options.commit = records.tested_commits(options.commit)
 
 
@@ -115,14 +110,15 @@ def record_match(
     if results.interrupted or not (results.stopped_early or len(results.games) >= results.games_planned):
         played = f"{len(results.games)} of {results.games_planned} games were played"
         raise LedgerError(f"{options.ledger} is not recorded: {played}")
-    known = Circumstances(
-        options.ledger,
-        options.what,
-        tuple(options.commit),
+    record = records.make_record(
+        results,
+        sprt,
+        id=options.ledger,
+        what=options.what,
+        commits=tuple(options.commit),
         bench_nodes=options.bench_nodes,
         note=options.note,
         **circumstances,
     )
-    record = make_record(results, known, sprt)
     path = records.save(record)
     print(f"recorded in {path}; quote it as {record.quote}", file=sys.stderr)

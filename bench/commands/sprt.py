@@ -1,4 +1,4 @@
-"""`secateur sprt`: plays a match until it is decided, or says what an existing PGN file decides."""
+"""`secateur sprt`: plays a match until it is decided, or evaluates the games of a PGN file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from engine.arguments import Parser, command
 from engine.errors import CommandError, arguments_are_judged
 from engine.progress import Steps
 
-#: Rounds that are planned when nobody says how many: more than any test with sensible bounds takes.
+#: Rounds unless told otherwise: more than any test with sensible bounds takes.
 DEFAULT_ROUNDS = 10_000
 
 _EPILOG = """\
@@ -53,7 +53,7 @@ def parser() -> Parser:
         "--for",
         dest="engine",
         metavar="NAME",
-        help="whose test it is, in a PGN file (default: white of its first game)",
+        help="the engine under test in a PGN file (default: white of its first game)",
     )
     parser.add_argument("--plot", metavar="FILE.png|svg", help="draw score and LLR over the pairs")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -64,7 +64,7 @@ def parser() -> Parser:
 
 @command("secateur sprt")
 def main(arguments: list[str]) -> int:
-    """Runs or evaluates the test; returns the exit status, which does not depend on the verdict."""
+    """Plays or evaluates the test; returns the exit status, which does not depend on the verdict."""
     options = parser().parse_args(arguments)
     with arguments_are_judged():
         test = Sprt(options.elo0, options.elo1, options.alpha, options.beta, options.model)
@@ -100,7 +100,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _play(description: MatchDescription, test: Sprt, quiet: bool) -> MatchResult:
-    """Plays until the test is decided or the rounds are through."""
+    """Plays until the test is decided or all rounds are played."""
     first = description.engines[0].name
     names = tuple(engine.name for engine in description.engines)
     tally = Tally()

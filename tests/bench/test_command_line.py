@@ -239,7 +239,7 @@ def test_a_missing_evaluation_is_a_failure_and_a_forgotten_one_wrong_usage(words
         ("match", *ENGINES, "--book", "missing.epd", "--runner", "builtin"),
         ("spsa", "--state", "run.jsonl", "--book", "missing.epd"),
         ("spsa", "--state", "missing.jsonl", "--resume"),
-        ("worth", "null-move", "--book", "missing.epd"),
+        ("ablation", "null-move", "--book", "missing.epd"),
         ("genfens", "1", "seed", "1", "book", "missing.epd"),
         ("claims", "--readme", "missing.md"),
         ("speed", "--readme", "missing.md"),

@@ -31,7 +31,7 @@ def run_without(package: str, *arguments: str) -> subprocess.CompletedProcess[st
         ("rich", "rate", "games.pgn"),
         ("rich", "epd", "suite.epd"),
         ("rich", "ledger", ""),
-        ("rich", "worth", "null-move"),
+        ("rich", "ablation", "null-move"),
         ("rich", "spsa", "--state run.jsonl"),
     ],
 )

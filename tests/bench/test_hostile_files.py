@@ -21,12 +21,11 @@ from bench.commands import rate
 from bench.commands.rate import read_all
 from bench.description import DescriptionError, MatchDescription, _key_lines, read_toml
 from bench.openings import BookError, load_openings
+from bench.pairs import StateFile
 from bench.pgn import _COMMENT, _END, _NODES, _TAG, read_games
 from bench.runners.external import Output
-from bench.screening import Played
 from bench.suites import load_suite, parse_problem
 from bench.timecontrol import TimeControl
-from bench.tuning import State
 from bench.uci import _REFUSAL
 from engine.uci.book import Book
 from eval.build import _check_source, _choice_of_text
@@ -47,8 +46,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "suite": lambda path: load_suite(path, []),
     "games": lambda path: list(read_games(path)),
     "match description": read_toml,
-    "tuning run": State.load,
-    "screened games": lambda path: Played({}, {}, path),
+    "state of a run": lambda path: StateFile(path, "spsa"),
     "opening book": Book,
     "evaluation": lambda path: _check_source(_choice_of_text(str(path))),
     "network": read_network,
@@ -338,12 +336,10 @@ def test_json_that_is_none_is_refused_in_one_line(text: str, tmp_path: Path) -> 
         records.load_suites(ledger)
     run = tmp_path / "run"
     run.write_text(text + "\n")
-    with pytest.raises(ValueError, match="run: is there already and is no tuning run"):
-        State.load(run)
+    with pytest.raises(ValueError, match="run: is there already and is no state of `secateur spsa`"):
+        StateFile(run, "spsa")
     with pytest.raises(ValueError, match="run:1"):
-        State.load(run, shown_only=True)
-    with pytest.raises(ValueError, match="run: is there already and is no file of games"):
-        Played({}, {}, run)
+        StateFile(run, "spsa", write=False)
     trace = tmp_path / "trace.json"
     trace.write_text(f'{{"format": "secateur trace", "version": 1, "kind": "chess", "x": {text}}}')
     with pytest.raises(ValueError, match="a damaged trace"):

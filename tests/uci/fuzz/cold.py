@@ -33,7 +33,7 @@ COMMANDS: Final = (
     "epd <suite.epd> --depth 1",
     "match --engine name=A cmd={python} arg={secateur} --engine name=B cmd={python} arg={fake} "
     "--each depth=1 --max-moves 4",
-    "worth futility --together --tc depth=1 --max-moves 4 --games 2",
+    "ablation futility --tc depth=1 --max-moves 4 --games 2",
     "explore --depth 2 --record new.json",
     "datagen new --nodes 20 --hard-nodes 60 --workers 2 --max-plies 60 --games 16",
     "texel <shards> --epochs 1",

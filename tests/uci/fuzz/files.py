@@ -76,9 +76,9 @@ class Victim:
         if self.line.startswith(">"):
             return self.line
         before = self.line.partition("<>")[0].split()
-        words = [word for word in before[:2] if word.isalpha() or word == "{worth}"]
+        words = [word for word in before[:2] if word.isalpha() or word == "{ablation}"]
         return " ".join([*words, *(word for word in before[len(words) :][-1:] if word.startswith("-"))]).replace(
-            "{worth}", "worth"
+            "{ablation}", "ablation"
         ) + (f" {self.variable}" if self.variable else "")
 
 
@@ -128,9 +128,9 @@ VICTIMS: Final = (
     Victim("spsa --state <spsa.jsonl> --show --plot <>", "plot.png", REPLACES),
     Victim("spsa {spsa} --state new.jsonl --iterations 1 --book <>", "book.epd"),
     Victim("spsa {spsa} --state new.jsonl --iterations 1 --tb <>", "syzygy"),
-    Victim("{worth} --games 4 --state <>", "worth.jsonl", GROWS),
-    Victim("{worth} --games 2 --book <>", "book.epd"),
-    Victim("{worth} --games 2 --tb <>", "syzygy"),
+    Victim("{ablation} --games 4 --state <>", "ablation.jsonl", GROWS),
+    Victim("{ablation} --games 2 --book <>", "book.epd"),
+    Victim("{ablation} --games 2 --tb <>", "syzygy"),
     Victim("speed --rounds 1 --readme <>", "strength.md", EDITS, kinds=tuple(hostile.FOREIGN)),
     Victim("claims --quick --readme <>", "explorer.md", EDITS),
     Victim("claims --quick --plot <>", "plot.png", REPLACES),

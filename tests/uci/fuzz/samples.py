@@ -42,7 +42,7 @@ WORDS: Final = {
     "fake": str(_FAKES / "fake_engine.py"),
     "data": "--nodes 20 --hard-nodes 60 --workers 1 --max-plies 60",
     "spsa": "--only aspiration_window --tc depth=1 --max-moves 4 --quiet",
-    "worth": "worth futility --together --tc depth=1 --max-moves 4 --quiet",
+    "ablation": "ablation futility --tc depth=1 --max-moves 4 --quiet",
 }
 
 _DESCRIPTION: Final = f"""rounds = 1
@@ -180,7 +180,7 @@ _MAKERS: Final[dict[str, Callable[[Path], object]]] = {
     "record.json": _made("explore --record <> --depth 1"),
     "record.json.gz": _packed("record.json", gzip.compress),
     "spsa.jsonl": _made("spsa {spsa} --state <> --iterations 2"),
-    "worth.jsonl": _made("{worth} --state <> --games 2"),
+    "ablation.jsonl": _made("{ablation} --state <> --games 2"),
     "cache": _cache,
     "empty": lambda place: place.mkdir(),
 }

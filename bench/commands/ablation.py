@@ -1,0 +1,299 @@
+"""`secateur ablation`: measures what techniques of the search gain, by games in which sides lack some of them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+from bench import records
+from bench.ablation import SHARE, Effect, effects, left_out
+from bench.adjudication import Adjudication
+from bench.commands import ledger
+from bench.description import (
+    DescriptionError,
+    MatchDescription,
+    add_book_arguments,
+    add_rule_arguments,
+    book_from_arguments,
+    rules_from_arguments,
+)
+from bench.display import result_console
+from bench.engines import EngineSpec, compile_kernels, engine_from_pairs, this_engine
+from bench.game import check_engine
+from bench.pairs import MINUS, PLUS, PairsError, PairsTask, Progress, StateFile, make_task, play_pairs
+from bench.records import LedgerError, Record, circumstances_of
+from bench.schedule import Plan, make_plan
+from bench.stats import with_error
+from engine.arguments import Parser, command
+from engine.compiler.sources import PROJECT_ROOT
+from engine.errors import arguments_are_judged
+from engine.files import locked, shown
+from engine.progress import Steps, say
+from search.techniques import TECHNIQUES, Technique, named
+
+DEFAULT_LIMIT: Final = "nodes=8000"
+DEFAULT_GAMES: Final = 6000
+#: MiB of each engine's TT.
+HASH: Final = 16
+#: What the openings and rules are unless the options say otherwise.
+DEFAULTS: Final[dict[str, Any]] = {
+    "book": str(PROJECT_ROOT / "bench" / "books" / "balanced.epd"),
+    "order": "random",
+    "seed": 1,
+    "resign": "4,700",
+    "draw": "40,8,10",
+}
+
+#: What a record calls the sides of pairs that lack techniques.
+_SIDES: Final = ("with", "without")
+
+_EPILOG = f"""\
+examples:
+  secateur ablation --games 100                     a quick look
+  secateur ablation --concurrency 2 --state run.jsonl --ledger --suffix network
+  secateur ablation time-stability time-fall time-effort --tc 1+0.01
+A match that measures one technique beside all others:
+  secateur match --engine cmd=./secateur arg=--tuning name=full \\
+                 --engine cmd=./secateur arg=--tuning option.Without=null-move name=without --tc nodes=8000
+
+techniques:
+  {chr(10).join(f"{technique.key:<30}{technique.title}" for technique in TECHNIQUES).replace(chr(10), chr(10) + "  ")}
+
+Each side of each pair of games lacks each technique with a probability of {SHARE:.0%}, and one regression computes what
+each technique gains beside most of the others. Limited by nodes, the same games come out each time. Exit status 0 means
+that every game was played without a fault.
+"""
+
+
+def parser() -> Parser:
+    """The command's options."""
+    parser = Parser(
+        prog="secateur ablation",
+        description="Measures what techniques of the search gain, by games of the engine against itself without some.",
+        epilog=_EPILOG,
+        needs=("rich", "scipy"),
+    )
+    parser.add_argument("keys", nargs="*", metavar="KEY", help="techniques (default: all but those that need a clock)")
+    games = parser.add_argument_group("games", "default: --book bench/books/balanced.epd --order random --seed 1")
+    games.add_argument("--tc", default=DEFAULT_LIMIT, help=f"time control (default {DEFAULT_LIMIT})")
+    games.add_argument(
+        "--games", type=int, metavar="N", default=DEFAULT_GAMES, help=f"an even number (default {DEFAULT_GAMES})"
+    )
+    games.add_argument(
+        "--state", type=Path, metavar="FILE", help="keep the results in FILE, and continue the run that is there"
+    )
+    add_book_arguments(games)
+    games.add_argument("--concurrency", type=int, default=1, metavar="N", help="pairs at the same time (default 1)")
+    add_rule_arguments(
+        parser.add_argument_group("adjudication", f"default: --resign {DEFAULTS['resign']} --draw {DEFAULTS['draw']}")
+    )
+    parser.set_defaults(**DEFAULTS)
+    kept = parser.add_argument_group("ledger")
+    kept.add_argument("--ledger", action="store_true", help="record each result in bench/ledger/KEY[-SUFFIX].json")
+    kept.add_argument("--suffix", default="", metavar="TEXT", help="the end of the records' ids, after the key")
+    ledger.add_circumstances(kept)
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
+    parser.add_quiet()
+    return parser
+
+
+@command("secateur ablation")
+def main(arguments: list[str]) -> int:
+    """Measures; returns the exit status."""
+    options = parser().parse_args(arguments)
+    with arguments_are_judged():
+        techniques = named(options.keys) or tuple(technique for technique in TECHNIQUES if not technique.needs_clock)
+        description = _description(techniques, options)
+        if options.ledger:
+            for technique in techniques:
+                records.check_unused(_id(technique, options))
+        commits = records.tested_commits(options.commit)
+    plan = make_plan(description)
+    for problem in plan.problems:
+        _say(problem)
+    with ExitStack() as held:
+        if options.state is not None:
+            held.enter_context(locked(options.state))
+        if options.bench_nodes is None and (options.ledger or options.state):
+            options.bench_nodes = _count_benchmark(options.quiet)
+        keys = [technique.key for technique in techniques]
+        state = _state(keys, description, commits, options)
+        status = 0
+        try:
+            _play(keys, plan, state, options)
+        except KeyboardInterrupt:
+            status = _stopped("interrupted", options)
+        except PairsError as error:
+            status = _stopped(str(error), options)
+        try:
+            found = effects(keys, options.seed, state.results)
+            _report(techniques, found, state, options)
+            if options.ledger and status == 0:
+                _record(techniques, found, state, description, options)
+        except (PairsError, LedgerError) as error:
+            status = status or _stopped(str(error), options)
+        return 1 if state.faults else status
+
+
+def _say(text: str) -> None:
+    say(f"secateur ablation: {text}")
+
+
+def _stopped(reason: str, options: argparse.Namespace) -> int:
+    """Says why the run did not come to its end, and where its results are; returns the exit status."""
+    unrecorded = "; not recorded" if options.ledger else ""
+    # A reason that names the file says where the results are.
+    kept = f"; {options.state} has what was played" if options.state and str(options.state) not in reason else ""
+    _say(f"{reason}{unrecorded}{kept}")
+    return 1
+
+
+def _description(techniques: Sequence[Technique], options: argparse.Namespace) -> MatchDescription:
+    """The games that the options describe. Raises ValueError."""
+    if options.games < 2 or options.games % 2:
+        raise DescriptionError(f"--games is an even number, at least 2: openings are played twice; not {options.games}")
+    if options.suffix and not options.ledger:
+        raise DescriptionError("--suffix is for the records of --ledger")
+    sides = _engine(PLUS, (), options), _engine(MINUS, (), options)
+    for technique in techniques:
+        if technique.needs_clock and not sides[0].limit.has_clock:
+            raise DescriptionError(f"{technique.key} needs a clock like --tc 1+0.01, not {options.tc}")
+    return MatchDescription(
+        engines=sides,
+        rounds=options.games // 2,
+        book=book_from_arguments(options, None),
+        concurrency=options.concurrency,
+        adjudication=rules_from_arguments(options, Adjudication()),
+        runner="builtin",
+    )
+
+
+def _engine(name: str, lacks: Sequence[str], options: argparse.Namespace) -> EngineSpec:
+    """Secateur without the techniques `lacks`. Raises `EngineSpecError`."""
+    without = " ".join(lacks) or "<empty>"
+    pairs = ("arg=--tuning", f"name={name}", f"option.Hash={HASH}", f"option.Without={without}")
+    return engine_from_pairs(this_engine(*pairs), (), options.tc)
+
+
+def _id(technique: Technique, options: argparse.Namespace) -> str:
+    """The id of a technique's record."""
+    return "-".join(filter(None, (technique.key, options.suffix)))
+
+
+def _count_benchmark(quiet: bool) -> int:
+    """The benchmark's node count, for the records: it identifies the engine that plays."""
+    from search.benchmark import run_benchmark
+    from search.warmup import load_kernels
+
+    with Steps("counting the nodes of the benchmark", quiet):
+        load_kernels()
+        result = run_benchmark()
+    assert result is not None
+    return result.nodes
+
+
+def _state(
+    keys: Sequence[str], description: MatchDescription, commits: Sequence[str], options: argparse.Namespace
+) -> StateFile:
+    """The state of the run. Raises `PairsError` for the state of other games."""
+    state = StateFile(options.state, "ablation")
+    games = {name: getattr(options, name) for name in ("tc", "book", "order", "plies", "seed", "bench_nodes")}
+    games |= {"hash": HASH, "techniques": keys, "share": SHARE, "adjudication": asdict(description.adjudication)}
+    if state.settings is None:
+        state.begin({"games": games, "commits": commits})
+        return state
+    played = state.settings.get("games")
+    if played != json.loads(json.dumps(games)):
+        differ = [name for name in games if not isinstance(played, dict) or played.get(name) != games[name]]
+        raise PairsError(f"{shown(options.state)}: has other games ({', '.join(differ)} differ); name another file")
+    if any(abs(points) > 2 for points in state.results.values()):
+        raise PairsError(f"{shown(options.state)}: a pair of games has more than two points")
+    return state
+
+
+def _play(keys: Sequence[str], plan: Plan, state: StateFile, options: argparse.Namespace) -> None:
+    """Plays what is missing. Raises `PairsError`, and KeyboardInterrupt; `state` has what was played then."""
+    description = plan.description
+    missing = list(state.missing(range(description.rounds)))
+    if not missing:
+        return
+    compile_kernels(description.engines)
+    problem = check_engine(description.engines[0])
+    if problem is not None:
+        raise PairsError(problem.replace(f"engine {PLUS}", "the engine"))
+
+    def task(number: int) -> PairsTask:
+        first, second = left_out(keys, options.seed, number)
+        sides = _engine(PLUS, first, options), _engine(MINUS, second, options)
+        return make_task(number, *sides, plan.openings, description.adjudication)
+
+    def on_problem(number: int, fault: str) -> None:
+        lacks = " against ".join(" ".join(side) or "nothing" for side in left_out(keys, options.seed, number))
+        _say(f"pair {number + 1} (without {lacks}): {fault}")
+
+    with Progress(state, description.rounds, "pairs", options.quiet):
+        for _ in play_pairs(map(task, missing), state, on_problem, options.concurrency):
+            pass
+
+
+def _record(
+    techniques: Sequence[Technique],
+    found: dict[str, Effect],
+    state: StateFile,
+    description: MatchDescription,
+    options: argparse.Namespace,
+) -> None:
+    """A record for each technique. Raises `LedgerError`."""
+    assert state.settings is not None
+    circumstances = circumstances_of(description)
+    together = f"one of {len(techniques)} that sides lacked at random, {SHARE:.0%} of the time, in the same games"
+    for technique in techniques:
+        effect = found[technique.key]
+        path = records.save(
+            Record(
+                id=_id(technique, options),
+                what=f"{technique.title}, against none",
+                date=records.today(),
+                commits=tuple(state.settings.get("commits", ())),
+                engines=_SIDES,
+                games=2 * len(state.results),
+                pentanomial=(),
+                elo=round(effect.elo, 2),
+                elo_error=round(effect.error, 2),
+                nelo=None,
+                verdict="measured",
+                bench_nodes=options.bench_nodes,
+                note="; ".join(filter(None, (together, options.note))),
+                faults=state.faults,
+                book=circumstances["book"],
+                time_control=circumstances["time_control"],
+            )
+        )
+        _say(f"recorded in {path}")
+
+
+def _report(
+    techniques: Sequence[Technique], found: dict[str, Effect], state: StateFile, options: argparse.Namespace
+) -> None:
+    """Prints the gains, the largest first."""
+    games = 2 * len(state.results)
+    order = sorted(techniques, key=lambda technique: -found[technique.key].elo)
+    if options.json:
+        rows = [{"key": row.key, "title": row.title, **asdict(found[row.key])} for row in order]
+        answer = {"time_control": options.tc, "games": games, "techniques": rows}
+        print(json.dumps(answer, indent=2))
+        return
+    from rich.table import Table
+
+    table = Table("technique", "what it is", box=None, pad_edge=False)
+    table.add_column("Elo with it", justify="right")
+    for row in order:
+        table.add_row(row.key, row.title, with_error(found[row.key].elo, found[row.key].error))
+    console = result_console()
+    console.print(table)
+    console.print(f"{games} games")

@@ -1,0 +1,261 @@
+"""Runs of many numbered pairs of games between two versions of one engine, for `spsa` and `ablation`.
+
+`play_pairs` plays them on local processes or a cluster. `StateFile` keeps the results in a file of JSON lines: the
+first line has the settings, each other line the points of one finished item. Every line is on the disk before the
+next game ends, so after Ctrl-C, `kill -9` or a power cut the run resumes from the file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from bench.adjudication import Adjudication
+from bench.cluster import map_unordered
+from bench.engines import EngineSpec
+from bench.game import GameTask, play_task
+from bench.openings import Opening
+from bench.results import GameResult
+from engine.errors import CommandError
+from engine.files import Output, parse_json, read_bytes, reason, shown
+from engine.progress import Display, duration
+
+#: Spoilt items in a row after which a run is given up: something is wrong with the engine or the machine.
+PATIENCE: Final = 20
+
+#: Version of the state files.
+FORMAT: Final = 2
+
+#: A state file is at most this large, in bytes.
+_MOST_BYTES: Final = 1 << 30
+
+PLUS, MINUS = "plus", "minus"
+
+
+class PairsError(CommandError, ValueError):
+    """Games that cannot be played, or a state file that cannot be used; the message is one line."""
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Games
+# --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PairsTask:
+    """The games of one item, played one after the other: pairs with the colours swapped."""
+
+    number: int
+    games: tuple[GameTask, ...]
+
+
+def make_task(
+    number: int,
+    plus: EngineSpec,
+    minus: EngineSpec,
+    openings: Sequence[Opening],
+    rules: Adjudication,
+    pairs: int = 1,
+) -> PairsTask:
+    """`pairs` pairs of games for item `number`; the engines are called PLUS and MINUS."""
+    games = []
+    for pair in range(number * pairs, (number + 1) * pairs):
+        opening = openings[pair % len(openings)]
+        for swapped, (white, black) in enumerate(((plus, minus), (minus, plus))):
+            games.append(GameTask(2 * pair + swapped, pair, white, black, opening, rules))
+    return PairsTask(number, tuple(games))
+
+
+def play_games(task: PairsTask) -> tuple[GameResult, ...]:
+    """Plays the games with engines that keep running from item to item."""
+    return tuple(replace(play_task(game), moves=()) for game in task.games)
+
+
+def points_of(games: Sequence[GameResult]) -> int:
+    """Games won by PLUS minus games lost by it."""
+    return round(sum(2 * game.points(PLUS) - 1 for game in games))
+
+
+def play_pairs(
+    tasks: Iterable[PairsTask],
+    state: StateFile,
+    on_problem: Callable[[int, str], None],
+    concurrency: int = 1,
+    cluster: str | None = None,
+) -> Iterator[tuple[int, int]]:
+    """Plays items, `concurrency` at a time; puts each into `state` and then yields its number and points.
+
+    An item in which an engine failed counts as spoilt: `on_problem` gets its number and each fault. Raises
+    `PairsError` after PATIENCE of those in a row, `ClusterError`, and OSError when the state cannot be written.
+    """
+    spoilt = 0
+    with closing(map_unordered(play_games, tasks, cluster, workers=concurrency)) as outcomes:
+        for outcome in outcomes:
+            number, games = outcome.item.number, outcome.value or ()
+            faults = [outcome.error] if outcome.error is not None else [game.fault for game in games if game.fault]
+            for fault in faults:
+                on_problem(number, fault)
+            if not faults:
+                spoilt = 0
+                state.add(number, points_of(games))
+                yield number, state.results[number]
+                continue
+            spoilt += 1
+            state.add_faults(number, len(faults))
+            if spoilt >= PATIENCE:
+                raise PairsError(f"given up after {spoilt} items in a row that an engine spoilt")
+
+
+# --------------------------------------------------------------------------------------------------------------
+# The state
+# --------------------------------------------------------------------------------------------------------------
+
+
+class StateFile:
+    """The results of a run: in memory and, where there is a path, in a file.
+
+    `settings` is what the first line says of the run, None before `begin`. `results` has the points by number, in the
+    order in which the items ended; `faults` counts the games that an engine spoilt. Only the holder of the file's lock
+    (`engine.files.locked`) may use it. Raises `PairsError` for a file that is damaged or of another kind.
+    """
+
+    def __init__(self, path: Path | None, command: str, *, read: bool = True, write: bool = True) -> None:
+        """Reads the state of `secateur COMMAND`, if `read`. Without `write` nothing can be added."""
+        self.path = path
+        self.settings: dict[str, Any] | None = None
+        self.results: dict[int, int] = {}
+        self.faults = 0
+        self._key = f"secateur-{command}"
+        self._output: Output | None = None
+        self._text = bytearray()
+        if path is None:
+            return
+        try:
+            if write:
+                self._output = Output(path, self._is_own, f"state of `secateur {command}`")
+            if read and (self._output is None or self._output.size):
+                self._read(path, read_bytes(path, _MOST_BYTES))
+        except OSError as error:
+            raise PairsError(f"{shown(path)}: {reason(error)}") from None
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the file holds anything."""
+        return self._output is not None and self._output.size > 0
+
+    def _is_own(self, head: bytes) -> bool:
+        return head.startswith(b'{"%s": ' % self._key.encode())
+
+    def _read(self, path: Path, text: bytes) -> None:
+        """Takes what the file holds, without a line that a killed process has not finished."""
+        whole = text[: text.rfind(b"\n") + 1]
+        lines = whole.splitlines()
+        try:
+            first = parse_json(lines[0])
+            self.settings = dict(first["settings"])
+            if first[self._key] != FORMAT:
+                raise ValueError
+        except (IndexError, ValueError, KeyError, TypeError):
+            command = self._key.removeprefix("secateur-")
+            raise PairsError(f"{shown(path)}:1: no state of this version of `secateur {command}`") from None
+        for number, line in enumerate(lines[1:], start=2):
+            try:
+                self._take(parse_json(line))
+            except (ValueError, KeyError, TypeError, AttributeError):
+                raise PairsError(f"{shown(path)}:{number}: no result of this run") from None
+        if not _is_cut(text[len(whole) :]):
+            raise PairsError(f"{shown(path)}:{len(lines) + 1}: no result of this run")
+        self._text += whole
+        if self._output is not None:
+            self._output.keep = len(whole)
+
+    def _take(self, line: dict[str, int]) -> None:
+        """Takes a line. Raises KeyError, TypeError, AttributeError or ValueError for anything else."""
+        number, faults = line["number"], line.get("faults", 0)
+        if any(type(value) is not int for value in line.values()) or number < 0 or faults < 0:
+            raise ValueError
+        if faults:
+            self.faults += faults
+        elif number in self.results:
+            raise ValueError
+        else:
+            self.results[number] = line["points"]
+
+    def begin(self, settings: dict[str, Any]) -> None:
+        """Puts the first line into the file, in the place of an earlier state."""
+        self.settings = settings
+        if self._output is not None:
+            self._output.keep = 0  # cut and written again, not replaced: the lock belongs to the file
+        self._append({self._key: FORMAT, "settings": settings})
+
+    def add(self, number: int, points: int) -> None:
+        """Takes a result; it is in the file before this returns."""
+        self._append({"number": number, "points": points})
+
+    def add_faults(self, number: int, count: int) -> None:
+        """Takes the spoilt games of an item; they are in the file before this returns."""
+        self._append({"number": number, "faults": count})
+
+    def missing(self, numbers: range) -> Iterator[int]:
+        """Those of `numbers` without a result, in order."""
+        return (number for number in numbers if number not in self.results)
+
+    def _append(self, line: dict[str, Any]) -> None:
+        if "number" in line:
+            self._take(line)
+        data = json.dumps(line).encode() + b"\n"
+        self._text += data
+        if self._output is None:
+            return
+        try:
+            self._output.append(data)
+        except OSError as error:
+            error = self._output.saved_beside(bytes(self._text), error)
+            raise PairsError(f"{shown(self._output.path)}: {reason(error)}") from None
+
+
+def _is_cut(data: bytes) -> bool:
+    """Whether `data` is the beginning of a line with a result, as a process leaves it that is killed meanwhile."""
+
+    def without_numbers(text: str) -> str:
+        return re.sub(r"-?\d+|-$", "0", text)
+
+    lines = ({"number": 0, name: 0} for name in ("points", "faults"))
+    return any(json.dumps(line).startswith(without_numbers(data.decode("latin-1"))) for line in lines)
+
+
+# --------------------------------------------------------------------------------------------------------------
+# While it runs
+# --------------------------------------------------------------------------------------------------------------
+
+
+class Progress(Display):
+    """Shows how many items were played, the faults, and the time left; `details` gives more to show."""
+
+    def __init__(
+        self, state: StateFile, planned: int, what: str, quiet: bool, details: Callable[[], str] = lambda: ""
+    ) -> None:
+        super().__init__(quiet)
+        self._state, self._planned, self._what, self._details = state, planned, what, details
+        self._before = len(state.results)
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        self.print_line()
+
+    def line(self) -> str:
+        """Where the run stands."""
+        elapsed, done = time.monotonic() - self.began, len(self._state.results)
+        text = f"{done} of {self._planned} {self._what}"
+        if self._state.faults:
+            text += f", {self._state.faults} games spoilt"
+        text += f" in {duration(elapsed)}"
+        if done > self._before:
+            text += f", {duration(elapsed * (self._planned - done) / (done - self._before))} left"
+        return text + self._details()

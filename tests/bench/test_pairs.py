@@ -1,0 +1,139 @@
+"""The state files of `spsa` and `ablation`: nothing is lost, nothing foreign is touched, damage is named."""
+
+from pathlib import Path
+
+import pytest
+
+from bench.pairs import FORMAT, PairsError, StateFile, make_task, points_of
+from bench.results import GameResult
+
+HEADER = f'{{"secateur-spsa": {FORMAT}, "settings": {{"seed": 2}}}}\n'
+
+
+def begun(path: Path, *results: tuple[int, int]) -> StateFile:
+    state = StateFile(path, "spsa")
+    state.begin({"seed": 2})
+    for number, points in results:
+        state.add(number, points)
+    return state
+
+
+def test_points_count_wins_minus_losses() -> None:
+    games = [GameResult(0, 0, "plus", "minus", "1-0"), GameResult(1, 0, "minus", "plus", "1/2-1/2")]
+    assert points_of(games) == 1
+    assert points_of([GameResult(0, 0, "minus", "plus", "1-0")] * 2) == -2
+
+
+@pytest.mark.parametrize(
+    "torn", [b"", b"{", b'{"number": 3, "poi', b'{"number": 3, "points": -', b'{"number": 31, "points": -2}',
+             b'{"number": 4, "faults": 1']
+)  # fmt: skip
+def test_a_killed_run_resumes_exactly(tmp_path: Path, torn: bytes) -> None:
+    whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
+    begun(whole, (0, -1), (1, 0), (3, 2)).add_faults(2, 2)
+    begun(cut, (0, -1), (1, 0), (3, 2))
+    cut.write_bytes(cut.read_bytes() + torn)
+    before = cut.read_bytes()
+    state = StateFile(cut, "spsa")
+    assert (state.settings, state.results) == ({"seed": 2}, {0: -1, 1: 0, 3: 2})
+    assert cut.read_bytes() == before  # reading changes nothing
+    state.add_faults(2, 2)
+    assert cut.read_bytes() == whole.read_bytes()
+
+
+def test_order_faults_and_missing_numbers_come_back(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    begun(path, (0, 1), (3, 2), (2, 0)).add_faults(1, 2)
+    for state in (StateFile(path, "spsa"), StateFile(path, "spsa", write=False)):
+        assert list(state.results.items()) == [(0, 1), (3, 2), (2, 0)]
+        assert state.faults == 2
+        assert list(state.missing(range(6))) == [1, 4, 5]
+    state = StateFile(path, "spsa")
+    state.add(1, 1)  # an item that was spoilt is played again
+    assert StateFile(path, "spsa").results[1] == 1
+
+
+def test_without_a_path_results_stay_in_memory() -> None:
+    state = StateFile(None, "ablation")
+    state.begin({})
+    state.add(0, 2)
+    assert state.results == {0: 2}
+
+
+def test_a_new_run_replaces_the_old_one_only_when_it_begins(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    begun(path, (0, 1))
+    before = path.read_bytes()
+    state = StateFile(path, "spsa", read=False)
+    assert state.is_there
+    assert path.read_bytes() == before
+    state.begin({"seed": 3})
+    assert StateFile(path, "spsa").settings == {"seed": 3}
+    assert not StateFile(path, "spsa").results
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("my notes", "is there already and is no state of `secateur spsa`; it is left as it is"),
+        ("\x89PNG\r\n", "is there already and is no state"),
+        (HEADER.replace("spsa", "ablation"), "is there already and is no state"),
+        (HEADER.replace(str(FORMAT), "999"), r"run:1: no state of this version of `secateur spsa`"),
+        ('{"secateur-spsa": ', "run:1: no state of this version"),
+        (HEADER + "my notes", "run:2: no result of this run"),
+        (HEADER + "nonsense\n", "run:2: no result of this run"),
+        (HEADER + "[]\n", "run:2: no result of this run"),
+        (HEADER + '{"number": 1}\n', "run:2: no result of this run"),
+        (HEADER + '{"number": 1, "points": 0.5}\n', "run:2: no result of this run"),
+        (HEADER + '{"number": -1, "points": 0}\n', "run:2: no result of this run"),
+        (HEADER + 2 * '{"number": 1, "points": 0}\n', "run:3: no result of this run"),
+        (HEADER + '{"number": 1, "points": 0}\n{"number": 1, "note', "run:3: no result of this run"),
+    ],
+)
+def test_damaged_and_foreign_files_are_refused_and_kept(tmp_path: Path, text: str, part: str) -> None:
+    path = tmp_path / "run"
+    path.write_text(text, encoding="latin-1")
+    before = path.read_bytes()
+    with pytest.raises(PairsError, match=part):
+        StateFile(path, "spsa")
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("write", [False, True])
+def test_a_folder_is_reported(tmp_path: Path, write: bool) -> None:
+    with pytest.raises(PairsError, match="is a folder, not a file"):
+        StateFile(tmp_path, "spsa", write=write)
+
+
+@pytest.mark.parametrize("how", ["moved", "added to"])
+@pytest.mark.parametrize("begins", [False, True])
+def test_a_file_that_somebody_changes_meanwhile_is_left_alone(tmp_path: Path, how: str, begins: bool) -> None:
+    path, mine = tmp_path / "run.jsonl", tmp_path / "mine"
+    begun(path, (0, 1))
+    state = StateFile(path, "spsa", read=not begins)
+    if how == "moved":
+        mine.write_bytes(path.read_bytes())
+        mine.replace(path)
+    else:
+        with path.open("ab") as file:
+            file.write(b"my notes\n")
+    before, beside = path.read_bytes(), tmp_path / "run-2.jsonl"
+    words = "another file took its place" if how == "moved" else "somebody changed it"
+    with pytest.raises(PairsError, match=f"{path}: {words}; it is left as it is; its new contents are in {beside}"):
+        state.begin({"seed": 3}) if begins else state.add(1, 2)
+    assert path.read_bytes() == before
+    saved = StateFile(beside, "spsa")
+    assert (saved.settings, saved.results) == (({"seed": 3}, {}) if begins else ({"seed": 2}, {0: 1, 1: 2}))
+
+
+def test_both_sides_play_both_colours_from_one_opening() -> None:
+    from fakes import fake
+
+    from bench.adjudication import Adjudication
+    from bench.openings import Opening
+
+    openings = [Opening(name=name) for name in "abc"]
+    task = make_task(2, fake("plus"), fake("minus"), openings, Adjudication(), pairs=2)
+    assert [(game.white.name, game.black.name) for game in task.games] == [("plus", "minus"), ("minus", "plus")] * 2
+    assert [game.opening.name for game in task.games] == ["b", "b", "c", "c"]
+    assert [(game.game, game.pair) for game in task.games] == [(8, 4), (9, 4), (10, 5), (11, 5)]
