@@ -47,7 +47,6 @@ COMMANDS: dict[str, tuple[str, str, str | None]] = {
     "sprt": ("bench.commands.sprt", "play a match until it is decided, or evaluate a PGN file", "lab"),
     "tourney": ("bench.commands.tourney", "play a gauntlet or a round robin, and rate the engines", "lab"),
     "epd": ("bench.commands.epd", "test suites for any UCI engine: best moves, graded moves, mates", "lab"),
-    "book": ("bench.commands.book", "generate balanced or unbalanced openings with an engine", "lab"),
     "genfens": ("bench.commands.genfens", "random openings for OpenBench's data generation", None),
     "rate": ("bench.commands.rate", "rate the players of PGN files", "lab"),
     "calibrate": ("bench.commands.calibrate", "measure how strong the levels of UCI_Elo are", "lab"),
