@@ -15,10 +15,10 @@ import pytest
 from bench import records, screening
 from bench.cluster import Outcome
 from bench.commands import worth
-from bench.game import close_tables
 from bench.results import GameResult, Termination
 from bench.screening import SHARE, Pair, Played, Screening, ScreeningError, effects, left_out
 from bench.tuning import IterationTask
+from bench.uci import close_engines
 from search import benchmark
 from search.benchmark import run_benchmark
 
@@ -168,7 +168,7 @@ def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(records, "LEDGER", folder)
     monkeypatch.setattr(benchmark, "run_benchmark", functools.partial(run_benchmark, 2))
     yield folder
-    close_tables()
+    close_engines()
 
 
 def test_all_are_measured_by_the_same_games(ledger: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,9 +13,9 @@ from bench import records
 from bench.commands import worth
 from bench.commands.match import report_problems
 from bench.description import MatchDescription
-from bench.game import close_tables
 from bench.play import PlayError
 from bench.results import GameResult, MatchResult
+from bench.uci import close_engines
 from search import benchmark
 from search.benchmark import run_benchmark
 from search.techniques import TECHNIQUES
@@ -29,7 +29,7 @@ def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder.mkdir()
     monkeypatch.setattr(records, "LEDGER", folder)
     yield folder
-    close_tables()
+    close_engines()
 
 
 @pytest.fixture
@@ -159,7 +159,7 @@ def test_what_cannot_be_played_ends_the_run(
         (["null-move", "--games", "0"], "--games is an even number"),
         (["null-move", "--hash", "0"], "--hash is 1 to"),
         (["null-move", "--concurrency", "0"], "concurrency is at least 1"),
-        (["null-move", "--tc", "soon"], "'soon' is no time control"),
+        (["null-move", "--tc", "soon"], "'soon' is not a time control"),
         (["null-move", "--resign", "soon"], "--resign soon"),
         (["time-effort"], "time-effort is about time: it needs a clock"),
         (["time-effort", "--tc", "movetime=1"], "time-effort is about time: it needs a clock"),
