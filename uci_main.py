@@ -60,7 +60,6 @@ COMMANDS: dict[str, tuple[str, str, str, str | None]] = {
     "spsa": ("lab", "bench.commands.spsa", "tune the search parameters by games", "lab"),
     "ablation": ("lab", "bench.commands.ablation", "measure by games what each search technique gains", "lab"),
     "ledger": ("lab", "bench.commands.ledger", "show the tests from which every quoted Elo comes", "lab"),
-    "book": ("lab", "bench.commands.book", "generate balanced or unbalanced openings with an engine", "lab"),
     "genfens": ("lab", "bench.commands.genfens", "generate random openings for OpenBench", None),
     "datagen": ("training", "eval.training.commands.datagen", "make and inspect self-play data", None),
     "train": ("training", "eval.training.commands.train", "train a network on self-play games", None),

@@ -1,10 +1,8 @@
-"""Ending games early: resignation, draw and tablebase adjudication and a move limit, by cutechess-cli's rules.
-
-The rules are data (`Adjudication`); the running counts of one game live in an `Adjudicator`.
-"""
+"""Ending games early by resignation, draw and tablebase adjudication and a move limit, with cutechess-cli's rules."""
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -65,7 +63,7 @@ class Verdict:
 
 
 class Adjudicator:
-    """Watches one game. Call `after_move` with the board after each engine move."""
+    """Counts moves in a row for the rules of one game. Call `after_move` after each engine move."""
 
     def __init__(self, rules: Adjudication, tablebase: Tablebase | None = None) -> None:
         self._rules = rules
@@ -77,11 +75,17 @@ class Adjudicator:
 
     def after_move(self, board: chess.Board, record: MoveRecord) -> Verdict | None:
         """The verdict after the move that `record` describes led to `board`, or None to play on."""
-        return self._by_tablebase(board) or self._by_scores(board, record) or self._by_length(board)
+        verdict = self._by_tablebase(board) or self._by_scores(board, record)
+        limit = self._rules.max_moves
+        if verdict is None and limit is not None and len(board.move_stack) >= 2 * limit:
+            return Verdict("1/2-1/2", Termination.MAX_MOVES)
+        return verdict
 
     def _by_scores(self, board: chess.Board, record: MoveRecord) -> Verdict | None:
         mover = not board.turn
-        score = centipawns(record)
+        score = record.centipawns
+        if record.mate is not None:
+            score = MATE_CENTIPAWNS if record.mate > 0 else -MATE_CENTIPAWNS
         if score is None:
             self._quiet_plies = self._losing[mover] = self._winning[mover] = 0
             return None
@@ -100,19 +104,11 @@ class Adjudicator:
                 return Verdict("0-1" if mover == chess.WHITE else "1-0", Termination.RESIGN_RULE)
         return None
 
-    def _by_length(self, board: chess.Board) -> Verdict | None:
-        limit = self._rules.max_moves
-        if limit is not None and len(board.move_stack) >= 2 * limit:
-            return Verdict("1/2-1/2", Termination.MAX_MOVES)
-        return None
-
     def _by_tablebase(self, board: chess.Board) -> Verdict | None:
-        if self._tablebase is None or board.castling_rights:
+        # WDL tables are exact only right after a capture or pawn move; later, a cursed win may already be a draw.
+        if self._tablebase is None or board.castling_rights or board.halfmove_clock != 0:
             return None
         if chess.popcount(board.occupied) > self._rules.tablebase_pieces:
-            return None
-        # WDL tables are exact only right after a capture or pawn move; later, a cursed win may already be a draw.
-        if board.halfmove_clock != 0:
             return None
         wdl = self._tablebase.get_wdl(board)
         if wdl is None:
@@ -123,15 +119,9 @@ class Adjudicator:
         return Verdict("1-0" if white_wins else "0-1", Termination.TABLEBASE)
 
 
-def centipawns(record: MoveRecord) -> int | None:
-    """The score of a move as one number, mates as +-`MATE_CENTIPAWNS`; None when the engine gave none."""
-    if record.mate is not None:
-        return MATE_CENTIPAWNS if record.mate > 0 else -MATE_CENTIPAWNS
-    return record.centipawns
-
-
+@functools.cache
 def open_tablebases(folder: str | None) -> Tablebase | None:
-    """Opens the Syzygy files in `folder` (None without one). Raises FileNotFoundError when it holds none."""
+    """Opens the Syzygy files in `folder` (None without one) once. Raises FileNotFoundError when it holds none."""
     if folder is None:
         return None
     import chess.syzygy

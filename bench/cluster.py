@@ -1,11 +1,11 @@
-"""The same work on local processes or on the workers of a Dask cluster, behind one function: `map_unordered`.
+"""Work on local processes or on the workers of a Dask cluster, behind one function: `map_unordered`.
 
-A piece of work is a function that can be imported and an item that can be pickled. Results come as they are finished.
-A worker that dies costs what it was doing, and that is done again elsewhere; a piece of work that kills three workers
-is given up and reported. Ctrl-C, or closing the generator, ends everything that still runs.
+A piece of work is a function that can be imported and an item that can be pickled. Results come in the order of
+completion. A worker that dies costs only the item it worked on, which is done again elsewhere; an item that kills three
+workers is given up and reported. Ctrl-C, or closing the generator, ends everything that still runs.
 
-Local workers are processes of a session of their own: the terminal's Ctrl-C does not reach them or the engines that
-they start, and when a worker dies by whatever cause its engines are killed with it.
+Each local worker is a process with a session of its own: the terminal's Ctrl-C does not reach it or its engines, and
+when it dies for any reason its engines are killed with it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any, Final, Generic, TypeVar
@@ -46,7 +47,7 @@ class WorkError(CommandError, RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[T, R]):
-    """What became of one item: its `value`, or in `error` one line saying why there is none."""
+    """The outcome of one item: its `value`, or in `error` one line that says why there is none."""
 
     item: T
     value: R | None = None
@@ -91,14 +92,14 @@ def _serve(connection: Connection, function: Callable[[Any], Any]) -> None:
         value, error = None, None
         try:
             value = function(item)
-        except Exception as problem:  # whatever it is, it belongs into the report and not on a lost terminal
+        except Exception as problem:  # any error belongs in the report
             error = f"{type(problem).__name__}: {problem}"
         connection.send((value, error))
 
 
 @contextlib.contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Keeps Ctrl-C waiting while a worker is started, and from the worker until it has a session of its own."""
+    """Delays Ctrl-C while a worker starts, and in the worker until it has its own session."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -138,7 +139,7 @@ def _kill_group(pid: int) -> None:
 
 
 class _Worker:
-    """A local process and the item it works on."""
+    """A local process, the item it works on, and the workers that died of that item."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         # Spawned, not forked: a fork would inherit threads' locks and the other workers' pipes.
@@ -148,13 +149,12 @@ class _Worker:
         with _interrupts_held():
             self.process.start()
         theirs.close()
-        self.item: Any = None
-        self.is_busy = False
+        self.job: tuple[Any, int] | None = None
 
-    def give(self, item: Any) -> None:
-        self.item, self.is_busy = item, True
-        with contextlib.suppress(OSError):  # it has died: its sentinel tells
-            self.connection.send(item)
+    def give(self, job: tuple[Any, int]) -> None:
+        self.job = job
+        with contextlib.suppress(OSError):  # it has died: reading from it tells
+            self.connection.send(job[0])
 
     def end(self, patience: float) -> None:
         self.connection.close()
@@ -168,48 +168,39 @@ class _Worker:
 
 def _on_processes(function: Callable[[T], R], items: Iterator[T], count: int) -> Generator[Outcome[T, R], None, None]:
     workers: list[_Worker] = []
-    again: deque[T] = deque()
-    lost: dict[int, int] = {}  # id of an item: workers that it has cost; items in work are kept alive by `workers`
-    finished = False
+    again: deque[tuple[T, int]] = deque()
+    patience = 0.0
     try:
         while True:
-            # One idle worker at most is started for each item there is.
-            while True:
-                idle = next((worker for worker in workers if not worker.is_busy), None)
-                if idle is None and len(workers) >= count:
+            # At most one idle worker is started for each item.
+            while (worker := next((one for one in workers if one.job is None), None)) or len(workers) < count:
+                job = again.popleft() if again else next(((item, 0) for item in items), None)
+                if job is None:
                     break
-                try:
-                    item = again.popleft() if again else next(items)
-                except StopIteration:
-                    break
-                if idle is None:
-                    idle = _Worker(function)
-                    workers.append(idle)
-                idle.give(item)
-            busy = {worker.connection: worker for worker in workers if worker.is_busy}
+                if worker is None:
+                    worker = _Worker(function)
+                    workers.append(worker)
+                worker.give(job)
+            busy = {worker.connection: (worker, worker.job) for worker in workers if worker.job is not None}
             if not busy:
-                finished = True
+                patience = GOODBYE_SECONDS
                 return
-            for ready in wait(list(busy)):
-                worker = busy[ready]  # type: ignore[index]
-                item = worker.item
+            for connection in wait(busy):
+                worker, (item, deaths) = busy[connection]  # type: ignore[index]
                 try:
                     value, error = worker.connection.recv()
                 except (EOFError, OSError):
                     workers.remove(worker)
                     worker.end(0.0)
-                    lost[id(item)] = lost.get(id(item), 0) + 1
-                    if lost[id(item)] < ATTEMPTS:
-                        again.append(item)
+                    if deaths + 1 < ATTEMPTS:
+                        again.append((item, deaths + 1))
                         continue
                     value, error = None, f"given up: {ATTEMPTS} workers died of it"
-                else:
-                    worker.is_busy, worker.item = False, None
-                lost.pop(id(item), None)
+                worker.job = None
                 yield Outcome(item, value, error)
     finally:
         for worker in workers:
-            worker.end(GOODBYE_SECONDS if finished and not worker.is_busy else 0.0)
+            worker.end(patience)
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -230,50 +221,32 @@ def _on_cluster(function: Callable[[T], R], items: Iterator[T], address: str) ->
         client: Any = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise ClusterError(f"no Dask scheduler answers at {address}: {error or type(error).__name__}") from None
-    futures: dict[Any, T] = {}
-    try:
-        _check_cluster(client, address)
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+            client.submit(_check_worker, pure=False).result()
+        except TimeoutError:
+            raise ClusterError(f"the cluster at {address} has no workers") from None
+        except Exception as error:
+            problem = f"the workers of {address} cannot import Secateur ({error}); start them where it is installed"
+            raise ClusterError(problem) from None
+        futures: dict[Any, T] = {}
         queue: Any = as_completed(loop=client.loop)  # type: ignore[no-untyped-call]
         while True:
             # Two more than run, so that no worker waits for this process.
-            while len(futures) < sum(client.nthreads().values()) + 2:
-                try:
-                    item = next(items)
-                except StopIteration:
-                    break
+            for item in islice(items, max(0, sum(client.nthreads().values()) + 2 - len(futures))):
                 future = client.submit(function, item, pure=False)
                 futures[future] = item
                 queue.add(future)
             if not futures:
                 return
             future = next(queue)
-            yield _dask_outcome(futures.pop(future), future)
-    finally:
-        if futures:
-            client.cancel(list(futures), force=True)
-        client.close()
+            yield _outcome(futures.pop(future), future)
 
 
-def _check_cluster(client: Any, address: str) -> None:
-    """Raises `ClusterError` unless there are workers that can import the project."""
-    try:
-        client.wait_for_workers(1, timeout=CONNECT_SECONDS)
-    except TimeoutError:
-        raise ClusterError(f"the cluster at {address} has no workers") from None
-    try:
-        client.submit(_check_worker, pure=False).result()
-    except Exception as error:
-        raise ClusterError(
-            f"the workers of {address} cannot import Secateur ({error}); start them where it is installed"
-        ) from None
-
-
-def _dask_outcome(item: T, future: Any) -> Outcome[T, Any]:
-    from distributed.scheduler import KilledWorker
-
+def _outcome(item: T, future: Any) -> Outcome[T, Any]:
+    """The outcome of a finished future. Its error may be the death of all workers that tried."""
     try:
         return Outcome(item, future.result())
-    except KilledWorker:
-        return Outcome(item, None, "given up: the workers died of it")
     except Exception as error:
         return Outcome(item, None, f"{type(error).__name__}: {error}")

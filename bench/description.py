@@ -1,7 +1,7 @@
-"""One match, described once: by a TOML file, by the command line, or by a file that the command line overrides.
+"""The description of one match: a TOML file, options of the command line, or a file that options override.
 
-Everything that can be wrong with a description is found here, before an engine is started, and said in one line that
-names the option, or the file, its line and the key.
+All mistakes in a description are found here, before an engine is started. The message names the option, or the file and
+the key.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from types import NoneType
+from typing import Any, Final, get_args, get_type_hints
 
 from bench.adjudication import Adjudication, DrawRule, ResignRule
 from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs, make_engine, split_command
+from bench.openings import ORDERS
 from engine.errors import CommandError, MissingError
 from engine.files import quoted, read_text, reason, shown
 
@@ -24,15 +26,28 @@ RUNNERS: Final = ("auto", "builtin", "cutechess", "fastchess")
 FORMATS: Final = ("match", "gauntlet", "round-robin")
 DEFAULT_LIMIT: Final = "10+0.1"
 
-_MOST_ROUNDS: Final = 10_000_000
-_MOST_AT_ONCE: Final = 10_000
-_MOST_SECONDS: Final = 1_000_000
-_MOST_NUMBER: Final = 1_000_000
+#: What settings may be, by their names, wherever they stand in a description: some values, or least and most.
+_CHOICES: Final[dict[str, tuple[object, ...]]] = {
+    "format": FORMATS,
+    "runner": RUNNERS,
+    "order": ORDERS,
+    "games_per_pair": (1, 2),
+}
+_BOUNDS: Final[dict[str, tuple[float, float]]] = {
+    "rounds": (1, 10_000_000),
+    "concurrency": (1, 10_000),
+    "time_margin": (0, 1_000_000),
+    "hang_seconds": (0.1, 1_000_000),
+    "plies": (0, 1_000_000),
+    "max_moves": (1, 1_000_000),
+    "tablebase_pieces": (2, 1_000_000),
+    "from_move": (0, 1_000_000),
+    "moves": (1, 1_000_000),
+    "score": (0, 1_000_000),
+}
 
-#: A description is at most this large, in bytes.
-_MOST_BYTES: Final = 1 << 20
-#: The beginning of a dotted key, which Python's TOML reader parses in quadratic time.
-_LONG_KEY: Final = re.compile(r"""^[ \t\[]*+(?:[\w"'-]++[ \t]*+\.[ \t]*+){20}""", re.MULTILINE)
+#: A description is at most this large, in bytes. Python's TOML reader takes quadratic time for some texts.
+_MOST_BYTES: Final = 1 << 16
 
 
 class DescriptionError(CommandError, ValueError):
@@ -40,7 +55,7 @@ class DescriptionError(CommandError, ValueError):
 
 
 class MissingDescriptionError(DescriptionError, MissingError):
-    """A file with a description that is missing, unreadable or no TOML."""
+    """A file with a description that is missing or unreadable, or is not TOML."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,51 +94,24 @@ class MatchDescription:
     cluster: str | None = None
 
     def __post_init__(self) -> None:
+        _check(self)
         names = [engine.name for engine in self.engines]
         if len(names) < 2:
             raise DescriptionError("a match needs two engines")
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise DescriptionError(f"two engines are called {twice}; give them different names")
-        if self.format not in FORMATS:
-            raise DescriptionError(f"format is one of {', '.join(FORMATS)}, not {quoted(self.format)}")
         if self.format == "match" and len(names) != 2:
             raise DescriptionError(f"a match is between two engines, not {len(names)}; set format for a tournament")
-        if self.runner not in RUNNERS:
-            raise DescriptionError(f"runner is one of {', '.join(RUNNERS)}, not {quoted(self.runner)}")
-        if self.games_per_pair not in (1, 2):
-            raise DescriptionError("games_per_pair is 2 (colours swapped) or 1")
-        for name, value, least, most in (
-            ("rounds", self.rounds, 1, _MOST_ROUNDS),
-            ("concurrency", self.concurrency, 1, _MOST_AT_ONCE),
-            ("time_margin", self.time_margin, 0, _MOST_SECONDS),
-            ("hang_seconds", self.hang_seconds, 0.1, _MOST_SECONDS),
-        ):
-            # "nan" is neither too small nor too large.
-            if not least <= value <= most:
-                bound = f"at most {most}" if value > most else f"at least {least}"
-                raise DescriptionError(f"{name} is {bound}, not {shown(str(value))}")
-        rules = self.adjudication
-        numbers = [("max_moves", rules.max_moves, 1), ("tablebase_pieces", rules.tablebase_pieces, 2)]
-        if self.book is not None:
-            numbers.append(("the book's plies", self.book.plies, 0))
-        for rule in (rules.resign, rules.draw):
-            if rule is not None:
-                numbers += [("adjudication's moves", rule.moves, 1), ("adjudication's score", rule.score, 0)]
-        if rules.draw is not None:
-            numbers.append(("adjudication's first move", rules.draw.from_move, 0))
-        for name, number, least in numbers:
-            if number is not None and not least <= number <= _MOST_NUMBER:
-                raise DescriptionError(f"{name} is {least} to {_MOST_NUMBER}, not {shown(str(number))}")
         if self.resume and self.pgn is None:
             raise DescriptionError("to resume, name the PGN file of the match that was cut short")
         if self.resume and self.overwrite:
             raise DescriptionError("either resume or overwrite, not both")
 
     def fingerprint(self) -> str:
-        """Twelve hexadecimal digits over whatever decides which games are played and how; a resumed match must agree.
+        """Twelve hexadecimal digits over everything that decides which games are played and how.
 
-        The number of rounds is left out, so that a finished match can be prolonged.
+        A resumed match must have the same. The number of rounds does not count: a finished match can be prolonged.
         """
         parts = (
             self.engines,
@@ -135,6 +123,23 @@ class MatchDescription:
             self.hang_seconds,
         )
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
+
+
+def _check(settings: Any, place: str = "") -> None:
+    """Checks the settings of a dataclass, and of those in it. Raises `DescriptionError`."""
+    for item in fields(settings):
+        name, value = place + item.name, getattr(settings, item.name)
+        if is_dataclass(value):
+            _check(value, f"{name}.")
+        if item.name in _CHOICES and value not in _CHOICES[item.name]:
+            choices = ", ".join(map(str, _CHOICES[item.name]))
+            raise DescriptionError(f"{name} is one of {choices}, not {quoted(str(value))}")
+        if item.name in _BOUNDS and value is not None:
+            least, most = _BOUNDS[item.name]
+            # "nan" is neither too small nor too large.
+            if not least <= value <= most:
+                bound = f"at most {most:g}" if value > most else f"at least {least:g}"
+                raise DescriptionError(f"{name} is {bound}, not {shown(str(value))}")
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -165,12 +170,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     rules = parser.add_argument_group("adjudication")
     add_rule_arguments(rules)
     rules.add_argument("--time-margin", type=float, metavar="MS", help="milliseconds an engine may overstep")
-    rules.add_argument("--hang", type=float, metavar="SECONDS", help="silence without a clock that is a loss (60)")
-    output = parser.add_argument_group("output and machinery")
+    rules.add_argument(
+        "--hang",
+        type=float,
+        dest="hang_seconds",
+        metavar="SECONDS",
+        help="silence without a clock that is a loss (default 60)",
+    )
+    output = parser.add_argument_group("output and runner")
     output.add_argument("--pgn", help="write the games here")
     output.add_argument("--resume", action="store_true", default=None, help="play what is missing in the PGN file")
     output.add_argument("--overwrite", action="store_true", default=None, help="start the PGN file afresh")
-    output.add_argument("--runner", choices=RUNNERS, help="who plays (default: what is on the PATH, else built in)")
+    output.add_argument("--runner", choices=RUNNERS, help="what plays (default: what is on the PATH, else built in)")
     output.add_argument("--cluster", metavar="tcp://HOST:PORT", help="play on the workers of this Dask scheduler")
 
 
@@ -204,17 +215,15 @@ def from_arguments(arguments: argparse.Namespace, format: str | None = None) -> 
         except EngineSpecError as error:
             raise DescriptionError(f"--engine{' or --each' * bool(arguments.each)}: {error}") from None
     elif arguments.tc or arguments.each:
-        raise DescriptionError("--tc and --each speak of engines given with --engine; in the file, write tc there")
-    for key in ("rounds", "games_per_pair", "concurrency", "event", "pgn", "resume", "overwrite", "runner", "cluster"):
-        value = getattr(arguments, key)
-        if value is not None:
-            values[key] = value
+        raise DescriptionError("--tc and --each are for engines given with --engine; in a file, write tc there")
+    for item in fields(MatchDescription):
+        value = getattr(arguments, item.name, None)
+        if value is not None and item.name not in ("engines", "format", "book", "time_margin"):
+            values[item.name] = value
     if arguments.games is not None:
         values["rounds"] = _rounds(arguments, values.get("games_per_pair", 2))
     if arguments.time_margin is not None:
         values["time_margin"] = arguments.time_margin / 1000
-    if arguments.hang is not None:
-        values["hang_seconds"] = arguments.hang
     values["book"] = book_from_arguments(arguments, values.get("book"))
     values["adjudication"] = rules_from_arguments(arguments, values.get("adjudication", Adjudication()))
     if format is not None:
@@ -229,9 +238,6 @@ def _rounds(arguments: argparse.Namespace, games_per_pair: int) -> int:
     games: int = arguments.games
     if arguments.rounds is not None:
         raise DescriptionError("--games is the number of games of a pairing in all: leave it or --rounds out")
-    if arguments.file and games <= 2:
-        # It was the number of games of a pair once, and would silently end the match after one.
-        raise DescriptionError(f"--games {games} is a pairing's whole match: write --rounds or --games-per-pair")
     if games < 1 or games % games_per_pair:
         raise DescriptionError(f"--games is a multiple of {games_per_pair}, the games of a pair, not {games}")
     return games // games_per_pair
@@ -276,154 +282,17 @@ def _integers(option: str, text: str, parts: list[str], count: int) -> list[int]
 # TOML
 # --------------------------------------------------------------------------------------------------------------
 
-#: Key of the file: (accepted types, field of `MatchDescription` or None when it is handled by name).
-_TOP: Final[dict[str, tuple[type, ...]]] = {
-    "format": (str,),
-    "rounds": (int,),
-    "games_per_pair": (int,),
-    "concurrency": (int,),
-    "time_margin": (int, float),
-    "hang_seconds": (int, float),
-    "pgn": (str,),
-    "event": (str,),
-    "runner": (str,),
-    "cluster": (str,),
-    "tc": (str,),
-    "book": (dict,),
-    "adjudication": (dict,),
-    "engines": (list,),
-}
-_BOOK: Final[dict[str, tuple[type, ...]]] = {"file": (str,), "order": (str,), "seed": (int,), "plies": (int,)}
-_ENGINE: Final[dict[str, tuple[type, ...]]] = {
-    "name": (str,),
-    "command": (str, list),
-    "directory": (str,),
-    "tc": (str,),
-    "options": (dict,),
-    "restart": (bool,),
-}
-_RULES: Final[dict[str, tuple[type, ...]]] = {
-    "resign": (dict,),
-    "draw": (dict,),
-    "max_moves": (int,),
-    "tablebases": (str,),
-    "tablebase_pieces": (int,),
-}
-_RESIGN: Final[dict[str, tuple[type, ...]]] = {"moves": (int,), "score": (int,), "both_sides": (bool,)}
-_DRAW: Final[dict[str, tuple[type, ...]]] = {"from_move": (int,), "moves": (int,), "score": (int,)}
 
+@dataclass(frozen=True)
+class _EngineTable:
+    """The keys of `[[engines]]`."""
 
-def read_toml(path: str | Path) -> dict[str, Any]:
-    """The fields of a `MatchDescription` that the file sets. Raises `DescriptionError` naming file, line and key."""
-    place = shown(path)
-    try:
-        text = read_text(path, _MOST_BYTES)
-    except OSError as error:
-        raise MissingDescriptionError(f"{place}: {reason(error)}") from None
-    long_key = _LONG_KEY.search(text)
-    if long_key is not None:
-        line = text.count("\n", 0, long_key.start()) + 1
-        raise MissingDescriptionError(f"{place}:{line}: no setting of a match has a key of so many parts")
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        message, _, where = str(error).partition(" (at line ")
-        line = int(where.partition(",")[0]) if where else text.count("\n") + 1
-        raise MissingDescriptionError(f"{place}:{line}: {message.removesuffix(' (at end of document)')}") from None
-    except RecursionError:
-        raise MissingDescriptionError(f"{place}: its values are nested too deeply") from None
-    except ValueError:  # Python reads no number of thousands of digits
-        raise MissingDescriptionError(f"{place}: a number has too many digits") from None
-    return _TomlReader(place, text).description(data)
-
-
-class _TomlReader:
-    """Turns parsed TOML into description fields, and knows the line of each key for messages."""
-
-    def __init__(self, path: str, text: str) -> None:
-        self._path = path
-        self._lines = _key_lines(text)
-
-    def description(self, data: dict[str, Any]) -> dict[str, Any]:
-        self._check(data, _TOP, "")
-        values = {key: value for key, value in data.items() if key not in ("tc", "book", "adjudication", "engines")}
-        if "time_margin" in values:
-            values["time_margin"] /= 1000
-        if "book" in data:
-            book = self._table(data["book"], _BOOK, "book", ("file",))
-            if book.get("order", "sequential") not in ("sequential", "random"):
-                self._fail("book.order", "is sequential or random")
-            values["book"] = Book(**book)
-        if "adjudication" in data:
-            values["adjudication"] = self._rules(data["adjudication"])
-        if "engines" in data:
-            values["engines"] = tuple(
-                self._engine(engine, f"engines[{number}]", data.get("tc", DEFAULT_LIMIT))
-                for number, engine in enumerate(data["engines"], start=1)
-            )
-        return values
-
-    def _engine(self, data: object, where: str, limit: str) -> EngineSpec:
-        if not isinstance(data, dict):
-            self._fail(where, "is not a table")
-        engine = self._table(data, _ENGINE, where, ("command",))
-        options = {name: _option_text(value) for name, value in engine.get("options", {}).items()}
-        command = engine["command"]
-        try:
-            words = tuple(map(str, command)) if isinstance(command, list) else split_command(command)
-            return make_engine(
-                engine.get("name", ""),
-                words,
-                engine.get("tc", limit),
-                engine.get("directory"),
-                options,
-                engine.get("restart", False),
-            )
-        except EngineSpecError as error:
-            key = "tc" if "time control" in str(error) else "command"
-            self._fail(f"{where}.{key}" if key in engine or key == "command" else "tc", str(error))
-
-    def _rules(self, data: dict[str, Any]) -> Adjudication:
-        rules = self._table(data, _RULES, "adjudication", ())
-        if "resign" in rules:
-            table = self._table(rules["resign"], _RESIGN, "adjudication.resign", ("moves", "score"))
-            rules["resign"] = ResignRule(**table)
-        if "draw" in rules:
-            table = self._table(rules["draw"], _DRAW, "adjudication.draw", ("from_move", "moves", "score"))
-            rules["draw"] = DrawRule(**table)
-        return Adjudication(**rules)
-
-    def _table(
-        self, data: dict[str, Any], known: Mapping[str, tuple[type, ...]], where: str, needed: tuple[str, ...]
-    ) -> dict[str, Any]:
-        self._check(data, known, where + ".")
-        for key in needed:
-            if key not in data:
-                self._fail(where, f"needs the key '{key}'")
-        return dict(data)
-
-    def _check(self, data: dict[str, Any], known: Mapping[str, tuple[type, ...]], prefix: str) -> None:
-        for key, value in data.items():
-            if key not in known:
-                self._fail(prefix + key, f"is not known here; known are {', '.join(known)}")
-            if (
-                "\0" in value
-                if isinstance(value, str)
-                else isinstance(value, list) and "\0" in "".join(map(str, value))
-            ):
-                self._fail(prefix + key, "holds a null character")
-            # In Python, a bool is an int, but "rounds = true" is a mistake.
-            if not isinstance(value, known[key]) or (isinstance(value, bool) and bool not in known[key]):
-                expected = " or ".join(_TYPE_NAMES[kind] for kind in known[key])
-                self._fail(prefix + key, f"must be {expected}, not {shown(repr(value))}")
-
-    def _fail(self, key: str, message: str) -> NoReturn:
-        line = self._lines.get(key) or self._lines.get(key.rpartition(".")[0])
-        place = f"{self._path}:{line}" if line else self._path
-        key = shown(key)
-        raise DescriptionError(
-            f"{place}: {key} {message}" if not message.startswith("engine ") else f"{place}: {message}"
-        )
+    command: str | list  # type: ignore[type-arg]
+    name: str = ""
+    directory: str | None = None
+    tc: str | None = None
+    options: dict = field(default_factory=dict)  # type: ignore[type-arg]
+    restart: bool = False
 
 
 _TYPE_NAMES: Final[dict[type, str]] = {
@@ -436,27 +305,73 @@ _TYPE_NAMES: Final[dict[type, str]] = {
 }
 
 
-def _option_text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """The fields of a `MatchDescription` that the file sets. Raises `DescriptionError` naming file and key."""
+    try:
+        data = tomllib.loads(read_text(path, _MOST_BYTES))
+    except OSError as error:
+        raise MissingDescriptionError(f"{shown(path)}: {reason(error)}") from None
+    except RecursionError:
+        raise MissingDescriptionError(f"{shown(path)}: its values are nested too deeply") from None
+    except ValueError as error:  # also what Python says of a number of thousands of digits
+        raise MissingDescriptionError(f"{shown(path)}: {error}") from None
+    try:
+        return _fields_of(data)
+    except DescriptionError as error:
+        raise DescriptionError(f"{shown(path)}: {error}") from None
 
 
-def _key_lines(text: str) -> dict[str, int]:
-    """Dotted key: line number. Good enough for messages; keys inside multi-line values may be missed."""
-    lines: dict[str, int] = {}
-    counts: dict[str, int] = {}
-    table = ""
-    for number, line in enumerate(text.splitlines(), start=1):
-        header = re.match(r"\s*(\[\[?)([^\[\]]+)\]", line)
-        if header:
-            table = header[2].strip()
-            if header[1] == "[[":
-                counts[table] = counts.get(table, 0) + 1
-                table = f"{table}[{counts[table]}]"
-            elif table.startswith("engines."):  # [engines.options] belongs to the last [[engines]]
-                table = f"engines[{counts.get('engines', 1)}]{table.removeprefix('engines')}"
-            lines.setdefault(table, number)
-            continue
-        key = re.match(r'\s*"?([\w.-]+)"?\s*=', line)
-        if key:
-            lines.setdefault(f"{table}.{key[1]}" if table else key[1], number)
-    return lines
+def _fields_of(data: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a `MatchDescription` that the data of a file set. Raises `DescriptionError` naming the key."""
+    kinds = get_type_hints(MatchDescription) | {"tc": str, "engines": list}
+    del kinds["resume"], kinds["overwrite"]
+    values = _checked(data, kinds, "")
+    if "time_margin" in values:
+        values["time_margin"] /= 1000
+    limit = values.pop("tc", DEFAULT_LIMIT)
+    if "engines" in values:
+        numbered = enumerate(values["engines"], start=1)
+        values["engines"] = tuple(_engine(table, f"engines[{number}]", limit) for number, table in numbered)
+    return values
+
+
+def _engine(data: object, name: str, limit: str) -> EngineSpec:
+    table: _EngineTable = _value(data, _EngineTable, name)
+    options = {
+        key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in table.options.items()
+    }
+    try:
+        is_list = isinstance(table.command, list)
+        command = tuple(map(str, table.command)) if is_list else split_command(str(table.command))
+        return make_engine(table.name, command, table.tc or limit, table.directory, options, table.restart)
+    except EngineSpecError as error:
+        raise DescriptionError(f"{name}: {error}") from None
+
+
+def _checked(data: dict[str, Any], kinds: Mapping[str, Any], place: str) -> dict[str, Any]:
+    """The values of a table whose keys and types are `kinds`; those that are dataclasses are made."""
+    for key in data:
+        if key not in kinds:
+            raise DescriptionError(f"{place}{shown(key)} is not known here; known are {', '.join(kinds)}")
+    return {key: _value(value, kinds[key], place + key) for key, value in data.items()}
+
+
+def _value(value: Any, kind: Any, name: str) -> Any:
+    """The value of the key `name`, which is of a type or a union of types."""
+    kinds = [one for one in get_args(kind) or (kind,) if one is not NoneType]
+    if is_dataclass(kinds[0]):
+        if not isinstance(value, dict):
+            raise DescriptionError(f"{name} must be a table, not {shown(repr(value))}")
+        values = _checked(value, get_type_hints(kinds[0]), f"{name}.")
+        for item in fields(kinds[0]):
+            if item.name not in values and item.default is MISSING and item.default_factory is MISSING:
+                raise DescriptionError(f"{name} needs the key '{item.name}'")
+        return kinds[0](**values)  # type: ignore[operator]
+    # In Python, a bool is an int, but "rounds = true" is a mistake; and a whole number is a number.
+    allowed = (*kinds, int) if float in kinds else tuple(kinds)
+    if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
+        expected = " or ".join(_TYPE_NAMES[one] for one in kinds)
+        raise DescriptionError(f"{name} must be {expected}, not {shown(repr(value))}")
+    if "\0" in (value if isinstance(value, str) else "".join(map(str, value)) if isinstance(value, list) else ""):
+        raise DescriptionError(f"{name} holds a null character")
+    return value

@@ -1,4 +1,4 @@
-"""What it takes to start an engine: its command, options and limits, as a value that can travel to another machine."""
+"""The description of an engine: its command, options and limits, as plain data that can be sent to another machine."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class EngineSpec:
         if not base.is_dir():
             raise MissingEngineError(f"engine {self.name}: there is no folder {shown(base)}")
         if not Path(program).is_absolute() and len(Path(program).parts) > 1 and (base / program).exists():
-            program = str((base / program).resolve())
+            program = str((base / program).absolute())  # not resolved: a link may be a virtual environment's Python
         found = shutil.which(program)
         if found is None:
             place = Path(program)
@@ -76,39 +76,34 @@ def engine_from_pairs(pairs: Iterable[str], defaults: Iterable[str] = (), fallba
     arguments: list[str] = []
     options: dict[str, str] = {}
     limits: dict[str, str] = {}
-    for group in (tuple(defaults), tuple(pairs)):
+    for group in (defaults, pairs):
+        own_values: dict[str, str] = {}
         own_limits: dict[str, str] = {}
-        own_command: str | None = None
         for pair in group:
-            key, equals, value = pair.partition("=")
-            if not equals:
-                key, value = "cmd", pair
+            key, value = pair.split("=", 1) if "=" in pair else ("cmd", pair)
             if key == "arg":
                 arguments.append(value)
             elif key.startswith("option."):
                 options[key.removeprefix("option.")] = value
             elif key in ("tc", "st", "movetime", "nodes", "depth"):
                 own_limits[key] = value
+            elif key == "cmd" and "cmd" in own_values:
+                raise EngineSpecError(f"{quoted(pair)}: the command is {shown(own_values['cmd'])} already")
             elif key in ("cmd", "name", "dir", "restart"):
-                if key == "cmd" and own_command is not None:
-                    raise EngineSpecError(f"{quoted(pair)}: the command is {shown(own_command)} already")
-                own_command = value if key == "cmd" else own_command
-                values[key] = value
-            elif key == "proto" and value == "uci":
-                pass
-            else:
+                own_values[key] = value
+            elif pair != "proto=uci":
                 raise EngineSpecError(
                     f"'{pair}': an engine's keys are cmd, name, arg, dir, tc, st, nodes, depth, restart, option.NAME"
                 )
+        values |= own_values
         # An engine's own limit replaces the common one as a whole: a clock and the common node limit would be a trap.
         limits = own_limits or limits
     if "cmd" not in values:
         raise EngineSpecError("an engine without cmd=")
     command = split_command(values["cmd"]) + tuple(arguments)
-    text = ",".join(value if key == "tc" else f"{key}={value}" for key, value in limits.items()) or fallback
-    return make_engine(
-        values.get("name", ""), command, text, values.get("dir"), options, values.get("restart", "off") == "on"
-    )
+    limit = ",".join(value if key == "tc" else f"{key}={value}" for key, value in limits.items()) or fallback
+    restart = values.get("restart", "off") == "on"
+    return make_engine(values.get("name", ""), command, limit, values.get("dir"), options, restart)
 
 
 def this_engine(*more: str) -> list[str]:
@@ -118,9 +113,9 @@ def this_engine(*more: str) -> list[str]:
 
 
 def compile_kernels(engines: Iterable[EngineSpec], cluster: str | None = None) -> None:
-    """Compiles this Secateur's kernels, unless they are there, when it is among the engines: before its clock runs.
+    """Compiles the kernels of this Secateur, if it is among the engines, before its clock runs.
 
-    An engine that has to compile them itself may lose its first game on time. Those of a `cluster` are not here.
+    An engine that compiles them itself may lose its first game on time. Engines of a `cluster` are elsewhere.
     """
     if cluster is None and any(_is_this_engine(engine) for engine in engines):
         from search.warmup import load_kernels
@@ -129,17 +124,15 @@ def compile_kernels(engines: Iterable[EngineSpec], cluster: str | None = None) -
 
 
 def _is_this_engine(engine: EngineSpec) -> bool:
-    """Whether that is the Secateur that runs, with its usual kernels."""
-    arguments = engine.command[len(SECATEUR) :]
-    if engine.command[: len(SECATEUR)] != tuple(SECATEUR):
-        arguments = engine.command[1:]
-        launchers = (PROJECT_ROOT / "secateur", Path(sys.executable).with_name("secateur"))
-        try:
-            if Path(engine.resolved_program()) not in launchers:
-                return False
-        except EngineSpecError:
-            return False
-    return set(arguments) <= {"--tuning"}
+    """Whether it is the Secateur that runs, with its usual kernels."""
+    if engine.command[: len(SECATEUR)] == tuple(SECATEUR):
+        return set(engine.command[len(SECATEUR) :]) <= {"--tuning"}
+    try:
+        program = Path(engine.resolved_program())
+    except EngineSpecError:
+        return False
+    launchers = (PROJECT_ROOT / "secateur", Path(sys.executable).with_name("secateur"))
+    return program in launchers and set(engine.command[1:]) <= {"--tuning"}
 
 
 def make_engine(

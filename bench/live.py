@@ -1,4 +1,4 @@
-"""What a running match looks like: a table that renews itself on a terminal, lines with the same figures elsewhere."""
+"""The view of a running match: a table that renews itself on a terminal, lines with the same figures elsewhere."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bench.results import GameResult
 from bench.stats import Sprt, Tally, elo_text, estimate
 from engine.progress import Display, duration
 
-#: The time left is reckoned from the pace of this many games: those of a resumed match come all at once.
+#: The time left is estimated from the pace of this many games: those of a resumed match come all at once.
 PACE_GAMES = 64
 
 
@@ -29,7 +29,7 @@ class LiveView(Display):
         self._sprt = sprt
         self._games: list[GameResult] = []
         self._faults: list[str] = []
-        #: The problems that stderr has already, one line each.
+        #: The problems that are already on stderr, one line each.
         self.told: list[str] = []
         self._finished: deque[float] = deque([self.began], maxlen=PACE_GAMES)
 

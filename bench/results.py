@@ -1,7 +1,7 @@
-"""What a match leaves behind: one `GameResult` a game and a `MatchResult` over them.
+"""The results of a match: one `GameResult` for each game, and a `MatchResult` over them.
 
-Every runner (built in, cutechess-cli, fastchess) and the PGN reader deliver these, so statistics, ratings and plots
-never ask where a game came from. All of them are plain frozen data that can be pickled to another machine.
+Every runner (built in, cutechess-cli, fastchess) and the PGN reader return these. They are plain data that can be
+pickled to another machine.
 """
 
 from __future__ import annotations
@@ -65,9 +65,8 @@ class GameResult:
     """One finished game.
 
     `game` counts from 0 in the order of the schedule; `pair` is shared by the two games that play one opening with
-    colours swapped. `plies`, `final_fen` and `moves` are None or empty where the source does not tell them (the live
-    output of an external runner). `moves` has the book moves, too, flagged as such.
-    `warnings` are complaints about an engine that did not cost it the game.
+    colours swapped. `plies`, `final_fen` and `moves` are None or empty where the source does not have them: the live
+    output of an external runner has none, a PGN file has no `moves`. `moves` includes the book moves.
     """
 
     game: int
@@ -83,7 +82,6 @@ class GameResult:
     opening: str = ""
     moves: tuple[MoveRecord, ...] = field(default=(), repr=False)
     date: str = ""
-    warnings: tuple[str, ...] = ()
 
     @property
     def white_points(self) -> float:
@@ -97,7 +95,7 @@ class GameResult:
 
     @property
     def faulty_engine(self) -> str | None:
-        """The engine that lost by a fault of its own (crash, illegal move, time), or None."""
+        """The engine that lost by its own fault (crash, illegal move, time), or None."""
         if self.termination not in FAULTS or self.result not in ("1-0", "0-1"):
             return None
         return self.black if self.result == "1-0" else self.white

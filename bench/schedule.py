@@ -32,7 +32,7 @@ class Plan:
             return None
         return (
             f"{self.pair_count} pairs, but {len(self.openings)} openings: limited by nodes or depth, most engines play "
-            "the same games again, and intervals count them as if they were others"
+            "the same games again, and intervals count them as if they were new"
         )
 
     @property

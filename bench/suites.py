@@ -1,21 +1,19 @@
 """Test suites: EPD lines with best and bad moves, graded moves or mates, put to any UCI engine.
 
     bm, am            moves one of which has to be played, or none of which may be
-    bm #5, dm 5       a mate that has to be seen, in at most so many moves
+    bm #5, dm 5       a mate that must be announced, in at most that many moves
     c8 with c9 or c7  graded moves: points, and the moves that earn them, in the same order (STS)
     c0 "f5=10, ..."   the same in one operand, where there is no c8
 
-Python-chess judges moves and speaks to the engine; the operations are taken apart here, because suites in circulation
-bend the format (moves in long notation, lone signs, mates as operands of `bm`) and one bent line must not end the rest.
+python-chess judges moves and speaks to the engine. The operations are parsed here, because suites in circulation bend
+the format: moves in long notation, lone signs, mates as operands of `bm`.
 """
 
 from __future__ import annotations
 
-import asyncio
-import atexit
 import contextlib
-import logging
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,11 +22,9 @@ from typing import Any, Final
 import chess
 import chess.engine
 
-from bench.engines import EngineSpec, EngineSpecError
+from bench.engines import EngineSpec
 from bench.pgn import is_pgn
-from bench.results import Termination
-from bench.timecontrol import TimeControl
-from bench.uci import QUIT_SECONDS, READY_SECONDS, EngineFaultError, WatchedProtocol
+from bench.uci import READY_SECONDS, Engine, EngineFaultError, EnginePool, engine_pool
 from engine.errors import CommandError
 from engine.files import quoted, read_bytes, reason, shown
 
@@ -63,7 +59,7 @@ class Problem:
     most: int = 1
 
     def points(self, move: chess.Move | None, mate: int | None) -> int:
-        """What the engine earns by `move`, when it announces a `mate` in so many moves."""
+        """The points for `move`, when the engine announces a `mate` in that many moves."""
         if move is None:
             return 0
         if self.mate is not None:
@@ -83,10 +79,10 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """What an engine made of a position.
+    """An engine's answer to a position.
 
-    `seconds_to_solution` and `nodes_to_solution` tell from when on it wanted the right move (all points) and never
-    changed its mind; None where it ended on another move. `error` says why there is no `move`.
+    `seconds_to_solution` and `nodes_to_solution` say since when it wanted the right move (all points) without changing
+    its mind; None if it ended on another move. `error` says why there is no `move`.
     """
 
     engine: str
@@ -238,131 +234,72 @@ def _grades(board: chess.Board, operations: dict[str, str]) -> tuple[tuple[str, 
 
 
 def solve(task: Task) -> Solution:
-    """Puts one position to the engine, which this process keeps for the next one. Failures end up in `error`."""
-    analyst = _analysts.get(task.engine)
-    if analyst is None:
-        analyst = _analysts[task.engine] = _Analyst(task.engine)
-    return analyst.solve(task.problem)
+    """Puts one position to the engine, which this thread keeps for the next one. Failures end up in `error`."""
+    pool = engine_pool()
+    try:
+        return pool.run(_solve(task, pool))
+    except EngineFaultError as fault:
+        return Solution(task.engine.name, task.problem.name, most=task.problem.most, error=str(fault))
 
 
-class _Analyst:
-    """A running engine on an event loop of its own; started anew after a failure."""
+async def _solve(task: Task, pool: EnginePool) -> Solution:
+    limit = task.engine.limit
+    patience = READY_SECONDS + (limit.movetime + GRACE_SECONDS if limit.movetime else SILENCE_SECONDS)
+    engine = await pool.acquire(task.engine)
+    try:
+        async with engine.must_answer(patience):
+            solution = await _watch(engine, task.problem)
+    except EngineFaultError:
+        await engine.end()
+        raise
+    await pool.release(engine)
+    return solution
 
-    def __init__(self, spec: EngineSpec) -> None:
-        self._spec = spec
-        self._loop = asyncio.new_event_loop()
-        # What an engine's death leaves in python-chess's other futures is told once already, by the one awaited.
-        self._loop.set_exception_handler(lambda loop, context: None)
-        self._protocol: chess.engine.UciProtocol | None = None
-        self._transport: asyncio.SubprocessTransport | None = None
 
-    def solve(self, problem: Problem) -> Solution:
-        try:
-            return self._loop.run_until_complete(self._solve(problem))
-        except EngineFaultError as error:
-            self._loop.run_until_complete(self._end())
-            return Solution(self._spec.name, problem.name, most=problem.most, error=str(error))
-
-    def close(self) -> None:
-        if not self._loop.is_closed():
-            self._loop.run_until_complete(self._end())
-            self._loop.close()
-
-    async def _start(self) -> chess.engine.UciProtocol:
-        spec = self._spec
-        # An engine may tell what it is doing before it is ready; python-chess would log each line as a surprise.
-        chess.engine.LOGGER.setLevel(logging.CRITICAL)
-        try:
-            command = [spec.resolved_program(), *spec.command[1:]]
-            # Not popen_uci: it initialises out of our reach, and would leave a silent engine running.
-            transport, protocol = await WatchedProtocol.popen(command, cwd=spec.directory)
-        except (OSError, EngineSpecError) as error:
-            why = reason(error) if isinstance(error, OSError) else str(error)
-            raise EngineFaultError(Termination.NOT_STARTED, f"cannot be started: {why}") from None
-        self._transport, self._protocol = transport, protocol
-        await protocol.start(dict(spec.options))
-        return protocol
-
-    async def _end(self) -> None:
-        protocol, transport = self._protocol, self._transport
-        self._protocol = self._transport = None
-        if protocol is None or transport is None:
-            return
-        with contextlib.suppress(TimeoutError, chess.engine.EngineError):
-            async with asyncio.timeout(QUIT_SECONDS):
-                await protocol.quit()
-        with contextlib.suppress(ProcessLookupError):
-            transport.kill()
-        transport.close()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(QUIT_SECONDS):
-                await asyncio.shield(protocol.returncode)
-
-    async def _solve(self, problem: Problem) -> Solution:
-        protocol = self._protocol or await self._start()
-        limit = self._spec.limit
-        patience = READY_SECONDS + (limit.movetime + GRACE_SECONDS if limit.movetime else SILENCE_SECONDS)
-        try:
-            async with asyncio.timeout(patience):
-                return await self._watch(protocol, problem, limit)
-        except TimeoutError:
-            raise EngineFaultError(Termination.HANG, f"gave no move for {patience:g} s") from None
-        except chess.engine.EngineError as error:
-            raise EngineFaultError(Termination.CRASH, str(error)) from None
-
-    async def _watch(self, protocol: chess.engine.UciProtocol, problem: Problem, limit: TimeControl) -> Solution:
-        board = chess.Board(problem.fen)
-        began = self._loop.time()
-        right_since: tuple[float, int] | None = None
-        last: dict[str, Any] = {}
-        # A new game for each position: the answer must not depend on what was asked before.
-        allowed = chess.engine.Limit(time=limit.movetime, nodes=limit.nodes, depth=limit.depth)
-        with await protocol.analysis(board, allowed, game=object()) as analysis:
-            async for info in analysis:
-                if info.get("multipv", 1) != 1:
-                    continue
-                last.update(info)
-                if not info.get("pv"):
-                    continue
-                if problem.points(info["pv"][0], _mate(last)) < problem.most:
-                    right_since = None
-                elif right_since is None:
-                    right_since = (self._loop.time() - began, int(last.get("nodes", 0)))
-            answer = await analysis.wait()
-        seconds = self._loop.time() - began
-        points = problem.points(answer.move, _mate(last))
-        nodes = int(last.get("nodes", 0))
-        if points < problem.most:
-            right_since = None
-        elif right_since is None:  # it never showed the move before it played it
-            right_since = (seconds, nodes)
-        return Solution(
-            engine=self._spec.name,
-            problem=problem.name,
-            move=board.san(answer.move) if answer.move else "",
-            points=points,
-            most=problem.most,
-            seconds_to_solution=right_since[0] if right_since else None,
-            nodes_to_solution=right_since[1] if right_since else None,
-            seconds=seconds,
-            nodes=nodes,
-            depth=int(last.get("depth", 0)),
-            centipawns=last["score"].relative.score() if "score" in last else None,
-            mate=_mate(last),
-            error="" if answer.move else "gave no move",
-        )
+async def _watch(engine: Engine, problem: Problem) -> Solution:
+    board = chess.Board(problem.fen)
+    limit = engine.spec.limit
+    began = time.monotonic()
+    right_since: tuple[float, int] | None = None
+    last: dict[str, Any] = {}
+    # A new game for each position: the answer must not depend on what was asked before.
+    allowed = chess.engine.Limit(time=limit.movetime, nodes=limit.nodes, depth=limit.depth)
+    with await engine.analysis(board, allowed, game=object()) as analysis:
+        async for info in analysis:
+            if info.get("multipv", 1) != 1:
+                continue
+            last.update(info)
+            if not info.get("pv"):
+                continue
+            if problem.points(info["pv"][0], _mate(last)) < problem.most:
+                right_since = None
+            elif right_since is None:
+                right_since = (time.monotonic() - began, int(last.get("nodes", 0)))
+        answer = await analysis.wait()
+    seconds = time.monotonic() - began
+    nodes = int(last.get("nodes", 0))
+    points = problem.points(answer.move, _mate(last))
+    if points < problem.most:
+        right_since = None
+    elif right_since is None:  # it never showed the move before it played it
+        right_since = (seconds, nodes)
+    return Solution(
+        engine=engine.spec.name,
+        problem=problem.name,
+        move=board.san(answer.move) if answer.move else "",
+        points=points,
+        most=problem.most,
+        seconds_to_solution=right_since[0] if right_since else None,
+        nodes_to_solution=right_since[1] if right_since else None,
+        seconds=seconds,
+        nodes=nodes,
+        depth=int(last.get("depth", 0)),
+        centipawns=last["score"].relative.score() if "score" in last else None,
+        mate=_mate(last),
+        error="" if answer.move else "gave no move",
+    )
 
 
 def _mate(info: dict[str, Any]) -> int | None:
     score: chess.engine.PovScore | None = info.get("score")
     return score.relative.mate() if score is not None else None
-
-
-_analysts: dict[EngineSpec, _Analyst] = {}
-
-
-@atexit.register
-def close_engines() -> None:
-    """Ends the engines that `solve` keeps."""
-    while _analysts:
-        _analysts.popitem()[1].close()

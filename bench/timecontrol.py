@@ -1,6 +1,6 @@
-"""What limits an engine's thinking: a clock, a time or node or depth limit a move, or several of them at once.
+"""Time controls: a clock, a time, node or depth limit for each move, or several of them at once.
 
-Written as cutechess-cli and fastchess write it, so that the same text means the same everywhere:
+The notation is that of cutechess-cli and fastchess:
 
     10+0.1            10 seconds for the game and 0.1 seconds a move
     40/60+0.6         60 seconds for every 40 moves and 0.6 seconds a move
@@ -60,16 +60,16 @@ class TimeControl:
                 if not equals:
                     values.update(_parse_clock(part))
                 elif key in ("movetime", "st"):
-                    values["movetime"] = _positive(value)
-                elif key in ("nodes", "depth"):
-                    values[key] = _positive_integer(value)
+                    values["movetime"] = _positive(value, _MOST_SECONDS)
+                elif key in ("nodes", "depth") and _positive(value, _MOST_COUNT).is_integer():
+                    values[key] = int(float(value))
                 elif key == "tc":
                     values.update(_parse_clock(value))
                 else:
                     raise ValueError
             except ValueError:
                 raise TimeControlError(
-                    f"{quoted(part)} is no time control; write for example 10+0.1, 40/60+0.6, movetime=0.1, "
+                    f"{quoted(part)} is not a time control; write for example 10+0.1, 40/60+0.6, movetime=0.1, "
                     f"nodes=10000 or depth=8"
                 ) from None
         if values.get("base") is not None and values.get("movetime") is not None:
@@ -119,38 +119,24 @@ def _parse_clock(text: str) -> dict[str, float | int | None]:
     return {"base": base, "increment": increment, "moves": moves or None}
 
 
-def _positive(text: str) -> float:
+def _positive(text: str, most: float) -> float:
     value = float(text)
-    if not 0 < value <= _MOST_SECONDS:
+    if not 0 < value <= most:
         raise ValueError
     return value
 
 
-def _positive_integer(text: str) -> int:
-    value = float(text)
-    if not 0 < value <= _MOST_COUNT or value != int(value):
-        raise ValueError
-    return int(value)
-
-
 def add_limit_arguments(parser: argparse.ArgumentParser, default: str) -> None:
-    """Adds what `limit_from_arguments` reads back: how long a position is thought about, `default` unless told."""
+    """Adds the limits for a position that `limit_from_arguments` reads, one of which may be given."""
     group = parser.add_mutually_exclusive_group()
-    kinds: dict[str, tuple[type, str, str]] = {
-        "movetime": (float, "SECONDS", "time"),
-        "nodes": (int, "N", "nodes"),
-        "depth": (int, "N", "depth"),
-    }
     key, _, value = default.partition("=")
-    for name, (kind, metavar, what) in kinds.items():
+    kinds = (("movetime", "time", float, "SECONDS"), ("nodes", "nodes", int, "N"), ("depth", "depth", int, "N"))
+    for name, what, kind, metavar in kinds:
         usual = f" (default {value})" if name == key else ""
         group.add_argument(f"--{name}", type=kind, metavar=metavar, help=f"{what} a position{usual}")
 
 
 def limit_from_arguments(arguments: argparse.Namespace, default: str) -> str:
     """The limit that the options of `add_limit_arguments` ask for, in the notation of this module."""
-    for name in ("movetime", "nodes", "depth"):
-        value = getattr(arguments, name)
-        if value is not None:
-            return f"{name}={value}"
-    return default
+    given = ((name, getattr(arguments, name)) for name in ("movetime", "nodes", "depth"))
+    return next((f"{name}={value}" for name, value in given if value is not None), default)

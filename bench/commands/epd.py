@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import json
 import sys
 import time
-from collections.abc import Iterable
-from dataclasses import asdict, fields, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from statistics import mean
 from typing import Any, Final
 
 from bench.cluster import ClusterError, map_unordered
@@ -22,7 +21,6 @@ from bench.suites import Problem, Solution, SuiteError, Task, load_suite, solve
 from bench.timecontrol import add_limit_arguments, limit_from_arguments
 from engine.arguments import Parser, command, complain_about
 from engine.errors import arguments_are_judged
-from engine.files import Output, reason, shown
 from engine.progress import Display, Steps, duration
 
 #: How long an engine thinks about a position.
@@ -34,10 +32,10 @@ SHOWN = 30
 _EPILOG = """\
 examples:
   secateur epd wac.epd --movetime 1
-  secateur epd sts.epd mates.epd --nodes 100000 --concurrency 2 --csv answers.csv \\
+  secateur epd sts.epd mates.epd --nodes 100000 --concurrency 2 --json \\
       --engine cmd=./secateur name=new --engine cmd=stockfish option.Hash=64
 
-Without --engine, Secateur itself is asked. Exit status 1 also where a line or an answer is missing; the rest counts.
+Without --engine, Secateur itself answers. A line or an answer that is missing makes the exit status 1.
 """
 
 
@@ -70,7 +68,6 @@ def parser() -> Parser:
     parser.add_argument("--bench-nodes", type=int, metavar="N", help="node count of `secateur bench`")
     parser.add_quiet()
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
-    parser.add_argument("--csv", metavar="FILE", help="write every answer into a CSV file")
     return parser
 
 
@@ -89,7 +86,6 @@ def main(arguments: list[str]) -> int:
         names = [engine.name for engine in engines]
         if len(set(names)) < len(names):
             raise EngineSpecError("two engines have the same name; give them different ones")
-    csv_output = Output(Path(options.csv), _is_csv, "table of answers") if options.csv else None
     troubles: list[str] = []
     suites: dict[str, list[Problem]] = {}
     with Steps("reading", options.quiet) as steps:
@@ -102,29 +98,28 @@ def main(arguments: list[str]) -> int:
         steps.show("starting the engines")
         unfit = unfit_engines(engines, options.cluster) if any(suites.values()) else {}
         troubles += unfit.values()
-    tasks = [
-        Task(engine, problem)
-        for problems in _marked(suites)
+    places = [
+        (path, Task(engine, problem))
+        for path, problems in suites.items()
         for problem in problems
         for engine in engines
         if engine not in unfit
     ]
-    answers: dict[tuple[str, str], Solution] = {}
+    tasks = [task for _, task in places]
+    answers: dict[int, Solution] = {}
     try:
-        for solution in _solve_all(tasks, options):
-            answers[solution.problem, solution.engine] = solution
+        for task, solution in _solve_all(tasks, options):
+            answers[id(task)] = solution
             if solution.error:
-                troubles.append(f"{solution.engine}: {solution.problem.partition(chr(0))[2]}: {solution.error}")
+                troubles.append(f"{solution.engine}: {solution.problem}: {solution.error}")
     except ClusterError as error:
         troubles.append(str(error))
     except KeyboardInterrupt:  # what is there is shown
         troubles.append(f"interrupted: {len(tasks) - len(answers)} positions are missing")
-    rows = {path: _in_order(problems, engines, answers) for path, problems in zip(suites, _marked(suites), strict=True)}
-    if csv_output is not None:
-        try:
-            _write_csv(csv_output, rows)
-        except OSError as error:
-            troubles.append(f"{shown(options.csv)}: cannot be written: {reason(error)}")
+    rows: dict[str, list[Solution]] = {path: [] for path in suites}
+    for path, task in places:
+        if id(task) in answers:
+            rows[path].append(answers[id(task)])
     if options.ledger is not None:
         try:
             _record(options, rows, engines, troubles)
@@ -149,16 +144,8 @@ def _engines(options: argparse.Namespace) -> list[EngineSpec]:
     return engines
 
 
-def _marked(suites: dict[str, list[Problem]]) -> list[list[Problem]]:
-    """The suites with names that cannot clash: two files, or two lines, may use the same id."""
-    return [
-        [replace(problem, name=f"{path}:{number}\0{problem.name}") for number, problem in enumerate(problems)]
-        for path, problems in suites.items()
-    ]
-
-
-def _solve_all(tasks: list[Task], options: argparse.Namespace) -> Iterable[Solution]:
-    """Every solution as it comes, while the view shows how many there are."""
+def _solve_all(tasks: list[Task], options: argparse.Namespace) -> Iterable[tuple[Task, Solution]]:
+    """Every task with its solution as it comes, while the view shows how many there are."""
     compile_kernels({task.engine for task in tasks}, options.cluster)
     with Progress(len(tasks), options.quiet) as progress:
         for outcome in map_unordered(solve, tasks, options.cluster, workers=options.concurrency):
@@ -167,7 +154,7 @@ def _solve_all(tasks: list[Task], options: argparse.Namespace) -> Iterable[Solut
                 error = outcome.error or ""
                 solution = Solution(task.engine.name, task.problem.name, most=task.problem.most, error=error)
             progress.add(solution)
-            yield solution
+            yield task, solution
 
 
 class Progress(Display):
@@ -192,18 +179,6 @@ class Progress(Display):
         return f"{done}{errors} in {duration(elapsed)}{left}"
 
 
-def _in_order(
-    problems: list[Problem], engines: list[EngineSpec], answers: dict[tuple[str, str], Solution]
-) -> list[Solution]:
-    """The answers in the order of the file, each under the position's own name."""
-    return [
-        replace(answers[problem.name, engine.name], problem=problem.name.partition("\0")[2])
-        for problem in problems
-        for engine in engines
-        if (problem.name, engine.name) in answers
-    ]
-
-
 # --------------------------------------------------------------------------------------------------------------
 # Output
 # --------------------------------------------------------------------------------------------------------------
@@ -213,17 +188,13 @@ def totals(rows: list[Solution], engine: str) -> dict[str, Any]:
     """One engine's result in one suite. Means to solution are over what it solved; None where that is nothing."""
     own = [row for row in rows if row.engine == engine]
     solved = [row for row in own if row.is_solved]
-
-    def mean(values: list[float]) -> float | None:
-        return sum(values) / len(values) if values else None
-
     return {
         "positions": len(own),
         "solved": len(solved),
         "points": sum(row.points for row in own),
         "of": sum(row.most for row in own),
-        "seconds_to_solution": mean([row.seconds_to_solution or 0.0 for row in solved]),
-        "nodes_to_solution": mean([float(row.nodes_to_solution or 0) for row in solved]),
+        "seconds_to_solution": mean(row.seconds_to_solution or 0.0 for row in solved) if solved else None,
+        "nodes_to_solution": mean(row.nodes_to_solution or 0 for row in solved) if solved else None,
         "seconds": sum(row.seconds for row in own),
         "nodes": sum(row.nodes for row in own),
         "errors": sum(bool(row.error) for row in own),
@@ -241,23 +212,6 @@ def _to_json(rows: dict[str, list[Solution]], engines: list[EngineSpec], trouble
         },
         "problems": troubles,
     }
-
-
-_CSV_HEAD: Final = ("suite", *(item.name for item in fields(Solution)), "solved")
-
-
-def _is_csv(head: bytes) -> bool:
-    return head.startswith(",".join(_CSV_HEAD).encode())
-
-
-def _write_csv(output: Output, rows: dict[str, list[Solution]]) -> None:
-    table = io.StringIO()
-    writer = csv.writer(table)
-    writer.writerow(_CSV_HEAD)
-    for suite, found in rows.items():
-        for row in found:
-            writer.writerow([suite, *asdict(row).values(), int(row.is_solved)])
-    output.replace(table.getvalue())
 
 
 def _record(
@@ -279,31 +233,32 @@ def _record(
     print(f"recorded in {save_suite(record)}", file=sys.stderr)
 
 
-def _show(rows: dict[str, list[Solution]], engines: list[EngineSpec], details: bool) -> None:
+def _table(title: str | None, texts: Sequence[str], numbers: Sequence[str]) -> Any:
+    """An empty table with columns of texts and of numbers."""
     from rich.table import Table
 
+    table = Table(title=title, box=None, pad_edge=False, title_justify="left")
+    for head in texts:
+        table.add_column(head)
+    for head in numbers:
+        table.add_column(head, justify="right")
+    return table
+
+
+def _show(rows: dict[str, list[Solution]], engines: list[EngineSpec], details: bool) -> None:
     console = result_console()
     for path, found in rows.items():
         if details or len(found) <= SHOWN:
-            grid = Table(title=path, box=None, pad_edge=False, title_justify="left")
-            for head in ("position", "engine", "move", "score"):
-                grid.add_column(head)
-            for head in ("points", "time to it", "nodes to it", "depth", "nodes"):
-                grid.add_column(head, justify="right")
+            texts = ("position", "engine", "move", "score")
+            grid = _table(path, texts, ("points", "time to it", "nodes to it", "depth", "nodes"))
             for row in found:
                 time = "" if row.seconds_to_solution is None else f"{row.seconds_to_solution:.3f} s"
                 nodes = "" if row.nodes_to_solution is None else str(row.nodes_to_solution)
-                points = f"{row.points}/{row.most}"
-                answer = row.error or row.move
-                grid.add_row(
-                    row.problem, row.engine, answer, row.score, points, time, nodes, str(row.depth), str(row.nodes)
-                )
+                answer = (row.problem, row.engine, row.error or row.move, row.score)
+                grid.add_row(*answer, f"{row.points}/{row.most}", time, nodes, str(row.depth), str(row.nodes))
             console.print(grid)
-    grid = Table(box=None, pad_edge=False)
-    for head in ("suite", "engine", "limit"):
-        grid.add_column(head)
-    for head in ("solved", "points", "mean time to it", "mean nodes to it", "time", "nodes/s"):
-        grid.add_column(head, justify="right")
+    numbers = ("solved", "points", "mean time to it", "mean nodes to it", "time", "nodes/s")
+    grid = _table(None, ("suite", "engine", "limit"), numbers)
     for path, found in rows.items():
         for engine in engines:
             total = totals(found, engine.name)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
+from collections import Counter
 from collections.abc import Collection
 
 from bench.commands import ledger
@@ -12,7 +14,7 @@ from bench.live import LiveView
 from bench.play import pick_runner, play
 from bench.records import circumstances_of
 from bench.results import GameResult, MatchResult
-from bench.runners.external import ExternalRunner, shown
+from bench.runners.external import ExternalRunner
 from bench.schedule import make_plan, pairings
 from bench.stats import Tally, summary
 from engine.arguments import Parser, command, complain, complain_about
@@ -80,7 +82,7 @@ def _dry_run(description: MatchDescription) -> int:
     plan = make_plan(description)  # nothing is written, so games that are there already do not matter
     runner = pick_runner(description)
     words = runner.command_line(plan)
-    print(shown(words) if isinstance(runner, ExternalRunner) else "\n".join(words))
+    print(shlex.join(words) if isinstance(runner, ExternalRunner) else "\n".join(words))
     return 0
 
 
@@ -114,10 +116,6 @@ def _report(result: MatchResult) -> None:
     print(f"{first} against {second}: {len(result.games)} of {result.games_planned} games in {result.seconds:.1f} s")
     for line in summary(Tally.of(result.games, first)):
         print(line)
-    endings: dict[str, int] = {}
-    for game in result.games:
-        endings[game.termination] = endings.get(game.termination, 0) + 1
+    endings = Counter(game.termination for game in result.games)
     if endings:
-        print(
-            "endings: " + ", ".join(f"{count} {name}" for name, count in sorted(endings.items(), key=lambda e: -e[1]))
-        )
+        print("endings: " + ", ".join(f"{count} {name}" for name, count in endings.most_common()))

@@ -1,4 +1,4 @@
-"""What every runner does: play a plan, hand over each finished game, and say what went wrong."""
+"""What every runner does: it plays a plan, hands over each finished game, and reports what goes wrong."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from engine.errors import CommandError
 
 #: Called with every finished game in order of completion; False ends the match.
 OnGame = Callable[[GameResult], bool]
-
-
 #: Called with one line for each engine that cannot play, before the first game.
 OnProblem = Callable[[str], None]
 
@@ -48,17 +46,12 @@ def unfit_engines(engines: Sequence[EngineSpec], cluster: str | None) -> dict[En
 
     Otherwise every game or position would report the same. Raises `RunnerError` when the cluster cannot be used.
     """
-    unfit: dict[EngineSpec, str] = {}
-    checks = map_unordered(check_engine, engines, cluster)
     try:
-        with closing(checks):
-            for outcome in checks:
-                problem = outcome.error or outcome.value
-                if problem:
-                    unfit[outcome.item] = problem
+        with closing(map_unordered(check_engine, engines, cluster)) as checks:
+            found = {outcome.item: outcome.error or outcome.value for outcome in checks}
     except ClusterError as error:
         raise RunnerError(str(error)) from None
-    return unfit
+    return {engine: problem for engine, problem in found.items() if problem}
 
 
 class Collector:
@@ -85,7 +78,6 @@ class Collector:
         result = self.result
         if game.fault is not None:
             result.problems.append(game.fault)
-        result.problems.extend(f"{game.title}: {warning}" for warning in game.warnings)
         # Moves are in the PGN; kept for a hundred thousand games they would fill the memory.
         result.games.append(replace(game, moves=()))
         if not self._on_game(game):

@@ -1,8 +1,8 @@
-"""The built-in runner: needs nothing but python-chess, plays on local processes or a cluster, and can be resumed.
+"""The built-in runner: it needs only python-chess, plays on local processes or a cluster, and can be resumed.
 
-The PGN file is the only record. Every finished game is on the disk before the next is begun, so whatever ends the
-match, even `kill -9`, `resume` reads the file back, drops a last game that was only half written, and plays the rest.
-Each game names its match by the description's fingerprint; a file with anything else in it is left as it is.
+The PGN file is the only record. Every finished game is on the disk before the next one begins. After any end of the
+match, even `kill -9`, `resume` reads the file, drops a last game that is only half written, and plays the rest. Each
+game names its match by the description's fingerprint; a file with anything else in it is left as it is.
 """
 
 from __future__ import annotations
@@ -114,11 +114,7 @@ def _end_of_games(plan: Plan, path: Path, raws: list[RawGame]) -> int:
         if not raw.is_complete:
             if number < len(raws):
                 raise RunnerError(f"{path}:{raw.line}: a broken game in the middle; repair the file or start afresh")
-            with path.open("rb") as file:
-                file.seek(raw.start)
-                rest = file.read()
-            players = [engine.name for engine in description.engines]
-            if not is_cut_game(rest, description.event, players, fingerprint):
+            if not is_cut_game(raw, description.event, [engine.name for engine in description.engines], fingerprint):
                 raise RunnerError(f"{path}:{raw.line}: this match did not write what follows; name another file")
         elif raw.tags.get(MATCH_TAG) != fingerprint:
             raise RunnerError(f"{path}:{raw.line}: this game is of another match; name another file or start afresh")
@@ -130,29 +126,26 @@ def _end_of_games(plan: Plan, path: Path, raws: list[RawGame]) -> int:
 def _played(plan: Plan, path: Path, raws: list[RawGame], problems: list[str]) -> list[GameResult]:
     """The games in the file by the numbers that the schedule gave them, each once.
 
-    Games that the reader leaves out, or that the schedule does not know, are told in `problems`: those that are
-    missing because of that are played again.
+    Games that the reader leaves out, or that the schedule does not have, are reported in `problems` and played again.
     """
-    scheduled = {
-        round_name(task.game, task.pair, plan.description.games_per_pair): (task.game, task.pair, names)
+    missing = {
+        (round_name(task.game, task.pair, plan.description.games_per_pair), task.white.name, task.black.name): task
         for task in plan.tasks()
-        for names in [(task.white.name, task.black.name)]
     }
-    found: dict[int, GameResult] = {}
+    found: list[GameResult] = []
     faults: list[str] = []
     for game in read_games(path, faults):
         raw = raws[game.game]
         name = raw.tags.get("Round", "?")
-        index, pair, names = scheduled.get(name, (-1, -1, None))
-        if names != (game.white, game.black):
-            why = f"this match has no game {name[:20]} of {game.white[:40]} and {game.black[:40]}"
-        elif index in found:
-            why = f"game {name} is there twice"
+        task = missing.pop((name, game.white, game.black), None)
+        if task is None:
+            game_name = f"game {name[:20]} of {game.white[:40]} and {game.black[:40]}"
+            problems.append(
+                f"{path}:{raw.line}: {game_name} is not in the schedule, or is there twice; it does not count"
+            )
         else:
-            found[index] = replace(game, game=index, pair=pair)
-            continue
-        problems.append(f"{path}:{raw.line}: {why}; it does not count")
+            found.append(replace(game, game=task.game, pair=task.pair))
     if raws and not raws[-1].is_complete:
         faults.pop()  # a last game that is cut short was not finished
     problems += faults
-    return list(found.values())
+    return found

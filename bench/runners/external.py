@@ -1,53 +1,48 @@
-"""What the wrappers of cutechess-cli and fastchess share: both take nearly the same arguments and print the same lines,
-all of which cutechess-cli invented.
+"""The common part of the wrappers of cutechess-cli and fastchess: nearly the same arguments, and the same output.
 
-The wrapped program gets the openings in a file of its own, already chosen and in order, so that every runner plays the
-same games from the same book, zipped or not. Its output is read line by line; its PGN supplies what the lines lack.
+The program gets the openings in a temporary file, already chosen and in order, so that every runner plays the same
+games from the same book. Its output is read line by line; its PGN file supplies what the lines lack.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import re
-import shlex
 import shutil
 import signal
 import subprocess
 import tempfile
 import time
 from abc import abstractmethod
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Final
 
-import chess
 import chess.pgn
 
 from bench.adjudication import Adjudication
 from bench.engines import EngineSpec, EngineSpecError
 from bench.openings import Opening
-from bench.pgn import MOST_BYTES, read_games, termination_of
+from bench.pgn import MOST_BYTES, is_pgn, read_games, split_games, termination_of
 from bench.results import GameResult, MatchResult, Termination
 from bench.runners.base import Collector, OnGame, OnProblem, Runner, RunnerError, unfit_engines
 from bench.schedule import Plan
-from bench.timecontrol import TimeControl
-from engine.files import printable, read_bytes, reason, replace_file
+from engine.files import Output, printable, read_bytes, reason
 
 _FINISHED: Final = re.compile(r"Finished game (\d+) \((.+) vs (.+)\): (1-0|0-1|1/2-1/2|\*) \{(.*)\}")
-#: Lines in which the programs complain. That an engine was ended after a fault is no news.
+#: Lines in which the programs complain.
 _COMPLAINT: Final = re.compile(
     r"warning[:;]|error\b|cannot|could not|does(?:n't| not) (?:have|exist|support)|invalid|unknown|failed",
     re.IGNORECASE,
 )
-_NO_COMPLAINT: Final = re.compile(r"is not responsive|Illegal move|Stats will be dropped|^Elo difference")
-#: Complaints about what an engine says beside its moves.
-_REMARK: Final = re.compile(r"\bPVs?\b|info line|extract score|last PV|mating", re.IGNORECASE)
-#: Remarks that differ only in the move are counted together.
-_ANY_MOVE: Final = re.compile(r"\b[a-h][1-8][a-h][1-8][nbrq]?\b")
+#: A fault that its game reports, the end of the match, or a remark about an engine's principal variation.
+_NO_COMPLAINT: Final = re.compile(
+    r"is not responsive|Illegal move|Stats will be dropped|^Elo difference"
+    r"|(?i:\bPVs?\b|info line|extract score|mating)"
+)
 #: Only so many characters of a line are searched.
 _LONGEST_LINE: Final = 4096
 #: Seconds that the program gets to end its games and engines after Ctrl-C.
@@ -55,56 +50,42 @@ STOP_SECONDS: Final = 20.0
 
 
 @dataclass
-class Output:
-    """What the program has printed so far, understood."""
+class Transcript:
+    """What the program has printed so far."""
 
     games: list[GameResult] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
-    remarks: Counter[str] = field(default_factory=Counter)
     last_lines: deque[str] = field(default_factory=lambda: deque(maxlen=5))
 
     def read(self, line: str, games_per_pair: int) -> GameResult | None:
-        """Takes one line; returns the game that it says is finished."""
+        """Takes one line; returns the game that it reports as finished."""
         # A longer line comes from an engine, and the pattern would take quadratic time.
         line = printable(line.rstrip()[:_LONGEST_LINE])
         finished = _FINISHED.fullmatch(line)
         if finished is not None:
-            number, white, black, result, reason = finished.groups()
+            number, white, black, result, why = finished.groups()
+            index = int(number) - 1
             game = GameResult(
-                game=int(number) - 1,
-                pair=(int(number) - 1) // games_per_pair,
-                white=white,
-                black=black,
-                result=result,
-                termination=termination_of(reason),
-                detail=reason,
+                index, index // games_per_pair, white, black, result, termination=termination_of(why), detail=why
             )
-            if game.is_finished:
-                self.games.append(game)
-                return game
-            return None
+            if not game.is_finished:
+                return None
+            self.games.append(game)
+            return game
         if line:
             self.last_lines.append(line)
-        if _COMPLAINT.search(line) and not _NO_COMPLAINT.search(line):
-            if _REMARK.search(line):
-                self.remarks[_ANY_MOVE.sub("...", line)] += 1
-            elif line not in self.complaints:
-                self.complaints.append(line)
+        if _COMPLAINT.search(line) and not _NO_COMPLAINT.search(line) and line not in self.complaints:
+            self.complaints.append(line)
         return None
-
-    def notes(self) -> list[str]:
-        """The most frequent remarks, each once."""
-        return [f"{line} ({count} times)" for line, count in self.remarks.most_common(10)]
 
 
 class ExternalRunner(Runner):
-    """Runs a program that plays matches, and reads along. A subclass has what its program spells differently."""
+    """Runs a program that plays matches and reads its output. A subclass has what its program spells differently."""
 
     program: ClassVar[str]
-    stops_on: ClassVar[signal.Signals] = signal.SIGINT
     #: The program's names for the formats that are more than a match.
     formats: ClassVar[dict[str, str]]
-    #: An engine's key for a limit in plies, and what has to be said of an engine without a limit in time.
+    #: An engine's key for a limit in plies, and the words for an engine without a time limit.
     depth_key: ClassVar[str]
     untimed: ClassVar[tuple[str, ...]] = ()
 
@@ -113,12 +94,11 @@ class ExternalRunner(Runner):
         """Where the program is; None when it is not on the PATH."""
         return shutil.which(cls.program)
 
-    @classmethod
-    def required_program(cls) -> str:
+    def required_program(self) -> str:
         """The same. Raises `RunnerError` when it is not on the PATH."""
-        program = cls.program_path()
+        program = self.program_path()
         if program is None:
-            raise RunnerError(f"{cls.program} is not on the PATH; --runner builtin needs no other program")
+            raise RunnerError(f"{self.program} is not on the PATH; --runner builtin needs no other program")
         return program
 
     @abstractmethod
@@ -145,31 +125,26 @@ class ExternalRunner(Runner):
         return arguments + self.own_arguments(plan, pgn, scratch)
 
     def _engine_words(self, engine: EngineSpec, plan: Plan) -> Iterator[str]:
-        yield f"name={engine.name}"
-        yield f"cmd={engine.resolved_program()}"
+        limit = engine.limit
+        yield from (f"name={engine.name}", f"cmd={engine.resolved_program()}")
         yield from self.command_words(engine.command[1:])
-        yield "proto=uci"
-        # Left to itself, cutechess-cli starts an engine where its program lies.
-        yield f"dir={Path(engine.directory or '.').absolute()}"
-        yield from self._limit_words(engine.limit, plan.description.time_margin)
-        if engine.restart:
-            yield "restart=on"
-        for name, value in engine.options:
-            yield f"option.{name}={value}"
-
-    def _limit_words(self, limit: TimeControl, time_margin: float) -> Iterator[str]:
+        # Left to itself, cutechess-cli starts an engine in the folder of its program.
+        yield from ("proto=uci", f"dir={Path(engine.directory or '.').absolute()}")
         if limit.has_clock:
             yield f"tc={limit.clock_text()}"
         if limit.movetime is not None:
             yield f"st={limit.movetime:g}"
         if limit.is_timed:
-            yield f"timemargin={round(time_margin * 1000)}"
+            yield f"timemargin={round(plan.description.time_margin * 1000)}"
         else:
             yield from self.untimed
         if limit.nodes is not None:
             yield f"nodes={limit.nodes}"
         if limit.depth is not None:
             yield f"{self.depth_key}={limit.depth}"
+        if engine.restart:
+            yield "restart=on"
+        yield from (f"option.{name}={value}" for name, value in engine.options)
 
     def command_line(self, plan: Plan) -> list[str]:
         """The exact command, with names in place of the two temporary files."""
@@ -193,24 +168,21 @@ class ExternalRunner(Runner):
             scratch = Path(folder)
             book = scratch / ("openings" + _book_suffix(plan.openings))
             book.write_text(book_text(plan.openings), encoding="utf-8")
-            pgn = Path(plan.description.pgn).absolute() if plan.description.pgn else scratch / "games.pgn"
             try:
-                earlier = read_bytes(pgn, MOST_BYTES) if pgn.exists() else b""
+                games = Output(Path(plan.description.pgn or scratch / "games.pgn"), is_pgn, "file of games")
+                pgn = (games.beside() if games.size else games).path.absolute()
                 command = [program, *self.arguments(plan, book, pgn, scratch)]
             except EngineSpecError as error:
                 raise RunnerError(str(error)) from None
             except OSError as error:
-                raise RunnerError(f"{pgn}: {reason(error)}") from None
-            output = Output()
+                raise RunnerError(f"{error.filename}: {reason(error)}") from None
+            output = Transcript()
             status = self._follow(command, collector, output, plan.description.games_per_pair)
-            try:
-                if not earlier or _drop_earlier(pgn, earlier):
-                    _add_details(collector.result, pgn)
-            except OSError as error:
-                collector.result.problems.append(f"{pgn}: the earlier games are still in it: {reason(error)}")
+            _add_details(collector.result, pgn)
+            if games.size and pgn.exists():
+                _replace_games(games, pgn, collector.result.problems)
         result = collector.result
         result.problems.extend(f"{self.program}: {line}" for line in output.complaints)
-        result.notes.extend(f"{self.program}: {line}" for line in output.notes())
         unwanted = result.stopped_early or result.interrupted
         if not unwanted and (status != 0 or len(result.games) < plan.game_count):
             last = " | ".join(output.last_lines) or "it printed nothing"
@@ -220,7 +192,7 @@ class ExternalRunner(Runner):
             )
         return collector.finish(time.monotonic() - began)
 
-    def _follow(self, command: list[str], collector: Collector, output: Output, games_per_pair: int) -> int:
+    def _follow(self, command: list[str], collector: Collector, output: Transcript, games_per_pair: int) -> int:
         """Runs `command`, feeds its lines to `output` and its games to `collector`; returns its exit status."""
         # In a session of its own, Ctrl-C reaches only us, and we end the program the way it likes.
         process = subprocess.Popen(
@@ -244,25 +216,14 @@ class ExternalRunner(Runner):
             collector.result.interrupted = True
         finally:
             if process.poll() is None:
-                self._stop(process)
+                process.send_signal(signal.SIGINT)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    # Read on: a full pipe would keep it from ending.
+                    process.communicate(timeout=STOP_SECONDS)
             process.stdout.close()
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # engines that outlived it
+                os.killpg(process.pid, signal.SIGKILL)  # it, or engines that outlived it
         return process.wait()
-
-    def _stop(self, process: subprocess.Popen[str]) -> None:
-        process.send_signal(self.stops_on)
-        try:
-            # Read on: a full pipe would keep it from ending.
-            process.communicate(timeout=STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def shown(command: Iterable[str]) -> str:
-    """A command as one would type it."""
-    return shlex.join(command)
 
 
 def _rule_arguments(rules: Adjudication) -> Iterator[str]:
@@ -287,31 +248,17 @@ def book_text(openings: tuple[Opening, ...]) -> str:
     """The openings as EPD when they are mere positions, as PGN when they have moves."""
     if _book_suffix(openings) == ".epd":
         return "".join(f"{opening.fen}\n" for opening in openings)
-    return "".join(_opening_as_game(opening) for opening in openings)
+    return "".join(f"{chess.pgn.Game.from_board(opening.board())}\n\n" for opening in openings)
 
 
-def _opening_as_game(opening: Opening) -> str:
-    game = chess.pgn.Game.from_board(opening.board())
-    return f"{game.accept(chess.pgn.StringExporter(comments=False))}\n\n"
-
-
-def _drop_earlier(pgn: Path, earlier: bytes) -> bool:
-    """Drops the games that were in the file before, once the program, which appends, has written a whole new one.
-
-    Returns whether it did.
-
-    Raises OSError where somebody else has changed the file.
-    """
-    data = read_bytes(pgn, MOST_BYTES)
-    if data == earlier:
-        return False
-    if not data.startswith(earlier):
-        raise OSError(errno.EEXIST, "somebody changed it; it is left as it is", str(pgn))
-    new = data[len(earlier) :].lstrip()
-    if not re.search(rb'^\[Result "[^"]+"\]', new, re.MULTILINE):
-        return False
-    replace_file(pgn, new)
-    return True
+def _replace_games(games: Output, new: Path, problems: list[str]) -> None:
+    """Replaces the games of an earlier match by those in the file `new`, if there are any, and removes that file."""
+    try:
+        if any(raw.is_complete for raw in split_games(new)):
+            games.replace(read_bytes(new, MOST_BYTES))
+        new.unlink()
+    except OSError as error:
+        problems.append(f"{games.path}: the earlier games are still in it: {reason(error)}")
 
 
 def _add_details(result: MatchResult, pgn: Path) -> None:
@@ -322,30 +269,26 @@ def _add_details(result: MatchResult, pgn: Path) -> None:
     if not pgn.exists():
         return
     problems: list[str] = []
-    written: defaultdict[tuple[str, str], list[tuple[float, GameResult]]] = defaultdict(list)
+    written: defaultdict[tuple[str, str], list[GameResult]] = defaultdict(list)
     for game in read_games(pgn, problems, moves=True):
-        written[game.white, game.black].append((game.pair, game))
+        written[game.white, game.black].append(game)
     result.problems.extend(problems)
     places: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for place in sorted(range(len(result.games)), key=lambda place: result.games[place].game):
         places[result.games[place].white, result.games[place].black].append(place)
     for key, own in places.items():
-        found = [game for _, game in sorted(written[key], key=lambda entry: entry[0])]
+        found = sorted(written[key], key=lambda game: game.pair)
         if len(found) != len(own):
             continue  # cut short: rather no details than wrong ones
         for place, game in zip(own, found, strict=True):
             if result.games[place].result == game.result:
-                result.games[place] = _merged(result.games[place], game)
-
-
-def _merged(live: GameResult, written: GameResult) -> GameResult:
-    termination = written.termination if live.termination == Termination.OTHER else live.termination
-    return replace(
-        live,
-        termination=termination,
-        plies=written.plies,
-        start_fen=written.start_fen,
-        final_fen=written.final_fen,
-        opening=written.opening,
-        date=written.date,
-    )
+                live = result.games[place]
+                result.games[place] = replace(
+                    live,
+                    termination=game.termination if live.termination == Termination.OTHER else live.termination,
+                    plies=game.plies,
+                    start_fen=game.start_fen,
+                    final_fen=game.final_fen,
+                    opening=game.opening,
+                    date=game.date,
+                )

@@ -8,7 +8,7 @@ from fakes import BOOK, fake
 
 from bench.description import Book, MatchDescription
 from bench.engines import EngineSpec
-from bench.game import close_tables
+from bench.uci import close_engines
 
 
 @pytest.fixture
@@ -33,4 +33,4 @@ def describe(book: Book) -> Callable[..., MatchDescription]:
 def engines_closed() -> Iterator[None]:
     """For tests that play in this process."""
     yield
-    close_tables()
+    close_engines()

@@ -2,9 +2,9 @@
 
     python fake_engine.py [--seed N] [--fault KIND] [--at MOVE] [--marker FILE] [--score CP]
 
-KIND is one of hang, crash, garbage, noise, illegal, null, slow, mute (no uciok), exit (at once), flood. The fault
-strikes at the MOVE-th own move of a game (default 3); with --marker it strikes only while FILE does not exist, and
-creates it, so that a test can have exactly one.
+KIND is one of hang, crash, garbage, noise, illegal, null, slow, mute (no uciok), exit (at once), flood (of lines),
+endless (one line). The fault strikes at the MOVE-th own move of a game (default 3); with --marker it strikes only while
+FILE does not exist, and creates it, so that a test can have exactly one.
 """
 
 import argparse
@@ -71,6 +71,8 @@ class RandomEngine(FakeEngine):
         if fault == "flood":
             while True:
                 send("info string what a flood")
+        while fault == "endless":
+            sys.stdout.write("x" * 65536)
         if fault in ("noise", "garbage"):
             sys.stdout.buffer.write(b"\xff\xfe\x00 \x01\x02 rubbish\n")
             sys.stdout.flush()

@@ -151,7 +151,6 @@ def test_long_descriptions_are_filled(capsys: pytest.CaptureFixture[str]) -> Non
         ("sprt", *ENGINES[:3], "--engine", "cmd=no-such-engine"),
         ("tourney", *ENGINES, "--engine", "cmd=no-such-engine"),
         ("epd", "suite.epd", "--engine", "cmd=no-such-engine"),
-        ("book", "book.epd", "--engine", "cmd=no-such-engine"),
         ("spsa", "--state", "run.jsonl", "--engine", "cmd=no-such-engine"),
         ("speed", "--engine", "cmd=no-such-engine"),
         ("match", *ENGINES, "--runner", "fastchess"),
@@ -301,20 +300,12 @@ def test_games_are_those_of_the_whole_match(
         ("--games 3", "--games is a multiple of 2, the games of a pair, not 3"),
         ("--games 0", "--games is a multiple of 2, the games of a pair, not 0"),
         ("--games -2", "--games is a multiple of 2, the games of a pair, not -2"),
-        # What it meant once: games of a pair.
         ("--games 2 --rounds 100", "leave it or --rounds out"),
-        ("match.toml --games 2", "write --rounds or --games-per-pair"),
     ],
 )
 def test_games_that_make_no_sense_are_refused(
-    arguments: str,
-    line: str,
-    described: Callable[..., MatchDescription],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    arguments: str, line: str, described: Callable[..., MatchDescription]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("match.toml").write_text("rounds = 50\n")
     with pytest.raises(DescriptionError, match=line):
         described(*arguments.split())
 

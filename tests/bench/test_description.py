@@ -49,24 +49,6 @@ def toml(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "problem"),
-    [
-        ("rounds = 50", 'pgn = "a\\u0000b"', ":1: pgn"),
-        ('file = "book.epd"', 'file = "a\\u0000b"', ":7: book.file"),
-        ("max_moves = 200", 'tablebases = "a\\u0000b"', ":12: adjudication.tablebases"),
-        ('"old engine.py"]', '"a\\u0000b"]', ":21: engines[2].command"),
-        ('tc = "nodes=5000"', 'directory = "a\\u0000b"', ":22: engines[2].directory"),
-    ],
-)
-def test_a_path_holds_no_null_character(toml: Path, old: str, new: str, problem: str) -> None:
-    assert old in TOML
-    toml.write_text(TOML.replace(old, new), encoding="utf-8")
-    with pytest.raises(DescriptionError) as error:
-        parse(str(toml))
-    assert str(error.value) == f"{toml}{problem} holds a null character"
-
-
 def test_reads_a_file(toml: Path) -> None:
     match = parse(str(toml))
     new, old = match.engines
@@ -107,27 +89,44 @@ def test_describes_a_match_on_the_command_line_alone() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("rounds = 50", "rounds = = 50", ":1: Invalid value"),
-        ("rounds = 50", "rounds = true", ":1: rounds must be a whole number, not True"),
-        ("rounds = 50", "round = 50", ":1: round is not known here"),
-        ("rounds = 50", "rounds = 0", "rounds is at least 1"),
-        ('file = "book.epd"\n', "", ":6: book needs the key 'file'"),
-        ("max_moves = 200", 'max_moves = "x"', ":12: adjudication.max_moves must be a whole number"),
-        ("moves = 3", "moves = 3, extra = 1", ":11: adjudication.resign.extra is not known here"),
-        ('tc = "nodes=5000"', 'tc = "nodes=no"', ":22: engine old: 'nodes=no' is no time control"),
-        ('name = "old"', 'name = "new"', "two engines are called new"),
-        ("[[engines]]\nname", "[[engines]]\nnmae", ":15: engines[1].nmae is not known here"),
-        ("options = {Hash = 32, Ponder = false}", "options = 3", ":17: engines[1].options must be a table"),
+        ("rounds = 50", "rounds = = 50", "Invalid value (at line 1, column 10)"),
+        ("rounds = 50", "rounds = true", "rounds must be a whole number, not True"),
+        ("rounds = 50", "round = 50", "round is not known here; known are"),
+        ("rounds = 50", "resume = true", "resume is not known here"),
+        ('file = "book.epd"\n', "", "book needs the key 'file'"),
+        ("max_moves = 200", 'max_moves = "x"', "adjudication.max_moves must be a whole number, not 'x'"),
+        ("moves = 3", "moves = 3, extra = 1", "adjudication.resign.extra is not known here"),
+        ('tc = "nodes=5000"', 'tc = "nodes=no"', "engines[2]: engine old: 'nodes=no' is not a time control"),
+        ("[[engines]]\nname", "[[engines]]\nnmae", "engines[1].nmae is not known here"),
+        ("options = {Hash = 32, Ponder = false}", "options = 3", "engines[1].options must be a table, not 3"),
+        ("rounds = 50", 'pgn = "a\\u0000b"', "pgn holds a null character"),
+        ('"old engine.py"]', '"a\\u0000b"]', "engines[2].command holds a null character"),
     ],
 )
-def test_names_file_line_and_key(toml: Path, old: str, new: str, message: str) -> None:
+def test_names_file_and_key(toml: Path, old: str, new: str, message: str) -> None:
+    assert old in TOML
     toml.write_text(TOML.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(DescriptionError) as caught:
         parse(str(toml))
-    assert message in str(caught.value)
+    assert str(caught.value).startswith(f"{toml}: {message}")
     assert "\n" not in str(caught.value)
-    if message.startswith(":"):
-        assert str(toml) + message.split(" ")[0] in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("rounds = 50", "rounds = 0", "rounds is at least 1, not 0"),
+        ("rounds = 50", "hang_seconds = nan", "hang_seconds is at least 0.1, not nan"),
+        ("moves = 3", "moves = 0", "adjudication.resign.moves is at least 1, not 0"),
+        ('order = "random"', 'order = "any"', "book.order is one of sequential, random, not 'any'"),
+        ('name = "old"', 'name = "new"', "two engines are called new"),
+    ],
+)
+def test_refuses_what_makes_no_sense(toml: Path, old: str, new: str, message: str) -> None:
+    toml.write_text(TOML.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(DescriptionError) as caught:
+        parse(str(toml))
+    assert str(caught.value).startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +135,7 @@ def test_names_file_line_and_key(toml: Path, old: str, new: str, message: str) -
         ([], "no engines"),
         (["--engine", "cmd=a", "name=A"], "two engines"),
         (["--engine", "cmd=a", "--engine", "cmd=b", "colour=red"], "colour=red"),
-        (["--engine", "cmd=a", "--engine", "cmd=b", "tc=soon"], "'soon' is no time control"),
+        (["--engine", "cmd=a", "--engine", "cmd=b", "tc=soon"], "'soon' is not a time control"),
         (["--engine", "cmd=a", "--engine", "cmd=b", "--resign", "3"], "--resign 3: expected 2 whole numbers"),
         (["--engine", "cmd=a", "--engine", "cmd=b", "--seed", "3"], "--seed needs --book"),
         (["--engine", "cmd=a", "--engine", "cmd=b", "--resume"], "name the PGN file"),

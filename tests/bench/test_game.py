@@ -58,14 +58,20 @@ def test_a_fault_loses_and_is_named(fault: str, termination: Termination, words:
     assert result.fault == f"game 5 (Good - Bad): {result.detail}"
 
 
-def test_a_hanging_engine_loses_and_its_process_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hanging_engine_loses_and_its_process_is_ended() -> None:
     result = play("--fault", "hang", hang_seconds=0.5)
     assert (result.result, result.termination) == ("1-0", Termination.HANG)
     assert result.detail == "Bad gave no move for 0.5 s"
 
 
-def test_a_flood_of_output_is_a_hang(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert play("--fault", "flood", hang_seconds=0.5).termination == Termination.HANG
+@pytest.mark.parametrize("fault", ["flood", "endless"])
+def test_a_flood_of_output_is_a_hang(fault: str) -> None:
+    assert play("--fault", fault, hang_seconds=0.5).termination == Termination.HANG
+
+
+def test_a_score_without_measure_is_cut() -> None:
+    result = play("--score", "9" * 400, adjudication=Adjudication(max_moves=1))
+    assert result.moves[1].centipawns == uci.SCORE_LIMIT
 
 
 def test_an_engine_that_goes_on_without_its_network_is_refused(tmp_path: Path) -> None:
@@ -164,10 +170,9 @@ def test_an_engine_that_stalls_on_the_clock_is_a_hang(monkeypatch: pytest.Monkey
     assert play("--fault", "hang", limit="movetime=0.1", time_margin=0.2).termination == Termination.HANG
 
 
-def test_lines_that_are_no_text_are_reported_but_do_not_lose() -> None:
+def test_lines_that_are_no_text_do_not_lose() -> None:
     result = play("--fault", "noise", adjudication=Adjudication(max_moves=10))
     assert result.termination == Termination.MAX_MOVES
-    assert result.warnings == ("Bad printed 1 lines that are no text",)
 
 
 def test_a_crashed_engine_is_started_again(tmp_path: Path) -> None:

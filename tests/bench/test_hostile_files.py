@@ -6,7 +6,6 @@ import bz2
 import contextlib
 import gzip
 import io
-import lzma
 import os
 import re
 import time
@@ -19,11 +18,11 @@ import pytest
 from bench import openings, records
 from bench.commands import rate
 from bench.commands.rate import read_all
-from bench.description import DescriptionError, MatchDescription, _key_lines, read_toml
+from bench.description import DescriptionError, MatchDescription, read_toml
 from bench.openings import BookError, load_openings
 from bench.pairs import StateFile
-from bench.pgn import _COMMENT, _END, _NODES, _TAG, read_games
-from bench.runners.external import Output
+from bench.pgn import _END, _TAG, _WORD, read_games
+from bench.runners.external import Transcript
 from bench.suites import load_suite, parse_problem
 from bench.timecontrol import TimeControl
 from bench.uci import _REFUSAL
@@ -101,7 +100,6 @@ def zipped(data: bytes) -> bytes:
 COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
     ".epd.gz": gzip.compress,
     ".epd.bz2": bz2.compress,
-    ".epd.xz": lzma.compress,
     ".zip": zipped,
 }
 
@@ -175,7 +173,7 @@ def test_an_entry_of_a_hundred_megabytes_is_passed_over(tmp_path: Path) -> None:
     path.write_text(f'{START} id "' + "x" * (1 << 20) + f'";\n{START} id "chess";\n')
     problems: list[str] = []
     assert [opening.name for opening in load_openings(path, problems=problems)] == ["chess"]
-    assert "characters is no position" in problems[0]
+    assert "characters is not a position" in problems[0]
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -233,11 +231,9 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "tags": lambda text: _TAG.fullmatch(text),
     "tag's value": lambda text: _TAG.fullmatch(f'[White "{text}'),
     "results": _END.search,
-    "comments": _COMMENT.search,
-    "nodes": _NODES.search,
-    "lines of a description": _key_lines,
-    "runner's output": lambda text: Output().read(f"Finished game 1 ({text}", 2),
-    "engine's refusal": lambda text: _REFUSAL.match(f"info string network {text}".encode()),
+    "words of a game": _WORD.fullmatch,
+    "runner's output": lambda text: Transcript().read(f"Finished game 1 ({text}", 2),
+    "engine's refusal": lambda text: _REFUSAL.match(f"info string network {text}"),
     "time control": TimeControl.parse,
     "clock": lambda text: TimeControl.parse(f"1{text}"),
     "tree": read_tree,

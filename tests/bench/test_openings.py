@@ -9,7 +9,7 @@ from pathlib import Path
 import chess
 import pytest
 
-from bench.openings import BookError, Opening, load_openings
+from bench.openings import BookError, Opening, load_openings, parse_position
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED_BOOKS = ROOT.parent / "shared" / "data" / "books"
@@ -131,3 +131,17 @@ def test_public_books_load(name: str) -> None:
     openings = load_openings(SHARED_BOOKS / name, "random", 3, count=50, problems=problems)
     assert len(set(openings)) == 50
     assert not problems
+
+
+@pytest.mark.parametrize(("name", "low", "high", "least"), [("balanced", -40, 40, 500), ("unbalanced", 90, 150, 300)])
+def test_shipped_books(name: str, low: int, high: int, least: int) -> None:
+    path = ROOT / "bench" / "books" / f"{name}.epd"
+    problems: list[str] = []
+    openings = load_openings(path, problems=problems)
+    assert problems == []
+    assert len({opening.board().epd() for opening in openings}) == len(openings) >= least
+    for line in path.read_text(encoding="utf-8").splitlines():
+        board, operations = parse_position(line)
+        score = operations["ce"]
+        assert isinstance(score, int)
+        assert low <= (score if board.turn == chess.WHITE else -score) <= high

@@ -1,5 +1,6 @@
 import io
 from pathlib import Path
+from typing import Any
 
 import chess
 import chess.pgn
@@ -62,9 +63,6 @@ def test_a_game_survives_writing_and_reading(tmp_path: Path) -> None:
     path = tmp_path / "games.pgn"
     write(path, GAME)
     (back,) = read_games(path, moves=True)
-    assert back.moves[3] == MoveRecord("b8c6", 61.5, 8, -20)
-    assert back.moves[5] == MoveRecord("g8f6", 0.25, 3, None, -1, 9)
-    assert [move.book for move in back.moves] == [True, True] + [False] * 5
     assert (back.white, back.result, back.termination, back.plies) == (GAME.white, "1-0", Termination.CHECKMATE, 7)
     assert back.final_fen is not None
     assert chess.Board(back.final_fen).is_checkmate()
@@ -84,34 +82,22 @@ def test_a_broken_game_is_reported_by_line_and_the_rest_is_read(tmp_path: Path) 
     path = tmp_path / "games.pgn"
     write(path, GAME)
     good = path.read_text(encoding="utf-8")
-    illegal = good.replace("Qh5 ", "Qh6 ")
-    bad_tag = good.replace('[Round "4"]', "[Round 4")
+    illegal = good.replace("Qh5", "Qh6")
+    no_name = good.replace('[White "', "[White ")
     mismatch = good.replace('[Result "1-0"]', '[Result "0-1"]')
     cut = good[: good.index("Bc4")]
-    path.write_text(illegal + good + bad_tag + mismatch + good + cut, encoding="utf-8")
+    path.write_text(illegal + good + no_name + mismatch + cut + good, encoding="utf-8")
     problems: list[str] = []
     assert len(list(read_games(path, problems, moves=True))) == 2
     lines = path.read_text(encoding="utf-8").splitlines()
-    numbers = [int(problem.split(":")[1]) for problem in problems]
-    assert "Qh6" in lines[numbers[0] - 1]
-    assert lines[numbers[1] - 1] == "[Round 4"
-    assert lines[numbers[2] - 1].endswith("1-0")
-    assert numbers[3] == len(lines)
-    assert all(problem.startswith(f"{path}:") for problem in problems)
-    assert "illegal san" in problems[0]
-    assert "not a tag" in problems[1]
-    assert "the tag says 0-1, the moves end with 1-0" in problems[2]
-    assert "cut short" in problems[3]
-
-
-def test_games_are_cut_by_bytes(tmp_path: Path) -> None:
-    path = tmp_path / "games.pgn"
-    write(path, GAME, GAME)
-    data = path.read_bytes()
-    first, second = split_games(path)
-    assert data[first.start : first.end] + data[second.start : second.end] == data
-    assert first.is_complete
-    assert second.is_complete
+    for problem, why in zip(
+        problems,
+        ("illegal san: 'Qh6'", "a game without a White tag", "the tag says 0-1, the moves end with 1-0", "cut short"),
+        strict=True,
+    ):
+        assert problem.startswith(f"{path}:")
+        assert why in problem
+        assert lines[int(problem.split(":")[1]) - 1].startswith("[Event ")
 
 
 def test_a_bracket_inside_a_comment_starts_no_game(tmp_path: Path) -> None:
@@ -208,13 +194,18 @@ def test_a_game_cut_short_anywhere_is_known_as_ours(game: GameResult) -> None:
     text = format_game(game, 'The "event"', ("1+0.1", "nodes=10"), "0123456789ab", "1.1")
     data = text.encode()
     ours = ('The "event"', ("new", "öld"), "0123456789ab")
-    for end in range(len(data.rstrip())):
-        assert is_cut_game(data[:end], *ours), data[:end]
+
+    def is_ours(data: bytes, *match: Any) -> bool:
+        (raw,) = split_games(data)
+        return is_cut_game(raw, *(match or ours))
+
+    for end in range(1, len(data.rstrip())):
+        assert is_ours(data[:end]), data[:end]
     moves = data.index(b"\n\n") + 2
-    assert not is_cut_game(data[: moves + 60], *ours[:2], "another match")
-    assert not is_cut_game(data[:200], ours[0], ("new", "old"), ours[2])
-    assert not is_cut_game(data[:200], "Casual game", *ours[1:])
+    assert not is_ours(data[: moves + 60], *ours[:2], "another match")
+    assert not is_ours(data[:200], ours[0], ("new", "old"), ours[2])
+    assert not is_ours(data[:200], "Casual game", *ours[1:])
     for end in (0, 10, moves - 2, moves, moves + 20, moves + 60, len(data)):
         for more in (b"my notes", b"\n\nmy notes\n", b"{a comment}", b"\r\n", b"\0\0\0\0", b"\xff\xfe"):
             begin = data[:end]
-            assert not is_cut_game(begin + more + (b" and more" if more.endswith(b"}") else b" "), *ours), (begin, more)
+            assert not is_ours(begin + more + b" and more "), (begin, more)

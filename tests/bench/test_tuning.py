@@ -179,7 +179,7 @@ def test_mistakes_are_one_line_each(source: Path, tmp_path: Path, capsys: pytest
         (arguments(tmp_path / "new", "--only", "Szie"), 2, "no tunable is called 'Szie'"),
         (arguments(tmp_path / "new", "--book", "none.epd"), 1, "there is no such book"),
         (arguments(tmp_path / "new", "--iterations", "0"), 2, "iterations is at least 1"),
-        (arguments(tmp_path / "new", "--tc", "fast"), 2, "'fast' is no time control"),
+        (arguments(tmp_path / "new", "--tc", "fast"), 2, "'fast' is not a time control"),
         (arguments(tmp_path / "new", "--engine", "cmd=/no/such", "option.Size=3"), 2, "option Size is tuned"),
         (arguments(tmp_path / "new", "--engine", "cmd=/no/such"), 1, "there is no program"),
     ):
