@@ -29,7 +29,7 @@ $(VENV)/.play: requirements/play.txt
 	@$(CLAIM)
 	@$(PYTHON) -m engine.progress "making an environment" $(PYTHON) -m venv $(VENV) </dev/null >&2
 	@$(TELL) "installing into $(VENV)" $(BIN)/python $(PIP) requirements/play.txt </dev/null >&2
-	@$(BIN)/python -c 'import pathlib, sys, sysconfig; pathlib.Path(sysconfig.get_path("purelib"), "secateur.pth").write_text(sys.argv[1])' "$(CURDIR)/engine/checkout" >&2
+	@$(BIN)/python -c 'import pathlib, sys, sysconfig; pathlib.Path(sysconfig.get_path("purelib"), "secateur.pth").write_text("\n".join(sys.argv[1:]))' "$(CURDIR)" "$(CURDIR)/engine/checkout" >&2
 	@$(STAMP)
 
 # Compiles the kernels into the user's cache once, so that the first start is as quick as the others.

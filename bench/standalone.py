@@ -23,9 +23,6 @@ from engine.files import reason, shown
 #: The rooms that go into the program.
 ROOMS = ("engine", "search", "eval", "bench")
 
-#: What makes the package, and is not part of it.
-CHECKOUT_ONLY = ("bench.packaging", "engine.checkout")
-
 #: What the marker of a program says, before it lists the program's files.
 MARKER_TEXT = "Secateur made this folder, and puts the next program that it makes in its place.\n"
 
@@ -53,7 +50,7 @@ def modules() -> list[str]:
         for path in sorted((PROJECT_ROOT / room).rglob("*.py")):
             parts = path.relative_to(PROJECT_ROOT).with_suffix("").parts
             names.append(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
-    return [name for name in names if not name.startswith(CHECKOUT_ONLY)]
+    return [name for name in names if not name.startswith(("bench.packaging", "engine.checkout"))]
 
 
 def stale() -> list[str]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from engine.checkout.secateur import NameProblemError, with_prefix
+from engine.version import version
 from tests.conftest import PROJECT
 
 ALIAS = """
-import uci_main
 import secateur, secateur.eval.api, secateur.search.explorer
 from secateur.eval.api import material
 from importlib.resources import files
@@ -34,10 +35,17 @@ def test_secateur_names_the_modules_of_the_checkout(run_python: Callable[..., st
     assert run_python(ALIAS) == "No module named 'secateur.engine.nothing'\n"
 
 
-def test_a_program_gets_the_package_and_nothing_else(run_python: Callable[..., str]) -> None:
+def test_uci_main_brings_it_along(run_python: Callable[..., str]) -> None:
+    script = "import uci_main, secateur; print(secateur.__version__)"
+    assert run_python(script, paths=(PROJECT,)) == f"{version()}\n"
+
+
+def test_elsewhere_it_is_the_package_and_nothing_else(run_python: Callable[..., str], tmp_path: Path) -> None:
     script = "import sys, secateur; print(secateur.Engine.__module__, *{'engine', 'eval', 'search'} & set(sys.modules))"
-    paths = (PROJECT / "engine" / "checkout",)
-    assert run_python(script, paths=paths, PYTHONSAFEPATH="1") == "secateur.engine.client.engine\n"
+    checkout = PROJECT / "engine" / "checkout"
+    (tmp_path / "engine.py").write_text("raise RuntimeError('a file of the user')", encoding="utf-8")
+    for paths in ((checkout,), (tmp_path, PROJECT, checkout)):
+        assert run_python(script, paths=paths, PYTHONSAFEPATH="1") == "secateur.engine.client.engine\n"
 
 
 @pytest.mark.parametrize(

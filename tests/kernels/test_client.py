@@ -46,7 +46,7 @@ with Engine({"Threads": 2}) as engine:
 def test_an_evaluation_of_one_s_own_takes_the_compiler(run_beside: Run, tmp_path: Path, choice: str) -> None:
     file = tmp_path / "centre.py"
     file.write_text(evaluation_example(), encoding="utf-8")
-    script = "import sys\n{}\nfrom engine import jit\nprint(jit.AHEAD_OF_TIME, jit.remarks())"
+    script = "import sys\n{}\nfrom engine.compiler import jit\nprint(jit.AHEAD_OF_TIME, jit.remarks())"
     assert run_beside(script.format(""), str(file)) == "True []\n"
     assert run_beside(script.format(choice), str(file)) == "False []\n"
 

@@ -211,7 +211,7 @@ def test_an_edit_of_a_kernel_makes_it_stale(built: Path, tmp_path: Path, run_pyt
         return run_python(script, cwd=project, paths=(project,), **environment)
 
     before = run()
-    with (project / "search" / "score.py").open("a", encoding="utf-8") as file:
+    with (project / "search" / "kernels" / "score.py").open("a", encoding="utf-8") as file:
         file.write("# edited\n")
     after = run()
     assert not before.startswith("None")

@@ -4,10 +4,10 @@ An installed Secateur is the package `secateur` alone: the build (`bench.packagi
 names of all modules. In the checkout modules import each other without it. Where this file's folder is on the path,
 `from secateur import Engine` and `from secateur.eval.api import subkernel` work in the checkout, too:
 
-    alias     Where the checkout's `engine` was imported first, as by uci_main.py, `secateur.X` is another name of the
-              module `X`. No module is loaded twice.
-    loader    Elsewhere, as in a user's program, `secateur.X` is loaded from the file of `X`, with the names as the
-              build writes them. No module is called `engine`, `eval`, `search` or `bench` there.
+    alias     Where `import engine` gives the checkout's `engine`, as in uci_main.py and after `make`, `secateur.X` is
+              another name of the module `X`. No module is loaded twice.
+    loader    Elsewhere, as in an editable installation, `secateur.X` is loaded from the file of `X`, with the names
+              that the build writes. No module is called `engine`, `eval`, `search` or `bench` there.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import find_spec
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
@@ -207,14 +208,17 @@ class _Finder:
         return spec
 
 
-def _is_checkout(module: ModuleType | None) -> bool:
-    """Whether a module called `engine` is that of this checkout."""
-    file = getattr(module, "__file__", None)
-    return file is not None and Path(file).resolve().parent == ROOT / "engine"
+def _is_engine_importable() -> bool:
+    """Whether `import engine` gives the package of this checkout, and not a file of the user's or nothing."""
+    try:
+        spec = find_spec("engine")
+    except ValueError:  # somebody has made a module of that name by hand
+        return False
+    return spec is not None and spec.origin is not None and Path(spec.origin).resolve().parent == ROOT / "engine"
 
 
 if __name__ == PACKAGE:
-    sys.meta_path.insert(0, _Finder(_is_checkout(sys.modules.get("engine"))))
+    sys.meta_path.insert(0, _Finder(_is_engine_importable()))
 
 
 def __getattr__(name: str) -> Any:
