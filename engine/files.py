@@ -163,8 +163,10 @@ def read_text(path: Path | str, limit: int) -> str:
         raise OSError(errno.EILSEQ, f"is no UTF-8 text (byte {error.start})", str(path)) from None
 
 
-def parse_json(text: str | bytes) -> Any:
+def parse_json(text: str | bytes, with_paths: bool = False) -> Any:
     """The value of a JSON text, which can be written as JSON again.
+
+    `with_paths`: texts may be paths, which need not be UTF-8.
 
     Raises ValueError for anything else: json.JSONDecodeError for a fault at a line, and for values nested deeper than
     NESTING, numbers that are not finite or whole ones of more than NUMBER_LENGTH digits, and what is no UTF-8 text.
@@ -200,7 +202,7 @@ def parse_json(text: str | bytes) -> Any:
         raise ValueError("its values are nested too deeply")
     if ("\\ud" if isinstance(text, str) else b"\\ud") in text.lower():  # type: ignore[operator]
         try:
-            json.dumps(value, ensure_ascii=False).encode()
+            json.dumps(value, ensure_ascii=False).encode(errors="surrogateescape" if with_paths else "strict")
         except UnicodeEncodeError:
             raise ValueError("a text has half of a character (a lone surrogate)") from None
     return value

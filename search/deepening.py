@@ -1,8 +1,7 @@
 """Iterative deepening: one search thread's way through the depths.
 
-Python decides, kernels compute: `search_iteration` is called once a depth, and what it leaves behind in the worker
-record is read off here. For several lines (MultiPV) it is called once for each of them, the moves of the better lines
-left out.
+Python decides, kernels compute: `search_iteration` is called once for each depth and line (MultiPV), and this module
+reads its results from the worker record.
 """
 
 from __future__ import annotations
@@ -107,48 +106,32 @@ def set_root_moves(worker: Any, moves: Sequence[int], is_partial: bool) -> None:
 
 
 class Deepening:
-    """The iterations of one worker over a table, from a root that `set_root` has set.
+    """The iterations of one worker from a root that `set_root` has set. One line and several take the same path.
 
-    `on_fail(line, number)` is told of windows that failed while the line of that number, from 1, was searched; but only
-    once the worker's `reports` is set.
+    `on_fail(line, number)` gets windows that failed while the line of that number, from 1, was searched; but only once
+    the worker's `reports` is set.
     """
 
-    def __init__(self, worker: Any, table: Any, on_fail: Callable[[Iteration, int], None] | None = None) -> None:
+    def __init__(
+        self, worker: Any, tt: Any, root: Root, on_fail: Callable[[Iteration, int], None] | None = None
+    ) -> None:
         self._worker = worker
-        self._table = table
+        self._tt = tt
+        self._root = root
         self._on_fail = on_fail
-        # Share of the best line's nodes that its move took, when other lines were searched since.
-        self._effort: float | None = None
+        # The root's moves, best first.
+        self._order = sorted(root.moves, key=root.rank, reverse=True)
+        self._effort = 1.0
 
-    def of_root(self, root: Root, first: int = 1) -> Iterator[Iteration]:
-        """The iterations that a root asks for; with one line they begin at depth `first`."""
-        return self.iterations_of_lines(root) if root.lines > 1 else self.iterations(root.deepest, first)
+    def iterations(self, first: int = 1) -> Iterator[Iteration]:
+        """Searches one depth after the other from `first` on, and yields what each found, the best line first.
 
-    def iterations(self, deepest: int, first: int = 1) -> Iterator[Iteration]:
-        """Searches one depth after the other, `first` to `deepest`, and yields what each found.
-
-        Ends when the worker is told to stop or reaches its node limit; what was found meanwhile comes last, if it
+        Ends when the worker is told to stop or reaches its node limit. An iteration that is cut short comes last, if it
         changes the move to play.
         """
         last: Iteration | None = None
-        for depth in range(first, deepest + 1):
-            found = self._search(depth, last)
-            if found is None:
-                return
-            yield found
-            if not found.complete:
-                return
-            last = found
-
-    def iterations_of_lines(self, root: Root) -> Iterator[Iteration]:
-        """The same for `root.lines` lines, or as many as there are moves; each iteration has them sorted.
-
-        An iteration that is cut short is yielded if it found at least its first line.
-        """
-        order = sorted(root.moves, key=root.rank, reverse=True)
-        last: Iteration | None = None
-        for depth in range(1, root.deepest + 1):
-            found = self._search_lines(depth, last, root, order)
+        for depth in range(first, self._root.deepest + 1):
+            found = self._iteration(depth, last)
             if found is None:
                 return
             yield found
@@ -157,49 +140,15 @@ class Deepening:
             last = found
 
     def best_move_effort(self) -> float:
-        """Share of the nodes of the last iteration's last window that its best move took, 0 to 1."""
-        return self._share_of_best() if self._effort is None else self._effort
+        """Share of the nodes that the best move took in the first line's last window, 0 to 1."""
+        return self._effort
 
-    def _share_of_best(self) -> float:
-        nodes = self._worker["root_nodes"][: self._worker["root_count"]]
-        total = int(nodes.sum())
-        # The kernel leaves the best move first.
-        return int(nodes[0]) / total if total else 1.0
-
-    def _search(self, depth: int, last: Iteration | None, number: int = 1) -> Iteration | None:
-        """One line, or None when the search was cut short before that could change the move to play."""
-        worker = self._worker
-        worker["selective_depth"] = 0
-        # The first iteration takes microseconds as a rule and owes its caller a move.
-        worker["stop_threshold"] = STOP if depth == 1 else 0
-        guess = NO_SCORE if last is None else last.score
-        while True:
-            score = int(search_iteration(worker, self._table, depth, guess))
-            if not worker["failed"]:
-                break
-            self._tell(Iteration(depth, score, self._line(), bound=int(worker["failed"])), last, number)
-        line = self._line()
-        selective_depth = int(worker["selective_depth"])
-        if not worker["aborted"]:
-            return Iteration(depth, score, line, selective_depth=selective_depth)
-        # A move that had already beaten the last iteration's best still counts.
-        if line and (last is None or line[0] != last.line[0]):
-            return Iteration(depth, score if last is None else last.score, line, False, selective_depth)
-        return None
-
-    def _tell(self, failed: Iteration, last: Iteration | None, number: int) -> None:
-        """Reports a window that failed; one that failed low has no line, so that the last iteration's is in doubt."""
-        line = failed.line or (() if last is None else last.line)
-        if self._on_fail is not None and line:
-            depth = int(self._worker["selective_depth"])
-            self._on_fail(replace(failed, line=line, selective_depth=depth), number)
-
-    def _search_lines(self, depth: int, last: Iteration | None, root: Root, order: list[int]) -> Iteration | None:
-        """One line after the other, each without the moves of those before; mutates `order`, of the root's moves.
+    def _iteration(self, depth: int, last: Iteration | None) -> Iteration | None:
+        """One line after the other, each without the moves of those before.
 
         None when the search was cut short before it found anything new.
         """
-        worker = self._worker
+        worker, root, order = self._worker, self._root, self._order
         earlier = () if last is None else last.lines
         found: list[Iteration] = []
         for number in range(1, min(root.lines, len(order)) + 1):
@@ -208,32 +157,66 @@ class Deepening:
             best_rank = max(root.rank(move) for move in left)
             left = [move for move in left if root.rank(move) == best_rank]
             set_root_moves(worker, left, root.is_partial or len(left) < len(root.moves))
-            one = self._search(depth, earlier[number - 1] if number <= len(earlier) else None, number)
-            if number == 1:
-                self._effort = self._share_of_best()
-            if one is None or not one.complete:
-                # Of a line that is not the first, half the truth does not help.
-                fresh = found if found else [one] if one is not None else []
-                return self._cut_short(fresh, earlier, root)
-            found.append(one)
+            one = self._line(depth, earlier[number - 1] if number <= len(earlier) else None, number)
             searched = worker["root_moves"][: worker["root_count"]].tolist()
+            if number == 1:
+                nodes = worker["root_nodes"][: len(searched)]
+                total = int(nodes.sum())
+                # The kernel leaves the best move first.
+                self._effort = int(nodes[0]) / total if total else 1.0
+            if one is None or not one.complete:
+                # Half a line that is not the first is of no use.
+                fresh = found if found else [one] if one is not None else []
+                return self._cut_short(fresh, earlier)
+            found.append(one)
             order[:] = _in_new_order(order, searched)
         found = _sorted(found, root)
         firsts = [one.line[0] for one in found]
         order[:] = firsts + [move for move in order if move not in firsts]
         return replace(found[0], others=tuple(found[1:]))
 
-    def _cut_short(self, fresh: list[Iteration], earlier: tuple[Iteration, ...], root: Root) -> Iteration | None:
+    def _line(self, depth: int, last: Iteration | None, number: int) -> Iteration | None:
+        """The line of that `number`, or None when the search was cut short before that could change the move to play.
+
+        `last` is the last iteration's line of that number.
+        """
+        worker = self._worker
+        worker["selective_depth"] = 0
+        # The first iteration takes microseconds as a rule and owes its caller a move.
+        worker["stop_threshold"] = STOP if depth == 1 else 0
+        guess = NO_SCORE if last is None else last.score
+        while True:
+            score = int(search_iteration(worker, self._tt, depth, guess))
+            if not worker["failed"]:
+                break
+            self._report_failure(Iteration(depth, score, self._pv(), bound=int(worker["failed"])), last, number)
+        line = self._pv()
+        selective_depth = int(worker["selective_depth"])
+        if not worker["aborted"]:
+            return Iteration(depth, score, line, selective_depth=selective_depth)
+        # A move that had already beaten the last iteration's best still counts.
+        if line and (last is None or line[0] != last.line[0]):
+            return Iteration(depth, score if last is None else last.score, line, False, selective_depth)
+        return None
+
+    def _report_failure(self, failed: Iteration, last: Iteration | None, number: int) -> None:
+        """Reports a window that failed. One that failed low has no line: the last iteration's is in doubt then."""
+        line = failed.line or (() if last is None else last.line)
+        if self._on_fail is not None and line:
+            depth = int(self._worker["selective_depth"])
+            self._on_fail(replace(failed, line=line, selective_depth=depth), number)
+
+    def _cut_short(self, fresh: list[Iteration], earlier: tuple[Iteration, ...]) -> Iteration | None:
         """The lines that an unfinished iteration found, the last one's behind them; None if it found none."""
         if not fresh:
             return None
-        best, *others = _sorted(fresh, root)
+        best, *others = _sorted(fresh, self._root)
         taken = {one.line[0] for one in fresh}
         rest = [one for one in earlier if one.line[0] not in taken]
-        others = [*others, *_sorted(rest, root)][: max(len(earlier), len(fresh)) - 1]
+        others = [*others, *_sorted(rest, self._root)][: max(len(earlier), len(fresh)) - 1]
         return replace(best, complete=False, others=tuple(others))
 
-    def _line(self) -> tuple[int, ...]:
+    def _pv(self) -> tuple[int, ...]:
         """The best line that the last call of the kernel left, maybe empty."""
         frame = self._worker["stack"][0]
         return tuple(frame["pv"][: frame["pv_length"]].tolist())

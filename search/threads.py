@@ -13,7 +13,7 @@ What threads share, and why no lock is needed. The main thread is the one that s
 control are the caller of `stop` and the alarm at the end of the time; the reporter is the thread that says what a long
 search is at (`Searcher._report`). Every number is aligned and never torn.
 
-    table        written and read by all kernels; read by main and reporter for `hashfull`. A torn entry fails its check
+    tt           written and read by all kernels; read by main and reporter for `hashfull`. A torn entry fails its check
                  and reads as a miss (see `search.kernels.transposition`)
     stop         written by those that control, and cleared before a search; read by its worker's kernel at every node.
                  A late look costs a node. One that comes before a helper's start is lost to that helper; the main
@@ -21,7 +21,7 @@ search is at (`Searcher._report`). Every number is aligned and never torn.
     nodes        written by its worker's kernel; read by main and reporter for `info`. The count is some nodes old
     reports      of the main worker: set by the reporter, cleared before a search; read by the main kernel at a window
                  that fails. A late look leaves one such window untold
-    root_depth, root_count, frames[0].tried and tried_count
+    root_depth, root_count, stack[0].tried and tried_count
                  of the main worker: written by its kernel, and between lines by the main thread; read by the reporter
                  for `currmove`. They may be of two moments: the report names a move that is over, or another depth's,
                  and the next one mends it. A move that is not there yet is not reported; no index leaves `tried`
@@ -55,13 +55,13 @@ class Helper:
         """Raises MemoryError without memory for the worker, RuntimeError when the system gives no thread."""
         self.worker = new_worker()
         self._first = FIRST_DEPTHS[number % len(FIRST_DEPTHS)]
-        # (table, root), or None to end the thread. For each task one answer comes back.
+        # (tt, root), or None to end the thread. For each task one answer comes back.
         self._tasks: SimpleQueue[tuple[Any, Root] | None] = SimpleQueue()
         self._answers: SimpleQueue[Iteration | Exception | None] = SimpleQueue()
         self.thread = threading.Thread(target=self._live, name=f"search helper {number}", daemon=True)
         self.thread.start()
 
-    def start(self, main: Any, table: Any, root: Root, node_limit: int) -> None:
+    def start(self, main: Any, tt: Any, root: Root, node_limit: int) -> None:
         """Begins the search of the `main` worker's root with its tunables; `wait` must follow before the next start."""
         worker = self.worker
         worker["tune"] = main["tune"]
@@ -69,7 +69,7 @@ class Helper:
         worker["stack"][0]["position"] = main["stack"][0]["position"]
         set_root(worker, root, node_limit)
         worker["stop"] = 0
-        self._tasks.put((table, root))
+        self._tasks.put((tt, root))
 
     def stop(self) -> None:
         """Ends the search at its next node. May be called at any time, from any thread."""
@@ -94,9 +94,9 @@ class Helper:
             del task
             self._answers.put(answer)
 
-    def _search(self, table: Any, root: Root) -> Iteration | None:
+    def _search(self, tt: Any, root: Root) -> Iteration | None:
         found: Iteration | None = None
-        for iteration in Deepening(self.worker, table).of_root(root, self._first):
+        for iteration in Deepening(self.worker, tt, root).iterations(self._first):
             # Cut short in its first iteration it has no score to vote with.
             if iteration.complete or found is not None:
                 found = iteration
@@ -134,10 +134,10 @@ class Helpers:
         for helper in self._helpers:
             forget(helper.worker)
 
-    def start(self, main: Any, table: Any, root: Root, node_limit: int) -> None:
+    def start(self, main: Any, tt: Any, root: Root, node_limit: int) -> None:
         """Begins the search of the `main` worker's root with `node_limit` nodes each; `gather` must follow."""
         for helper in self._helpers:
-            helper.start(main, table, root, node_limit)
+            helper.start(main, tt, root, node_limit)
             self._busy.append(helper)
 
     def nodes(self) -> int:

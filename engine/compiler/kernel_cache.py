@@ -10,6 +10,7 @@ replaced by one compilation.
 
 from __future__ import annotations
 
+import errno
 import functools
 import hashlib
 import pickle
@@ -99,6 +100,8 @@ class _KernelFiles(caching.IndexDataCacheFile):
         """Keeps what `data` is. Raises OSError."""
         path, identity = self._place(key)
         body: bytes = KERNEL_HEADER + self._dump(data)
+        if path.is_symlink():
+            raise OSError(errno.EEXIST, "is a symbolic link; it is left as it is", str(path))
         replace_file(path, _checksum(identity + body) + body)
 
     def load(self, key: Any) -> Any:

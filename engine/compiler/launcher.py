@@ -52,23 +52,18 @@ def launcher_text(python: str, windows: bool = False, entry_point: Path = ENTRY_
 
 
 def is_launcher(head: bytes) -> bool:
-    """Whether a file that begins like this is a script of `launcher_text`, of this version or an older one."""
+    """Whether a file that begins like this is a script of `launcher_text`."""
     text = os.fsdecode(head)
     on_windows = re.fullmatch(r'@"[^"\n]+" "[^"\n]*[\\/]uci_main\.py" %\*\r?\n', text)
     try:
         words = shlex.split(text.partition("\n")[2])
     except ValueError:  # no closing quotation
         return False
-    if on_windows or len(words) not in (4, 6):
+    if on_windows or len(words) != 6:
         return on_windows is not None
-    python, entry_point = words[1], words[-2]
-    # Earlier versions did not keep the launcher's own name.
-    known = (launcher_text(python, entry_point=Path(entry_point)), _launcher_without_name(python, entry_point))
-    return text in known and Path(python).is_absolute() and Path(entry_point).name == ENTRY_POINT.name
-
-
-def _launcher_without_name(python: str, entry_point: str) -> str:
-    return f'#!/bin/sh\nexec {shlex.quote(python)} {shlex.quote(entry_point)} "$@"\n'
+    python, entry_point = Path(words[1]), Path(words[-2])
+    is_ours = text == launcher_text(words[1], entry_point=entry_point)
+    return is_ours and python.is_absolute() and entry_point.name == ENTRY_POINT.name
 
 
 def write_launcher(path: Path, standing: bool = False) -> None:

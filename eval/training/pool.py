@@ -238,12 +238,14 @@ def _check_samples(path: Path) -> None:
 
 
 def _mapped(path: Path) -> Any:
-    """The positions of a file, mapped into memory."""
+    """The positions of a file, mapped into memory. Raises OSError, and ShardError where the last one is cut."""
     with open_regular(path) as file:
         if not os.fstat(file.fileno()).st_size:
             return readable(np.zeros(0, SAMPLE))
         # Copy on write: kernels tell arrays that may be written to from others, and need not be compiled for both.
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    if len(data) % SAMPLE.itemsize:
+        raise ShardError(f"{path}: ends within a position")
     return readable(np.frombuffer(data, SAMPLE))
 
 

@@ -32,6 +32,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from engine.cache_folder import MARKER, listed, mark
 from engine.errors import CommandError
 from engine.files import Output, open_regular, parse_json, printable, read_bytes, reason, replace_file, shown
 from eval.network.format import SCALE, Network, network_output, read_network
@@ -66,6 +67,7 @@ from eval.training.samples import Filter
 RUN, CHECKPOINT, LOG, START = "run.json", "checkpoint.npz", "log.jsonl", "start.snet"
 #: A folder in a run's, where the run is made that is to take its place.
 NEW: Final = ".new-run"
+_NEW_TEXT: Final = "Secateur makes a run here that is to take the place of the one in the folder above.\n"
 #: The other files of a run.
 _FILES: Final = (START, CHECKPOINT, LOG, FACTS, TRAINING, VALIDATION)
 
@@ -370,8 +372,8 @@ def begin_run(folder: Path, run: Run, overwrite: bool) -> Path:
     check_folder(folder, overwrite)
     if (folder / RUN).exists():
         folder /= NEW
-        folder.mkdir(exist_ok=True)
-        check_folder(folder, overwrite)
+        folder.mkdir()
+        mark(folder, _NEW_TEXT)
     save_run(folder, run)  # first, because it marks the other files as belonging to the run
     return folder
 
@@ -390,10 +392,14 @@ def adopt_run(folder: Path, run: Run) -> None:
 
 def drop_new(folder: Path) -> None:
     """Removes a run that was to take the place of the one in a folder. Raises OSError and TrainingError."""
-    if (folder / NEW / RUN).exists():
-        drop_run(folder / NEW)
-        with suppress(OSError):  # there are other files, which stay
-            (folder / NEW).rmdir()
+    new = folder / NEW
+    if listed(new, _NEW_TEXT) is None:
+        return  # there is none, or it is somebody else's
+    if (new / RUN).exists():
+        drop_run(new)
+    (new / MARKER).unlink()
+    with suppress(OSError):  # there are other files, which stay
+        new.rmdir()
 
 
 def drop_run(folder: Path) -> None:
@@ -424,7 +430,7 @@ def load_run(folder: Path) -> Run:
     """Reads `run.json`. Raises TrainingError, also when there is none."""
     path = folder / RUN
     try:
-        values = parse_json(read_bytes(path, _MOST_JSON))
+        values = parse_json(read_bytes(path, _MOST_JSON), with_paths=True)
         values["wanted"] = Filter(**values["wanted"])
         values["recipe"] = Recipe(**values["recipe"])
         return Run(**values | {"data": tuple(values["data"])})

@@ -162,7 +162,7 @@ def _run(
     if on_start is not None:
         on_start(stop)
     try:
-        for iteration in Deepening(worker, allocate_table(hash_mebibytes)).iterations(deepest):
+        for iteration in Deepening(worker, allocate_table(hash_mebibytes), root).iterations():
             search.iterations.append(iteration)
             search.ends.append((int(worker["recording"]["node_count"]), int(worker["nodes"])))
             if on_iteration is not None:
@@ -270,8 +270,8 @@ def _node_columns(rows: Any, moves: list[int]) -> dict[str, list[Any]]:
         "alpha": rows["alpha"].tolist(),
         "beta": rows["beta"].tolist(),
         "type": rows["expected"].tolist(),
-        "eval": _or_none(rows["evaluation"], rows["evaluation"] == NO_SCORE),
-        "estimate": _or_none(rows["estimate"], rows["estimate"] == NO_SCORE),
+        "eval": _or_none(rows["static_eval"], rows["static_eval"] == NO_SCORE),
+        "estimate": _or_none(rows["eval"], rows["eval"] == NO_SCORE),
         "improving": rows["improving"].tolist(),
         "value": _or_none(rows["value"], rows["end"] == tracing.STOPPED),
         "stage": stages[rows["stage"].astype(np.int64) + 1].tolist(),

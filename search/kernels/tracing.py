@@ -92,8 +92,8 @@ NODE: Final = np.dtype(
         ("beta", np.int16),
         ("value", np.int16),
         # Static evaluation with its corrections, NO_SCORE where there is none; what the table made of it.
-        ("evaluation", np.int16),
-        ("estimate", np.int16),
+        ("static_eval", np.int16),
+        ("eval", np.int16),
         # Depth in plies after the node's own extension and reduction, 0 in quiescence: that of the parent, less 1,
         # less `reduction`, plus `extension`, where a move led here. `ply` is the distance from the root.
         ("ply", np.int16),
@@ -202,7 +202,7 @@ def shortened(worker, depth):
 @hook
 def evaluated(worker, ply, estimate, improving):
     """The frame at `ply` has its evaluation; the table made `estimate` of it; whether the side to move is improving."""
-    _evaluate(worker, worker.stack[ply].evaluation, estimate, improving)
+    _evaluate(worker, worker.stack[ply].static_eval, estimate, improving)
 
 
 @hook
@@ -322,8 +322,8 @@ def _enter(worker, ply, asked, depth, alpha, beta, cut, is_quiescence):
     node.alpha = alpha
     node.beta = beta
     node.value = 0
-    node.evaluation = NO_SCORE
-    node.estimate = NO_SCORE
+    node.static_eval = NO_SCORE
+    node.eval = NO_SCORE
     node.ply = ply
     node.depth = depth
     node.reduction = reduction
@@ -341,12 +341,12 @@ def _enter(worker, ply, asked, depth, alpha, beta, cut, is_quiescence):
 
 
 @subkernel
-def _evaluate(worker, evaluation, estimate, improving):
+def _evaluate(worker, static_eval, eval, improving):
     trace = worker.recording
     if trace.unrecorded == 0:
         node = trace.nodes[trace.current]
-        node.evaluation = evaluation
-        node.estimate = estimate
+        node.static_eval = static_eval
+        node.eval = eval
         node.improving = improving
 
 

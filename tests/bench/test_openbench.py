@@ -277,14 +277,19 @@ def test_no_link_and_no_empty_file_is_removed(tmp_path: Path, kind: str) -> None
 def test_a_launcher_takes_the_place_of_older_ones(tmp_path: Path) -> None:
     path = tmp_path / "secateur"
     windows = launcher_text("C:\\python.exe", True, PureWindowsPath("C:\\a b\\uci_main.py"))  # type: ignore[arg-type]
-    without_name = "#!/bin/sh\nexec /old/python '/a b/uci_main.py' \"$@\"\n"
-    for old in (None, "", launcher_text("/old/it's/python"), without_name, windows):
+    for old in (None, "", launcher_text("/old/it's/python"), windows):
         if old is not None:
             path.write_text(old, encoding="utf-8", newline="")
         write_launcher(path)
         assert path.read_text(encoding="utf-8") == launcher_text(sys.executable)
         assert os.access(path, os.X_OK)
     assert list(tmp_path.iterdir()) == [path]
+    other = "#!/bin/sh\nexec /usr/bin/python3 /home/me/other/uci_main.py \"$@\"\n"
+    path.write_text(other, encoding="utf-8")
+    for work in (write_launcher, remove_launcher):
+        with pytest.raises(FileExistsError, match="no launcher of Secateur"):
+            work(path)
+        assert path.read_text(encoding="utf-8") == other
 
 
 @pytest.fixture

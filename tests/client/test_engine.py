@@ -184,7 +184,7 @@ def test_options_that_are_refused(engine: Engine, options: dict[str, Any], messa
 def test_options_are_applied(engine: Engine) -> None:
     engine.configure({"hash": 8, "Threads": "2"})
     try:
-        assert engine._searcher._table.nbytes == 8 << 20
+        assert engine._searcher._tt.nbytes == 8 << 20
         assert 0 < engine.analyse(chess.Board(), Limit(nodes=20_000))["nodes"] <= 20_000
         assert engine._searcher.threads == 2
     finally:

@@ -8,7 +8,7 @@ import pytest
 
 from engine.board.convert import encode, write_board
 from search import tunables
-from search.deepening import Deepening
+from search.deepening import Deepening, Root
 from search.kernels.alphabeta import CUTOFFS_MANY, search_root
 from search.kernels.history import HISTORY_LIMIT, gravity
 from search.kernels.picker import is_noisy
@@ -69,7 +69,9 @@ def test_windows_of_any_size_find_the_same_scores(name: str) -> None:
         for narrow in ("aspiration_depth", "aspiration_window"):
             set_tunables(worker, {narrow: tunables.BY_NAME[narrow].low})
         set_tunables(worker, {name: number})
-        assert [found.score for found in Deepening(worker, table).iterations(4)] == exact
+        moves = worker["root_moves"][: worker["root_count"]].tolist()
+        deepening = Deepening(worker, table, Root([worker["keys"][0]], moves, 1, 4))
+        assert [found.score for found in deepening.iterations()] == exact
         nodes.add(int(worker["nodes"]))
     assert len(nodes) > 1
 
@@ -118,7 +120,7 @@ def test_root_nodes_add_up() -> None:
 def test_histories_are_fed_and_stay_within_their_limit() -> None:
     worker = root(FENS[1])
     search_root(worker, allocate_table(4), 10, -INFINITE, INFINITE)
-    for name in ("history", "capture_history", "continuations"):
+    for name in ("butterfly_history", "capture_history", "continuation_history"):
         values = worker[name].astype(np.int64)
         assert 0 < np.abs(values).max() <= HISTORY_LIMIT
     assert not worker["continuation_history"][NO_CONTINUATION].any()
@@ -139,7 +141,7 @@ def test_a_history_without_a_share_learns_nothing(name: str, table: str) -> None
     worker = root(FENS[1])
     set_tunables(worker, {name: 0})
     search_root(worker, allocate_table(4), 8, -INFINITE, INFINITE)
-    for other in ("history", "continuations", "capture_history"):
+    for other in ("butterfly_history", "continuation_history", "capture_history"):
         assert worker[other].any() == (other != table)
 
 

@@ -14,6 +14,7 @@ from search.deepening import Root, set_root
 from search.kernels.score import EXACT, LOWER, MATE, UPPER
 from search.kernels.worker import STOP_NOW
 from search.limits import Clock, Limits
+from search.run import Equipment, Request, SearchRun
 from search.searcher import Game, Info, Progress, Searcher
 
 KIWIPETE = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
@@ -118,8 +119,8 @@ def test_a_restricted_root_is_not_remembered_as_the_whole() -> None:
 
 def remembered(searcher: Searcher, game: Game) -> int:
     """Entries of the table for a game's position."""
-    word = searcher._table["word"]
-    return int(np.count_nonzero((searcher._table["check"] ^ word == game.keys[-1]) & (word != 0)))
+    word = searcher._tt["word"]
+    return int(np.count_nonzero((searcher._tt["check"] ^ word == game.keys[-1]) & (word != 0)))
 
 
 # -- mates ---------------------------------------------------------------------------------------------------------
@@ -177,8 +178,7 @@ def test_long_searches_say_what_they_are_at(monkeypatch: pytest.MonkeyPatch, lin
             board.push(move)
 
 
-def test_a_move_that_is_counted_before_it_is_there_is_not_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("search.searcher.REPORT_EVERY", 1000.0)
+def test_a_move_that_is_counted_before_it_is_there_is_not_reported() -> None:
     searcher = Searcher(1)
     said: list[Progress] = []
     board = chess.Board()
@@ -186,12 +186,14 @@ def test_a_move_that_is_counted_before_it_is_there_is_not_reported(monkeypatch: 
     worker = searcher._worker
     root = Root([np.uint64(1)], [encode(board, move) for move in board.legal_moves], 1, 3)
     set_root(worker, root, 1000)
-    searcher._on_progress, searcher._root_count = said.append, len(root.moves)
+    request = Request(Game(board), Limits(depth=3), 0.0, 0, on_progress=said.append)
+    run = SearchRun(request, Equipment(worker, searcher._helpers, searcher._tt, 1, None))
+    run._root_count = len(root.moves)
     worker["stack"][0]["tried_count"] = 1
-    searcher._report()
+    run.report()
     assert said == []
     worker["stack"][0]["tried"][0] = encode(board, chess.Move.from_uci("e2e4"))
-    searcher._report()
+    run.report()
     searcher.close()
     assert [(progress.move.uci(), progress.number) for progress in said] == [("e2e4", 1)]
 
@@ -206,15 +208,13 @@ def test_windows_that_fail_are_reported_and_change_nothing(monkeypatch: pytest.M
 
     silent = run(Searcher(4))
     assert all(info.bound == EXACT for info in silent)
-    talking = Searcher(4)
-    original = talking._begin_reports
 
-    def begin(*arguments: Any) -> None:
-        original(*arguments)
-        talking._worker["reports"] = 1  # from the first iteration on
+    def set_root_and_report(worker: Any, *arguments: Any) -> None:
+        set_root(worker, *arguments)
+        worker["reports"] = 1  # from the first iteration on
 
-    monkeypatch.setattr(talking, "_begin_reports", begin)
-    heard = run(talking)
+    monkeypatch.setattr("search.run.set_root", set_root_and_report)
+    heard = run(Searcher(4))
     exact = [info for info in heard if info.bound == EXACT]
     assert [(info.depth, info.score, info.nodes, info.pv) for info in exact] == [
         (info.depth, info.score, info.nodes, info.pv) for info in silent

@@ -75,7 +75,7 @@ from engine.board.convert import write_board
 from engine.compiler.jit import INTERPRETED
 from eval.network.format import read_network
 from eval.report import evaluation_report
-from search.kernels.node import static_evaluation
+from search.kernels.node import evaluate
 from search.kernels.worker import new_worker, set_network
 assert INTERPRETED
 network = read_network(Path(sys.argv[1]))
@@ -85,7 +85,7 @@ for fen in sys.argv[2:]:
     board = chess.Board(fen)
     write_board(board, worker["stack"][0]["position"])
     worker["accumulators"]["computed"][0] = 0
-    score = int(static_evaluation(worker, 0)) * (1 if board.turn else -1)
+    score = int(evaluate(worker, 0)) * (1 if board.turn else -1)
     assert f"Evaluation {score / 100:+.2f} " in evaluation_report(board, network).splitlines()[-1], fen
     print(score)
 """

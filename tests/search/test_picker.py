@@ -46,7 +46,7 @@ class Picker:
         self.worker = new_worker()
         self._table = allocate_table(1)
         noise = np.random.default_rng(rng.randrange(1 << 30))
-        for name in ("history", "capture_history", "continuations"):
+        for name in ("butterfly_history", "capture_history", "continuation_history"):
             shape = self.worker[name].shape
             self.worker[name] = noise.integers(-HISTORY_LIMIT + 1, HISTORY_LIMIT, shape)
         self.worker["stack"]["continuation"] = NO_CONTINUATION
@@ -170,7 +170,7 @@ def test_skipping_quiets_leaves_all_others_at_any_moment() -> None:
 def test_better_history_comes_first() -> None:
     board = chess.Board()
     pick = Picker(random.Random(25))
-    for name in ("history", "capture_history", "continuations"):
+    for name in ("butterfly_history", "capture_history", "continuation_history"):
         pick.worker[name] = 0
     favourite = chess.Move.from_uci("b1c3")
     pick.worker["butterfly_history"][1, favourite.from_square, favourite.to_square] = 1
@@ -197,7 +197,7 @@ def test_safe_checks_by_the_moving_piece_come_first(fen: str, move: str, raised:
     board, played = chess.Board(fen), chess.Move.from_uci(move)
     quiets = [code for code, legal in codes(board).items() if not is_noisy(board, legal)]
     pick = Picker(random.Random(26))
-    for name in ("history", "capture_history", "continuations"):
+    for name in ("butterfly_history", "capture_history", "continuation_history"):
         pick.worker[name] = 0
     pick.worker["butterfly_history"] = tunables.BY_NAME["check_bonus"].default // 2
     pick.worker["butterfly_history"][int(board.turn), played.from_square, played.to_square] = 0

@@ -170,7 +170,7 @@ def test_a_failing_helper_is_reported_and_harmless(
     searcher = make(3)
 
     class Broken:
-        def __init__(self, worker: object, table: object) -> None:
+        def __init__(self, worker: object, tt: object, root: object) -> None:
             raise ArithmeticError("broken for the test")
 
     with monkeypatch.context() as patch:
@@ -253,9 +253,9 @@ def test_a_new_game_clears_every_worker(make: Callable[[int], Searcher]) -> None
     searcher.search(Game(chess.Board(KIWIPETE)), Limits(move_time=200))
     workers = [searcher._worker, *(helper.worker for helper in searcher._helpers._helpers)]
     learnt = [
-        "history",
+        "butterfly_history",
         "capture_history",
-        "continuations",
+        "continuation_history",
         "pawn_corrections",
         "piece_corrections",
         "move_corrections",
@@ -263,7 +263,7 @@ def test_a_new_game_clears_every_worker(make: Callable[[int], Searcher]) -> None
     assert all(np.any(worker["butterfly_history"]) for worker in workers)
     searcher.new_game()
     assert not any(np.any(worker[name]) for worker in workers for name in learnt)
-    assert not np.any(searcher._table["word"])
+    assert not np.any(searcher._tt["word"])
 
 
 def test_the_benchmark_is_that_of_a_fresh_process_after_a_new_game(

@@ -116,6 +116,9 @@ def test_a_pool_that_is_not_whole_is_refused(made: Path, tmp_path: Path) -> None
     path.write_bytes(path.read_bytes()[:-32])
     with pytest.raises(ValueError, match=r"training\.samples: holds \d+ positions instead of \d+$"):
         open_pool(tmp_path)
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(ShardError, match=r"training\.samples: ends within a position$"):
+        open_pool(tmp_path)
 
 
 def test_kernels_may_not_change_the_file(made: Path, tmp_path: Path) -> None:

@@ -208,8 +208,9 @@ def test_it_thinks_as_the_engine_does(fen: str, nodes: int) -> None:
     worker = worker_at(game)
     score = int(think_once(worker, allocate_table(1), nodes, nodes))
     expected = worker_at(game)
-    set_root(expected, Root(game.keys, moves, 1, MAX_DEPTH), nodes)
-    for found in Deepening(expected, allocate_table(1)).iterations(MAX_DEPTH):  # noqa: B007 - the last one is compared
+    root = Root(game.keys, moves, 1, MAX_DEPTH)
+    set_root(expected, root, nodes)
+    for found in Deepening(expected, allocate_table(1), root).iterations():  # noqa: B007 - the last one is compared
         if expected["nodes"] >= nodes:
             break
     assert int(worker["nodes"]) == int(expected["nodes"])

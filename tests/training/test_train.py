@@ -19,6 +19,7 @@ import pytest
 import uci_main
 from bench.records import current_commit
 from engine.board.position import POSITION
+from engine.cache_folder import mark
 from engine.memory import allocate
 from engine.version import version
 from eval.network.evaluator import NetworkEvaluator
@@ -28,7 +29,7 @@ from eval.training.commands import net, train
 from eval.training.pool import FACTS, open_pool
 from eval.training.quantise import integer_scores
 from eval.training.records import unpack_samples
-from eval.training.trainer import NEW, RUN, Entry, Moment, Trainer, load_run
+from eval.training.trainer import _NEW_TEXT, NEW, RUN, Entry, Moment, Trainer, load_run
 from eval.training.training_view import TrainingView, plot_losses, sparkline
 from tests.conftest import PROJECT
 from tests.eval.networks import random_network
@@ -398,8 +399,9 @@ def test_the_earlier_run_stays_until_the_new_one_can_begin(
     notes.write_text("mine")
     other.write_bytes(encode_network(random_network(hidden=64)))
 
-    def is_as_it_was() -> bool:
-        return {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    def is_as_it_was(*others: str) -> bool:
+        names = {path.name for path in folder.iterdir()}
+        return names == {*before, *others} and all((folder / name).read_bytes() == before[name] for name in before)
 
     for more, words in (
         (["--batch-size", "1280000"], "do not fill a batch"),
@@ -418,7 +420,16 @@ def test_the_earlier_run_stays_until_the_new_one_can_begin(
             assert train.main(given) == 1
         assert words in capsys.readouterr().err
         assert is_as_it_was()
-    shutil.copytree(folder, folder / NEW)  # what a command that was killed while it read shards has left
+    (folder / NEW).symlink_to(other.parent)
+    assert train.main(given) == 1
+    assert f"{folder / NEW}: File exists" in capsys.readouterr().err
+    assert is_as_it_was(NEW)
+    (folder / NEW).unlink()
+    shutil.copytree(folder, folder / NEW)  # somebody else's
+    assert train.main(given) == 1
+    assert is_as_it_was(NEW)
+    assert load_run(folder / NEW) == load_run(folder)
+    mark(folder / NEW, _NEW_TEXT)  # what a command that was killed while it read shards has left
     assert train.main(given) == 0
     assert {path.name for path in folder.iterdir()} == set(before)
     assert load_run(folder).recipe.seed == 3

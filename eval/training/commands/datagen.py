@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from engine.arguments import Parser, command
 from engine.errors import arguments_are_judged
+from engine.files import shown
 
 if TYPE_CHECKING:
     from eval.training.generation import Progress
@@ -97,7 +98,7 @@ def main(arguments: list[str]) -> int:
     if options.json:
         print(json.dumps({"folder": str(folder), "games": progress.games, "positions": progress.positions}))
     else:
-        print(f"{folder}: {progress.games} games, {progress.positions} positions")
+        print(f"{shown(folder)}: {progress.games} games, {progress.positions} positions")
     return 0
 
 

@@ -139,6 +139,6 @@ def _run(options: argparse.Namespace, recipe: Recipe, output: Output | None, ste
     print(f"validation error {outcome.validation[0]:.6f} before, {outcome.validation[-1]:.6f} after")
     print(
         f"{int((rounded != WEIGHTS).sum())} of {rounded.size} numbers changed"
-        + (f": {options.output}" if options.output is not None else "")
+        + (f": {shown(options.output)}" if options.output is not None else "")
     )
     return 0

@@ -132,7 +132,7 @@ def main(arguments: list[str]) -> int:
         with only_writer(folder, "training"):
             return _train(options, folder, run, output)
     except KeyboardInterrupt:
-        print(f"secateur train: interrupted; --resume goes on with {folder}", file=sys.stderr)
+        print(f"secateur train: interrupted; --resume goes on with {shown(folder)}", file=sys.stderr)
         return 1
 
 
@@ -325,7 +325,7 @@ def _export(trainer: Trainer, output: Output) -> dict[str, Any]:
 def _print(path: Path, facts: dict[str, Any], pace: Pace) -> None:
     loss = facts["quantisation"]
     checked = "" if facts["validation_error"] is None else f", validation error {facts['validation_error']:.6f}"
-    print(f"{path}: training error {facts['training_error']:.6f}{checked}")
+    print(f"{shown(path)}: training error {facts['training_error']:.6f}{checked}")
     if loss["positions"]:
         print(f"rounding costs {loss['rms']} centipawns (root mean square), {loss['most']} at most")
     whole = "" if pace.with_loading is None else f", {pace.with_loading:,.0f} with decoding, filtering and shuffling"

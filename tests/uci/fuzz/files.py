@@ -46,6 +46,8 @@ MEMORY, DISK = 3 << 30, 1 << 30
 READS: Final = "reads"
 #: Write it anew, unless it is nothing that this command wrote.
 REPLACES: Final = "replaces"
+#: Fill it where it is empty.
+FILLS: Final = "fills"
 #: Add to its own.
 GROWS: Final = "grows"
 #: Replace what stands between two markers of its own.
@@ -95,7 +97,7 @@ VICTIMS: Final = (
     *(Victim(f"match {_GAMES} --book <>", name) for name in ("book.epd", "games.pgn", "games.pgn.gz", "games.zip")),
     Victim(f"match {_GAMES} --book <>", "games.pgn.bz2"),
     Victim("match <> --quiet", "match.toml"),
-    Victim(f"match {_GAMES} --pgn <>", "games.pgn"),
+    Victim(f"match {_GAMES} --pgn <>", "games.pgn", FILLS),
     Victim(f"match {_GAMES} --rounds 3 --pgn <> --resume", "unfinished.pgn", GROWS),
     Victim(f"match {_GAMES} --rounds 3 --pgn <> --resume", "games.pgn", GROWS),
     Victim(f"match {_GAMES} --pgn <> --overwrite", "games.pgn", OWNS),
@@ -118,7 +120,7 @@ VICTIMS: Final = (
     Victim("rate <games.pgn> --plot <>", "plot.png", REPLACES),
     Victim("epd <> --depth 1", "suite.epd"),
     Victim("epd <suite.epd> --depth 1 --csv <>", "answers.csv", REPLACES),
-    Victim("book <> --count 2 --depth 1", "book.epd"),
+    Victim("book <> --count 2 --depth 1", "book.epd", FILLS),
     Victim("book <> --count 2 --depth 1 --overwrite", "book.epd", OWNS),
     *(Victim("genfens 2 seed 1 book <> --nodes 20", name) for name in ("book.epd", "games.pgn")),
     Victim("calibrate <> {rated} --pairs 1 --quiet", "levels", GROWS),
@@ -401,6 +403,7 @@ class _Box:
         assert isinstance(old, bytes)
         assert isinstance(new, bytes)
         _expect(role != READS, "changed: what it should read")
+        _expect(role != FILLS or not old, "changed: what is not empty")
         is_like_own = (kind, self.victim.sample) in _ALIKE
         _expect(kind not in hostile.FOREIGN or is_like_own, "changed: somebody's file")
         if role == GROWS:

@@ -1,0 +1,301 @@
+"""One search: from its limits to its result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import chess
+
+from engine.board.convert import decode, encode, write_board
+from engine.board.moves import NO_MOVE
+from search.deepening import MAX_DEPTH, NO_NODE_LIMIT, Deepening, Iteration, Root, set_root
+from search.game import Game
+from search.info import Info, Progress, Result
+from search.kernels.score import NO_SCORE, mate_distance
+from search.kernels.transposition import hashfull
+from search.kernels.worker import set_tunables, tunables_of
+from search.limits import Limits
+from search.strength import FIRST_NODES, Level
+from search.tablebase import Ranking, Tables
+from search.threads import Helpers
+from search.timing import TimeManager, budget_for
+from search.tunables import namespace, plain
+
+#: A search with a hard limit below this many milliseconds is left to the main thread: waking the helpers and waiting
+#: for their end costs more than they could find.
+LEAST_TIME_FOR_HELP: Final = 5.0
+
+#: Reading endgame tables takes up to some milliseconds a move. With a hard limit below this many milliseconds there is
+#: no time for that; otherwise it may take this share of it, and is given up then for the search.
+LEAST_TIME_FOR_TABLES: Final = 50.0
+SHARE_FOR_TABLES: Final = 0.4
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a search; see `search.searcher.Searcher.search`. `start` is of `time.perf_counter`."""
+
+    game: Game
+    limits: Limits
+    start: float
+    overhead: int
+    ponders: bool = False
+    lines: int = 1
+    level: Level | None = None
+    on_info: Callable[[Info], None] | None = None
+    on_progress: Callable[[Progress], None] | None = None
+
+
+@dataclass(frozen=True)
+class Equipment:
+    """What a search works with: the main thread's WORKER record, the helpers, the ENTRY[n] table, endgame tables."""
+
+    worker: Any
+    helpers: Helpers
+    tt: Any
+    generation: int
+    tables: Tables | None
+
+
+class SearchRun:
+    """The state of one search, on the calling thread. Other threads may call `ponder_hit` and `report` meanwhile."""
+
+    def __init__(self, request: Request, equipment: Equipment) -> None:
+        self.request = request
+        self._equipment = equipment
+        self._worker = equipment.worker
+        self._values = tunables_of(self._worker)
+        tune = namespace(self._values)
+        limits = request.limits
+        self.budget = budget_for(limits, request.overhead, tune, request.ponders)
+        self.manager = TimeManager(self.budget, tune, limits.ponder)
+        self._chess960 = request.game.board.chess960
+        self._ranking: Ranking | None = None
+        self._root_count = 0
+        # Depth and number of the root move that was reported last.
+        self._reported = (0, 0)
+        self._last: Info | None = None
+        self.problems: list[str] = []
+        #: Whether endgame tables could not be read.
+        self.has_bad_tables = False
+
+    def elapsed(self) -> float:
+        """Milliseconds since the start."""
+        return 1000 * (time.perf_counter() - self.request.start)
+
+    # -- searching ---------------------------------------------------------------------------------------------
+
+    def search(self, legal: Sequence[chess.Move]) -> Iteration:
+        """Searches the `legal` moves that the limits leave; returns the main thread's last iteration.
+
+        Leaves the helpers searching (see `Helpers.gather`).
+        """
+        limits = self.request.limits
+        root = self._root(legal)
+        own_nodes, help_nodes = self._node_limits()
+        write_board(self.request.game.board, self._worker["stack"][0]["position"])
+        set_root(self._worker, root, own_nodes)
+        self._root_count = len(root.moves)
+        if limits.leaves_nothing_out():
+            set_tunables(self._worker, plain())
+        try:
+            return self._deepen(root, help_nodes)
+        finally:
+            if limits.leaves_nothing_out():
+                set_tunables(self._worker, self._values)
+
+    def result(self, nodes: int) -> Result:
+        """The result: the best line that was reported last, and `nodes` of all threads."""
+        assert self._last is not None, "nothing was found"
+        line = self._last.pv
+        return Result(
+            best=line[0],
+            ponder=line[1] if len(line) > 1 else None,
+            info=self._last,
+            nodes=nodes,
+            seconds=self.elapsed() / 1000,
+            problems=tuple(self.problems),
+        )
+
+    def tell(self, found: Iteration, nodes: int) -> None:
+        """Reports the lines of an iteration that are shown, in their order."""
+        infos = self._infos(found, nodes)
+        self._last = infos[0]
+        if self.request.on_info is not None:
+            for info in infos:
+                self.request.on_info(info)
+
+    def _root(self, legal: Sequence[chess.Move]) -> Root:
+        """The root; without several lines to show only the moves that endgame tables know to be best."""
+        request, equipment = self.request, self._equipment
+        moves = _chosen(request.game.board, legal, request.limits)
+        self._ranking = self._rank(moves)
+        lines = request.lines if request.level is None else max(request.lines, request.level.lines)
+        ranks = None
+        if self._ranking is not None:
+            known = self._ranking.ranks
+            if request.lines == 1 or request.level is not None:
+                moves = [move for move in moves if known[move] == max(known.values())]
+            ranks = {encode(request.game.board, move): known[move] for move in moves}
+        return Root(
+            keys=request.game.keys,
+            moves=[encode(request.game.board, move) for move in moves],
+            generation=equipment.generation,
+            deepest=request.limits.deepest(MAX_DEPTH),
+            lines=min(lines, len(moves)),
+            is_partial=len(moves) < len(legal),
+            ranks=ranks,
+        )
+
+    def _rank(self, moves: Sequence[chess.Move]) -> Ranking | None:
+        """What endgame tables say of the moves. Tables that cannot be read are a problem."""
+        tables, hard = self._equipment.tables, self.budget.hard
+        if tables is None or len(moves) < 2 or (hard is not None and hard < LEAST_TIME_FOR_TABLES):
+            return None
+        deadline = None if hard is None else SHARE_FOR_TABLES * hard
+
+        def should_stop() -> bool:
+            return bool(self._worker["stop"]) or (deadline is not None and self.elapsed() > deadline)
+
+        try:
+            return tables.rank(self.request.game.board, list(moves), should_stop)
+        except ValueError as error:
+            self.problems.append(str(error))
+            self.has_bad_tables = True
+            return None
+
+    def _node_limits(self) -> tuple[int, int]:
+        """Node limits of the main thread and of each helper (0: it does not search).
+
+        No kernel can add up the nodes of others, so each gets its share. The sum never exceeds the limit; what a slow
+        thread leaves of its share is not searched. A weaker player has no help, and a limit of its own from the second
+        iteration on: even the weakest looks at every move once.
+        """
+        limits, level = self.request.limits, self.request.level
+        nodes = NO_NODE_LIMIT if limits.nodes is None else max(1, limits.nodes)
+        if level is not None:
+            return min(nodes, max(level.nodes, FIRST_NODES)), 0
+        hard = self.budget.hard
+        has_time = limits.ponder or hard is None or hard >= LEAST_TIME_FOR_HELP
+        if limits.nodes is None:
+            return nodes, nodes if has_time else 0
+        helpers = len(self._equipment.helpers)
+        share = nodes // (1 + helpers) if has_time else 0
+        return nodes - share * helpers, share
+
+    def _deepen(self, root: Root, help_nodes: int) -> Iteration:
+        """One iteration after the other until a limit ends the search; returns the last."""
+        worker, level = self._worker, self.request.level
+        helpers, tt = self._equipment.helpers, self._equipment.tt
+        deepening = Deepening(worker, tt, root, self._window_failed)
+        found: Iteration | None = None
+        for found in deepening.iterations():
+            if found.depth == 1 and found.complete and help_nodes:
+                # Not before there is a move to answer with: on a busy machine they might keep this thread from it.
+                helpers.start(worker, tt, root, help_nodes)
+            if found.depth == 1 and level is not None:
+                # From here on its own limit counts (see `_node_limits`).
+                worker["node_limit"] = min(int(worker["node_limit"]), level.nodes)
+            if found.depth == 1 and not found.complete and not found.others:
+                break
+            self.tell(found, int(worker["nodes"]) + helpers.nodes())
+            if not found.complete or worker["stop"]:
+                return found
+            # An only move needs no thought, nor does a mate that is searched to its end.
+            mate = mate_distance(found.score)
+            is_settled = len(root.moves) == 1 or (mate is not None and found.depth > 2 * abs(mate) + 2)
+            effort = deepening.best_move_effort()
+            self.manager.iteration_done(found.depth, found.score, found.line[0], effort, is_settled)
+            if self._is_enough(mate, is_settled) or self.manager.is_over(self.elapsed()):
+                return found
+        if found is None or (found.depth == 1 and not found.complete and not found.others):
+            # There was no time for a first iteration: the first move, or the best so far, with its evaluation.
+            static_eval = int(worker["stack"][0]["static_eval"])
+            line = (root.moves[0],) if found is None else found.line
+            found = Iteration(1, 0 if static_eval == NO_SCORE else static_eval, line, complete=False)
+            self.tell(found, int(worker["nodes"]))
+        return found
+
+    def _is_enough(self, mate: int | None, is_settled: bool) -> bool:
+        """Whether a limit other than time ends the search between iterations."""
+        limits = self.request.limits
+        if limits.infinite:
+            return False
+        if limits.mate is not None and mate is not None:
+            # A side that is mated for certain mates nobody.
+            return 0 < mate <= limits.mate or (mate < 0 and is_settled)
+        return bool(self._worker["nodes"] >= self._worker["node_limit"])
+
+    # -- reports -----------------------------------------------------------------------------------------------
+
+    def report(self) -> None:
+        """Reports the root move that the search is at, if that is new, and makes it return windows that fail.
+
+        The kernel is running meanwhile; `search.threads` says what may be read of it.
+        """
+        if self._root_count == 0:
+            return  # the worker still has the last search's root
+        worker = self._worker
+        worker["reports"] = 1
+        frame = worker["stack"][0]
+        number = int(frame["tried_count"])
+        at = (int(worker["root_depth"]), number)
+        # The count may be there before the move that it counts.
+        code = int(frame["tried"][number - 1]) if number else NO_MOVE
+        if code != NO_MOVE and at != self._reported and self.request.on_progress is not None:
+            self._reported = at
+            # The root lacks the moves of better lines.
+            skipped = self._root_count - int(worker["root_count"])
+            move = decode(code, self._chess960)
+            nodes = int(worker["nodes"]) + self._equipment.helpers.nodes()
+            number = min(number + skipped, self._root_count)
+            self.request.on_progress(Progress(at[0], move, number, nodes, *self._circumstances()))
+
+    def _window_failed(self, failed: Iteration, number: int) -> None:
+        """Reports a bound of a line that is shown, unless endgame tables know better."""
+        if self.request.on_info is not None and self._ranking is None and number <= self.request.lines:
+            nodes = int(self._worker["nodes"]) + self._equipment.helpers.nodes()
+            self.request.on_info(self._info(failed, number, nodes, self._circumstances()))
+
+    def _circumstances(self) -> tuple[float, int, int]:
+        """Seconds since the start, permille of the table that is used, probes of endgame tables."""
+        hits = 0 if self._ranking is None else self._ranking.hits
+        full = int(hashfull(self._equipment.tt, self._equipment.generation))
+        return self.elapsed() / 1000, full, hits
+
+    def _infos(self, found: Iteration, nodes: int) -> list[Info]:
+        """The lines of an iteration that are shown, in their order."""
+        circumstances = self._circumstances()
+        shown = enumerate(found.lines[: self.request.lines], start=1)
+        return [self._info(line, number, nodes, circumstances) for number, line in shown]
+
+    def _info(self, found: Iteration, number: int, nodes: int, circumstances: tuple[float, int, int]) -> Info:
+        seconds, full, hits = circumstances
+        pv = tuple(decode(move, self._chess960) for move in found.line)
+        score, is_known = found.score, False
+        if self._ranking is not None and mate_distance(score) is None:
+            score, is_known = self._ranking.scores[pv[0]], True
+        return Info(
+            depth=found.depth,
+            selective_depth=found.selective_depth,
+            score=score,
+            nodes=nodes,
+            seconds=seconds,
+            hashfull=full,
+            pv=pv,
+            tb_hits=hits,
+            number=number,
+            bound=found.bound,
+            is_known=is_known,
+        )
+
+
+def _chosen(board: chess.Board, moves: Sequence[chess.Move], limits: Limits) -> list[chess.Move]:
+    """Those of the legal `moves` that the limits leave, in their order; all when none is left."""
+    if limits.search_moves is None:
+        return list(moves)
+    chosen = [move for move in moves if board.uci(move) in limits.search_moves]
+    return chosen or list(moves)
