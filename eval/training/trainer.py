@@ -32,7 +32,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from engine.cache_folder import MARKER, listed, mark
+from engine.compiler.cache_folder import MARKER, listed, mark
 from engine.errors import CommandError
 from engine.files import Output, open_regular, parse_json, printable, read_bytes, reason, replace_file, shown
 from eval.network.format import SCALE, Network, network_output, read_network

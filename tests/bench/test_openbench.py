@@ -284,7 +284,7 @@ def test_a_launcher_takes_the_place_of_older_ones(tmp_path: Path) -> None:
         assert path.read_text(encoding="utf-8") == launcher_text(sys.executable)
         assert os.access(path, os.X_OK)
     assert list(tmp_path.iterdir()) == [path]
-    other = "#!/bin/sh\nexec /usr/bin/python3 /home/me/other/uci_main.py \"$@\"\n"
+    other = '#!/bin/sh\nexec /usr/bin/python3 /home/me/other/uci_main.py "$@"\n'
     path.write_text(other, encoding="utf-8")
     for work in (write_launcher, remove_launcher):
         with pytest.raises(FileExistsError, match="no launcher of Secateur"):

@@ -19,7 +19,7 @@ import pytest
 import uci_main
 from bench.records import current_commit
 from engine.board.position import POSITION
-from engine.cache_folder import mark
+from engine.compiler.cache_folder import mark
 from engine.memory import allocate
 from engine.version import version
 from eval.network.evaluator import NetworkEvaluator

@@ -81,9 +81,11 @@ def with_prefix(source: bytes, file: str) -> bytes:
         if isinstance(node, ast.ImportFrom):
             if node.level or node.module is None or node.module.partition(".")[0] not in (*PARTS, MAIN):
                 continue
+            if node.module != MAIN and module_file(node.module) is None:
+                raise problem(node.lineno, f"there is no module {node.module}")
             begin = offset(node.lineno, node.col_offset)
             written = re.compile(rb"from +(?=%s )" % re.escape(node.module.encode())).match(source, begin)
-            if written is None or node.module == MAIN or module_file(node.module) is None:
+            if written is None or node.module == MAIN:
                 raise problem(node.lineno, f"cannot rewrite the import of {node.module}")
             places.append(written.end())
         elif isinstance(node, ast.Import):
