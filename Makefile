@@ -30,6 +30,7 @@ $(VENV)/.play: requirements/play.txt
 	@$(CLAIM)
 	@$(PYTHON) -m engine.progress "making an environment" $(PYTHON) -m venv $(VENV) </dev/null >&2
 	@$(TELL) "installing into $(VENV)" $(BIN)/python $(PIP) requirements/play.txt </dev/null >&2
+	@$(BIN)/python -c 'import pathlib, sys, sysconfig; pathlib.Path(sysconfig.get_path("purelib"), "secateur.pth").write_text("\n".join(sys.argv[1:]))' "$(CURDIR)" "$(CURDIR)/engine/checkout" >&2
 	@$(STAMP)
 
 # Compiles the kernels into the user's cache once, so that the first start is as quick as the others.
@@ -71,13 +72,8 @@ explore: $(EXE) $(VENV)/.explore  ## shows the explorer's page, where pruning ca
 kernels: $(VENV)/.play  ## compiles the kernels ahead of time, for every level of processor; takes a C compiler and minutes
 	@$(BIN)/python uci_main.py kernels build </dev/null >&2
 
-# Setuptools works in a folder of its own: what lies in `build` is the user's, and would go into the wheel.
 wheel: kernels  ## makes a wheel for this kind of machine, with kernels and network inside
-	@work=$$(mktemp -d) && trap 'rm -rf "$$work"' EXIT && \
-		printf '[build]\nbuild_base = %s\n[egg_info]\negg_base = %s\n' "$$work" "$$work" >"$$work/setup.cfg" && \
-		DIST_EXTRA_CONFIG="$$work/setup.cfg" \
-		$(TELL) "making a wheel" $(BIN)/python -m pip wheel . --quiet --disable-pip-version-check --no-deps --wheel-dir dist \
-		--config-settings="--build-option=--plat-name=$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_platform())')" \
+	@$(TELL) "making a wheel" $(BIN)/python -m pip wheel . --quiet --disable-pip-version-check --no-deps --wheel-dir dist \
 		</dev/null >&2
 	@ls -l dist/*.whl >&2
 

@@ -29,12 +29,13 @@ from importlib import import_module  # noqa: E402 - see above
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
-# The packages lie beside this file, whatever folder the engine is started in.
-_HERE = str(Path(__file__).resolve().parent)
-if _HERE not in sys.path:
-    sys.path.insert(0, _HERE)
+# In the checkout the packages lie beside this file, and `secateur` in the second folder. The installed file belongs to
+# a package and needs neither.
+if not __package__:
+    _HERE = Path(__file__).resolve().parent
+    sys.path[:0] = [path for path in (str(_HERE), str(_HERE / "engine" / "checkout")) if path not in sys.path]
 
-from engine.errors import FAILED, OK, USAGE, CommandError, UsageError  # noqa: E402 - from the packages beside this file
+from engine.errors import FAILED, OK, USAGE, CommandError, UsageError  # noqa: E402 - see above
 
 #: Group of commands: one line of help.
 GROUPS: dict[str, str] = {

@@ -51,7 +51,7 @@ def _is_own(path: Path) -> bool:
     """Whether a file is a wheel of Secateur, a kernel library, or the unfinished file of one."""
     with suppress(LibraryError, zipfile.BadZipFile):
         if path.suffix == ".whl":
-            return bool(_WHEEL.fullmatch(path.name)) and "uci_main.py" in zipfile.ZipFile(path).namelist()
+            return bool(_WHEEL.fullmatch(path.name)) and "secateur/__main__.py" in zipfile.ZipFile(path).namelist()
         read_description(path)
         return True
     return SCRATCH.fullmatch(path.name) is not None

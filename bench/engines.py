@@ -15,8 +15,18 @@ from engine.compiler.sources import PROJECT_ROOT
 from engine.errors import CommandError, MissingError
 from engine.files import quoted, shown, user_path
 
-#: What starts this Secateur; the stand-alone program needs no interpreter.
-SECATEUR: Final = [sys.executable, *([] if getattr(sys, "frozen", False) else [str(PROJECT_ROOT / "uci_main.py")])]
+
+def _this_secateur() -> list[str]:
+    """The command that starts the Secateur that is running."""
+    if getattr(sys, "frozen", False):
+        return [sys.executable]
+    if __name__.startswith("secateur."):  # installed; -P keeps files of the current folder from being imported
+        return [sys.executable, "-P", "-m", "secateur"]
+    return [sys.executable, str(PROJECT_ROOT / "uci_main.py")]
+
+
+#: The command that starts this Secateur.
+SECATEUR: Final = _this_secateur()
 
 
 class EngineSpecError(CommandError, ValueError):

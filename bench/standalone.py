@@ -50,7 +50,7 @@ def modules() -> list[str]:
         for path in sorted((PROJECT_ROOT / package).rglob("*.py")):
             parts = path.relative_to(PROJECT_ROOT).with_suffix("").parts
             names.append(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
-    return names
+    return [name for name in names if not name.startswith(("bench.packaging", "engine.checkout"))]
 
 
 def stale() -> list[str]:

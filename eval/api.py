@@ -7,7 +7,7 @@ A custom evaluation is a function of one argument, the position, a record of `en
     must not   change the position, raise, or depend on anything that changes
     indices    are not tested: from 0 to the array's length less one, none that counts from the end
 
-    from eval.api import material, subkernel
+    from secateur.eval.api import material, subkernel
 
     @subkernel
     def evaluate(position):

@@ -52,15 +52,16 @@ def shared_data() -> Callable[[str], Path]:
 def run_python() -> Callable[..., str]:
     """`run_python(script, argument, ..., NAME="value")` runs `script` in a fresh interpreter; gives its stdout.
 
-    Keywords are environment variables, None removes one; `cwd`, `paths` (for imports, the project by default) and
-    `stdin` (a text, or the caller's own) are not. Fails with the interpreter's stderr when it does not exit with 0.
+    Keywords are environment variables, None removes one. `cwd`, `paths` (for imports; by default the project, and its
+    `secateur`) and `stdin` (a text, or the caller's own) are not. Fails with the interpreter's stderr when it does not
+    exit with 0.
     """
 
     def run(
         script: str,
         *arguments: str,
         cwd: Path = PROJECT,
-        paths: tuple[Path, ...] = (PROJECT,),
+        paths: tuple[Path, ...] = (PROJECT, PROJECT / "engine" / "checkout"),
         stdin: str | None = None,
         **env: Any,
     ) -> str:

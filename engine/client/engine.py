@@ -82,7 +82,7 @@ class Engine:
     """Secateur in this process, used like a `chess.engine.SimpleEngine`.
 
         from chess.engine import Limit
-        from engine import Engine
+        from secateur import Engine
 
         with Engine({"Hash": 64, "Threads": 2}) as engine:
             result = engine.play(board, Limit(time=0.1))
@@ -103,9 +103,9 @@ class Engine:
     ) -> None:
         """Sets `options` (see `configure`), and evaluates with a function of your own if there is one.
 
-        `evaluation` is that function (see `eval.api`), or the file that it stands in, `FILE.py[:FUNCTION]`. It is
-        compiled into the search of this process, for all its engines, and has to be named with the first of them. None
-        is what the process has: Secateur's own, or what the environment variable SECATEUR_EVALUATION names.
+        `evaluation` is that function (see `secateur.eval.api`), or its file, `FILE.py[:FUNCTION]`. It is compiled into
+        the search of this process, for all its engines, and has to be named with the first of them. None is what the
+        process has: Secateur's own, or what the environment variable SECATEUR_EVALUATION names.
 
         Raises EngineError for options that cannot be had, `eval.build.EvaluationError` for a function that cannot be
         an evaluation, RuntimeError when this process evaluates with something else already.

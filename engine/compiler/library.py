@@ -254,8 +254,8 @@ class Library:
 
 
 def kernel_name(function: Callable[..., Any]) -> str:
-    """What an entry point is called in a library."""
-    return f"{function.__module__}.{function.__qualname__}"
+    """What an entry point is called in a library: its full name, in the checkout's manner wherever it is installed."""
+    return f"{function.__module__.removeprefix('secateur.')}.{function.__qualname__}"
 
 
 def not_built(function: Callable[..., Any]) -> Any:
@@ -323,7 +323,7 @@ def compile_here() -> None:
     if jit is not None and jit.AHEAD_OF_TIME:
         raise RuntimeError(
             "this process has kernels that were compiled ahead of time, which evaluate in their own way: name the "
-            f"evaluation, or import eval.api, before anything else of Secateur, or set {KERNELS_VARIABLE}={JIT}"
+            f"evaluation, or import secateur.eval.api, before the first Engine is made, or set {KERNELS_VARIABLE}={JIT}"
         )
     os.environ[KERNELS_VARIABLE] = JIT
 

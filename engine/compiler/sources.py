@@ -52,6 +52,10 @@ def source_hash() -> str | None:
 
 
 def add_sources(digest: hashlib._Hash, paths: list[Path]) -> None:
-    """Adds names and texts of source files of the project to a digest."""
+    """Adds names and texts of source files of the project to a digest.
+
+    The digest is the same in the checkout and installed, where names of modules have a prefix.
+    """
     for path in paths:
-        digest.update(path.relative_to(PROJECT_ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+        text = path.read_bytes().replace(b"secateur.", b"")
+        digest.update(path.relative_to(PROJECT_ROOT).as_posix().encode() + b"\0" + text + b"\0")

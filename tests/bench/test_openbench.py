@@ -334,8 +334,8 @@ def test_clean_removes_what_the_targets_have_made(project: Path) -> None:
         folder.mkdir(parents=True)
     (program / "secateur").touch()
     mark(program, MARKER_TEXT, ["secateur"])
-    with zipfile.ZipFile(program.parent / "secateur-0.1.0-py3-none-linux_x86_64.whl", "w") as wheel:
-        wheel.writestr("uci_main.py", "")
+    with zipfile.ZipFile(program.parent / "secateur-0.1.0-py3-none-manylinux_2_17_x86_64.whl", "w") as wheel:
+        wheel.writestr("secateur/__main__.py", "")
     body = b"\x7fELF" + LIBRARY_MARKER + Description("level", "machine", "", "", {}).encode().encode() + b"\0"
     library_path(LEVELS[0], kernels).write_bytes(body + hashlib.sha256(body).digest())
     (kernels / ".secateur.0123abcd.tmp").touch()

@@ -1,0 +1,132 @@
+"""The build backend that pyproject.toml names: it makes one package `secateur` of the checkout's modules.
+
+    wheel      secateur/engine, secateur/eval, secateur/search, secateur/bench, with `secateur.` in front of the names
+               of modules; uci_main.py is secateur/__main__.py. Kernels that were compiled ahead of time go along.
+    editable   secateur.pth, which puts the checkout's own `secateur` (engine/checkout) on the path
+    sdist      the files of the checkout as they are
+
+Setuptools does the work, in a temporary folder: what lies in `build` is the user's and would go into the wheel.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import sys
+import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from setuptools import build_meta
+from setuptools.build_meta import prepare_metadata_for_build_editable, prepare_metadata_for_build_wheel
+from setuptools.command.build_py import build_py
+from setuptools.command.egg_info import egg_info
+
+from engine.checkout.secateur import MAIN, PACKAGE, ROOT, with_prefix
+
+__all__ = [
+    "build_editable",
+    "build_sdist",
+    "build_wheel",
+    "prepare_metadata_for_build_editable",
+    "prepare_metadata_for_build_wheel",
+]
+
+#: Modules that make the package and are not part of it.
+LEFT_OUT: Final = ("bench/packaging.py", "engine/checkout")
+
+#: The oldest version of the GNU C library that a wheel is tagged for: that of manylinux2014.
+OLDEST_GLIBC: Final = 17
+
+_is_editable = False
+
+
+def kernels() -> list[Path]:
+    """The libraries of kernels that are there."""
+    paths = (ROOT / "engine" / "kernels").glob("*")
+    return sorted(path for path in paths if path.suffix in (".so", ".dll", ".dylib"))
+
+
+def platform_tag(libraries: list[Path]) -> str:
+    """The platform in the wheel's name, with libraries inside: on Linux the oldest C library that has all they use."""
+    system = re.sub("[-.]", "_", sysconfig.get_platform())
+    used = [int(number) for path in libraries for number in re.findall(rb"GLIBC_2\.(\d+)", path.read_bytes())]
+    if sys.platform != "linux" or not used:
+        return system
+    return f"manylinux_2_{max(OLDEST_GLIBC, *used)}_{platform.machine()}"
+
+
+class BuildModules(build_py):  # type: ignore[misc]  # setuptools may come without types
+    """Copies the modules into the package and rewrites their imports."""
+
+    build_lib: str
+
+    def finalize_options(self) -> None:
+        """Puts everything into the package's folder."""
+        super().finalize_options()
+        self.build_lib = str(Path(self.build_lib, PACKAGE))
+
+    def run(self) -> None:
+        """Copies and rewrites. Raises NameProblemError."""
+        target = Path(self.build_lib)
+        if _is_editable:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.with_suffix(".pth").write_text(f"{ROOT / 'engine' / 'checkout'}\n", encoding="utf-8")
+            return
+        super().run()
+        for name in LEFT_OUT:
+            path = target / name
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        (target / f"{MAIN}.py").rename(target / "__main__.py")
+        for path in target.rglob("*.py"):
+            path.write_bytes(with_prefix(path.read_bytes(), path.relative_to(target).as_posix()))
+        shutil.copy(target / "engine" / "client" / "__init__.py", target)
+        (target / "py.typed").touch()
+        folder = target / "engine" / "kernels"
+        for library in kernels():
+            folder.mkdir(exist_ok=True)
+            shutil.copy(library, folder)
+
+
+class Metadata(egg_info):  # type: ignore[misc]  # as above
+    """Names what is installed, not what the checkout has."""
+
+    def run(self) -> None:
+        """Writes the metadata."""
+        super().run()
+        Path(self.egg_info, "top_level.txt").write_text(f"{PACKAGE}\n", encoding="utf-8")
+
+
+@contextmanager
+def _folder_of_its_own() -> Iterator[None]:
+    """Makes setuptools work in a temporary folder, and tag the wheel for its kernels."""
+    libraries = [] if _is_editable else kernels()
+    tag = f"[bdist_wheel]\nplat_name = {platform_tag(libraries)}\n" if libraries else ""
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "setup.cfg")
+        file.write_text(f"[build]\nbuild_base = {folder}\n[egg_info]\negg_base = {folder}\n{tag}", encoding="utf-8")
+        os.environ["DIST_EXTRA_CONFIG"] = str(file)
+        yield
+
+
+def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: Any = None) -> str:
+    """Makes a wheel in a folder; returns its name."""
+    with _folder_of_its_own():
+        return str(build_meta.build_wheel(wheel_directory, config_settings, metadata_directory))
+
+
+def build_editable(wheel_directory: str, config_settings: Any = None, metadata_directory: Any = None) -> str:
+    """Makes a wheel that refers to the checkout; returns its name."""
+    global _is_editable
+    _is_editable = True
+    return build_wheel(wheel_directory, config_settings, metadata_directory)
+
+
+def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:
+    """Makes an archive of the sources; returns its name."""
+    return str(build_meta.build_sdist(sdist_directory, config_settings))

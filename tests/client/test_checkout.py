@@ -1,0 +1,100 @@
+"""`secateur` in the checkout, and the names that the build writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from engine.checkout.secateur import NameProblemError, with_prefix
+from engine.version import version
+from tests.conftest import PROJECT
+
+ALIAS = """
+import secateur, secateur.eval.api, secateur.search.explorer
+from secateur.eval.api import material
+from importlib.resources import files
+import sys
+import engine.version, eval.api
+import search.explorer
+assert material is eval.api.material and secateur.search.explorer is search.explorer
+assert eval.api.__spec__.name == eval.api.__name__ == "eval.api"
+assert (files("search.explorer") / "page").is_dir()
+assert secateur.__version__ == engine.version.version()
+from engine.client.engine import Engine
+assert secateur.Engine is Engine
+try:
+    import secateur.engine.nothing
+except ModuleNotFoundError as error:
+    print(error)
+"""
+
+
+def test_secateur_names_the_modules_of_the_checkout(run_python: Callable[..., str]) -> None:
+    assert run_python(ALIAS) == "No module named 'secateur.engine.nothing'\n"
+
+
+def test_uci_main_brings_it_along(run_python: Callable[..., str]) -> None:
+    script = "import uci_main, secateur; print(secateur.__version__)"
+    assert run_python(script, paths=(PROJECT,)) == f"{version()}\n"
+
+
+def test_elsewhere_it_is_the_package_and_nothing_else(run_python: Callable[..., str], tmp_path: Path) -> None:
+    script = "import sys, secateur; print(secateur.Engine.__module__, *{'engine', 'eval', 'search'} & set(sys.modules))"
+    checkout = PROJECT / "engine" / "checkout"
+    (tmp_path / "engine.py").write_text("raise RuntimeError('a file of the user')", encoding="utf-8")
+    for paths in ((checkout,), (tmp_path, PROJECT, checkout)):
+        assert run_python(script, paths=paths, PYTHONSAFEPATH="1") == "secateur.engine.client.engine\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("from engine.board import bits", "from secateur.engine.board import bits"),
+        ("    from   eval.api import (\n    lsb)", "    from   secateur.eval.api import (\n    lsb)"),
+        ("é = 1; import search.timing as t, os", "é = 1; import secateur.search.timing as t, os"),
+        ("x = 'search.timing'", "x = 'secateur.search.timing'"),
+        ("f'-m search.export {x}'", "f'-m secateur.search.export {x}'"),
+        ("x = '''é\neval.api.lsb'''", "x = '''é\nsecateur.eval.api.lsb'''"),
+    ],
+)
+def test_names_of_modules_get_the_prefix(source: str, expected: str) -> None:
+    source = f"if True:\n{source}" if source.startswith(" ") else source
+    expected = f"if True:\n{expected}" if expected.startswith(" ") else expected
+    assert with_prefix(source.encode(), "x.py").decode() == expected
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import os, enginelike.board",
+        "from . import bits",
+        "x = 'engine', 'search.epd', 'research.timing', 'a/search.timing', 'secateur.eval.api'",
+        "x = search.timing",
+        "# search.timing",
+    ],
+)
+def test_other_names_stay(source: str) -> None:
+    assert with_prefix(source.encode(), "x.py").decode() == source
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import engine",
+        "import engine.board.bits",
+        "import engine.nothing as n",
+        "from engine.nothing import x",
+        "from uci_main import main",
+        "from engine . board import bits",
+        "import_module('engine')",
+        "x = 'search.timing.there_is_no_such_thing'",
+        "x = 'search' '.timing'",
+        "x = '\\x73earch.timing'",
+        "x = f'search.timing {search.timing}'",
+    ],
+)
+def test_what_may_mean_something_else_fails_the_build(source: str) -> None:
+    with pytest.raises(NameProblemError, match=r"^x\.py:1: "):
+        with_prefix(source.encode(), "x.py")
