@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.compiler.library import FOLDER_VARIABLE, KERNELS_VARIABLE
-from tests.client.test_readme import evaluation_example
+from tests.client.test_examples import evaluation_example
 
 Run = Callable[..., str]
 
