@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import chess
 
 from bench.results import MoveRecord, Termination
+from engine.files import reason, shown
 
 if TYPE_CHECKING:
     from chess.syzygy import Tablebase
@@ -121,13 +122,16 @@ class Adjudicator:
 
 @functools.cache
 def open_tablebases(folder: str | None) -> Tablebase | None:
-    """Opens the Syzygy files in `folder` (None without one) once. Raises FileNotFoundError when it holds none."""
+    """Opens the Syzygy files in `folder` (None without one) once. Raises FileNotFoundError with a one-line message."""
     if folder is None:
         return None
     import chess.syzygy
 
-    if not Path(folder).is_dir() or not any(Path(folder).glob("*.rtbw")):
-        raise FileNotFoundError(f"{folder}: no Syzygy files (*.rtbw) here")
+    try:
+        if not any(path.suffix == ".rtbw" for path in Path(folder).iterdir()):
+            raise FileNotFoundError(f"{shown(folder)}: no Syzygy files (*.rtbw) here")
+    except OSError as error:
+        raise FileNotFoundError(error.args[0] if error.errno is None else f"{shown(folder)}: {reason(error)}") from None
     return chess.syzygy.open_tablebase(folder, load_dtz=False)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, Final, get_args, get_type_hints
 
-from bench.adjudication import Adjudication, DrawRule, ResignRule
+from bench.adjudication import Adjudication, DrawRule, ResignRule, open_tablebases
 from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs, make_engine, split_command
 from bench.openings import ORDERS
 from engine.errors import CommandError, MissingError
@@ -269,6 +269,11 @@ def rules_from_arguments(arguments: argparse.Namespace, rules: Adjudication) -> 
         value = getattr(arguments, option)
         if value is not None:
             changes[key] = value
+    if arguments.tb is not None and getattr(arguments, "cluster", None) is None:
+        try:
+            open_tablebases(arguments.tb)
+        except FileNotFoundError as error:
+            raise DescriptionError(f"--tb {error}") from None
     return replace(rules, **changes)
 
 

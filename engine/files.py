@@ -17,7 +17,7 @@ from typing import IO, Any, Final, NoReturn
 from engine.errors import CommandError
 
 #: The longest quotation of a user's own input in a message, in characters.
-QUOTE_LENGTH: Final = 80
+QUOTE_LENGTH: Final = 160
 
 #: The longest path that a message shows whole, in characters.
 PATH_LENGTH: Final = 200

@@ -21,6 +21,7 @@ from bench.suites import Problem, Solution, SuiteError, Task, load_suite, solve
 from bench.timecontrol import add_limit_arguments, limit_from_arguments
 from engine.arguments import Parser, command, complain_about
 from engine.errors import arguments_are_judged
+from engine.files import shown
 from engine.progress import Display, Steps, duration
 
 #: How long an engine thinks about a position.
@@ -223,7 +224,7 @@ def _record(
     ((path, found),) = rows.items()
     record = SuiteRecord(
         id=options.ledger,
-        suite=Path(path).name,
+        suite=shown(Path(path).name),
         limit=str(engines[0].limit),
         positions=totals(found, engines[0].name)["positions"],
         solved={engine.name: totals(found, engine.name)["solved"] for engine in engines},
@@ -250,7 +251,7 @@ def _show(rows: dict[str, list[Solution]], engines: list[EngineSpec], details: b
     for path, found in rows.items():
         if details or len(found) <= SHOWN:
             texts = ("position", "engine", "move", "score")
-            grid = _table(path, texts, ("points", "time to it", "nodes to it", "depth", "nodes"))
+            grid = _table(shown(path), texts, ("points", "time to it", "nodes to it", "depth", "nodes"))
             for row in found:
                 time = "" if row.seconds_to_solution is None else f"{row.seconds_to_solution:.3f} s"
                 nodes = "" if row.nodes_to_solution is None else str(row.nodes_to_solution)
@@ -264,7 +265,7 @@ def _show(rows: dict[str, list[Solution]], engines: list[EngineSpec], details: b
             total = totals(found, engine.name)
             time, nodes = total["seconds_to_solution"], total["nodes_to_solution"]
             grid.add_row(
-                Path(path).name,
+                shown(Path(path).name),
                 engine.name,
                 str(engine.limit),
                 f"{total['solved']}/{total['positions']}",
