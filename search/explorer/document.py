@@ -13,7 +13,7 @@
     reasons                 [{"key", "text"}], the first of which is no reason
     texts                   values and bounds as they are shown, from MAX's view
     result                  {"value": text, "line": nodes of the principal variation}
-    statistics              "visited", "evaluated", "pruned", "cuts", "tb_hits"; "nodes" and "leaves" of the tree,
+    statistics              "visited", "evaluated", "pruned", "cuts", "table_hits"; "nodes" and "leaves" of the tree,
                             which are also "minimax_visited" and "minimax_evaluated"; "minimal_leaves", the fewest that
                             any search needs (-1 where nobody knows); "uniform": {"branching", "depth", "bound"} or null
     request                 what the search was asked for with, to be asked again; null if nobody knows
@@ -135,7 +135,7 @@ def _statistics(run: Run) -> dict[str, Any]:
         "evaluated": counts.evaluated,
         "pruned": counts.pruned,
         "cuts": counts.cuts,
-        "tb_hits": counts.tb_hits,
+        "table_hits": counts.table_hits,
         "nodes": counts.nodes,
         "leaves": counts.leaves,
         "minimax_visited": counts.nodes,

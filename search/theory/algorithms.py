@@ -230,7 +230,7 @@ class Statistics:
     #: Nodes never visited.
     pruned: int
     cuts: int
-    tb_hits: int
+    table_hits: int
     #: Nodes and leaves of the tree: what minimax visits and values.
     nodes: int
     leaves: int
@@ -333,7 +333,7 @@ def _statistics(tree: Tree, lattice: Lattice[Any], recorder: Recorder) -> Statis
         evaluated=kinds["leaf"],
         pruned=len(tree) - len({event.node for event in recorder.events if event.kind == "enter"}),
         cuts=kinds["cut"],
-        tb_hits=recorder.tb_hits,
+        table_hits=recorder.table_hits,
         nodes=len(tree),
         leaves=len(tree.leaves),
         fewest_leaves=fewest_leaves(tree) if isinstance(lattice, Chain) else None,

@@ -59,7 +59,7 @@ class Recorder(Watcher[int, Any]):
         check: Callable[[], None] | None = None,
     ) -> None:
         self.events: list[Event] = []
-        self.tb_hits = 0
+        self.table_hits = 0
         self._tree = tree
         self._children = children
         self._view = view
@@ -111,7 +111,7 @@ class Recorder(Watcher[int, Any]):
             reason = "table-upper" if reason == "table-lower" else "table-lower"
         value = self._from_max(position, value)
         if reason != "table-move":
-            self.tb_hits += 1
+            self.table_hits += 1
         if reason == "table-exact":
             self._path[-1].exact = value
         self._emit("table", position, value, reason)

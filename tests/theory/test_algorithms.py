@@ -86,8 +86,8 @@ def test_what_is_expected_is_told_from_maxs_view(side: str) -> None:
 
 def test_the_table_counts_its_hits() -> None:
     twins = read_tree("[[[1 5] [7 2]] [[1 5] [7 2]]]")
-    assert run(twins, "table").statistics.tb_hits > 0
-    assert run(twins, "alpha-beta").statistics.tb_hits == 0
+    assert run(twins, "table").statistics.table_hits > 0
+    assert run(twins, "alpha-beta").statistics.table_hits == 0
 
 
 def test_what_does_not_belong_together_is_refused() -> None:

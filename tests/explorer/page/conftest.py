@@ -158,7 +158,7 @@ class Shown:
 
     def counts(self, column: int = 1) -> dict[str, int]:
         """One column of the statistics, by the names of the document."""
-        names = ("visited", "evaluated", "pruned", "cuts", "tb_hits")
+        names = ("visited", "evaluated", "pruned", "cuts", "table_hits")
         rows = self.table("statistics")
         return {name: int(row[column].replace(",", "")) for name, row in zip(names, rows, strict=True)}
 

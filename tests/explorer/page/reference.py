@@ -15,7 +15,7 @@ class State:
     visited: int = 0
     evaluated: int = 0
     cuts: int = 0
-    tb_hits: int = 0
+    table_hits: int = 0
     alpha: dict[int, str] = field(default_factory=dict)
     beta: dict[int, str] = field(default_factory=dict)
     value: dict[int, str] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class State:
         return sum(map(len, self.skipped.values()))
 
     def counts(self) -> dict[str, int]:
-        return {name: getattr(self, name) for name in ("visited", "evaluated", "pruned", "cuts", "tb_hits")}
+        return {name: getattr(self, name) for name in ("visited", "evaluated", "pruned", "cuts", "table_hits")}
 
 
 def state_after(run: Run, count: int) -> State:
@@ -61,7 +61,7 @@ def state_after(run: Run, count: int) -> State:
             state.cuts += 1
             skip(run, state, node)
         elif event.kind == "table" and event.reason != "table-move":
-            state.tb_hits += 1
+            state.table_hits += 1
             answered.add(node)
         elif event.kind == "leave":
             state.done.add(node)

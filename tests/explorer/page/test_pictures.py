@@ -51,7 +51,7 @@ def test_the_tree_is_where_its_second_branch_is_cut(taken):
     page = taken("tree.png")
     assert page.text("title") == "Seven leaves"
     assert "the rest cannot matter" in page.text("explanation")
-    assert page.counts() == {"visited": 11, "evaluated": 5, "pruned": 2, "cuts": 2, "tb_hits": 0}
+    assert page.counts() == {"visited": 11, "evaluated": 5, "pruned": 2, "cuts": 2, "table_hits": 0}
     assert page.text("explanation").startswith(
         "MIN can already hold D to 3, but one step up, at #0, MAX has 6 for certain"
     )

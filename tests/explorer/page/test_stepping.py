@@ -112,7 +112,7 @@ def test_statistics_stand_beside_minimax_and_the_bound(shown):
     shown.enter(UNIFORM)
     done = run(read_tree(UNIFORM), "alpha-beta").statistics
     assert shown.counts(2) == {name: getattr(done, name) for name in shown.counts()}
-    assert shown.counts(3) == {"visited": 121, "evaluated": 81, "pruned": 0, "cuts": 0, "tb_hits": 0}
+    assert shown.counts(3) == {"visited": 121, "evaluated": 81, "pruned": 0, "cuts": 0, "table_hits": 0}
     assert shown.text("bound") == (
         "No search can do with fewer than 17 leaves here. Knuth and Moore: 3^2 + 3^2 − 1 = 17 of 3^4 = 81."
     )
