@@ -101,15 +101,11 @@ LINT := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && PY
 lint: $(VENV)/.dev  ## runs the linters
 	$(LINT)
 
-# Rooms whose tests neither measure times nor play on a clock: two at once.
-UNTIMED := tests/board tests/eval tests/theory tests/training
-
 # The linters leave a core idle: what the tests of recorded searches run on is compiled meanwhile.
 test: $(EXE) $(VENV)/.dev  ## runs the linters and all tests
 	@SECATEUR_TRACING=1 $(BIN)/python uci_main.py warmup </dev/null >/dev/null 2>&1 & \
 		$(LINT); status=$$?; wait; exit $$status
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(UNTIMED)
-	$(BIN)/python -m pytest $(addprefix --ignore=,$(UNTIMED))
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 clean:  ## removes what the others have made here, and names what else lies there
 	@$(PYTHON) -m engine.compiler.launcher --remove "$(EXE)" </dev/null >&2

@@ -16,9 +16,9 @@ from bench import pairs, records
 from bench.ablation import SHARE, effects, left_out
 from bench.cluster import Outcome
 from bench.commands import ablation
-from bench.game import close_tables
 from bench.pairs import PairsError, PairsTask, StateFile
 from bench.results import GameResult, Termination
+from bench.uci import close_engines
 from search import benchmark
 from search.benchmark import run_benchmark
 from search.techniques import TECHNIQUES
@@ -131,7 +131,7 @@ def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(records, "LEDGER", folder)
     monkeypatch.setattr(benchmark, "run_benchmark", functools.partial(run_benchmark, 2))
     yield folder
-    close_tables()
+    close_engines()
 
 
 def test_all_are_measured_by_the_same_games(ledger: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -252,7 +252,7 @@ def test_without_keys_all_but_the_scales_of_time_are_measured(
         (["null-move", "--games", "7"], "--games is an even number"),
         (["null-move", "--games", "0"], "--games is an even number"),
         (["null-move", "--concurrency", "0"], "concurrency is at least 1"),
-        (["null-move", "--tc", "soon"], "'soon' is no time control"),
+        (["null-move", "--tc", "soon"], "'soon' is not a time control"),
         (["null-move", "--resign", "soon"], "--resign soon"),
         (["time-effort"], "time-effort needs a clock"),
         (["time-effort", "--tc", "movetime=1"], "time-effort needs a clock"),

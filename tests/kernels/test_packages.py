@@ -291,7 +291,7 @@ for name in names:
     if name != "secateur.__main__":
         import_module(name)
 from secateur.__main__ import COMMANDS
-assert {module for module, _, _ in COMMANDS.values()} <= set(names)
+assert {module for _, module, _, _ in COMMANDS.values()} <= set(names)
 from secateur.engine.compiler.compiling import COSTS
 for name in COSTS:
     module, _, kernel = name.rpartition(".")
