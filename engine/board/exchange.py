@@ -29,7 +29,7 @@ from engine.board.position import (
 from engine.board.tables import BETWEEN, BISHOP_RAYS, PAWN_ATTACKS, ROOK_RAYS
 from engine.compiler.jit import inlined, subkernel
 
-#: Centipawns by piece type, for exchanges only. With the king's value, the king captures last and is never exposed.
+#: Centipawns by piece type, for exchanges only. The king's value makes it capture last, and never be captured for gain.
 EXCHANGE_VALUES = np.array([0, 100, 320, 330, 500, 950, 20_000], np.int64)
 
 

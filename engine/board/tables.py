@@ -1,8 +1,8 @@
 """Attack tables, built from those of python-chess, as NumPy constants that Numba freezes into the kernels.
 
-All bitboards are uint64 in python-chess's square order. Slider tables hold one attack set for each arrangement of
-the relevant blockers (edge squares are not relevant, because nothing lies beyond them). PEXT or the magic multipliers
-of `magics` index them; either way the tables have the same size and the same layout of blocks.
+All bitboards are uint64 in python-chess's square order. Slider tables hold one attack set for each arrangement of the
+relevant blockers. (The last square of a line is not relevant: a blocker there changes nothing.) PEXT or the magic
+multipliers of `magics` index them; either way the tables have the same size and the same layout of blocks.
 """
 
 from __future__ import annotations
