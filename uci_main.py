@@ -1,7 +1,7 @@
-"""Entry point: the UCI loop without arguments, otherwise a command.
+"""Entry point: runs the UCI loop without arguments, otherwise a command.
 
-Nothing heavy is imported before the UCI loop answers `uci`: no NumPy, Numba or python-chess. Each command is a module
-with a `main(arguments) -> exit status`, which is imported when the command is called.
+It imports nothing heavy before the UCI loop answers `uci`: no NumPy, Numba or python-chess. Each command is a module
+with a `main(arguments) -> exit status`, which is imported only for that command.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ def _end_in_one_line(kind: Any, error: Any, trace: Any) -> None:
 
 
 if __name__ == "__main__":
-    # Before the other imports.
+    # Set before the other imports, so that it covers them.
     sys.excepthook = _end_in_one_line
 
 from importlib import import_module  # noqa: E402 - see above
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
-# In the checkout the packages lie beside this file, and `secateur` in the second folder. The installed file belongs to
-# a package and needs neither.
+# In the checkout the packages are beside this file, and `secateur` is in the second folder. The installed file belongs
+# to a package and needs neither.
 if not __package__:
     _HERE = Path(__file__).resolve().parent
     sys.path[:0] = [path for path in (str(_HERE), str(_HERE / "engine" / "checkout")) if path not in sys.path]
@@ -71,13 +71,13 @@ COMMANDS: dict[str, tuple[str, str, str, str | None]] = {
     "claims": ("learn", "bench.commands.claims", "count what pruning, the TT and move ordering save", None),
 }
 
-#: Commands with kernels of their own, which are in no library: Numba compiles all of theirs.
+#: Commands with their own kernels, which are in no library: Numba compiles all kernels of these commands.
 COMPILED_HERE: frozenset[str] = frozenset(("datagen", "texel", "train", "wdl"))
 
-#: Starts a tuning build, which `spsa` plays with.
+#: Starts a tuning build, for the games of `spsa`.
 TUNING_FLAG = "--tuning"
 
-#: Before all other arguments: names a custom evaluation for this process and its children.
+#: As the first argument, names a custom evaluation for this process and its children.
 EVALUATION_FLAG = "--evaluation"
 
 
@@ -118,9 +118,9 @@ def _help(words: list[str]) -> int:
 
 
 def _choose_evaluation(arguments: list[str]) -> list[str]:
-    """Chooses the evaluation that `--evaluation` in front of the arguments or the environment variable names.
+    """Chooses the evaluation that a leading `--evaluation` or else the environment variable names.
 
-    Returns the other arguments. Raises EvaluationError and UsageError.
+    Returns the other arguments. Raises EvaluationError for an unusable evaluation, and UsageError for a missing name.
     """
     from eval.build import VARIABLE, choose_evaluation
 
@@ -136,7 +136,7 @@ def _choose_evaluation(arguments: list[str]) -> list[str]:
 
 
 def kernels() -> str:
-    """Which kernels are in use: a library compiled ahead of time, or those that Numba compiles here."""
+    """Says which kernels are in use: a library compiled ahead of time, or those that Numba compiles here."""
     from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed_version
 
@@ -182,14 +182,14 @@ def _run(name: str, arguments: list[str]) -> int:
     try:
         return reported(f"secateur {name}", work, extra)
     except BrokenPipeError:
-        # Nobody reads stdout any more, as after `| head`.
+        # The reader of stdout is gone, as after `| head`.
         return FAILED
     finally:
         _discard_unwritable()
 
 
 def _discard_unwritable() -> None:
-    """Keeps Python from writing the rest of stdout again when it exits, and from complaining again."""
+    """Discards the rest of an unwritable stdout, so that Python does not retry and complain on exit."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""The rules of chess as kernels, and the two ways to speak with the engine: UCI, and `Engine` for Python programs."""
+"""The rules of chess as kernels, and the two interfaces of the engine: UCI, and `Engine` for Python programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Engine"]
 
 
 def __getattr__(name: str) -> Any:
-    """`Engine`, imported when it is asked for: this package is imported before `uci` is answered."""
+    """Imports `Engine` on demand, because `uci` must be answered soon after this package is imported."""
     if name == "Engine":
         from engine.client.engine import Engine
 

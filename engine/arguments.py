@@ -1,4 +1,4 @@
-"""The command line of every command: one parser, one exit status for each kind of end, one line for each error."""
+"""The command line of all commands: one parser, the same exit statuses, and one line for each error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.errors import FAILED, USAGE, CommandError, MissingError
 from engine.extras import remedy
 from engine.files import printable, quoted, reason, shown
 
-#: At the end of every command's help.
+#: The end of every command's help.
 EXIT_STATUS: Final = """\
 exit status:
   0  the command has done all that it was asked for
@@ -26,10 +26,10 @@ exit status:
   2  its arguments make no sense: nothing was done
 An error is one line on stderr."""
 
-#: The longest error line, in characters: arguments of any length are quoted in it.
+#: The longest error line, in characters: it may quote arguments of any length.
 ERROR_LENGTH: Final = 1000
 
-#: Problems of a file or a match that are printed one by one; `--json` has all of them.
+#: How many problems of a file or a match are printed one by one; `--json` has all of them.
 PROBLEM_LINES: Final = 20
 
 #: The largest numbers that options take.
@@ -40,8 +40,8 @@ MOST_REAL: Final = 1e12
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line, whose help states the exit statuses, and which works without the extras.
 
-    `prog` is what the command is called, such as `secateur match`. `needs` are packages without which the command
-    cannot do anything: they are looked for once the arguments are read, `extra` is what installs them.
+    `prog` is the command's name, such as `secateur match`. `needs` are packages without which the command cannot do
+    anything; the parser checks for them after it has read the arguments. `extra` installs them.
     """
 
     def __init__(
@@ -49,18 +49,21 @@ class Parser(argparse.ArgumentParser):
     ) -> None:
         whole = "\n\n".join(part.strip("\n") for part in (epilog, EXIT_STATUS) if part)
         super().__init__(epilog=whole, formatter_class=_Formatter, **options)
-        # What Python reads as a number, such as "nan" and "1_0", is not always one that a command can use.
+        # Python reads some texts as numbers that no command can use, such as "nan" and "1_0".
         self.register("type", int, whole_number)
         self.register("type", float, finite_number)
         self._needs = needs
         self._extra = extra
 
     def add_quiet(self) -> None:
-        """Adds `--quiet`, which leaves out progress and nothing else."""
+        """Adds `--quiet`, which suppresses only the progress."""
         self.add_argument("--quiet", action="store_true", help="show no progress")
 
     def parse_args(self, *arguments: Any, **options: Any) -> Any:
-        """Reads the arguments. Ends the process for `--help` and wrong usage; raises MissingError without an extra."""
+        """Reads the arguments. Ends the process for `--help` and wrong usage; raises MissingError without an extra.
+
+        With `--quiet`, also silences messages about compiling.
+        """
         found = super().parse_args(*arguments, **options)
         for package in self._needs:
             if util.find_spec(package) is None:
@@ -70,7 +73,7 @@ class Parser(argparse.ArgumentParser):
         return found
 
     def error(self, message: str) -> NoReturn:
-        """Prints one line, with a guess at a misspelt option, and ends the process with the status of wrong usage."""
+        """Prints one line, with a guess at a misspelt option, and ends the process with status USAGE."""
         unknown = re.match(r"unrecognized arguments: (--[^\s=]+)", message)
         for option in get_close_matches(unknown[1], self._option_string_actions, 1) if unknown else ():
             message += f" (did you mean {option}?)"
@@ -78,7 +81,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def whole_number(text: str) -> int:
-    """A whole number of at most 64 bits, as `type=int` of an option reads it."""
+    """Converts an option's text for `type=int`: a whole number of at most 64 bits."""
     number = int(text) if re.fullmatch(r"\s*[-+]?[0-9]{1,20}\s*", text) else MOST_WHOLE + 1
     if abs(number) > MOST_WHOLE:
         raise argparse.ArgumentTypeError(f"a whole number is expected, not {quoted(text)}")
@@ -86,7 +89,7 @@ def whole_number(text: str) -> int:
 
 
 def finite_number(text: str) -> float:
-    """A number of moderate size, as `type=float` of an option reads it."""
+    """Converts an option's text for `type=float`: a finite number of at most MOST_REAL in size."""
     try:
         number = float(text)
     except ValueError:
@@ -98,7 +101,7 @@ def finite_number(text: str) -> float:
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Keeps the lines of texts that have several, and fills the others."""
+    """Keeps the line breaks of texts with several lines, and wraps the others."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         if "\n" in text.strip():
@@ -107,7 +110,7 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 def missing(package: str, extra: str) -> str:
-    """What is said of a package that is not installed."""
+    """The message about a package that is not installed."""
     return f"needs the package '{package}': {remedy(extra)}"
 
 
@@ -119,13 +122,13 @@ def _line(prog: str, message: str) -> str:
 
 
 def complain(prog: str, message: str) -> None:
-    """Prints what is wrong as one line on stderr."""
+    """Prints an error as one line on stderr."""
     sys.stderr.write(_line(prog, message))
     sys.stderr.flush()
 
 
 def complain_about(prog: str, problems: Sequence[str]) -> None:
-    """Prints a line each for the first PROBLEM_LINES problems, and one that counts the others."""
+    """Prints one line for each of the first PROBLEM_LINES problems, and one that counts the others."""
     for problem in problems[:PROBLEM_LINES]:
         complain(prog, problem)
     if len(problems) > PROBLEM_LINES:
@@ -133,9 +136,9 @@ def complain_about(prog: str, problems: Sequence[str]) -> None:
 
 
 def reported(prog: str, work: Callable[[], int], extra: str | None = None) -> int:
-    """Does the work; returns its exit status, or that of its error, which is printed as one line.
+    """Does the work and returns its exit status; prints an error as one line and returns the error's status.
 
-    `extra` is what installs a package that turns out to be missing. A BrokenPipeError goes through: nobody reads on.
+    `extra` installs a package that turns out to be missing. A BrokenPipeError passes: the reader of stdout is gone.
     """
     from engine.compiler.library import KernelsMissingError
 
@@ -166,7 +169,7 @@ def reported(prog: str, work: Callable[[], int], extra: str | None = None) -> in
 
 
 def command(prog: str) -> Callable[[Callable[[list[str]], int]], Callable[[list[str]], int]]:
-    """Decorates the `main` of a command: its errors are reported, and it returns their status."""
+    """Decorates the `main` of a command, so that it reports its errors and returns their status."""
 
     def decorate(main: Callable[[list[str]], int]) -> Callable[[list[str]], int]:
         @functools.wraps(main)

@@ -13,7 +13,7 @@ USAGE: Final = 2
 
 
 class CommandError(Exception):
-    """Why a command fails, in one line: the base of all errors that users see without a traceback."""
+    """Says in one line why a command fails: the base of all errors that users see without a traceback."""
 
     status: ClassVar[int] = FAILED
 
@@ -30,9 +30,9 @@ class MissingError(CommandError):
 
 @contextmanager
 def arguments_are_judged() -> Iterator[None]:
-    """Around the check of a command's arguments: raises `UsageError` for the CommandErrors and ValueErrors within.
+    """Wraps the check of a command's arguments: turns CommandErrors and ValueErrors in the block into `UsageError`.
 
-    A `MissingError` goes through.
+    A `MissingError` passes unchanged.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Optional parts of Secateur: what to do where one is asked for and its packages are not installed."""
+"""Optional parts of Secateur, and how to install the packages of a missing one."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Final
 
 from engine.compiler.sources import PROJECT_ROOT
 
-#: What installs an extra of `pyproject.toml` into the project's own environment.
+#: The commands that install the extras of `pyproject.toml` into the project's own environment.
 MAKE: Final = {"jit": "make", "lab": "make lab", "cluster": "make lab", "explore": "make explore"}
 
 
 def remedy(extra: str) -> str:
-    """How the packages of an extra come to the Python that is running: the end of a message, without a full stop."""
+    """How to install the packages of an extra for the running Python: the end of a message, without a full stop."""
     if getattr(sys, "frozen", False):
         return "take an installation with Python, for this stand-alone program comes without it"
     pip = f"{sys.executable} -m pip install"
@@ -23,5 +23,5 @@ def remedy(extra: str) -> str:
 
 
 def has_numba() -> bool:
-    """Whether kernels can be compiled by the Python that is running."""
+    """Whether the running Python can compile kernels."""
     return util.find_spec("numba") is not None

@@ -1,4 +1,4 @@
-"""Files and folders that users name: paths as people type them, safe reading, safe replacing, and locks."""
+"""Files and folders that users name: path expansion, safe reading, safe replacing, and locks."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ QUOTE_LENGTH: Final = 160
 #: The longest path that a message shows whole, in characters.
 PATH_LENGTH: Final = 200
 
-#: The longest whole number of a JSON text in characters, small enough for a float, and how deep its values may nest.
+#: The longest whole number of a JSON text in characters (it fits a float), and the deepest nesting of its values.
 NUMBER_LENGTH: Final = 300
 NESTING: Final = 100
-#: Bytes of a file's beginning by which an earlier output is recognised.
+#: How many bytes of a file's beginning are read to recognise an earlier output.
 HEAD_LENGTH: Final = 1 << 12
 
-#: The byte that Windows locks: behind whatever a file holds, because there a locked byte cannot be read or written.
+#: The byte that is locked on Windows: beyond any file's contents, because a locked byte cannot be read or written.
 _LOCKED_BYTE: Final = 0x7FFFFFFE
 
-#: What a file system without locks answers.
+#: Error numbers from a file system without locks.
 _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
-#: What a path may lead to besides a regular file.
+#: Kinds of file besides a regular one.
 _KINDS: Final = (
     (stat.S_ISDIR, "is a folder"),
     (stat.S_ISFIFO, "is a pipe"),
@@ -45,13 +45,13 @@ _KINDS: Final = (
 
 
 class PathError(CommandError, ValueError):
-    """A text that names no path; the message quotes it."""
+    """The text names no path; the message quotes it."""
 
 
 def user_path(text: str) -> Path:
-    """The path that `text` names, `~` and `~name` being folders of users.
+    """The path that `text` names, with `~` and `~name` expanded to users' home folders.
 
-    Raises PathError when there is no such user, or when no file can be called that.
+    Raises PathError for an unknown user, and for a text that no file can have as its name.
     """
     if "\0" in text:
         raise PathError(f"{shown(text)}: a path holds no null character")
@@ -67,7 +67,9 @@ def user_path(text: str) -> Path:
 
 
 def printable(text: str) -> str:
-    r"""Text from a file or a user for a terminal: one line, control characters and bare surrogates as `\x1b`."""
+    r"""Text from a file or a user, made safe for a terminal: one line, with escapes such as `\x1b` for control
+    characters and bare surrogates.
+    """
     return "".join(
         character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
         for character in text
@@ -75,14 +77,14 @@ def printable(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """A user's text for a message: in quotes, printable, and at most QUOTE_LENGTH characters of it."""
+    """A user's text for a message: in quotes, printable, cut to QUOTE_LENGTH characters."""
     if len(text) > QUOTE_LENGTH:
         return f"'{printable(text[:QUOTE_LENGTH])}...' ({len(text)} characters)"
     return f"'{printable(text)}'"
 
 
 def shown(path: Path | str) -> str:
-    """A path for a message: printable, and when it is long only its beginning and its end."""
+    """A path for a message: printable; of a path longer than PATH_LENGTH only its beginning and its end."""
     text = str(path)
     if len(text) > PATH_LENGTH:
         half = PATH_LENGTH // 2
@@ -91,7 +93,7 @@ def shown(path: Path | str) -> str:
 
 
 def reason(error: OSError) -> str:
-    """Why the system refused something, without number and path."""
+    """The system's reason for an error, without number and path."""
     return error.strerror or str(error) or type(error).__name__
 
 
@@ -101,10 +103,10 @@ def reason(error: OSError) -> str:
 
 
 def open_regular(path: Path | str, mode: str = "rb", **options: Any) -> IO[Any]:
-    """Opens a regular file as `open` does; never waits for a pipe and never begins to read a device.
+    """Opens a regular file as `open` does; never waits for a pipe and never reads from a device.
 
-    Opening for writing ("w") empties the file only once it is known to be a regular one.
-    Raises OSError, whose `strerror` says what else the path leads to.
+    Mode "w" empties the file only after the check that it is a regular one.
+    Raises OSError; for another kind of file, its `strerror` names the kind.
     """
     flags = {
         "r": os.O_RDONLY,
@@ -115,7 +117,7 @@ def open_regular(path: Path | str, mode: str = "rb", **options: Any) -> IO[Any]:
     if "+" in mode:
         flags = flags & ~os.O_WRONLY | os.O_RDWR
     flags |= getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-    # Opening a pipe to write fails at once with ENXIO when nobody reads it.
+    # With O_NONBLOCK, opening a pipe without a reader for writing fails at once with ENXIO.
     flags |= getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
     try:
         descriptor = os.open(path, flags, 0o666)
@@ -143,9 +145,9 @@ def _refuse_irregular(path: Path | str, mode: int) -> None:
 
 
 def read_bytes(path: Path | str, limit: int) -> bytes:
-    """The whole of a regular file of at most `limit` bytes.
+    """All bytes of a regular file of at most `limit` bytes.
 
-    Raises OSError, also for a larger file, and for one that grows while it is read.
+    Raises OSError, also for a file that is larger, or grows beyond `limit` during the read.
     """
     with open_regular(path) as file:
         data: bytes = file.read(limit + 1)
@@ -156,7 +158,7 @@ def read_bytes(path: Path | str, limit: int) -> bytes:
 
 
 def read_text(path: Path | str, limit: int) -> str:
-    """The same as UTF-8 text, newlines as they are. Raises OSError, also for what is no such text."""
+    """As `read_bytes`, but as UTF-8 text with newlines unchanged. Raises OSError, also for a file that is no UTF-8."""
     try:
         return read_bytes(path, limit).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -164,12 +166,12 @@ def read_text(path: Path | str, limit: int) -> str:
 
 
 def parse_json(text: str | bytes, with_paths: bool = False) -> Any:
-    """The value of a JSON text, which can be written as JSON again.
+    """The value of a JSON text. The value can be written as JSON again.
 
-    `with_paths`: texts may be paths, which need not be UTF-8.
+    `with_paths`: strings may be paths, which need not be UTF-8.
 
-    Raises ValueError for anything else: json.JSONDecodeError for a fault at a line, and for values nested deeper than
-    NESTING, numbers that are not finite or whole ones of more than NUMBER_LENGTH digits, and what is no UTF-8 text.
+    Raises json.JSONDecodeError for a syntax error. Raises ValueError for values nested deeper than NESTING, for numbers
+    that are not finite, for whole numbers of more than NUMBER_LENGTH digits, and for bytes that are no UTF-8 text.
     """
     import json
 
@@ -209,11 +211,11 @@ def parse_json(text: str | bytes, with_paths: bool = False) -> Any:
 
 
 def replace_file(path: Path, data: bytes | str, look: Callable[[], None] | None = None) -> os.stat_result:
-    """Gives a file new contents all at once: whatever happens, the old or the new ones are there whole.
+    """Replaces a file's contents all at once: after any failure the file has all of the old or all of the new contents.
 
-    Text becomes UTF-8. A file that is there keeps its permissions, and a symbolic link leads to the new contents.
-    `look` is called when all is written but not yet there; its OSError leaves the old contents. Returns the status of
-    the new file. Raises OSError that names `path`, also where it leads to something else than a regular file.
+    Text is written as UTF-8. An existing file keeps its permissions, and a symbolic link leads to the new contents.
+    `look` is called after all is written but before the replacement; if it raises OSError, the old contents stay.
+    Returns the status of the new file. Raises an OSError that names `path`, also if it is not a regular file.
     """
     target = Path(os.path.realpath(path))
     mode = 0o666 & ~_umask()
@@ -242,20 +244,20 @@ def replace_file(path: Path, data: bytes | str, look: Callable[[], None] | None 
 
 
 def _scratch_beside(target: Path) -> tuple[int, Path]:
-    """An open new file in the target's folder. Its name is short, however long the target's is. Raises OSError."""
+    """A new open file in the target's folder: descriptor and path. Its name is always short. Raises OSError."""
     descriptor, name = tempfile.mkstemp(prefix=".secateur.", suffix=".tmp", dir=target.parent)
     return descriptor, Path(name)
 
 
 class Output:
-    """A file that a command writes, perhaps hours after it was found: no other file that is there by then is touched.
+    """A file that a command writes, perhaps hours after the first check; never overwrites another file in its place.
 
-    The rule for every file that a user names: it is new, or empty, or Secateur wrote it. `is_own` tells the last from
-    the first HEAD_LENGTH bytes; `kind` is what the message calls such a file. To be made before any work is done.
-    Raises OSError for another file, and where nothing can be written.
+    Every file that a user names must be new, or empty, or written by Secateur. `is_own` recognises the last by the
+    first HEAD_LENGTH bytes; messages call such a file `kind`. Make an output before any work is done. Raises OSError
+    for another file, and if nothing can be written there.
 
-    `size` is that of the file in bytes, as it was found or written last. Where `keep` is a number, the first `append`
-    cuts the file to so many bytes.
+    `size` is the file's size in bytes when it was last found or written. If `keep` is a number, the first `append` cuts
+    the file to that many bytes.
     """
 
     def __init__(self, path: Path, is_own: Callable[[bytes], bool], kind: str) -> None:
@@ -276,7 +278,7 @@ class Output:
                     raise FileExistsError(errno.EEXIST, problem, str(path))
                 self._remember(file)
             try:
-                open_regular(path, "r+b").close()  # which tells more than the permissions: a file may be append-only
+                open_regular(path, "r+b").close()  # a better test than the permissions: a file may be append-only
             except PermissionError:
                 raise PermissionError(errno.EACCES, "is write-protected", str(path)) from None
         try:
@@ -289,19 +291,19 @@ class Output:
 
     @classmethod
     def at(cls, path: Path | Output, is_own: Callable[[bytes], bool], kind: str) -> Output:
-        """The output at a path; one that was made before stays what it is. Raises OSError."""
+        """The output at a path; returns an `Output` unchanged. Raises OSError."""
         return path if isinstance(path, Output) else cls(path, is_own, kind)
 
     def beside(self) -> Output:
-        """An output of an unused name in the same folder. Raises OSError."""
+        """An output with an unused name in the same folder. Raises OSError."""
         stem, suffix = self.path.stem[:60], self.path.suffix
         names = (self.path.with_name(f"{stem}-{number}{suffix}") for number in itertools.count(2))
         return Output(next(name for name in names if not os.path.lexists(name)), self._is_own, self._kind)
 
     def replace(self, data: bytes | str) -> None:
-        """Gives the file new contents all at once, UTF-8 for text.
+        """Replaces the file's contents all at once; text is written as UTF-8.
 
-        Raises OSError. Where the file cannot be replaced, `beside` gets the contents, and the error says so.
+        Raises OSError. If the file cannot be replaced, `beside` gets the contents, and the error says so.
         """
         try:
             self._status = replace_file(self.path, data, self._look)
@@ -311,7 +313,7 @@ class Output:
         self.size, self._content = len(written), _sha256(written)
 
     def saved_beside(self, data: bytes | str, error: OSError) -> OSError:
-        """Saves what the file cannot get because of `error`; returns the error that says where, if that is possible."""
+        """Saves `data` in another file after `error`; returns an error that names it, or `error` if that fails, too."""
         try:
             other = self.beside()
             replace_file(other.path, data, other._look)
@@ -320,9 +322,9 @@ class Output:
         return OSError(error.errno, f"{reason(error)}; its new contents are in {shown(other.path)}", str(self.path))
 
     def append(self, data: bytes) -> None:
-        """Adds a whole record at the end and forces it to the disk or, if that fails, nothing of it. Raises OSError."""
+        """Appends a whole record and forces it to the disk; on failure, appends nothing. Raises OSError."""
         if self.size:
-            self.path.stat()  # a file that is gone is not begun again in the middle
+            self.path.stat()  # raises if the file is gone: a new file must not begin in the middle
         with open_regular(self.path, "a+b", buffering=0) as file:
             self._check(file, whole=self.keep is not None)
             if self.keep is not None:
@@ -343,18 +345,18 @@ class Output:
             self._content.update(data)
 
     def _remember(self, file: IO[bytes]) -> None:
-        """Takes an open file as what was found."""
+        """Notes the identity, contents and size of an open file."""
         self._status, self._content = os.fstat(file.fileno()), _sha256(file)
         self.size = file.tell()
 
     def _look(self) -> None:
-        """Raises OSError unless the path leads to the same file, or to nothing that could be lost."""
+        """Raises OSError unless the path leads to the same file, an empty file or no file."""
         with suppress(FileNotFoundError), open_regular(self.path) as file:
             if os.fstat(file.fileno()).st_size:
                 self._check(file, whole=True)
 
     def _check(self, file: IO[bytes], whole: bool) -> None:
-        """Raises FileExistsError unless an open file is the same: identity, size and, if `whole`, contents."""
+        """Raises FileExistsError unless an open file is unchanged: identity, size and, if `whole`, contents."""
         status = os.fstat(file.fileno())
         if status.st_size and (self._status is None or not os.path.samestat(self._status, status)):
             problem = "another file took its place"
@@ -390,15 +392,15 @@ def _umask() -> int:
 def locked(path: Path) -> Iterator[None]:
     """Locks a file. The system releases the lock when the process ends.
 
-    The file may hold anything, and be written meanwhile. Where there is none, it is made, and removed at the end if it
-    is still empty; a symbolic link stays. Raises BlockingIOError when another process, or another place in this one,
+    The file may have any contents, and may be written meanwhile. A missing file is created, and removed at the end if
+    it is still empty; a symbolic link stays. Raises BlockingIOError when another process, or other code in this one,
     holds the lock, and OSError when the file cannot be opened.
     """
     while True:
         is_new = not path.exists()
         with open_regular(path, "a+b") as file:
             _lock(file, path)
-            # The last holder may have removed the file after it was opened here: that lock protects nothing.
+            # The last holder may have removed the file after we opened it: then our lock protects nothing.
             if not leads_to(path, file):
                 continue
             try:
@@ -423,12 +425,12 @@ def _lock(file: IO[Any], path: Path) -> None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno in _NO_LOCKS:
-            return  # some network file systems have no locks: work goes on unprotected there
+            return  # some network file systems have no locks: continue without one
         raise BlockingIOError(errno.EAGAIN, "is in use by another process", str(path)) from None
 
 
 def leads_to(path: Path, file: IO[Any]) -> bool:
-    """Whether an open file is still the one at a path. Raises OSError."""
+    """Whether `path` still leads to the open file. Raises OSError."""
     try:
         return os.path.samestat(path.stat(), os.fstat(file.fileno()))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Memory for what kernels work on: records, tables, frames."""
+"""Memory for the data of kernels: records, tables, frames."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy as np
 
 from engine.compiler.jit import INTERPRETED
 
-#: Bytes that a CPU's caches move, and take from each other, at a time.
+#: Bytes of a cache line, the unit that the CPU's caches move and exchange.
 CACHE_LINE: Final = 64
 
-#: Bytes of a huge page on the processors that Secateur is made for.
+#: Bytes of a huge page on the processors that Secateur supports.
 HUGE_PAGE: Final = 2 << 20
 
 
 def allocate(dtype: np.dtype[Any], count: int) -> Any:
     """An array of `count` zeroed records of `dtype`, readable by attribute in the interpreted mode too.
 
-    It shares no cache line with anything else, so that threads which write to arrays of their own leave each other's
-    caches alone. Pages are taken from the system as they are first used. Raises MemoryError when there are too few.
+    It shares no cache line with other data, so threads that write to their own arrays do not disturb each other's
+    caches. The system provides pages at their first use. Raises MemoryError when there is too little memory.
     """
     size = count * dtype.itemsize
     raw = _huge_pages(size) if size >= HUGE_PAGE else np.zeros(size + 2 * CACHE_LINE, np.uint8)
@@ -33,8 +33,8 @@ def allocate(dtype: np.dtype[Any], count: int) -> Any:
 def _huge_pages(size: int) -> Any:
     """Zeroed memory, uint8[at least size + HUGE_PAGE], in huge pages where the system has them.
 
-    A search reads its table and histories at random: with pages of 4 KiB it spends a good part of its time on finding
-    out where they are.
+    A search reads its TT and histories at random. With pages of 4 KiB it spends much of its time on translating
+    addresses.
     """
     if not hasattr(mmap, "MADV_HUGEPAGE"):
         return np.zeros(size + HUGE_PAGE, np.uint8)
@@ -42,18 +42,18 @@ def _huge_pages(size: int) -> Any:
         memory = mmap.mmap(-1, size + HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except (OSError, OverflowError) as error:
         raise MemoryError(f"cannot have {size >> 20} MiB") from error
-    with suppress(OSError):  # a system without huge pages is slower, no worse
+    with suppress(OSError):  # without huge pages the search is only slower
         memory.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(memory, np.uint8)
 
 
 def readable(array: Any) -> Any:
-    """An array of records as kernels take it: with fields as attributes in the interpreted mode, too."""
+    """An array of records as kernels take it; in the interpreted mode a view with fields as attributes."""
     return array.view(_record_dtype(array.dtype)) if INTERPRETED else array
 
 
 def _record_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The same layout in `np.record`s, which give their fields as attributes, at every level of nesting."""
+    """The same layout with `np.record`, which gives fields as attributes, at every level of nesting."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         return np.dtype((_record_dtype(base), shape))

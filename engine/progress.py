@@ -1,8 +1,8 @@
-"""What long work says on stderr while it runs, so that nobody has to wonder whether it hangs.
+"""Reports the progress of long work on stderr, so that users see that it does not hang.
 
-A terminal shows one line, or one picture, that is renewed in its place; everything else gets a line every second.
-stdout is kept for results. `python -m engine.progress TEXT COMMAND ...` reports on a command. The Makefile does so with
-silent ones. Hardly anything is imported here, because `uci` is answered after it.
+A terminal shows one line, or one picture, that is renewed in its place; any other stderr gets a line every second.
+stdout is kept for results. `python -m engine.progress TEXT COMMAND ...` reports on a command; the Makefile uses it for
+silent commands. This module imports little, because the engine imports it before it answers `uci`.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ T = TypeVar("T")
 #: Seconds between two versions of a terminal's only line.
 RENEWAL_SECONDS: Final = 0.5
 
-#: Takes the renewed line away.
+#: Erases the renewed line.
 _CLEAR: Final = "\r\x1b[K"
 
-#: The views of what this process does, the innermost last. Only that one speaks.
+#: The active views of this process, the innermost last. Only the innermost writes.
 _views: Final[list[Display]] = []
-#: The views that have a line on the terminal at the moment.
+#: The views that have a line on the terminal now.
 _renewing: Final[set[Display]] = set()
 
 
@@ -38,14 +38,14 @@ def duration(seconds: float) -> str:
 
 
 def counted(items: Iterable[T], show: Callable[[str], None], what: str) -> Iterator[T]:
-    """The items, while `show` is told how many were taken: `3 shards`, `what` being `shards`."""
+    """Yields the items, and calls `show` with the count after each, such as `3 shards` if `what` is `shards`."""
     for number, item in enumerate(items, start=1):
         yield item
         show(f"{number} {what}")
 
 
 def say(text: str) -> None:
-    """Prints a line on stderr, if that can be written to."""
+    """Prints a line on stderr, if stderr is writable."""
     _write(f"{_CLEAR if _renewing else ''}{text}\n")
 
 
@@ -55,7 +55,7 @@ def _write(text: str) -> None:
         return
     with suppress(OSError, ValueError):
         if is_own:
-            # Past Python's buffer: a thread that waits for a reader there would keep the program from ending.
+            # Bypass Python's buffer: a thread that waits for a reader there would keep the program from ending.
             os.write(stream.fileno(), text.encode(errors="replace"))
         else:
             stream.write(text)
@@ -65,8 +65,8 @@ def _write(text: str) -> None:
 class Display:
     """Base of the views of long work. Use as a context manager, or with `start` and `stop`; `quiet` shows nothing.
 
-    A subclass gives `line`, and `picture` if a terminal has more to show. A thread asks for them again and again, so
-    that work that is silent itself is not silent. A reader of stderr that does not read holds up nothing but that.
+    A subclass defines `line`, and `picture` if a terminal can show more. A thread calls them repeatedly, so the work
+    itself need not report. If nothing reads stderr, only that thread blocks.
     """
 
     #: Seconds between two lines where there is no terminal.
@@ -84,18 +84,18 @@ class Display:
         self._thread = threading.Thread(target=self._run, name="progress", daemon=True)
 
     def line(self) -> str:
-        """Where the work stands, in one line."""
+        """The progress of the work, in one line."""
         raise NotImplementedError
 
     def picture(self) -> Any:
-        """Where the work stands, as something that rich can draw. Not asked for unless a subclass has its own."""
+        """The progress of the work, as an object that rich can draw. Called only if a subclass overrides it."""
         raise NotImplementedError
 
     def start(self) -> None:
-        """Begins. Where there is no thread to be had, hardly anything is shown."""
+        """Begins. If the system gives no thread, the view shows almost nothing."""
         if self._quiet:
             return
-        # What replaces stderr, such as a picture of rich's, takes whole lines.
+        # A replacement of stderr, such as that of a rich picture, takes whole lines.
         self._renews = sys.stderr is sys.__stderr__ and sys.stderr is not None and sys.stderr.isatty()
         if self._renews and not _views and type(self).picture is not Display.picture:
             self._live = self._new_live()
@@ -107,7 +107,7 @@ class Display:
             self._thread.start()
 
     def _new_live(self) -> Any:
-        """What rich renews; None without rich, where a line does as well."""
+        """The display that rich renews; None without rich, where a line is good enough."""
         try:
             from rich.console import Console, Group
             from rich.live import Live
@@ -118,12 +118,12 @@ class Display:
             inner = _views[-1]
             return self.picture() if inner is self else Group(self.picture(), inner.line())
 
-        # The clock runs on between events, so the picture is asked for anew instead of being handed over.
+        # The picture has a clock that runs on between events, so rich calls for a new picture each time.
         console = Console(stderr=True, markup=False, emoji=False)
         return Live(get_renderable=whole, console=console, refresh_per_second=2, transient=True, redirect_stdout=False)
 
     def stop(self, last: str = "") -> None:
-        """Ends with the line `last`, which is not said where nothing was said before. It may have ended already."""
+        """Ends the view, with the line `last` if a line was due before. A second call is harmless."""
         if self._live is not None:
             self._live.stop()
         if self in _views:
@@ -143,7 +143,7 @@ class Display:
         self.stop()
 
     def _run(self) -> None:
-        """Shows the line again and again, until the work has ended or while an inner view does."""
+        """Shows the line repeatedly until the work has ended; pauses while an inner view is active."""
         pause = self._patience
         while not self._ended.wait(pause):
             pause = RENEWAL_SECONDS if self._renews else self.line_seconds
@@ -163,18 +163,18 @@ class Display:
 
     @property
     def shows_lines(self) -> bool:
-        """Whether lines are what is shown, and not a picture."""
+        """Whether the view shows lines, and not a picture."""
         return self._live is None and not self._quiet
 
     def print_line(self) -> None:
-        """Prints where the work stands, where lines are what is shown and the last one was another."""
+        """Prints the progress line if the view shows lines and the line has changed."""
         line = self.line()
         if line != self._shown and self.shows_lines:
             self._shown = line
             say(line)
 
     def say(self, text: str) -> None:
-        """Prints a line of its own, where lines are what is shown."""
+        """Prints a separate line if the view shows lines."""
         if self.shows_lines:
             say(text)
 
@@ -186,9 +186,9 @@ def _columns() -> int:
 
 
 class Steps(Display):
-    """Shows what is being done, and for how long: for work whose end is not known, or that has few steps.
+    """Shows the current step and the elapsed time, for work of unknown length or with few steps.
 
-    `told` says what is done first; `show` what is done next.
+    `told` is the first step; `show` sets the next.
     """
 
     def __init__(self, told: str, quiet: bool = False) -> None:
@@ -196,11 +196,11 @@ class Steps(Display):
         self._told = told
 
     def show(self, text: str) -> None:
-        """Takes what is done from now on."""
+        """Sets the current step."""
         self._told = text
 
     def line(self) -> str:
-        """What is done, and the time since the start."""
+        """The current step, and the time since the start."""
         return f"{self._told} ({duration(time.monotonic() - self.began)})"
 
 
@@ -217,7 +217,7 @@ class Line(Display):
 
 
 def main(arguments: list[str]) -> int:
-    """Runs a command and says TEXT with the elapsed time meanwhile; returns the command's exit status."""
+    """Runs a command and meanwhile shows TEXT with the elapsed time; returns the command's exit status."""
     if len(arguments) < 2:
         say("usage: python -m engine.progress TEXT COMMAND ...")
         return 2
@@ -233,7 +233,7 @@ def main(arguments: list[str]) -> int:
         else:
             try:
                 status = process.wait()
-            except KeyboardInterrupt:  # which the terminal has sent to the command, too
+            except KeyboardInterrupt:  # the terminal has sent Ctrl-C to the command, too
                 process.wait()
                 return 130
             return status if status >= 0 else 128 - status

@@ -1,4 +1,4 @@
-"""The version of the whole, for everything that says who it is. Imports nothing heavy: `uci` is answered with it."""
+"""The version of Secateur. The module imports nothing heavy, because the answer to `uci` needs it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _PROJECT: Final = Path(__file__).resolve().parent.parent
 
 
 def version() -> str:
-    """The version, from the one place that states it: `pyproject.toml`, or what was made of it when installed."""
+    """The version from `pyproject.toml`, or from the metadata of the installed package."""
     from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed_version
 

@@ -40,7 +40,7 @@ def _rook_attacks_magic(square, occupied):
     return ROOK_TABLE[ROOK_OFFSETS[square] + (product >> ROOK_SHIFTS[square])]
 
 
-#: Squares a bishop or rook on `square` (int64) attacks through `occupied` (uint64), its blockers included: uint64.
+#: Squares that a bishop or rook on `square` (int64) attacks given `occupied` (uint64), blockers included: uint64.
 bishop_attacks = inlined(_bishop_attacks_pext if USE_PEXT else _bishop_attacks_magic)
 rook_attacks = inlined(_rook_attacks_pext if USE_PEXT else _rook_attacks_magic)
 
@@ -77,5 +77,5 @@ def attackers_to(position, square, occupied):
 
 @subkernel
 def is_attacked(position, square, by, occupied):
-    """Whether colour `by` attacks `square` when `occupied` is what blocks lines."""
+    """Whether colour `by` attacks `square`, when the squares of `occupied` block lines."""
     return attackers_to(position, square, occupied) & position.colors[by] != U0

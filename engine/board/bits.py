@@ -2,7 +2,7 @@
 
 A bitboard is a `uint64` with python-chess's square numbering (a1 = 0, b1 = 1, ... h8 = 63). Squares, piece types
 and counters are `int64`. Numba turns a mixture of signed and unsigned 64-bit into float64, so the two kinds meet
-only here: `bit`, `lsb` and `popcount` convert, everything else stays on one side.
+only here: `bit`, `lsb` and `popcount` convert; all other operations stay within one kind.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def multiply_high(typingctx: Any, a: Any, b: Any) -> Any:
 
 @machine_op(lambda a, b: np.uint64((int(a) * int(b)) & 0xFFFF_FFFF_FFFF_FFFF))
 def multiply_low(typingctx: Any, a: Any, b: Any) -> Any:
-    """The lower 64 bits of the product (NumPy scalars would warn of the overflow that is wanted here)."""
+    """The lower 64 bits of the product. (NumPy scalars would warn of the overflow, which is intended.)"""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.mul(args[0], args[1])
@@ -101,7 +101,7 @@ def _gather(value: int, mask: int) -> np.uint64:
 def pext(typingctx: Any, value: Any, mask: Any) -> Any:
     """The bits of `value` under `mask`, packed to the right. Exists only where the CPU has BMI2."""
     if not USE_PEXT:
-        # Never reached by the attack kernels, which pick magic multiplication then; a clear error beats SIGILL.
+        # The attack kernels use magic multiplication then and never get here; a clear error beats SIGILL.
         raise TypeError("pext is not used on this CPU")
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Conversion between `chess.Board` and the position record, and between moves of the two worlds."""
+"""Conversion between `chess.Board` and the position record, and between their moves."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from engine.board.moves import (
 from engine.board.position import NO_SQUARE, POSITION, WHITE
 from engine.memory import allocate
 
-#: Plies without capture or pawn move that are told apart. By the seventy-five-move rule no game goes on that long, so
-# that a FEN may claim more, but not that it matters.
+#: The largest number of plies without capture or pawn move that a record holds. A FEN may claim more, but by the
+# seventy-five-move rule no game lasts that long.
 MOST_HALFMOVES: Final = 200
 
 
@@ -30,7 +30,7 @@ def new_position() -> Any:
 
 
 def write_board(board: chess.Board, position: Any) -> None:
-    """Writes a valid `board` into a position record, its halfmove clock cut at MOST_HALFMOVES. Mutates `position`."""
+    """Writes a valid `board` into a position record; caps its halfmove clock at MOST_HALFMOVES. Mutates `position`."""
     pieces = (board.occupied, board.pawns, board.knights, board.bishops, board.rooks, board.queens, board.kings)
     position["pieces"] = np.array(pieces, np.uint64)
     position["colors"] = np.array([board.occupied_co[chess.BLACK], board.occupied_co[chess.WHITE]], np.uint64)
@@ -78,7 +78,7 @@ def encode(board: chess.Board, move: chess.Move) -> int:
     target = move.to_square
     if board.is_castling(move):
         if not board.occupied_co[board.turn] & chess.BB_SQUARES[target]:
-            # King two squares, as in standard chess: the rook is the outermost right on that side.
+            # The king moves two squares, as in standard chess: the rook is the outermost one with the right there.
             rooks = board.clean_castling_rights() & chess.BB_RANKS[chess.square_rank(move.from_square)]
             kingside = chess.square_file(target) > chess.square_file(move.from_square)
             target = chess.msb(rooks) if kingside else chess.lsb(rooks)
@@ -95,7 +95,7 @@ def encode(board: chess.Board, move: chess.Move) -> int:
 
 
 def decode(move: int, chess960: bool = False) -> chess.Move:
-    """The `chess.Move` of an encoded move; castling is king takes rook in Chess960, else the king's two squares."""
+    """The `chess.Move` of an encoded move; castling is king takes rook in Chess960, else the king moves two squares."""
     move = int(move)
     origin, target, kind = move & 63, move >> 6 & 63, move >> 12 & 15
     if kind == CASTLING and not chess960:

@@ -19,9 +19,9 @@ FIFTY_MOVES = 100
 def is_repetition(keys, index, halfmoves, ply):
     """Whether the position with key `keys[index]` counts as drawn by repetition.
 
-    `keys` is uint64[n] with the keys of game and search line in order, `halfmoves` how many plies back a repetition
-    can lie, `ply` the distance from the root. One earlier occurrence after the root is enough, for whoever could
-    force it once can force it again; before the root it takes two, as the rules say.
+    `keys` is uint64[n], the keys of game and search line in order. `halfmoves` is how many plies back a repetition can
+    lie, `ply` the distance from the root. One earlier occurrence after the root is enough, because a side that can
+    force it once can force it again. Before the root it takes two, as the rules say.
     """
     earlier = 0
     for back in range(4, min(halfmoves, index) + 1, 2):
@@ -48,5 +48,5 @@ def has_insufficient_material(position):
 
 @subkernel
 def is_fifty_move_draw(position):
-    """Whether the fifty-move rule ends the game here; checkmate on the last move comes first."""
+    """Whether the fifty-move rule ends the game here; checkmate by the last move has precedence."""
     return position.halfmoves >= FIFTY_MOVES and (position.checkers == U0 or count_legal(position) > 0)

@@ -1,4 +1,4 @@
-"""Questions about a move that is not made: what it wins in exchanges, whether it gives check."""
+"""Properties of a move that is not made: what it wins in exchanges, and whether it gives check."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from engine.board.position import (
 from engine.board.tables import BETWEEN, BISHOP_RAYS, PAWN_ATTACKS, ROOK_RAYS
 from engine.compiler.jit import inlined, subkernel
 
-#: Centipawns by piece type, for exchanges only. The king's lets it capture last but never be captured for gain.
+#: Centipawns by piece type, for exchanges only. The king's value makes it capture last, and never be captured for gain.
 EXCHANGE_VALUES = np.array([0, 100, 320, 330, 500, 950, 20_000], np.int64)
 
 
@@ -48,9 +48,9 @@ def captured_piece(position, move):
 def see_ge(position, move, threshold):
     """Static exchange evaluation: whether the captures that `move` starts on its target gain `threshold` or more.
 
-    Both sides capture with their least valuable piece first and may stop when going on would lose. Pins and checks
-    are not looked at. `threshold` is in centipawns of EXCHANGE_VALUES. (The swap algorithm of the Chess Programming
-    Wiki, in the form that stops as soon as the answer is known.)
+    Both sides capture with their least valuable piece first and may stop when going on would lose. It ignores pins and
+    checks. `threshold` is in centipawns of EXCHANGE_VALUES. (This is the swap algorithm of the Chess Programming Wiki,
+    in the form that stops as soon as the answer is known.)
     """
     kind = move_kind(move)
     if kind == CASTLING:
@@ -62,7 +62,7 @@ def see_ge(position, move, threshold):
     if is_promotion(move):
         standing = promotion_piece(move)
         gain += EXCHANGE_VALUES[standing] - EXCHANGE_VALUES[PAWN]
-    # `balance`: what the side that just moved is above the threshold, if the opponent stops here.
+    # `balance`: how far the side that just moved is above the threshold, if the opponent stops here.
     balance = gain - threshold
     if balance < 0:
         return False
@@ -94,7 +94,7 @@ def see_ge(position, move, threshold):
         if balance >= 0:
             side ^= 1
             break
-        # Taking a piece off the line may let a slider behind it join.
+        # A piece that leaves the line may uncover a slider behind it.
         if piece == PAWN or piece == BISHOP or piece == QUEEN:
             attackers |= bishop_attacks(target, occupied) & diagonal
         if piece == ROOK or piece == QUEEN:
@@ -105,7 +105,7 @@ def see_ge(position, move, threshold):
 
 @inlined
 def _unveils_check(position, king, occupied, movers):
-    """Whether a slider of the side to move other than `movers` sees the enemy `king` through `occupied`."""
+    """Whether a slider of the side to move, `movers` excluded, attacks the enemy `king` given `occupied`."""
     pieces = position.pieces
     snipers = (
         (BISHOP_RAYS[king] & (pieces[BISHOP] | pieces[QUEEN])) | (ROOK_RAYS[king] & (pieces[ROOK] | pieces[QUEEN]))
@@ -119,7 +119,7 @@ def _unveils_check(position, king, occupied, movers):
 
 @subkernel
 def gives_check(position, move):
-    """Whether a legal move checks the enemy king, directly or by unveiling a slider."""
+    """Whether a legal move checks the enemy king, directly or by a discovered slider."""
     us = position.turn
     king = king_square(position, us ^ 1)
     origin = move_origin(move)

@@ -1,11 +1,11 @@
 """Legal move generation and counting.
 
-Legal at once, with no move to be taken back: the position record carries the checking and the pinned pieces, so a
-piece's destinations are its attacks, and, when in check, the squares that end the check, and, when pinned, the line
-to its king. King steps are tested against enemy attacks with the king itself taken off the board.
+Every generated move is legal, so none has to be taken back. The position record holds the checking and the pinned
+pieces. A piece's destinations are its attacks; in check, only the squares that end the check; when pinned, only the
+line to its king. King steps are tested against enemy attacks with the king itself taken off the board.
 
-Pieces are walked one by one; pawns move as whole bitboards. `count_legal` counts destinations without writing
-moves, which is what lets perft stop one ply early ("bulk counting").
+The generator handles pieces one by one, and pawns as whole bitboards. `count_legal` counts destinations without writing
+moves, so perft can stop one ply early ("bulk counting").
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ from engine.board.tables import (
 )
 from engine.compiler.jit import inlined, subkernel
 
-# What to generate. Noisy are captures, en passant and all promotions; quiet is the rest; the two are disjoint. In check
-# both are evasions.
+# What to generate. Noisy moves are captures, en passant and all promotions; quiet moves are the rest. In check both are
+# evasions.
 NOISY, QUIETS = 1, 2
 
 NOT_FILE_A = np.uint64(0xFEFE_FEFE_FEFE_FEFE)
@@ -83,7 +83,7 @@ def double_push_rank(color):
 
 @inlined
 def evasion_mask(position, king):
-    """Squares that a piece other than the king may move to: all, or those that end a single check: uint64."""
+    """Squares that a piece other than the king may move to, uint64: all, or those that end a single check."""
     checkers = position.checkers
     if checkers == U0:
         return ALL
@@ -92,7 +92,7 @@ def evasion_mask(position, king):
 
 @inlined
 def safe_king_steps(position, king, wanted):
-    """Those of the king's neighbour squares in `wanted` that the enemy does not attack: uint64."""
+    """The king's neighbour squares in `wanted` that the enemy does not attack and no own piece occupies: uint64."""
     us = position.turn
     them = us ^ 1
     enemy = position.colors[them]
@@ -134,7 +134,7 @@ def castling_targets(king, rook):
 
 @subkernel
 def can_castle(position, king, rook):
-    """Whether the king, not in check, may castle with the rook on square `rook` that has the right to."""
+    """Whether the king, not in check, may castle with the rook on square `rook`, which has the castling right."""
     us = position.turn
     enemy = position.colors[us ^ 1]
     king_to, rook_to = castling_targets(king, rook)
@@ -142,7 +142,7 @@ def can_castle(position, king, rook):
     path = BETWEEN[king, king_to] | bit(king_to)
     if (path | BETWEEN[rook, rook_to] | bit(rook_to)) & occupied != U0:
         return False
-    # Castling does not unveil attacks on the squares passed, for the rook moves last; on the last square it can.
+    # The rook moves last, so it cannot expose the squares that the king passes, but it can expose the king's last one.
     steps = path & ~bit(king)
     while steps != U0:
         if attackers_to(position, lsb(steps), occupied) & enemy != U0:
@@ -153,7 +153,7 @@ def can_castle(position, king, rook):
 
 @subkernel
 def is_legal_en_passant(position, king, origin):
-    """Whether the pawn on `origin`, which stands beside the pawn that just moved two squares, may capture it."""
+    """Whether the pawn on `origin` may capture, en passant, the pawn beside it that just moved two squares."""
     us = position.turn
     enemy = position.colors[us ^ 1]
     target = position.ep_square
@@ -296,9 +296,9 @@ def _add_pieces(position, moves, count, king, noisy, quiet):
 
 @inlined
 def _add_pawns(position, moves, count, pawns, noisy, quiet):
-    """Appends the moves of `pawns`, all free to move onto `noisy` (captures) and `quiet` squares.
+    """Appends the moves of `pawns` onto `noisy` and `quiet` squares; pins and checks must not restrict them further.
 
-    `quiet` is for pushes and double pushes; pushes onto the last rank count as noisy and are in `noisy`.
+    `noisy` is for captures and for pushes onto the last rank, `quiet` for other pushes and double pushes.
     """
     us = position.turn
     empty = ~position.pieces[OCCUPIED]
@@ -322,7 +322,7 @@ def _add_pawns(position, moves, count, pawns, noisy, quiet):
 def _generate(position, moves, count, kinds):
     """Appends legal moves of `kinds` from index `count` on; returns the new count. Mutates `moves`.
 
-    Inlined into the three functions below, each of which is compiled for its kind.
+    LLVM inlines it into the three functions below, and so compiles each for its kinds.
     """
     us = position.turn
     own = position.colors[us]

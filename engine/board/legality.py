@@ -1,4 +1,4 @@
-"""Whether a move from elsewhere - the transposition table, a killer of another position - is legal here."""
+"""Whether a move from another position, such as a TT move or a killer, is legal here."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from engine.compiler.jit import inlined, subkernel
 
 @inlined
 def _reaches(position, piece, origin, target, kind):
-    """Whether a piece other than the king gets from square to square by a move of this kind, pins and checks aside.
+    """Whether a piece other than the king can move from `origin` to `target` by this `kind`; ignores pins and checks.
 
-    `kind` agrees with what stands on `target`, and is neither castling nor en passant.
+    `kind` must agree with what stands on `target`, and be neither castling nor en passant.
     """
     us = position.turn
     occupied = position.pieces[OCCUPIED]

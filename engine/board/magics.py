@@ -2,8 +2,8 @@
 
 For a square with n relevant blocker squares, `(blockers * magic) >> (64 - n)` sends any two blocker sets with
 different attacks to different places (Lasse Hansen's idea; see the Chess Programming Wiki, "Magic Bitboards").
-These were found by our own random search over sparse 64-bit numbers; `tests/board/test_tables.py` proves each one.
-One tuple a slider, indexed by square.
+Our own random search over sparse 64-bit numbers found these; `tests/board/test_tables.py` proves each one.
+There is one tuple for each slider, indexed by square.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def _castle(position, us, king, rook):
 
 @inlined
 def _lost_castling(position, origin, target, piece):
-    """The castling rights that a move ends: its rook moves or is captured, or its king moves: uint64."""
+    """The castling rights that a move ends, uint64: their rook moves or is captured, or their king moves."""
     lost = bit(origin) | bit(target)
     if piece == KING:
         lost |= position.colors[position.turn]
@@ -93,7 +93,7 @@ def _lost_castling(position, origin, target, piece):
 
 @inlined
 def apply_move(position, child, move):
-    """Writes into `child` the position after the legal `move` (int64), all but its keys: those stay the parent's."""
+    """Writes into `child` the position after the legal `move` (int64), except its keys: those stay the parent's."""
     copy_record(child, position)
     us = position.turn
     them = us ^ 1
@@ -132,7 +132,7 @@ def apply_move(position, child, move):
 
 @inlined
 def _toggle_key(position, color, piece, square):
-    """Flips a piece in the key and in the part of it that the piece belongs to. Mutates `position`."""
+    """Flips a piece in the key, and in the partial key that the piece belongs to. Mutates `position`."""
     change = PIECE_KEYS[color, piece, square]
     position.key ^= change
     if piece == PAWN:
@@ -143,7 +143,7 @@ def _toggle_key(position, color, piece, square):
 
 @inlined
 def _update_keys(position, child, move):
-    """Brings the keys of `child`, which `apply_move` made of `position`, up to date. Mutates `child`."""
+    """Updates the keys of `child`, which `apply_move` made from `position`. Mutates `child`."""
     us = position.turn
     origin = move_origin(move)
     target = move_target(move)
@@ -174,9 +174,9 @@ def _update_keys(position, child, move):
 
 @inlined
 def key_after(position, move):
-    """The key that most moves lead to, uint64: it takes no account of castling, en passant and promotion.
+    """The key after most moves, uint64: it ignores castling, en passant and promotion.
 
-    Known before the move is made, so that what is kept under the key can be on its way to the cache meanwhile.
+    It is known before the move is made, so the search can prefetch the entries under that key meanwhile.
     """
     us = position.turn
     target = move_target(move)
@@ -196,7 +196,7 @@ def make_move(position, child, move):
 
 @inlined
 def key_after_null_move(position):
-    """The key that passing leads to, uint64."""
+    """The key after a null move, uint64."""
     key = position.key ^ TURN_KEY
     if position.ep_square != NO_SQUARE:
         key ^= EN_PASSANT_KEYS[position.ep_square & 7]
@@ -207,7 +207,7 @@ def key_after_null_move(position):
 def make_null_move(position, child):
     """Writes into `child` the position with the other side to move. The side to move must not be in check.
 
-    `halfmoves` starts anew, because no repetition can reach back over a move that was never played.
+    `halfmoves` restarts at 0, because no repetition can reach back over a null move.
     """
     copy_record(child, position)
     child.key = key_after_null_move(position)
@@ -219,9 +219,9 @@ def make_null_move(position, child):
 
 @subkernel
 def compute_keys(position):
-    """Writes the Zobrist key and its parts from scratch: the oracle for those that `make_move` keeps up to date.
+    """Computes the Zobrist key and the partial keys from scratch. Mutates `position`.
 
-    Mutates `position`.
+    It is the oracle for the keys that `make_move` updates.
     """
     position.key = TURN_KEY if position.turn == WHITE else U0
     position.pawn_key = U0

@@ -4,7 +4,7 @@
     bits 6-11   destination square; for castling the square of the rook that castles, as in Chess960
     bits 12-15  kind
 
-The kind's bit 2 marks captures and its bit 3 promotions, whose piece is in bits 0-1 (knight, bishop, rook, queen).
+Bit 2 of the kind marks captures. Bit 3 marks promotions; bits 0-1 then hold the piece (knight, bishop, rook, queen).
 `NO_MOVE` is 0 (a1a1), which no legal move can be.
 """
 
@@ -21,13 +21,13 @@ CAPTURE = 4
 EN_PASSANT = 5
 PROMOTION = 8
 
-#: More legal moves than any position has: a game can lead to 218, sixteen pieces of a side can have some 240.
+#: No position has more legal moves: a game can lead to 218, and sixteen pieces of one side can have some 240.
 MAX_MOVES = 256
 
 
 @inlined
 def encode_move(origin, target, kind):
-    """int64 squares and kind to an int64 move."""
+    """The int64 move of int64 squares and an int64 kind."""
     return origin | (target << 6) | (kind << 12)
 
 
@@ -75,5 +75,5 @@ def promotion_piece(move):
 
 @inlined
 def is_noisy(move):
-    """Whether a move is a capture or promotion, bool: what quiescence looks at."""
+    """Whether a move is a capture or a promotion, bool. Quiescence searches these moves."""
     return is_capture(move) or is_promotion(move)

@@ -1,4 +1,4 @@
-"""Perft: the number of move sequences of a given length, which proves a move generator."""
+"""Perft counts the move sequences of a given length, which tests a move generator."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ PERFT_FRAME = np.dtype([("position", POSITION), ("moves", np.int32, (MAX_MOVES,)
 MAX_PERFT_DEPTH = 32
 
 
-#: Frames at this depth and deeper look at the stop flag. With 218 moves in each position the counts below take 30 ms.
+#: Frames with at least this much depth left check the stop flag. With 218 moves in each position, the counts with less
+#: depth left take 30 ms.
 STOP_DEPTH = 3
 
 
@@ -56,9 +57,9 @@ def count_sequences(stack, ply, depth, stop):
 def perft_kernel(stack, depth, move, first, last, stop):
     """Sequences of `depth` plies (at least 1) from `stack[0].position` that begin with `move`, int64.
 
-    From depth 2 on only those whose second move has a number from `first` to `last - 1` in the generator's order: 0 and
-    MAX_MOVES mean all. `stack` is PERFT_FRAME[depth + 1]; all but the first position is mutated. `stop` is int64[1]:
-    the count is void once it is not 0.
+    From depth 2 on, it counts only those whose second move has a number from `first` to `last - 1` in the generator's
+    order; 0 and MAX_MOVES mean all. `stack` is PERFT_FRAME[depth + 1]; all but the first position is mutated. `stop` is
+    int64[1]: the count is void once it is not 0.
     """
     reply = stack[1]
     apply_move(stack[0].position, reply.position, move)

@@ -1,4 +1,4 @@
-"""The position record: what `chess.Board` knows of a position, laid out for kernels.
+"""The position record holds what `chess.Board` holds of a position, laid out for kernels.
 
 Colours, piece types and squares are numbered as in python-chess: black 0 and white 1; pawn 1 to king 6; a1 = 0.
 One record is 216 bytes. A search copies it to the next ply and changes the copy (copy-make).
@@ -30,8 +30,8 @@ POSITION = np.dtype(
         ("castling", np.uint64),
         # Zobrist key, equal to Polyglot's in standard chess.
         ("key", np.uint64),
-        # The pieces' part of it: pawns of both colours, and each [color]'s other pieces with the king. What is learnt
-        # about a pawn structure or a set of pieces is looked up by these.
+        # Partial keys: pawns of both colours, and for each [color] its other pieces with the king. Correction tables
+        # look up a pawn structure or a set of pieces by these.
         ("pawn_key", np.uint64),
         ("piece_keys", np.uint64, (2,)),
         # Enemy pieces that give check to the side to move, and its own pieces that are pinned to its king.

@@ -1,8 +1,8 @@
-"""Attack tables, built from python-chess's own, as NumPy constants that are frozen into the kernels.
+"""Attack tables, built from those of python-chess, as NumPy constants that Numba freezes into the kernels.
 
-All bitboards are uint64 in python-chess's square order. Slider tables hold one attack set for each arrangement of
-the relevant blockers (those not on the edge behind which nothing changes), indexed by PEXT or by the magic
-multipliers of `magics`; the tables have the same size and layout of blocks either way.
+All bitboards are uint64 in python-chess's square order. Slider tables hold one attack set for each arrangement of the
+relevant blockers. (The last square of a line is not relevant: a blocker there changes nothing.) PEXT or the magic
+multipliers of `magics` index them; either way the tables have the same size and the same layout of blocks.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LINE: Final[Bitboards] = np.array([[chess.ray(a, b) for b in chess.SQUARES] for 
 
 
 def pext_indices(blockers: Bitboards, mask: int) -> npt.NDArray[np.int64]:
-    """Table index of each blocker set (uint64[n]) under `mask` by gathering the mask's bits: int64[n]."""
+    """Table index of each blocker set (uint64[n]): the bits under `mask`, packed to the right; int64[n]."""
     index = np.zeros(len(blockers), np.int64)
     for place, square in enumerate(chess.scan_forward(mask)):
         index |= ((blockers >> np.uint64(square)) & np.uint64(1)).astype(np.int64) << place
@@ -64,7 +64,7 @@ def slider_table(
 ) -> tuple[Bitboards, Bitboards]:
     """The attack sets of one kind of slider for all squares in one array, and each square's offset into it.
 
-    Offsets are unsigned, which spares the kernels Numba's test for negative indices.
+    Offsets are unsigned, so Numba does not test for negative indices in the kernels.
     """
     sizes = [1 << mask.bit_count() for mask in masks]
     offsets = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.uint64)

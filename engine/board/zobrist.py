@@ -1,8 +1,8 @@
-"""Zobrist keys: python-chess's Polyglot random numbers, so that one key serves both book and transposition table.
+"""Zobrist keys from python-chess's Polyglot random numbers, so that one key serves both the book and the TT.
 
 For standard chess a position's key equals `chess.polyglot.zobrist_hash`. Polyglot has castling keys only for rooks
-on the four corners. Chess960 rooks elsewhere take keys of their own from a fixed generator; Polyglot would give
-two different Chess960 rights the same key.
+on the four corners, and would give two different Chess960 rights the same key. So Chess960 rooks elsewhere have their
+own keys from a fixed generator.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _castling_keys() -> Keys:
 
 PIECE_KEYS: Final[Keys] = _piece_keys()
 CASTLING_KEYS: Final[Keys] = _castling_keys()
-#: [file of the en passant square]. Counts only when a pawn stands ready to capture, legally or not.
+#: [file of the en passant square]. Part of the key only if a pawn attacks that square, whether or not it may capture.
 EN_PASSANT_KEYS: Final[Keys] = np.array(_RANDOM[772:780], np.uint64)
-#: Present when White is to move.
+#: Part of the key when White is to move.
 TURN_KEY: Final[np.uint64] = np.uint64(_RANDOM[780])

@@ -1,1 +1,1 @@
-"""What makes one package `secateur` of the checkout's modules. Not part of an installed Secateur."""
+"""Makes one package `secateur` of the checkout's modules. It is not part of an installed Secateur."""

@@ -6,8 +6,8 @@
     commands   converts python-chess's boards and limits for the engine
     infos      converts the engine's results for python-chess
 
-The build makes this file the package's own `__init__`, too. The first `Engine` imports the kernels, so that a program
-can choose its evaluation before.
+The build also makes this file the `__init__` of the package `secateur`. Only the first `Engine` imports the kernels, so
+a program can choose its evaluation before that.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __version__: str
 
 
 def __getattr__(name: str) -> Any:
-    """`Engine` and `__version__`, imported when they are asked for."""
+    """Imports `Engine` and `__version__` on demand."""
     if name == "Engine":
         from engine.client.engine import Engine
 

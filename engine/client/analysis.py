@@ -1,4 +1,4 @@
-"""A search that is under way, as `chess.engine.SimpleAnalysisResult` shows it."""
+"""A running search, with the interface of `chess.engine.SimpleAnalysisResult`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Final
 from chess.engine import INFO_ALL, INFO_PV, INFO_SCORE, AnalysisComplete, BestMove, InfoDict
 from chess.engine import Info as Selector
 
-#: Seconds that a thread waits without a look at signals: on Windows nothing else lets Ctrl-C through.
+#: Seconds that a thread waits before it checks for signals: on Windows, Ctrl-C gets through only then.
 PATIENCE: Final = 0.1
 
 
-#: Entries of an InfoDict that are there only when a selector asks for them.
+#: Entries of an InfoDict that only some selectors include.
 _SELECTED: Final = {
     "score": INFO_SCORE,
     "lowerbound": INFO_SCORE,
@@ -33,18 +33,18 @@ def selected(info: InfoDict, selector: Selector) -> InfoDict:
 
 
 class Analysis:
-    """What a search has found so far, and will find: iterate over it, or look at `info` and `multipv` now and then.
+    """The results of a running search: iterate over them as they come, or read `info` and `multipv` at any time.
 
-    Used in a `with`, it is stopped at the end. Any thread may call any of its methods.
+    A `with` block stops the search at its end. Any thread may call any method.
     """
 
     def __init__(self, stop: Callable[[Analysis], None], selector: Selector = INFO_ALL, owner: object = None) -> None:
-        """Shows what `selector` asks for; `stop` ends this search, whose `owner` is kept in being until it is over."""
+        """Shows what `selector` asks for; `stop` ends this search; keeps `owner` alive until the search is over."""
         self._stop = stop
         self._selector = selector
         self._owner = owner
         self._changed = threading.Condition()
-        # Under this condition: what nobody has read yet, the newest of each line, and the end.
+        # Under this condition: the unread results, the newest results of each line, and the end.
         self._unread: deque[InfoDict] = deque()
         self._lines: list[InfoDict] = [{}]
         self._is_over = False
@@ -57,7 +57,7 @@ class Analysis:
     # -- for the thread that searches --------------------------------------------------------------------------
 
     def post(self, info: InfoDict) -> None:
-        """Takes what the search reports."""
+        """Takes a report of the search."""
         info = selected(info, self._selector)
         if not info:
             return
@@ -67,7 +67,7 @@ class Analysis:
                 self._lines.append({})
             line = self._lines[number - 1]
             if "score" in info:
-                # A bound says something of the score that it came with, and of no later one.
+                # A bound belongs to the score that it came with, and to no later one.
                 for bound in ("lowerbound", "upperbound"):
                     line.pop(bound, None)  # type: ignore[misc]
             line.update(info)
@@ -75,17 +75,17 @@ class Analysis:
             self._changed.notify_all()
 
     def finish(self, best: BestMove, error: BaseException | None) -> None:
-        """The search is over, with its best move, or because of an error."""
+        """Ends the analysis with the search's best move, or with its error."""
         with self._changed:
             self._best, self._error, self._is_over = best, error, True
             self._owner = None
             self._changed.notify_all()
 
-    # -- for those who wait ------------------------------------------------------------------------------------
+    # -- for waiting callers -----------------------------------------------------------------------------------
 
     @property
     def info(self) -> InfoDict:
-        """What is known of the best line: the newest of everything that was reported."""
+        """The newest value of every reported entry for the best line."""
         return self.multipv[0]
 
     @property
@@ -95,7 +95,7 @@ class Analysis:
             return [line.copy() for line in self._lines]
 
     def stop(self) -> None:
-        """Ends the search as soon as it has a move; not so one that has been begun since."""
+        """Ends this search as soon as it has a move; does not affect a later search."""
         self._stop(self)
 
     def join(self) -> None:
@@ -105,9 +105,9 @@ class Analysis:
                 self._changed.wait(PATIENCE)
 
     def wait(self) -> BestMove:
-        """Waits for the end of the search: the best move and the reply expected, None for either that is not there.
+        """Waits for the end of the search; returns the best move and the expected reply, each None if there is none.
 
-        Raises what went wrong in the search.
+        Raises the error of the search, if any.
         """
         self.join()
         if self._error is not None:
@@ -115,7 +115,7 @@ class Analysis:
         return self._best
 
     def get(self) -> InfoDict:
-        """Waits for what is reported next. Raises `chess.engine.AnalysisComplete` when there is no more to come."""
+        """Waits for the next report. Raises `chess.engine.AnalysisComplete` after the last, or the search's error."""
         with self._changed:
             while not self._unread and not self._is_over:
                 self._changed.wait(PATIENCE)
@@ -137,7 +137,7 @@ class Analysis:
             return not self._unread and not self._is_over
 
     def empty(self) -> bool:
-        """Whether everything that was reported so far has been read."""
+        """Whether all reports so far have been read."""
         with self._changed:
             return not self._unread
 

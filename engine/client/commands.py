@@ -1,7 +1,7 @@
-"""What python-chess users have, as the engine takes it: boards with their moves, limits, root moves.
+"""Converts python-chess's boards with their moves, limits and root moves for the engine.
 
-A board becomes the `position` and a limit the `go` that `chess.engine` would send, so that the same is searched within
-this process as in one of its own.
+A board becomes the `position` that `chess.engine` would send, and a limit becomes the `go`. So the search in this
+process is the same as in a separate one.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from chess.engine import Limit
 from engine.uci.parse import GoCommand, PositionCommand
 from search.limits import Limits
 
-#: Fields of a `chess.engine.Limit` in seconds: their names in `go`, where they are milliseconds, and the least of each.
-#: A clock that has run out does not end a game by itself.
+#: Fields of a `chess.engine.Limit` in seconds, with their names in `go`, where they are milliseconds, and their least
+#: values. A clock may be negative, because a game need not end when it runs out.
 _SECONDS: Final = (
     ("time", "movetime", 0),
     ("white_clock", "wtime", -math.inf),
@@ -26,25 +26,25 @@ _SECONDS: Final = (
     ("white_inc", "winc", 0),
     ("black_inc", "binc", 0),
 )
-#: The same for those that are whole numbers.
+#: The same for the fields that are whole numbers.
 _COUNTS: Final = (
     ("depth", "depth", 1),
     ("nodes", "nodes", 1),
     ("mate", "mate", 1),
     ("remaining_moves", "movestogo", 0),
 )
-#: Longer times than thirty years and larger numbers are cut: they mean no more, and would be too large elsewhere.
+#: Times beyond thirty years and larger numbers are cut: they mean no more, and other code could not hold them.
 _MOST_SECONDS: Final = 1e9
 _MOST: Final = 1 << 53
 
 
 def position_command(board: chess.Board) -> PositionCommand:
-    """The `position` of a board with the moves that led to it. Raises TypeError or ValueError for what is no chess."""
+    """The `position` of a board with its moves. Raises TypeError for no board and ValueError for a chess variant."""
     if not isinstance(board, chess.Board):
         raise TypeError(f"a chess.Board is wanted, not {board!r}")
     if board.uci_variant != "chess":
         raise ValueError(f"Secateur plays chess and Chess960, not {board.uci_variant}")
-    # A null move is no part of a game: as in chess.engine, what came before is left out then.
+    # A null move is no part of a game. After one, all earlier moves are left out, as in chess.engine.
     is_game = all(board.move_stack)
     root = board.root() if is_game else board
     moves = tuple(move.uci() for move in board.move_stack) if is_game else ()
@@ -54,9 +54,9 @@ def position_command(board: chess.Board) -> PositionCommand:
 def limits_of(
     limit: Limit | None, turn: chess.Color, search_moves: tuple[str, ...] | None = None, ponder: bool = False
 ) -> Limits:
-    """What ends a search of the side to move (`turn`); a limit of None is one that lasts until it is stopped.
+    """The limits of a search for the side to move (`turn`); with a `limit` of None it lasts until it is stopped.
 
-    `search_moves` are in UCI notation. Raises TypeError or ValueError that names a field which makes no sense.
+    `search_moves` are in UCI notation. Raises a TypeError or ValueError that names a field that makes no sense.
     """
     if limit is None:
         return GoCommand({}, frozenset({"infinite"}), search_moves).limits(turn)
@@ -77,7 +77,7 @@ def limits_of(
 
 
 def _number(limit: Limit, name: str, least: float) -> Any:
-    """A field of a limit: None, or a finite number that is at least `least`."""
+    """A field of a limit: None, or a finite number of at least `least`. Raises TypeError or ValueError for others."""
     value = getattr(limit, name)
     if value is None:
         return None
@@ -91,10 +91,10 @@ def _number(limit: Limit, name: str, least: float) -> Any:
 
 
 def search_moves_of(board: chess.Board, root_moves: Iterable[chess.Move] | None) -> tuple[str, ...] | None:
-    """Root moves in UCI notation, castling as the board has it. Raises ValueError for an illegal one, or for none."""
+    """Root moves in UCI notation, with castling in the board's. Raises ValueError for an illegal one, or for none."""
     if root_moves is None:
         return None
-    # Brings the kernels, which come after the evaluation is chosen.
+    # This imports the kernels, which must come after the choice of the evaluation.
     from engine.uci.positions import parse_move
 
     found = []

@@ -1,4 +1,4 @@
-"""`Engine`: what `chess.engine.SimpleEngine` is to an engine in a process of its own, for Secateur in this one."""
+"""`Engine`: Secateur in this process, with the interface of `chess.engine.SimpleEngine`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 LOGGER: Final = logging.getLogger("secateur")
 
-#: The UCI options that can be configured. Others are set by the arguments of each search, or are of the protocol alone.
+#: The UCI options that can be configured. The arguments of each search set some of the others; the rest belong to the
+#: protocol.
 CONFIGURABLE: Final = (
     "Hash",
     "Threads",
@@ -55,10 +56,10 @@ CONFIGURABLE: Final = (
     "UCI_Elo",
     "Skill Level",
 )
-#: Within one process nothing lies between the engine and the clock.
+#: Within one process no message is delayed between the engine and the clock.
 _DEFAULTS: Final = {"Move Overhead": "0"}
 
-#: Seconds of loading after which it is said what takes so long.
+#: Seconds of loading after which a warning explains the delay.
 _SILENCE: Final = 2.0
 
 #: A value of an option as `chess.engine` takes it, or a path.
@@ -66,7 +67,7 @@ Value = str | int | bool | os.PathLike[str] | None
 
 
 class _Listener:
-    """Keeps what equipping the engine could not do, until it becomes an error."""
+    """Keeps the problems that the equipment reports, until `Engine` raises them as an error."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []
@@ -88,11 +89,11 @@ class Engine:
             result = engine.play(board, Limit(time=0.1))
 
     Its methods may be called from any thread. It searches one position at a time: `play` and `analyse` wait for each
-    other; an `analysis` that is under way ends when another command comes. Ctrl-C ends a search, and the engine can be
-    used on. An engine that is not closed ends with the program.
+    other; a running `analysis` ends when another command comes. Ctrl-C ends a search, and the engine stays usable. An
+    engine that is not closed ends with the program.
 
-    The first one in a process takes a second to load the kernels. Where they were not compiled ahead of time, the first
-    after an installation compiles them, which takes about a minute (`secateur warmup` does it, too).
+    The first engine in a process takes a second to load the kernels. Unless they were compiled ahead of time, the first
+    one after an installation compiles them, which takes about a minute (`secateur warmup` does it, too).
     """
 
     def __init__(
@@ -101,14 +102,14 @@ class Engine:
         *,
         evaluation: str | os.PathLike[str] | Callable[..., Any] | None = None,
     ) -> None:
-        """Sets `options` (see `configure`), and evaluates with a function of your own if there is one.
+        """Sets `options` (see `configure`), and evaluates with your own function if you give one.
 
         `evaluation` is that function (see `secateur.eval.api`), or its file, `FILE.py[:FUNCTION]`. It is compiled into
-        the search of this process, for all its engines, and has to be named with the first of them. None is what the
-        process has: Secateur's own, or what the environment variable SECATEUR_EVALUATION names.
+        the search of this process for all its engines, and must be named with the first of them. None keeps the
+        evaluation of the process: Secateur's own, or the one that the environment variable SECATEUR_EVALUATION names.
 
-        Raises EngineError for options that cannot be had, `eval.build.EvaluationError` for a function that cannot be
-        an evaluation, RuntimeError when this process evaluates with something else already.
+        Raises EngineError for options that cannot be set, `eval.build.EvaluationError` for a function that cannot be
+        an evaluation, and RuntimeError when this process already evaluates with something else.
         """
         if evaluation is not None:
             choose_evaluation(evaluation)
@@ -119,12 +120,12 @@ class Engine:
         self._equipment = Equipment(_load(), self._values, self._listener)
         self._searcher = self._equipment.searcher
         self._runner = Runner(self._searcher, self._equipment.close)
-        # Ends the threads when nobody holds the engine any more, and at the end of the program.
+        # Ends the threads when nothing refers to the engine any more, and at the end of the program.
         self._close = weakref.finalize(self, self._runner.close)
-        # Held by whoever gives a command until its answer is there. What follows belongs to its holder.
+        # A command holds it until its answer is there. Only the holder may touch the attributes below.
         self._turn = threading.Lock()
         self._game: object = None
-        # The position that is thought about on the opponent's time, and that search.
+        # The position that the engine ponders, and that search.
         self._pondered: tuple[PositionCommand, Analysis] | None = None
         if self._listener.problems:
             self.close()
@@ -134,11 +135,11 @@ class Engine:
         state = "" if self._close.alive else ", closed"
         return f"<{type(self).__name__} ({self.id['name']}{state})>"
 
-    # -- what it is --------------------------------------------------------------------------------------------
+    # -- identity and options ----------------------------------------------------------------------------------
 
     @property
     def id(self) -> dict[str, str]:
-        """Its name, with the version and the evaluation if that is not Secateur's own, and its authors."""
+        """The engine's name and authors; the name has the version, and the evaluation unless it is Secateur's own."""
         return {"name": with_evaluation(full_name()), "author": AUTHORS}
 
     @property
@@ -149,8 +150,8 @@ class Engine:
     def configure(self, options: Mapping[str, Value]) -> None:
         """Sets options by their UCI names, in any case; None presses a button.
 
-        Raises EngineError for one that there is not and for a value out of range, before any is set; and for what
-        cannot be had, such as a file: that option and those behind it keep their values.
+        Raises EngineError for an unknown option or a value out of range, before it sets any. Also raises EngineError
+        for a value that cannot be used, such as a missing file: that option and those after it keep their values.
         """
         texts = _checked(options)
         with self._command():
@@ -180,14 +181,14 @@ class Engine:
         ponder: bool = False,
         root_moves: Iterable[chess.Move] | None = None,
     ) -> PlayResult:
-        """Finds a move to play. The board's moves are the game so far, so that repetitions count.
+        """Finds a move to play. The board's moves are the game so far, so repetitions count.
 
-        A `game` that does not equal that of the last search begins a new one. With `ponder`, thinking goes on in the
-        background after the answer, about the reply that is expected; when the next board has it, that thought
-        counts, on the clock that this limit leaves. The move is None where there is no legal one.
+        A `game` unequal to that of the last search begins a new game. With `ponder`, the engine goes on searching in
+        the background after its answer, for the position after the reply that it expects, on the clock that this limit
+        leaves. If the next board has that reply, the search continues. The move is None where there is no legal one.
 
-        Raises ValueError for a board that cannot be played from, for a limit that sets no bound or makes no sense, and
-        for root moves that are not legal.
+        Raises ValueError for an illegal position, for a limit that sets no bound or makes no sense, and for root moves
+        that are not legal.
         """
         began = time.perf_counter()
         with self._command():
@@ -238,9 +239,9 @@ class Engine:
         info: Selector = INFO_ALL,
         root_moves: Iterable[chess.Move] | None = None,
     ) -> InfoDict | list[InfoDict]:
-        """Searches and returns what was found: the best line, or with `multipv` a list of that many, best first.
+        """Searches and returns the best line, or with `multipv` a list of that many lines, best first.
 
-        Scores are PovScores in centipawns or moves to mate, times seconds. Raises what `play` raises.
+        Scores are PovScores in centipawns or moves to mate; times are in seconds. Raises what `play` raises.
         """
         with self._command():
             position = self._set_up(board, game)
@@ -259,9 +260,9 @@ class Engine:
         info: Selector = INFO_ALL,
         root_moves: Iterable[chess.Move] | None = None,
     ) -> Analysis:
-        """Begins a search and returns at once. Without a limit it lasts until it is stopped, or another command comes.
+        """Begins a search and returns at once. Without a limit it lasts until it is stopped or another command comes.
 
-        Raises what `play` raises, but needs no bound.
+        Raises what `play` raises, except that the limit needs no bound.
         """
         with self._command():
             position = self._set_up(board, game)
@@ -271,7 +272,7 @@ class Engine:
     # -- the end -----------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Stops what is searched and ends the engine's threads; later calls do nothing."""
+        """Stops the search and ends the engine's threads; later calls do nothing."""
         self._close()
 
     def quit(self) -> None:
@@ -286,11 +287,11 @@ class Engine:
     ) -> None:
         self.close()
 
-    # -- for the holder of the turn ----------------------------------------------------------------------------
+    # -- only while holding the turn ---------------------------------------------------------------------------
 
     @contextmanager
     def _command(self) -> Iterator[None]:
-        """The turn of one command, after those that were given before. Raises EngineTerminatedError when closed."""
+        """Holds the turn for one command, once no other command does. Raises EngineTerminatedError when closed."""
         while not self._turn.acquire(timeout=PATIENCE):
             pass
         try:
@@ -301,12 +302,12 @@ class Engine:
             self._turn.release()
 
     def _interrupt(self) -> None:
-        """Ends an analysis, or thinking on the opponent's time."""
+        """Ends an analysis or pondering."""
         self._pondered = None
         self._runner.end()
 
     def _set_up(self, board: chess.Board, game: object) -> Game:
-        """The board's game, as the engine has it, with nothing searching. Raises ValueError for an illegal one."""
+        """Ends any search and sets up the board's game; returns it. Raises ValueError for an illegal position."""
         command = position_command(board)
         self._interrupt()
         remark = self._equipment.positions.set(command, board.chess960)
@@ -327,7 +328,7 @@ class Engine:
         owner: object = None,
         level: Level | None = None,
     ) -> Analysis:
-        """Begins a search, at full strength unless at a level; `owner` is kept in being until its end."""
+        """Begins a search, at full strength unless `level` is given; keeps `owner` alive until its end."""
         from engine.client.infos import game_over_dict, info_dict, progress_dict
 
         searcher, board, overhead = self._searcher, game.board, self._values.number("Move Overhead")
@@ -354,7 +355,7 @@ class Engine:
         return analysis
 
     def _answer(self, analysis: Analysis) -> BestMove:
-        """Waits for a search, which ends when the waiting is interrupted."""
+        """Waits for a search and returns its answer; an interrupt of the wait ends the search."""
         try:
             return analysis.wait()
         except BaseException:
@@ -362,7 +363,7 @@ class Engine:
             raise
 
     def _ponder(self, board: chess.Board, limit: Limit, move: chess.Move, reply: chess.Move) -> None:
-        """Begins to think about the position after a move and the reply that is expected."""
+        """Begins to ponder the position after `move` and the expected `reply`."""
         expected = board.copy()
         expected.push(move)
         expected.push(reply)
@@ -375,9 +376,9 @@ class Engine:
         self._pondered = command, self._begin(self._equipment.positions.game, limits, ponders=True, level=level)
 
     def _resumed(self, board: chess.Board, limit: Limit, game: object) -> Analysis | None:
-        """The search that was begun on the opponent's time, on our time now, if this is the position it is about.
+        """The pondering search, now on our clock, if it searches this position; else None.
 
-        Raises what `limits_of` raises: the limit counts for the next one.
+        It keeps the limits that it began with. Raises what `limits_of` raises for `limit`.
         """
         if self._pondered is None or game != self._game:
             return None
@@ -390,19 +391,19 @@ class Engine:
 
 
 # --------------------------------------------------------------------------------------------------------------
-# What needs no engine
+# Helpers that need no engine
 # --------------------------------------------------------------------------------------------------------------
 
 
 def _load() -> Any:
-    """The engine's kernels and what they are used with, loaded or compiled; says why when that takes long."""
+    """The engine's backend, with its kernels loaded or compiled; logs a warning when that takes long."""
     patience = threading.Timer(
         _SILENCE, LOGGER.warning, ("loading takes long: a new version compiles its kernels once, for about a minute",)
     )
     patience.daemon = True
     patience.start()
     try:
-        # A library does not write on its user's stderr.
+        # A library should not write to the stderr of the program that uses it.
         compiling.silence()
         from engine.uci import backend
 
@@ -413,7 +414,7 @@ def _load() -> Any:
 
 
 def _checked(options: Mapping[str, Value]) -> dict[str, str | None]:
-    """Options by their declared names, as the protocol would have them. Raises EngineError for what cannot be set."""
+    """Options by declared name, with values as UCI text. Raises EngineError for an option that cannot be set."""
     values = OptionValues()
     texts: dict[str, str | None] = {}
     for name, value in options.items():
@@ -429,7 +430,7 @@ def _checked(options: Mapping[str, Value]) -> dict[str, str | None]:
 
 
 def _written(value: Value) -> str | None:
-    """An option's value in the protocol's words."""
+    """An option's value as UCI text."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -451,7 +452,7 @@ def _described(option: Option) -> chess.engine.Option:
 
 
 def _bounded(limit: Limit, game: Game, root_moves: Iterable[chess.Move] | None) -> Limits:
-    """The limits of a search that is waited for. Raises ValueError when they set no bound."""
+    """The limits of a search that must end by itself. Raises ValueError when they set no bound."""
     limits = limits_of(limit, game.board.turn, search_moves_of(game.board, root_moves))
     if limits.is_unbounded():
         raise ValueError(f"{limit!r} sets no bound: it takes a time, clock, depth, number of nodes or mate")
@@ -465,9 +466,9 @@ def _line_count(multipv: int | None) -> int:
 
 
 def _clock_after(limit: Limit, turn: chess.Color, began: float) -> Limit:
-    """The limit that is left for the next move of the side to move (`turn`), which began to think about this one then.
+    """The limit that is left for the next move of `turn`, the side to move, which began this move at `began`.
 
-    The reply is taken to cost no time, as `chess.engine` does.
+    The reply counts as taking no time, as in `chess.engine`.
     """
     used = time.perf_counter() - began
     clocks = {chess.WHITE: limit.white_clock, chess.BLACK: limit.black_clock}

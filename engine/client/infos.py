@@ -1,6 +1,6 @@
-"""What the engine finds, as python-chess has it: scores from a point of view, lines of moves, times in seconds.
+"""Converts the engine's results for python-chess: scores with a point of view, lines of moves, times in seconds.
 
-Imported once the kernels are: the other modules of this room come before the evaluation is chosen.
+This module imports the kernels. The other modules of this package are imported before the choice of the evaluation.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from search.kernels.score import EXACT, LOWER
 
 
 def info_dict(info: Info, board: chess.Board) -> InfoDict:
-    """What an iteration found, or a window that has failed, in the position of `board`."""
+    """The result of a finished iteration or a failed window in the position of `board`."""
     mate = info.mate
     found: InfoDict = {
         "depth": info.depth,
@@ -36,7 +36,7 @@ def info_dict(info: Info, board: chess.Board) -> InfoDict:
 
 
 def progress_dict(progress: Progress) -> InfoDict:
-    """The root move that a long search is at."""
+    """The current root move of a long search."""
     return {
         "depth": progress.depth,
         "currmove": progress.move,
@@ -50,7 +50,7 @@ def progress_dict(progress: Progress) -> InfoDict:
 
 
 def game_over_dict(board: chess.Board) -> InfoDict:
-    """What there is to say of a position without legal moves: mated, or stalemate."""
+    """The result for a position without legal moves: checkmate or stalemate."""
     score, wdl = (Mate(0), Wdl(0, 0, 1000)) if board.is_check() else (Cp(0), Wdl(0, 1000, 0))
     return {
         "depth": 0,

@@ -1,4 +1,4 @@
-"""The thread on which an engine searches, so that whoever waits for it can be interrupted, and can stop it."""
+"""The thread on which an engine searches, so that a waiting caller can be interrupted, and can stop the search."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ Search = Callable[[], BestMove]
 
 
 class Runner:
-    """Runs one search after the other. It does not know the engine, which may go when nobody needs it any more."""
+    """Runs one search after the other. It holds no reference to the engine, so an unused engine can be collected."""
 
     def __init__(self, searcher: Searcher, close: Callable[[], None]) -> None:
-        """`close` is called when the last search has ended."""
+        """Starts the thread; the runner calls `close` when the last search has ended."""
         self._searcher = searcher
         self._close = close
         self._searches: SimpleQueue[tuple[Analysis, Search] | None] = SimpleQueue()
         self._lock = threading.Lock()
-        # Under the lock: what is searched, or is about to be.
+        # Under the lock: the search that runs or is about to run.
         self._current: Analysis | None = None
         self._is_closed = False
         self._thread = threading.Thread(target=self._live, name="secateur", daemon=True)
@@ -43,13 +43,13 @@ class Runner:
             self._current = analysis
 
     def stop(self, analysis: Analysis) -> None:
-        """Ends that search soon, if it is the one under way."""
+        """Ends that search soon, if it is the current one."""
         with self._lock:
             if self._current is analysis:
                 self._searcher.stop()
 
     def end(self) -> None:
-        """Stops what is searched and waits for its end, whatever comes out."""
+        """Stops the current search and waits for its end; ignores its result and its error."""
         with self._lock:
             current = self._current
             if current is not None:
@@ -58,7 +58,7 @@ class Runner:
             current.join()
 
     def close(self) -> None:
-        """Stops what is searched and ends the thread; later calls do nothing."""
+        """Stops the current search and ends the thread; later calls do nothing."""
         with self._lock:
             if self._is_closed:
                 return
@@ -66,7 +66,7 @@ class Runner:
             if self._current is not None:
                 self._searcher.stop()
         self._searches.put(None)
-        # The last reference to an engine may be one that a search held.
+        # A search may have held the last reference to the engine; then this code runs on the search's thread.
         if threading.current_thread() is not self._thread:
             self._thread.join()
         self._close()
@@ -74,12 +74,12 @@ class Runner:
     def _live(self) -> None:
         while (task := self._searches.get()) is not None:
             self._run(*task)
-            # What it holds must not outlive it until the next one.
+            # The loop variable must not keep a finished search and its memory until the next one comes.
             del task
 
     def _run(self, analysis: Analysis, search: Search) -> None:
         with self._lock:
-            # Said once more: whoever began it may have been interrupted before saying so.
+            # Set again here: an interrupt may have stopped `begin` before it set this.
             self._current = analysis
         best = BestMove(None, None)
         error: Exception | None = None

@@ -1,1 +1,1 @@
-"""Where machine code comes from: Numba with a cache of its own, or libraries compiled ahead of time."""
+"""Provides machine code: Numba with our own cache, or libraries compiled ahead of time."""

@@ -1,15 +1,15 @@
 """Builds a library of kernels: Numba's machine code for one level of processor, linked with C bindings.
 
-Numba compiles an entry point into an LLVM module that holds all that it calls. The modules of all entry points are
-linked into one, in which only they are visible; LLVM makes an object file of it that can be loaded at any address; and
-the C compiler links that with the bindings, generated C of a few lines for each entry point:
+Numba compiles each entry point into an LLVM module that holds all that it calls. The builder links these modules into
+one, in which only the entry points are visible. LLVM turns it into a position-independent object file. The C compiler
+links that with the bindings, a few lines of generated C for each entry point:
 
     int64_t secateur_0(void *a0, void *a1, int64_t a1_0, int64_t a2)    a record, an array of one dimension, a number
 
-Numba's functions return a status, take where to put their result and an exception, and an array as seven values or
-more. Kernels raise nothing, so the status is always that of success.
+Numba's functions return a status, and take pointers for their result and an exception; they take an array as seven
+values or more. Kernels raise nothing, so the status is always success.
 
-The process has to be told which processor to compile for before Numba is imported
+The environment must name the processor to compile for before Numba is imported
 (`engine.compiler.library.build_environment`).
 """
 
@@ -39,11 +39,11 @@ from engine.compiler.library import MARKER, RUNS_HERE, Description, Export, Para
 from engine.compiler.sources import source_hash
 from engine.files import open_regular, reason, replace_file, shown
 
-#: What object code may refer to that it does not hold: the C library's functions that LLVM copies much memory with, and
-#: the linker's table of addresses.
+#: External symbols that object code may use: the C library's functions with which LLVM copies and fills memory, and the
+#: linker's table of addresses.
 ALLOWED_SYMBOLS: Final = frozenset(("memcpy", "memmove", "memset", "_GLOBAL_OFFSET_TABLE_"))
 
-#: What a library holds besides machine code and description.
+#: The beginning of the generated C.
 _HEAD: Final = """\
 #include <stdint.h>
 #if defined(_WIN32)
@@ -54,18 +54,18 @@ _HEAD: Final = """\
 """
 
 
-#: A library: an executable of Linux, Windows or macOS, and in it a description that is a text of C's.
+#: Matches a library: an executable of Linux, Windows or macOS that contains a description as a C string.
 _LIBRARY: Final = re.compile(rb"(?:\x7fELF|MZ|\xcf\xfa\xed\xfe).*" + re.escape(MARKER) + rb"\{[ -~]*\}\0", re.DOTALL)
 
 
 class BuildError(Exception):
-    """A library that cannot be built; the message says why."""
+    """The library cannot be built; the message says why."""
 
 
 def write_library(kernels: Sequence[DeclaredKernel], level: Level, path: Path) -> None:
-    """Compiles entry points, each called once before so that its types are known, and writes their library.
+    """Compiles entry points and writes their library. Each must have been called once, so that its types are known.
 
-    Raises BuildError. An older library at `path` is replaced by the whole new one.
+    Replaces an older library at `path` all at once. Raises BuildError.
     """
     if level.cpu != CPU_NAME or not all(CPU_FEATURES.get(feature, False) for feature in level.features):
         raise BuildError(f"this process compiles for {CPU_NAME}, not for {level.name}")
@@ -92,7 +92,7 @@ def write_library(kernels: Sequence[DeclaredKernel], level: Level, path: Path) -
 
 
 def _check_place(path: Path) -> None:
-    """Raises BuildError where there is something else than a library of kernels, whole or not."""
+    """Raises BuildError if `path` is anything but a library of kernels, damaged or not, or an empty file."""
     try:
         with open_regular(path) as file:
             data = file.read()
@@ -105,7 +105,7 @@ def _check_place(path: Path) -> None:
 
 
 def _compile(kernel: DeclaredKernel) -> Any:
-    """Numba's result for an entry point and the types that it was called with."""
+    """Numba's result for an entry point with the types that it was called with."""
     if kernel.types is None:
         raise BuildError(f"{kernel.name} was not called, so its types are not known")
     kernel.dispatcher.compile(kernel.types)
@@ -138,7 +138,7 @@ def _parameter(name: str, found: Any) -> Parameter:
 
 
 def _object_code(libraries: Sequence[Any], symbols: dict[str, str], level: Level) -> bytes:
-    """An object file with functions of Numba's libraries and all they need, called in it as `symbols` says."""
+    """An object file with the functions of Numba's libraries and all they need; `symbols` gives their new names."""
     module = None
     for library in libraries:
         if library.has_dynamic_globals:
@@ -163,7 +163,7 @@ def _object_code(libraries: Sequence[Any], symbols: dict[str, str], level: Level
     )
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
     passes = llvm.create_new_module_pass_manager()
-    # Each entry point came with tables and functions of its own: what is the same, or not used, is left out.
+    # Each entry point brings its own tables and functions: remove duplicates and unused ones.
     passes.add_global_opt_pass()
     passes.add_constant_merge_pass()
     passes.add_global_dead_code_eliminate_pass()
@@ -173,7 +173,7 @@ def _object_code(libraries: Sequence[Any], symbols: dict[str, str], level: Level
 
 
 def undefined_symbols(file: Path) -> list[str]:
-    """The symbols that an object file refers to and does not hold, sorted. Raises BuildError when `nm` fails."""
+    """The symbols that an object file uses but does not define, sorted. Raises BuildError when `nm` fails."""
     listed = _run(["nm", "-u", str(file)])
     prefix = "_" if sys.platform == "darwin" else ""
     return sorted({line.split()[-1].removeprefix(prefix) for line in listed.splitlines() if line.split()})
@@ -193,7 +193,7 @@ def bindings(description: Description, level: Level) -> str:
 
 
 def _runs_here(level: Level) -> str:
-    """The function that says whether this processor has what the level asks for, and PEXT that is worth using."""
+    """The C function that returns whether this processor has the level's features, and fast PEXT if they include it."""
     if not level.asked:
         return f"EXPORT int {RUNS_HERE}(void) {{ return 1; }}"
     terms = [f'__builtin_cpu_supports("{feature}")' for feature in level.asked]
@@ -203,7 +203,7 @@ def _runs_here(level: Level) -> str:
 
 
 def _kernel_symbol(export: Export) -> str:
-    """What the kernel behind an entry point is called in the object code."""
+    """The name of an entry point's kernel in the object code."""
     return f"kernel_of_{export.symbol}"
 
 
@@ -222,7 +222,8 @@ def _binding(export: Export) -> str:
             passed.append(argument)
             declared.append("void *")
             continue
-        # No owner of the memory; number of items, their size, address; extents, and strides in bytes.
+        # Numba's array: no owner of the memory (two nulls); number of items, their size, address; extents, and strides
+        # in bytes.
         extents = [f"{argument}_{axis}" for axis in range(parameter.dimensions)]
         taken += [f"int64_t {extent}" for extent in extents]
         strides = [" * ".join([str(parameter.size), *extents[axis + 1 :]]) for axis in range(parameter.dimensions)]
@@ -241,7 +242,7 @@ EXPORT {result} {export.symbol}({", ".join(taken)}) {{
 
 
 def linker() -> list[str]:
-    """The command of the C compiler, `cc` or what CC says. Raises BuildError without one, or without `nm`."""
+    """The command of the C compiler, from CC or `cc`. Raises BuildError if the compiler or `nm` is missing."""
     command = shlex.split(os.environ.get("CC", "cc"))
     if not command or shutil.which(command[0]) is None:
         raise BuildError(f"needs a C compiler: there is no '{' '.join(command)}' (set CC)")
@@ -253,7 +254,7 @@ def linker() -> list[str]:
 def link(code: bytes, source: str, folder: Path) -> Path:
     """Links an object file's bytes with C source into a shared library in `folder`; returns its path.
 
-    Raises BuildError as `linker` does, when the compiler fails, and when the code needs more than ALLOWED_SYMBOLS.
+    Raises BuildError as `linker` does, when the compiler fails, and when the code needs symbols beyond ALLOWED_SYMBOLS.
     """
     compiler = linker()
     kernels, stub, linked = folder / "kernels.o", folder / "bindings.c", folder / "linked"
@@ -272,7 +273,7 @@ def link(code: bytes, source: str, folder: Path) -> Path:
 
 
 def _run(command: list[str]) -> str:
-    """What a command says on stdout. Raises BuildError with what it says on stderr when it fails."""
+    """The stdout of a command. Raises BuildError with its stderr when it fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:

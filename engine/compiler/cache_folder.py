@@ -1,6 +1,6 @@
-"""Where the kernels that Numba compiles are kept: the user's cache folder, and what becomes of old builds in it.
+"""Finds the user's cache folder for the kernels that Numba compiles, and removes old builds from it.
 
-Secateur marks the folders that it makes here and elsewhere, and deletes nothing in any other.
+Secateur marks the folders that it makes here and elsewhere, and deletes nothing in any other folder.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from typing import Final
 
 from engine.files import open_regular, read_bytes, user_path
 
-#: Environment variable that overrides where compiled kernels are kept.
+#: Environment variable that overrides the folder of compiled kernels.
 CACHE_VARIABLE: Final = "SECATEUR_CACHE_DIR"
 
-#: Folders of other builds are kept this long after their last use, and this many of them at most.
+#: How long folders of other builds are kept after their last use, and at most how many of them.
 KEEP_SECONDS: Final = 14 * 24 * 3600
 KEEP_FOLDERS: Final = 6
 
-#: What `engine.compiler.jit.build_hash` calls a build.
+#: The name of a build from `engine.compiler.jit.build_hash`.
 _NAME: Final = re.compile("[0-9a-f]{20}")
 
-#: The file whose text says that Secateur made a folder, and its greatest length in bytes: it may list all files there.
+#: The file that marks a folder as made by Secateur, and its greatest length in bytes: it may list all files there.
 MARKER: Final = "made-by-secateur"
 _LONGEST_MARKER: Final = 1 << 26
 _MARKER_TEXT: Final = "Secateur keeps compiled kernels here, and deletes them when it has not used them for a while.\n"
 
-#: A kernel's file begins with a checksum of so many bytes. Behind it comes a pickle, which begins with this text: its
-#: first instruction loads the text, its second drops it.
+#: A kernel's file begins with a checksum of CHECKSUM_BYTES bytes. A pickle follows, which begins with KERNEL_HEADER:
+#: its first instruction loads the text, its second drops it.
 CHECKSUM_BYTES: Final = 32
 KERNEL_HEADER: Final = b"\x8c\x0fsecateur kernel0"
 
-#: What `replace_file` leaves of a file when the system goes down.
+#: Names of the files that `replace_file` leaves when the system crashes.
 SCRATCH: Final = re.compile(r"\.secateur\.[a-z0-9_]{8}\.tmp")
 
 
 def _cache_roots() -> Iterator[Path]:
-    """Where to try to keep compiled kernels, best first. Raises ValueError as `open_cache` does."""
+    """The folders to try for compiled kernels, best first. Raises ValueError as `open_cache` does."""
     named = os.environ.get(CACHE_VARIABLE)
     if named:
         yield user_path(named).absolute()
@@ -55,7 +55,7 @@ def _cache_roots() -> Iterator[Path]:
 
 
 def _user_caches() -> Path:
-    """Where the system has a user's caches, `~` not yet expanded."""
+    """The system's folder for a user's caches, `~` not yet expanded."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or "~/AppData/Local")
     if sys.platform == "darwin":
@@ -64,9 +64,9 @@ def _user_caches() -> Path:
 
 
 def _is_private(folder: Path, links: bool = False) -> bool:
-    """Whether nobody else could have put machine code there: cache files are code, and are run.
+    """Whether only this user can write there: cache files are machine code, which the engine runs.
 
-    A symbolic link is no folder, unless `links` are allowed and it was made by this user.
+    A symbolic link counts as a folder only if `links` are allowed and this user made it.
     """
     if not hasattr(os, "getuid"):
         return True
@@ -77,15 +77,15 @@ def _is_private(folder: Path, links: bool = False) -> bool:
 
 
 def open_cache(build: str) -> Path | None:
-    """The writable folder for the `build` of that name, or None when there is none and nothing can be cached.
+    """The writable folder for the `build` of that name; None when there is none, so that nothing can be cached.
 
-    Raises ValueError where CACHE_VARIABLE names the folder of a user that there is not.
+    Raises ValueError if CACHE_VARIABLE names the folder of an unknown user.
     """
     for root in _cache_roots():
         folder = root / build
         try:
             root.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # Once the root is known to be private, nobody else can change what lies in it.
+            # In a private root, nobody else can change the contents.
             if not _is_private(root, links=True):
                 continue
             folder.mkdir(mode=0o700, exist_ok=True)
@@ -93,7 +93,8 @@ def open_cache(build: str) -> Path | None:
                 continue
             with tempfile.TemporaryFile(dir=folder):
                 pass
-            # A folder that a user has filled gets no marker, nor does any on a full disk: it is never swept.
+            # A folder with a user's files gets no marker, nor does any folder on a full disk. Such a folder is never
+            # swept.
             with suppress(OSError):
                 if not any(folder.iterdir()):
                     mark(folder, _MARKER_TEXT)
@@ -107,9 +108,9 @@ def open_cache(build: str) -> Path | None:
 
 
 def mark(folder: Path, text: str, names: Iterable[str] = ()) -> None:
-    """Puts the marker, which tells a user what the folder is, into a folder of Secateur's that has none.
+    """Writes the marker, which tells a user what the folder is, unless the folder has one.
 
-    It lists the files with those `names`, which are relative to the folder. Raises OSError, and leaves no marker then.
+    The marker lists `names`, file names relative to the folder. Raises OSError, and then leaves no marker.
     """
     marker = folder / MARKER
     with suppress(FileExistsError), marker.open("x", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
@@ -122,7 +123,10 @@ def mark(folder: Path, text: str, names: Iterable[str] = ()) -> None:
 
 
 def listed(folder: Path, text: str) -> frozenset[str] | None:
-    """The files that the folder's marker lists; None for a link, and without a marker of that text that can be read."""
+    """The files that the folder's marker lists; None for a link, and without a readable marker that begins with `text`.
+
+    The names are relative to the folder.
+    """
     marker = folder / MARKER
     try:
         if not stat.S_ISDIR(folder.lstat().st_mode) or not stat.S_ISREG(marker.lstat().st_mode):
@@ -136,7 +140,7 @@ def listed(folder: Path, text: str) -> frozenset[str] | None:
 
 
 def strangers(folder: Path, names: frozenset[str]) -> list[Path]:
-    """The files in a folder besides its marker, those of these `names`, and what Python compiled of them; sorted."""
+    """The files in a folder except its marker, the files in `names` and their bytecode; sorted."""
     paths = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
     return sorted(path for path in paths if path != folder / MARKER and not _is_listed(path, folder, names))
 
@@ -149,9 +153,10 @@ def _is_listed(path: Path, folder: Path, names: frozenset[str]) -> bool:
 
 
 def remove_listed(folder: Path, text: str) -> None:
-    """Deletes the files that the folder's marker lists and what Python compiled of them, then what is empty.
+    """Deletes the files that the folder's marker lists and their bytecode, then empty folders.
 
-    The folder and its marker go when nothing else is left. Raises OSError, but not for a file that cannot be deleted.
+    Deletes the marker and the folder if nothing else is left. Raises OSError, but not for a file that cannot be
+    deleted.
     """
     names = listed(folder, text)
     if not names:
@@ -169,10 +174,10 @@ def remove_listed(folder: Path, text: str) -> None:
 
 
 def _sweep(root: Path, current: Path) -> None:
-    """Removes the kernels of builds that have not been used lately. Errors do not matter: the next start retries.
+    """Removes the kernels of builds that were not used lately. Errors do not matter: the next start retries.
 
-    Everything else stays: folders without the marker, those of earlier versions among them, and in folders with the
-    marker the files that hold no kernels.
+    Everything else stays: folders without the marker, such as those of earlier versions, and in folders with the marker
+    the files that hold no kernels.
     """
     others = [
         (path.lstat().st_mtime, path)
@@ -188,7 +193,7 @@ def _sweep(root: Path, current: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Deletes a build's kernels, then its marker, then the folder unless a user keeps something in it."""
+    """Deletes a build's kernels, then its marker, then the folder. Raises OSError if a user keeps a file in it."""
     for path in list(folder.iterdir()):
         if _is_kernel(path):
             path.unlink()
@@ -197,7 +202,7 @@ def _remove(folder: Path) -> None:
 
 
 def _is_kernel(path: Path) -> bool:
-    """Whether Secateur wrote that file, whole or not: a kernel, or what a crash left of it. Raises OSError."""
+    """Whether Secateur wrote that file: a kernel, or a partial file from a crash. Raises OSError."""
     if not stat.S_ISREG(path.lstat().st_mode):
         return False
     if path.suffix != ".nbc":

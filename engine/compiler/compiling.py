@@ -1,8 +1,8 @@
-"""What Numba compiles at the moment, for how long, and how long it may take; and lines on stderr that say so.
+"""Tracks what Numba compiles now, for how long, and how long it may take; reports it on stderr.
 
-`engine.compiler.kernel_cache` calls `begin` and `end`, whatever made Numba compile. Whoever shows it in a way of their
-own calls `silence`, and `current` from time to time. Hardly anything is imported here, because `uci` is answered after
-it.
+`engine.compiler.kernel_cache` calls `begin` and `end` for every compilation. Code that reports in another way calls
+`silence`, and `current` from time to time. This module imports little, because the engine imports it before it answers
+`uci`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Final, NamedTuple
 
 from engine.progress import Line, say
 
-#: What is to be done about compiling at a bad moment, such as in a game.
+#: Advice against compiling at a bad moment, such as in a game.
 ADVICE: Final = "run 'secateur warmup' once to compile all that plays ahead of time"
 
-#: Kernels by their full names: what they are called, and about how many seconds they take on two quiet cores.
+#: Kernels by full name: a phrase for messages, and about how many seconds they take to compile on two quiet cores.
 WARMUP: Final = {
     "engine.board.make.complete_position": ("the board", 0.9),
     "search.kernels.aspiration.search_iteration": ("the search", 43.0),
@@ -50,19 +50,19 @@ COSTS: Final = {
     "eval.training.quantise._integer_scores": ("the network in whole numbers", 0.8),
 }
 
-#: About how many seconds the library of all of them takes for one level of processor.
+#: About how many seconds it takes to build the library of all kernels for one level of processor.
 LIBRARY_SECONDS: Final = 75.0
 
-#: Where the seconds of earlier compilations are kept, in the cache's root, and the entry by which the file is known.
+#: The file in the cache's root with the seconds of earlier compilations, and the entry that identifies the file.
 SECONDS_FILE: Final = "secateur-compile-times.json"
 _TITLE: Final = "seconds that Secateur's kernels took to compile"
 _LARGEST: Final = 1 << 16
 
 
 class Compilation(NamedTuple):
-    """What is compiled: its name, a phrase such as "the search"; seconds so far; seconds expected if there is a guess.
+    """A running compilation: its name, such as "the search"; seconds so far; expected seconds, None if unknown.
 
-    It is the kernel `number` of `total`; 0 where that is not known.
+    It is kernel `number` of `total`; both are 0 if unknown.
     """
 
     name: str
@@ -96,7 +96,7 @@ _STATE: Final = _State()
 
 
 def current() -> Compilation | None:
-    """What is compiled at the moment, in whatever thread; None when nothing is."""
+    """The compilation that runs now, in any thread; None when there is none."""
     kernel = _STATE.kernel
     if not kernel:
         return None
@@ -104,18 +104,18 @@ def current() -> Compilation | None:
 
 
 def silence() -> None:
-    """Nothing is said on stderr from now on."""
+    """Stops all messages on stderr."""
     _STATE.is_silent = True
 
 
 def without_advice() -> None:
-    """ADVICE is not given from now on: this process follows it."""
+    """Stops printing ADVICE, because this process follows it."""
     _STATE.advises = False
 
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Numba is imported in the block, which takes several seconds on a busy machine."""
+    """Reports the import of Numba in the block, which takes several seconds on a busy machine."""
     if _STATE.is_silent:
         yield
         return
@@ -124,12 +124,12 @@ def loading() -> Iterator[None]:
 
 
 def set_place(number: int, total: int) -> None:
-    """The kernel that comes next is `number` of `total`; 0 of 0 for one that is not counted."""
+    """Says that the next kernel is `number` of `total`; 0 of 0 for one that is not counted."""
     _STATE.place = (number, total)
 
 
 def remember_in(folder: Path) -> None:
-    """Takes the seconds of earlier compilations from a cache's root, and keeps those of this process there."""
+    """Reads the seconds of earlier compilations from a cache's root, and saves those of this process there."""
     file = folder / SECONDS_FILE
     if file != _STATE.file:
         _STATE.file = file
@@ -137,7 +137,7 @@ def remember_in(folder: Path) -> None:
 
 
 def begin(kernel: str) -> None:
-    """Numba begins to compile the kernel of that full name."""
+    """Notes that Numba begins to compile the kernel with that full name."""
     _STATE.began = time.monotonic()
     _STATE.expected = expected_seconds(kernel)
     _STATE.kernel = kernel
@@ -150,7 +150,7 @@ def begin(kernel: str) -> None:
 
 
 def end(is_compiled: bool) -> None:
-    """Numba has compiled the kernel, or could not."""
+    """Notes that Numba has compiled the kernel, or failed to; saves the seconds of a success."""
     kernel, seconds = _STATE.kernel, time.monotonic() - _STATE.began
     if _STATE.ticker is not None:
         word = "compiled" if is_compiled else "could not compile"
@@ -171,9 +171,10 @@ def end(is_compiled: bool) -> None:
 
 
 def expected_seconds(kernel: str) -> float | None:
-    """About how long it takes to compile a kernel here; None when there is nothing to guess by.
+    """About how many seconds it takes to compile a kernel here; None when there is no basis for a guess.
 
-    That is what it took here before. Otherwise it is what it takes elsewhere, times how the others compare.
+    The guess is the time that it took here before. Otherwise it is the time from COSTS, scaled by how this machine's
+    times for other kernels compare with theirs.
     """
     if kernel in _STATE.seconds:
         return _STATE.seconds[kernel]
@@ -185,7 +186,7 @@ def expected_seconds(kernel: str) -> float | None:
 
 
 def _read(file: Path) -> dict[str, float] | None:
-    """Seconds by kernel, none where there is no file or an empty one; None for what Secateur did not write."""
+    """Seconds by kernel; empty for a missing or empty file, None for a file that Secateur did not write."""
     from engine.files import parse_json, read_text
 
     try:
@@ -214,7 +215,7 @@ def _phrase(kernel: str) -> str:
 
 
 def span(elapsed: float, expected: float | None) -> str:
-    """Seconds so far, and those expected as exactly as a guess can be."""
+    """Text of the seconds so far and the expected seconds, rounded as a guess should be."""
     if expected is None:
         return f"{elapsed:.0f} s"
     guess = max(1, round(expected)) if expected < 10 else 5 * round(expected / 5)

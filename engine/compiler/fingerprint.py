@@ -1,8 +1,8 @@
-"""A name for everything that a function's machine code is made of.
+"""Computes a fingerprint of everything that a function's machine code depends on.
 
-Numba freezes into it, besides the function's own instructions, those of the functions that it calls and the values that
-global names, closures and attributes of modules had at that moment. An edit to any of them needs new machine code; an
-edit to anything else in the same files does not.
+Machine code holds the function's own instructions and those of the functions that it calls. Numba also freezes into it
+the values that global names, closures and attributes of modules had at that moment. An edit to any of these needs new
+machine code; an edit to anything else in the same files does not.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ def fingerprint(function: Any) -> str:
     """A hexadecimal digest of a function, plain or compiled, and of all that it refers to.
 
     It does not depend on the function's own name, file or module, nor on comments and line numbers. Numbers, arrays,
-    functions and collections of them count by their contents, other objects by what they print as: mostly that is an
-    address, another one in every process, so that nothing is found again that may be stale.
+    functions and collections of them count by their contents, other objects by their `repr`. That is mostly an address,
+    which differs in every process, so possibly stale code is never found again.
     """
     digest = _Digest()
     digest.add(function)
@@ -30,7 +30,7 @@ def fingerprint(function: Any) -> str:
 class _Digest:
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
-        #: Functions that are in it already, and their number.
+        #: Functions already in the digest, with their numbers.
         self._functions: dict[FunctionType, int] = {}
 
     def hexdigest(self) -> str:
@@ -40,7 +40,7 @@ class _Digest:
         """Adds a value of any kind."""
         function = getattr(value, "py_func", value)
         if isinstance(function, FunctionType):
-            # How it is compiled counts, too.
+            # The compile options count, too.
             self.add(getattr(value, "targetoptions", None))
             self._add_function(function)
         elif isinstance(value, np.ndarray) and not value.dtype.hasobject:
@@ -69,7 +69,7 @@ class _Digest:
         if function in self._functions:
             self._text("function", self._functions[function])
             return
-        # The machine code of a function that is called refers to its module, the first one's is its caller's affair.
+        # The machine code of a called function refers to its module. The first function's module does not count.
         self._text(function.__module__ if self._functions else "")
         self._functions[function] = len(self._functions)
         self.add(function.__code__)
@@ -83,7 +83,7 @@ class _Digest:
         self.add(code.co_consts)
 
     def _add_names(self, names: list[str], namespace: dict[str, Any]) -> None:
-        """Adds what `names` stand for in a namespace; those of modules' attributes, too."""
+        """Adds the values of `names` in a namespace; for a module, also the attributes of it that are in `names`."""
         for name in names:
             if name not in namespace:
                 continue
@@ -98,7 +98,7 @@ class _Digest:
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """The names of globals and attributes that a function's code uses, that of functions inside it included."""
+    """The names of globals and attributes that a function's code uses; includes the functions inside it."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

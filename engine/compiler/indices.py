@@ -1,8 +1,8 @@
-"""A compiler pass for kernels: an index is never negative.
+"""A compiler pass for kernels that makes every index unsigned.
 
-Python counts negative indices from the end. Where an array is indexed by a signed number Numba therefore tests its sign
-and adds the array's length to a negative one, at every access. Kernels count from the front only, and nearly all of
-their numbers are int64; so the pass makes each index unsigned, which Numba takes as it is.
+Python counts negative indices from the end. So for a signed index, Numba tests the sign at every access and adds the
+array's length to a negative one. Kernels count from the front only, and nearly all of their numbers are int64. The pass
+makes each index unsigned, which Numba uses without a test.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numba.core.typed_passes import NopythonRewrites
 
 
 def _is_signed(index: Any) -> bool:
-    """Whether a value of Numba's type may be negative; of a literal the compiler knows that."""
+    """Whether a value of this Numba type may be negative; False for a literal, whose sign the compiler knows."""
     if not isinstance(index, types.Integer) or isinstance(index, types.Literal):
         return False
     return bool(index.signed)  # type: ignore[attr-defined]
@@ -34,7 +34,7 @@ class _Code:
         self._count = 0
 
     def make_indices_unsigned(self) -> bool:
-        """Returns whether anything was changed."""
+        """Makes the indices unsigned; returns whether anything changed."""
         for block in self._blocks.values():
             statements: list[Any] = []
             # Unsigned twins of tuples, by the tuples' names.
@@ -46,7 +46,7 @@ class _Code:
                 elif isinstance(value, ir.Expr) and value.op == "getitem":
                     self._change_getitem(statement, tuples, statements)
                 elif isinstance(value, ir.Expr) and value.op == "build_tuple":
-                    # Here and not where it is used: until then its parts may be gone.
+                    # Make the twin here and not at its use: by then the tuple's parts may be gone.
                     self._add_twin(statement, tuples, statements)
                 statements.append(statement)
             block.body = statements
@@ -81,7 +81,7 @@ class _Code:
         tuples[statement.target.name] = self._assign(value, found, statements)
 
     def _unsigned(self, index: Any, tuples: dict[str, Any], statements: list[Any]) -> Any:
-        """The variable with the unsigned version of an index, None when there is no other."""
+        """The variable with the unsigned version of an index; None when the index needs none."""
         if index.name in tuples:
             return tuples[index.name]
         if not _is_signed(self._types[index.name]):
@@ -89,7 +89,7 @@ class _Code:
         return self._assign(ir.Expr.cast(index, index.loc), types.uint64, statements)
 
     def _assign(self, value: Any, found: Any, statements: list[Any]) -> Any:
-        """A new variable of a type, which a statement at the end of the list gives the value of an expression."""
+        """A new variable of type `found`; appends the statement that assigns `value` to it. Mutates `statements`."""
         scope = self._blocks[min(self._blocks)].scope
         variable = ir.Var(scope, f"$unsigned.{self._count}", value.loc)
         self._count += 1
@@ -108,15 +108,15 @@ class UnsignedIndices(FunctionPass):
         FunctionPass.__init__(self)
 
     def run_pass(self, state: Any) -> bool:
-        """Returns whether the code was changed."""
+        """Runs the pass; returns whether the code changed."""
         return _Code(state).make_indices_unsigned()
 
 
 class KernelCompiler(CompilerBase):
-    """Numba's compiler with the pass."""
+    """Numba's compiler with the pass added."""
 
     def define_pipelines(self) -> list[Any]:
-        """Numba's pipeline and the pass behind its own work on typed code."""
+        """Numba's pipeline, with the pass after Numba's own rewrites of typed code."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.add_pass_after(UnsignedIndices, NopythonRewrites)
         passes.finalize()

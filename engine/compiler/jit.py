@@ -1,6 +1,6 @@
-"""The one owner of every JIT option, of where kernels come from, and of CPU features.
+"""The only module that sets JIT options, chooses the source of kernels, and reads CPU features.
 
-Everything compiled in Secateur is declared with one of these decorators:
+One of these decorators declares everything compiled in Secateur:
 
 `kernel`
     An entry point, called from Python. Releases the GIL and is kept in the kernel cache.
@@ -9,29 +9,30 @@ Everything compiled in Secateur is declared with one of these decorators:
 `inlined`
     A subkernel that LLVM must inline: for the few-instruction helpers of the hot loops.
 `float_kernel`, `float_inlined`
-    The same for arithmetic on floats, whose order may be changed.
+    The same for arithmetic on floats, which the compiler may reorder.
 `hook`
-    What the tracing build does at some point of a kernel, and the playing build does not.
+    A call that only the tracing build makes, and the playing build leaves out.
 `machine_op`
     One or a few machine instructions with a plain-Python twin for the interpreted mode.
 
-Nothing in compiled code tests an index: it must be within its array, and is never negative (`engine.compiler.indices`).
+Compiled code does not test indices: an index must be within its array, and is never negative
+(`engine.compiler.indices`).
 
-Where a library of kernels that were compiled ahead of time fits (`engine.compiler.library`), `kernel` gives the entry
-point in it, the other decorators a substitute, and Numba is not imported. Otherwise Numba compiles.
+If a library of kernels compiled ahead of time fits (`engine.compiler.library`), `kernel` returns the entry point in
+it, the other decorators return a substitute, and Numba is not imported. Otherwise Numba compiles.
 
-Why a cache of our own: Numba's looks only at the file that holds the cached function, so an edit to a callee in
-another file leaves stale machine code running. Ours lives in a folder named by a hash over every kernel source
-file, the versions of Python, Numba, llvmlite and NumPy, and the CPU's name and features, so whatever could change
-the machine code changes the folder. It is also independent of where the project is installed.
+We have our own cache because Numba's looks only at the file that holds the cached function, so an edit to a callee in
+another file leaves stale machine code running. A hash over every kernel source file, the versions of Python, Numba,
+llvmlite and NumPy, and the CPU's name and features names the folder of our cache. So everything that could change the
+machine code changes the folder. The cache is also independent of where the project is installed.
 
 `NUMBA_DISABLE_JIT=1` runs every kernel as plain Python, for a debugger or for coverage.
 
-There are two builds of the kernels: the one that plays, and with `SECATEUR_TRACING=1` one whose search writes down its
-tree for the explorer. A process has the one that was chosen when this module was first imported.
+There are two builds of the kernels: the playing build, and with `SECATEUR_TRACING=1` the tracing build, whose search
+records its tree for the explorer. The first import of this module fixes the build for the process.
 
-Machine code that depends on more than the project's own sources, such as somebody else's evaluation, is kept apart from
-the rest (`keep_apart`).
+Machine code that depends on more than the project's own sources, such as a custom evaluation, has its own cache folder
+(`keep_apart`).
 """
 
 from __future__ import annotations
@@ -60,10 +61,10 @@ from engine.compiler.library import (
 )
 from engine.compiler.sources import add_sources, kernel_sources
 
-# The library that has the kernels, if there is one, and why others have not.
+# The library that has the kernels, if any, and why other libraries are not used.
 _LIBRARY, _REMARKS = library.choose()
 
-#: Whether kernels were compiled ahead of time, and nothing is compiled here.
+#: Whether kernels were compiled ahead of time, so that this process compiles nothing.
 AHEAD_OF_TIME: Final = _LIBRARY is not None
 
 if _LIBRARY is None:
@@ -93,7 +94,8 @@ INTERPRETED: Final = not AHEAD_OF_TIME and bool(config.DISABLE_JIT)  # type: ign
 def _processor() -> tuple[str, dict[str, bool]]:
     """LLVM's name of the processor that kernels are compiled for, and its features by LLVM's names.
 
-    That is this machine's, unless Numba's environment variables name another.
+    It is the library's processor if there is a library; else this machine's, unless Numba's environment variables name
+    another.
     """
     if _LIBRARY is not None:
         return _LIBRARY.level.cpu, dict.fromkeys(_LIBRARY.level.features, True)
@@ -108,7 +110,7 @@ _PROCESSOR = _processor()
 CPU_NAME: Final = _PROCESSOR[0]
 CPU_FEATURES: Final = _PROCESSOR[1]
 
-#: True when sliding attacks are indexed by PEXT, False for magic multiplication. `SECATEUR_PEXT=0` forces the latter.
+#: True when PEXT indexes sliding attacks, False for magic multiplication. `SECATEUR_PEXT=0` forces the latter.
 USE_PEXT: Final[bool] = (
     _LIBRARY.level.pext
     if _LIBRARY is not None
@@ -118,16 +120,16 @@ USE_PEXT: Final[bool] = (
 )
 
 
-#: Environment variable that chooses the tracing build when it is "1". It is read when this module is imported.
+#: Environment variable that chooses the tracing build when it is "1". This module reads it once, on import.
 TRACING_VARIABLE: Final = "SECATEUR_TRACING"
 
-#: Whether the search writes down its tree (see `search.kernels.tracing`). A constant of the build, so that the playing
-#: build holds no trace of it.
+#: Whether the search records its tree (see `search.kernels.tracing`). It is a constant of the build, so the playing
+#: build holds no code for it.
 TRACING: Final[bool] = os.environ.get(TRACING_VARIABLE) == "1"
 
 
 def _vector_bits() -> int:
-    """The widest of the vector instructions that this CPU has and the environment allows."""
+    """Width in bits of the widest vector instructions that this CPU has and the environment allows."""
     wanted = os.environ.get(VECTORS_VARIABLE)
     limit = int(wanted) if wanted in ("0", "256") else 512
     present = {512: CPU_FEATURES.get("avx512bw", False), 256: CPU_FEATURES.get("avx2", False), 0: True}
@@ -144,7 +146,7 @@ VECTOR_BITS: Final = _vector_bits()
 # --------------------------------------------------------------------------------------------------------------
 
 
-#: What the kernels that are declared now depend on besides the project's sources (see `keep_apart`).
+#: Fingerprint of what newly declared kernels depend on besides the project's sources (see `keep_apart`).
 _companion = ""
 
 
@@ -171,15 +173,15 @@ def build_hash() -> str:
     return digest.hexdigest()[:20]
 
 
-#: Where the kernels that are declared now are kept, if Numba compiles them; None when no place could be written to, or
-#: nothing is to be kept.
+#: The cache folder of newly declared kernels, if Numba compiles them; None when no folder is writable or this process
+#: keeps no kernels.
 CACHE_FOLDER: Path | None = None if AHEAD_OF_TIME or INTERPRETED or BUILDING else open_cache(build_hash())
 
 
 def keep_apart(fingerprint: str) -> None:
-    """Keeps the kernels that are declared from now on in a cache folder of their own, which `fingerprint` names too.
+    """Gives the kernels declared from now on their own cache folder, whose name also depends on `fingerprint`.
 
-    For machine code that depends on more than the project's sources; what that is has to be all in the fingerprint.
+    It is for machine code that depends on more than the project's sources. The fingerprint must cover all of that.
     """
     global CACHE_FOLDER, _companion
     _companion = fingerprint
@@ -188,7 +190,7 @@ def keep_apart(fingerprint: str) -> None:
 
 
 def cache_problem() -> str | None:
-    """One line about why compiled kernels could not be kept, or None when all is well."""
+    """One line that says why compiled kernels are not kept, or not where they should be; None when all is well."""
     if AHEAD_OF_TIME:
         return None
     if INTERPRETED:
@@ -205,7 +207,7 @@ def cache_problem() -> str | None:
 
 
 def remarks() -> list[str]:
-    """What is to be said of where kernels come from, a line each; nothing when all is well."""
+    """Remarks about the source of the kernels, one line each; empty when all is well."""
     said = list(_REMARKS)
     if said and not AHEAD_OF_TIME:
         said.append("kernels are compiled here, by Numba")
@@ -214,7 +216,7 @@ def remarks() -> list[str]:
 
 
 def compiler_report() -> str:
-    """One line that says by what and for which processor the kernels are compiled."""
+    """One line that names the compiler of the kernels and the processor they are compiled for."""
     if _LIBRARY is not None:
         return f"Compiled ahead of time by {_LIBRARY.description.compiler} for {_LIBRARY.level.name}"
     return f"Compiled by Numba {numba.__version__} (llvmlite {llvmlite.__version__}) for {CPU_NAME}"
@@ -225,15 +227,15 @@ def compiler_report() -> str:
 # --------------------------------------------------------------------------------------------------------------
 
 # error_model "numpy": a division by zero gives a value, so kernels hold no path that raises.
-# _nrt: kernels create no arrays, so nothing has to count references to those they are given. The counts are atomic and
-# cost a search 4 % of its time.
+# _nrt: kernels create no arrays, so they need not count references to their arguments. The counts are atomic and cost a
+# search 4 % of its time.
 _OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "boundscheck": False, "nogil": True, "_nrt": False}
-# What `float_kernel` may do; infinities and NaNs keep their meaning, so that a calculation gone wrong is noticed.
+# What `float_kernel` may do. Infinities and NaNs keep their meaning, so that they reveal a wrong calculation.
 _REORDER: Final = {"reassoc", "nsz", "arcp", "contract", "afn"}
 
 
 def _compiled(function: Callable[..., Any], **options: Any) -> Any:
-    """The function as Numba compiles it, whose calls with literal arguments share one specialisation for their type.
+    """The function as Numba compiles it; calls with literal arguments share one specialisation for their type.
 
     Numba would compile `f(position, 2)` apart from `f(position, kinds)`, which multiplies compile time and, for a
     recursive function first called with a literal, leaves a symbol that a cached kernel cannot resolve.
@@ -256,11 +258,11 @@ def _compiled(function: Callable[..., Any], **options: Any) -> Any:
 
 
 class DeclaredKernel:
-    """An entry point in a process that builds a library: a call notes the types of its arguments, and does no more."""
+    """An entry point in a process that builds a library: a call only notes the types of its arguments."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.name = library.kernel_name(function)
-        # Python will call it through the library: without Numba's own wrappers nothing refers to Python's functions.
+        # Python calls it through the library. Without Numba's wrappers the code refers to none of Python's functions.
         self.dispatcher = _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
         self.types: tuple[Any, ...] | None = None
 
@@ -282,12 +284,12 @@ def _entry_point(function: Callable[..., Any], **options: Any) -> Any:
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compiles an entry point that Python calls: cached, and run without the GIL."""
+    """Compiles an entry point that Python calls; it is cached and runs without the GIL."""
     return _entry_point(function)
 
 
 def float_kernel(function: Callable[..., Any]) -> Any:
-    """As `kernel`, but sums of floats may be reordered, so that they use whole vectors."""
+    """As `kernel`, but the compiler may reorder sums of floats, so that they use whole vectors."""
     return _entry_point(function, fastmath=_REORDER)
 
 
@@ -302,32 +304,32 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 def float_inlined(function: Callable[..., Any]) -> Any:
-    """As `inlined`, for `float_kernel`s: the licence to reorder holds for a function's own arithmetic only."""
+    """As `inlined`, for `float_kernel`s: the permission to reorder covers only a function's own arithmetic."""
     return _compiled(function, forceinline=True, no_cfunc_wrapper=True, fastmath=_REORDER)
 
 
 def _last(*arguments: Any) -> Any:
-    """Its last argument."""
+    """Returns its last argument."""
     return arguments[-1]
 
 
 def _handing_on(function: Callable[..., Any]) -> Any:
-    """The same for kernels, with the parameters of `function`: no instruction, and no call to look through."""
+    """`_last` for kernels, with the parameters of `function`; it costs no instruction and no call."""
 
     def codegen(typing_context: Any, *arguments: Any) -> Any:
         return arguments[-1](*arguments), lambda context, builder, signature, values: values[-1]
 
     signature = inspect.signature(function)
     context = inspect.Parameter("typing_context", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    # Numba sorts arguments by the signature, and would make a tuple of the starred ones.
+    # Numba binds arguments by the signature, and would make a tuple of the starred ones.
     codegen.__signature__ = signature.replace(parameters=[context, *signature.parameters.values()])  # type: ignore[attr-defined]
     return intrinsic(codegen)
 
 
 def hook(function: Callable[..., Any]) -> Any:
-    """Declares what kernels call in the tracing build. It returns its last argument, or its value is not used.
+    """Declares a function that kernels call in the tracing build. It returns its last argument, or its value is unused.
 
-    In the playing build a call is that argument; what else it was given is computed for nobody, and so dropped.
+    In the playing build a call is that argument. Unused arguments are eliminated.
     """
     if TRACING:
         return subkernel(function)
@@ -335,7 +337,7 @@ def hook(function: Callable[..., Any]) -> Any:
 
 
 def machine_op(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
-    """Declares a Numba intrinsic together with the plain-Python `twin` that the interpreted mode runs instead."""
+    """Declares a Numba intrinsic and the plain-Python `twin` that the interpreted mode runs instead."""
 
     def declare(codegen: Callable[..., Any]) -> Any:
         return twin if INTERPRETED or AHEAD_OF_TIME else intrinsic(codegen)

@@ -1,11 +1,11 @@
-"""Numba's function cache in a folder of ours, which is named by all that could change the machine code.
+"""Numba's function cache in our own folder, whose name depends on everything that could change the machine code.
 
-Numba's own looks only at the file that holds the cached function, so an edit to a callee in another file leaves stale
-machine code running.
+Numba's own cache looks only at the file that holds the cached function, so an edit to a callee in another file leaves
+stale machine code running.
 
-Numba's own also runs whatever it reads: a flipped bit is a crash at every start. Here each file begins with a checksum
-over its contents and over what it is for. A file that is damaged, cut short, of another kernel or of another build is
-replaced by one compilation.
+Numba's own cache also runs whatever it reads: a flipped bit is a crash at every start. Here each file begins with a
+checksum over its contents and its purpose. One compilation replaces a file that is damaged, cut short, of another
+kernel or of another build.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from engine.compiler.indices import KernelCompiler
 from engine.compiler.sources import KERNEL_FOLDERS, PROJECT_ROOT
 from engine.files import read_bytes, replace_file
 
-#: Length of the largest file that is taken for a kernel's, in bytes.
+#: Length in bytes of the largest file that may be a kernel's.
 _LARGEST: Final = 1 << 30
 
-#: What went wrong when kernels were to be kept, one line each.
+#: The errors from saving kernels, one line each.
 save_errors: list[str] = []
 
 
 @functools.cache
 def _room_stamp(folder: Path) -> str:
-    """What names a version of the kernels in `folder`, where the cache folder's name does not do that already.
+    """A stamp for the version of the kernels in `folder`; empty if the cache folder's name covers them already.
 
-    So tools may have kernels of their own, which may call each other's and the engine's: a change to one of them does
-    not cost the engine its cache.
+    So tools may have their own kernels, which may call each other's and the engine's. A change to one of them does not
+    invalidate the engine's cache.
     """
     if any(folder == PROJECT_ROOT / room for room in KERNEL_FOLDERS):
         return ""
@@ -49,12 +49,12 @@ def _room_stamp(folder: Path) -> str:
 
 
 class _Locator(caching._CacheLocator):
-    """Puts a kernel into the `place` of the moment when it is made, wherever the project itself lies."""
+    """Puts a kernel into the class's current `place`, wherever the project is installed."""
 
     place: ClassVar[Path]
 
     def __init__(self, function: Callable[..., Any], file: str) -> None:
-        # Numba's own code names these two attributes in its warnings.
+        # Numba's own code uses these two attributes in its warnings.
         self._py_file = file
         self._lineno = function.__code__.co_firstlineno
         self._module = function.__module__
@@ -67,7 +67,7 @@ class _Locator(caching._CacheLocator):
         return "the folder's name is the stamp"
 
     def get_disambiguator(self) -> str:
-        # Numba adds the file's base name only, and hashes no constants: two rooms may hold files of one name.
+        # Numba adds only the file's base name, and hashes no constants: two packages may hold files of the same name.
         return f"{self._module}-{self._lineno}{_room_stamp(Path(self._py_file).resolve().parent)}"
 
     @classmethod
@@ -80,24 +80,24 @@ class _KernelCacheImpl(caching.CompileResultCacheImpl):
 
 
 class _KernelFiles(caching.IndexDataCacheFile):
-    """A file for each kernel and signature: a checksum, then Numba's pickled result. There is no index to disagree."""
+    """One file for each kernel and signature: a checksum, then Numba's pickled result. There is no index file."""
 
     def __init__(self, cache_path: str, filename_base: str, source_stamp: str) -> None:
         super().__init__(cache_path, filename_base, source_stamp)  # type: ignore[no-untyped-call]
         self._base = filename_base
 
     def flush(self) -> None:
-        """There is nothing to forget: Numba calls this when it is asked to compile a kernel once more."""
+        """Does nothing, because there is no index to clear: Numba calls this before it recompiles a kernel."""
 
     def _place(self, key: Any) -> tuple[Path, bytes]:
-        """The file for a key of Numba's, and what the checksum covers besides its contents."""
-        # Types are equal for Numba when their names are, and their names are all that they print.
+        """The file for a key of Numba's, and the bytes that the checksum covers besides its contents."""
+        # Numba's types are equal if their names are, and their `repr` is their name.
         identity = repr(key).encode()
         path = Path(self._cache_path, f"{self._base}.{hashlib.blake2b(identity, digest_size=8).hexdigest()}.nbc")
         return path, f"{path.parent.name}/{path.name}".encode() + b"\0" + identity + b"\0"
 
     def save(self, key: Any, data: Any) -> None:
-        """Keeps what `data` is. Raises OSError."""
+        """Saves `data`. Raises OSError."""
         path, identity = self._place(key)
         body: bytes = KERNEL_HEADER + self._dump(data)
         if path.is_symlink():
@@ -105,7 +105,7 @@ class _KernelFiles(caching.IndexDataCacheFile):
         replace_file(path, _checksum(identity + body) + body)
 
     def load(self, key: Any) -> Any:
-        """What was kept, None when there is nothing that is whole. Raises OSError for a file that cannot be read."""
+        """The saved data, None for a missing or damaged file. Raises OSError for an unreadable one."""
         path, identity = self._place(key)
         try:
             content = read_bytes(path, _LARGEST)
@@ -135,11 +135,11 @@ class KernelCache(caching.FunctionCache):
         """The cached machine code for a signature, or None."""
         try:
             return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-        except Exception:  # such as a file that cannot be read, or a folder in its place
+        except Exception:  # such as an unreadable file, or a folder in its place
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keeps machine code for the next start; a failure is remembered in `save_errors`."""
+        """Saves machine code for the next start; notes a failure in `save_errors`."""
         try:
             super().save_overload(sig, data)  # type: ignore[no-untyped-call]
         except Exception as error:
@@ -147,8 +147,8 @@ class KernelCache(caching.FunctionCache):
 
 
 def kernel_cache(function: Callable[..., Any], place: Path) -> KernelCache:
-    """A cache for one kernel in the folder `place`, whose parent has what compilations took."""
-    # Numba makes the locator, and hands nothing on to it.
+    """A cache for one kernel in the folder `place`, whose parent folder keeps the seconds of compilations."""
+    # Numba makes the locator, and passes it no arguments of ours.
     _Locator.place = place
     compiling.remember_in(place.parent)
     return KernelCache(function)
@@ -157,23 +157,23 @@ def kernel_cache(function: Callable[..., Any], place: Path) -> KernelCache:
 class _Reporter(event.Listener):
     """Tells `engine.compiler.compiling` when Numba begins and ends to compile a kernel.
 
-    Kernels are compiled in the process that wants them: Numba and LLVM let other threads run, so that a thread can
-    report. None of them waited longer than half a second on a busy machine.
+    Each process compiles its own kernels. Numba and LLVM let other threads run meanwhile, so a thread can report. No
+    thread waited longer than half a second on a busy machine.
     """
 
     def __init__(self) -> None:
-        # Kernels that are compiled within each other; Numba's lock keeps other threads away meanwhile.
+        # Depth of nested compilations. Numba's lock keeps other threads out meanwhile.
         self._depth = 0
 
     def on_start(self, event: Any) -> None:
-        """A function is compiled, one of ours or somebody else's."""
+        """Numba begins to compile a function, ours or another."""
         if _is_ours(event):
             if self._depth == 0:
                 compiling.begin(_name(event))
             self._depth += 1
 
     def on_end(self, event: Any) -> None:
-        """The function is compiled, or cannot be."""
+        """Numba has compiled the function, or failed to."""
         if _is_ours(event):
             self._depth -= 1
             if self._depth == 0:

@@ -2,10 +2,10 @@
 
 `--remove PATH`, run by `make clean`, deletes it again.
 
-Normally it starts the engine where the project lies. OpenBench's client, however, unpacks the project into a temporary
-folder, runs `make EXE=name`, moves that one file away and deletes the rest. For it, `--standing` first copies the
-sources and the environment to a place that lasts; both are named by their content, so that a second build of the same
-commit copies nothing, and commits share one environment as long as their requirements are the same.
+Normally the executable starts the engine in the project's folder. OpenBench's client, however, unpacks the project into
+a temporary folder, runs `make EXE=name`, moves that one file away and deletes the rest. For it, `--standing` first
+copies the sources and the environment to a permanent place. Their content names both copies, so a second build of the
+same commit copies nothing, and commits with the same requirements share one environment.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from engine.files import HEAD_LENGTH, Output, open_regular, reason, shown, user_
 
 ENTRY_POINT = PROJECT_ROOT / "uci_main.py"
 
-#: Environment variable that overrides where standing builds are kept.
+#: Environment variable that overrides the folder of standing builds.
 STANDING_VARIABLE = "SECATEUR_STANDING_DIR"
-#: Standing builds are kept this long after the last build that asked for them.
+#: How long standing builds are kept after the last build that used them.
 KEEP_SECONDS = 90 * 24 * 3600
-#: What a running engine needs of the project.
+#: The parts of the project that a running engine needs.
 _PARTS = ("engine", "search", "eval", "bench", "uci_main.py", "pyproject.toml", "LICENSE")
-#: What standing copies are called, and those that a build was still making when it was killed.
+#: Names of standing copies, and of those that a killed build left unfinished.
 _COPY = re.compile("(source|environment)-[0-9a-f]{20}(-[a-z0-9_]{8})?")
 _MARKER_TEXT = "Secateur made this folder, and deletes it when no build has asked for it for a while.\n"
 _KIND = "launcher of Secateur"
 
 
 def launcher_text(python: str, windows: bool = False, entry_point: Path = ENTRY_POINT) -> str:
-    """A script that replaces itself by the engine, so that killing the one kills the other.
+    """A script that replaces itself by the engine, so that killing the script's process kills the engine.
 
-    Its own name stays in the command line, as an option that Python keeps and nobody reads: by that name process lists
-    show the engine, and OpenBench's client finds those that it has to end.
+    Its own name stays in the command line, as an option that Python ignores. By that name process lists show the
+    engine, and OpenBench's client finds the engines that it must end.
     """
     if windows:
         return f'@"{python}" "{entry_point}" %*\r\n'
@@ -52,7 +52,7 @@ def launcher_text(python: str, windows: bool = False, entry_point: Path = ENTRY_
 
 
 def is_launcher(head: bytes) -> bool:
-    """Whether a file that begins like this is a script of `launcher_text`."""
+    """Whether a file that begins with `head` is a script of `launcher_text`."""
     text = os.fsdecode(head)
     on_windows = re.fullmatch(r'@"[^"\n]+" "[^"\n]*[\\/]uci_main\.py" %\*\r?\n', text)
     try:
@@ -69,8 +69,8 @@ def is_launcher(head: bytes) -> bool:
 def write_launcher(path: Path, standing: bool = False) -> None:
     """Writes an executable script to `path` that starts Secateur with this interpreter, from any folder.
 
-    A `standing` one goes on working when the project's folder is gone. Raises OSError, also where there is a file
-    that is no such script.
+    A `standing` one works even after the project's folder is gone. Raises OSError, also if `path` is another kind of
+    file.
     """
     windows = sys.platform == "win32"
     path = _with_suffix(path)
@@ -82,7 +82,7 @@ def write_launcher(path: Path, standing: bool = False) -> None:
 
 
 def remove_launcher(path: Path) -> None:
-    """Deletes a launcher; where there is nothing, nothing happens. Raises OSError for a link and any other file."""
+    """Deletes a launcher, if there is one. Raises OSError for a link and any other file."""
     path = _with_suffix(path)
     if path.is_symlink():
         raise FileExistsError(errno.EEXIST, "is a symbolic link; it is left as it is", str(path))
@@ -96,7 +96,7 @@ def remove_launcher(path: Path) -> None:
 
 
 def _with_suffix(path: Path) -> Path:
-    """Windows starts a script by its suffix."""
+    """The path with a suffix by which Windows starts a script; unchanged on other systems."""
     if sys.platform == "win32" and path.suffix.lower() not in (".bat", ".cmd"):
         return path.with_suffix(".bat")
     return path
@@ -108,17 +108,17 @@ def make_standing(root: Path) -> tuple[str, Path]:
     sources = _copy_once(root / f"source-{_source_hash()}", PROJECT_ROOT, _source_files())
     prefix = Path(sys.prefix)
     if prefix == Path(sys.base_prefix):
-        return sys.executable, sources / "uci_main.py"  # no environment of ours: the interpreter stays anyway
+        return sys.executable, sources / "uci_main.py"  # not a virtual environment: the interpreter stays anyway
     digest = hashlib.sha256(sys.version.encode() + (PROJECT_ROOT / "requirements" / "play.txt").read_bytes())
     environment = _copy_once(root / f"environment-{digest.hexdigest()[:20]}", prefix, _files_below(prefix), links=True)
     return str(environment / Path(sys.executable).relative_to(prefix)), sources / "uci_main.py"
 
 
 def _sweep(root: Path) -> None:
-    """Removes copies that no build has asked for in KEEP_SECONDS. Errors do not matter: the next build retries.
+    """Removes copies that no build has used in KEEP_SECONDS. Errors do not matter: the next build retries.
 
-    Those of earlier versions have no marker and stay: by its name alone, a folder may be anybody's. So does what a
-    user has put into a copy.
+    Copies of earlier versions have no marker and stay, because a name alone does not prove that Secateur made the
+    folder. A user's own files in a copy stay, too.
     """
     if not root.is_dir():
         return
@@ -129,15 +129,15 @@ def _sweep(root: Path) -> None:
 
 
 def _copy_once(target: Path, origin: Path, files: list[Path], links: bool = False) -> Path:
-    """Copies `files` of `origin` to `target` unless it is there already; other builds may do so at the same moment.
+    """Copies `files` of `origin` to `target`, unless it exists; other builds may do so at the same time.
 
-    With `links`, a symbolic link is copied as one.
+    With `links`, copies a symbolic link as a link.
     """
     if target.is_dir():
         os.utime(target)  # still wanted
         return target
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # Marked first of all, with all names, so that a later build removes what is left of this one if it is killed.
+    # The marker with all names comes first: if this build is killed, a later build can remove what it left.
     fresh = Path(tempfile.mkdtemp(prefix=f"{target.name}-", dir=target.parent))
     try:
         names = [file.relative_to(origin) for file in files]
@@ -148,7 +148,7 @@ def _copy_once(target: Path, origin: Path, files: list[Path], links: bool = Fals
         os.utime(fresh)
         fresh.rename(target)
     except OSError:
-        if not target.is_dir():  # otherwise, another build was quicker
+        if not target.is_dir():  # otherwise another build was faster
             raise
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
@@ -171,7 +171,7 @@ def _source_hash() -> str:
 
 
 def _files_below(root: Path) -> list[Path]:
-    """Every file and every symbolic link of an environment, but for what Python compiles again."""
+    """Every file and every symbolic link of an environment, except Python's bytecode."""
     found: list[Path] = []
     for place, folders, files in os.walk(root):
         paths = [Path(place) / name for name in (*files, *folders)]
@@ -180,7 +180,7 @@ def _files_below(root: Path) -> list[Path]:
 
 
 def _standing_root() -> Path:
-    """Where copies are kept: in the user's data, which nobody clears in passing as they do caches."""
+    """The folder of standing copies: in the user's data, because users clear caches casually."""
     named = os.environ.get(STANDING_VARIABLE)
     if named:
         return user_path(named).absolute()

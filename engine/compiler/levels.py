@@ -1,7 +1,7 @@
 """The kinds of processor that kernels are compiled for ahead of time.
 
-For x86-64 they are the microarchitecture levels of its psABI. Level 3 comes twice, because processors of AMD before
-Zen 3 have the instruction PEXT, but run it in microcode, slower than a magic multiplication.
+For x86-64 they are the microarchitecture levels of its psABI. Level 3 comes twice: AMD processors before Zen 3 have the
+instruction PEXT, but run it in microcode, slower than a magic multiplication.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ import platform
 from dataclasses import dataclass
 from typing import Final
 
-#: As LLVM calls them, and GCC and Clang in `__builtin_cpu_is`.
+#: Processors with slow PEXT, by the names of LLVM, and of GCC and Clang in `__builtin_cpu_is`.
 SLOW_PEXT_CPUS: Final = ("bdver4", "znver1", "znver2")
 
-#: What `platform.machine` calls x86-64, depending on the system.
+#: The names of x86-64 in `platform.machine`, depending on the system.
 X86_64: Final = ("x86_64", "AMD64")
 
 _V2: Final = ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3")
 _V3: Final = (*_V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
 _V4: Final = (*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
 
-#: Those that GCC and Clang can ask a processor for by the same name; whichever has them has the others of its level.
+#: Features that GCC and Clang can test by the same name. A processor that has those of a level has the others of it.
 _ASKED: Final = frozenset(
     ("popcnt", "sse4.2", "avx2", "bmi", "bmi2", "fma", "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
 )
@@ -41,7 +41,7 @@ class Level:
 
     @property
     def vector_bits(self) -> int:
-        """Width of the widest instructions that multiply int16 vectors; 0 where there are none to speak of."""
+        """Width in bits of the widest instructions that multiply int16 vectors; 0 without AVX2."""
         return 512 if "avx512bw" in self.features else 256 if "avx2" in self.features else 0
 
     @property
@@ -51,12 +51,12 @@ class Level:
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """The features that a processor is asked for before code runs on it."""
+        """The features that a library tests the processor for before its code runs."""
         return tuple(name for name in self.features if name in _ASKED)
 
 
 def levels_of(machine: str) -> tuple[Level, ...]:
-    """The levels of a machine, as `platform.machine` names it, best first: where a library of one runs, it is taken."""
+    """The levels of a machine, as `platform.machine` names it, best first: the best library that runs is used."""
     if machine not in X86_64:
         return (Level(machine.lower(), "generic"),)
     return (

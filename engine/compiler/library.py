@@ -1,19 +1,19 @@
-"""Kernels that were compiled ahead of time: which library of them this process uses, and how Python calls into it.
+"""Kernels compiled ahead of time: chooses the library for this process, and calls into it from Python.
 
 `secateur kernels build` compiles every entry point, with all that it calls, for each level of processor
-(`engine.compiler.levels`) and links one library a level (`engine.compiler.builder`). A library holds
+(`engine.compiler.levels`) and links one library for each level (`engine.compiler.builder`). A library holds
 
-    kernels       the machine code, as Numba makes it; it needs nothing but the C library's memory functions
+    kernels       the machine code, as Numba makes it; it needs only the C library's memory functions
     bindings      for each entry point a C function that takes pointers and whole numbers, and returns one
-    description   JSON behind MARKER: level, machine, hash of the kernels' sources, and the table of its functions
-    checksum      at the end of the file, behind what the linker wrote: SHA-256 of all before it, 32 bytes
+    description   JSON after MARKER: level, machine, hash of the kernels' sources, and the table of its functions
+    checksum      at the end of the file, after the linker's output: SHA-256 of all before it, 32 bytes
 
-When `engine.compiler.jit` is imported, the best library that is whole, of these very sources, and for this processor is
-loaded. Its kernels take the same arguments as those that Numba compiles, and give the same results, so nothing else has
-to know where they come from; functions that only kernels call are not to be had from Python then. Neither Numba nor
-llvmlite is imported. Without such a library Numba compiles the kernels, if it is installed.
+On its import, `engine.compiler.jit` loads the best library that is undamaged, built from exactly these sources, and fit
+for this processor. Its kernels take the same arguments as those that Numba compiles, and give the same results, so no
+other module needs to know where they come from. Python cannot then call functions that only kernels call. Neither Numba
+nor llvmlite is imported. Without such a library Numba compiles the kernels, if it is installed.
 
-`SECATEUR_KERNELS` decides otherwise: `jit` for Numba, or the name of a level.
+`SECATEUR_KERNELS` overrides the choice: `jit` for Numba, or the name of a level.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ KERNELS_VARIABLE: Final = "SECATEUR_KERNELS"
 JIT: Final = "jit"
 BUILD: Final = "build"
 
-#: Environment variable that overrides where libraries are looked for, and where they lie otherwise.
+#: Environment variable that overrides the folder of libraries, and the default folder.
 FOLDER_VARIABLE: Final = "SECATEUR_KERNELS_DIR"
 DEFAULT_FOLDER: Final = PROJECT_ROOT / "engine" / "kernels"
 
-#: Variables that ask for other kernels than a library has, unless they are empty or 0: only Numba makes those. With the
-#: value that each has to have where none is asked for.
+#: Variables that ask for kernels that no library has, unless they are empty or 0; only Numba makes those. The values
+#: are those that ask for no such kernels.
 OTHER_BUILDS: Final = {"NUMBA_DISABLE_JIT": "0", "SECATEUR_EVALUATION": "", "SECATEUR_TRACING": "0"}
 
-#: Variables that keep kernels from using what a processor has: PEXT when "0", and vectors wider than "0" or "256" bits.
+#: Variables that restrict what kernels use: "0" forbids PEXT; "0" or "256" limits the vectors to that many bits.
 PEXT_VARIABLE: Final = "SECATEUR_PEXT"
 VECTORS_VARIABLE: Final = "SECATEUR_VECTOR_BITS"
 
@@ -59,26 +59,26 @@ FORMAT: Final = 1
 MARKER: Final = b"secateur-kernels "
 CHECKSUM_BYTES: Final = 32
 
-#: The C function that says whether this processor can run the kernels.
+#: The C function that returns whether this processor can run the kernels.
 RUNS_HERE: Final = "secateur_runs_here"
 
-#: How this Python gets the compiler that makes kernels where no library has them.
+#: How to install the compiler of kernels for this Python.
 REMEDY: Final = remedy("jit")
 
 
 class LibraryError(Exception):
-    """A library that cannot be used; the message names the file and says why."""
+    """An unusable library; the message names the file and the reason."""
 
 
 class KernelsMissingError(ImportError):
-    """Neither a library of kernels nor a compiler is there; the message says what to install."""
+    """There is neither a library of kernels nor a compiler; the message says what to install."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """What a kernel takes: `kind` is record, array or int.
+    """A parameter of a kernel: `kind` is record, array or int.
 
-    `size` is that of the record, or of an array's items, in bytes; `dimensions` are the array's.
+    `size` is the size of the record or of an array's items, in bytes; `dimensions` is the array's number of them.
     """
 
     kind: str
@@ -97,7 +97,7 @@ class Export:
 
 @dataclass(frozen=True)
 class Description:
-    """What a library says of itself: its level, machine, sources (their hash), maker, and entry points by name."""
+    """A library's description: its level, machine, hash of its sources, compiler, and entry points by name."""
 
     level: str
     machine: str
@@ -115,7 +115,7 @@ class Description:
 
     @staticmethod
     def decode(text: str) -> Description:
-        """The inverse. Raises ValueError for another format, and for what is no description."""
+        """The inverse of `encode`. Raises ValueError for another format, and for text that is no description."""
         try:
             found = json.loads(text)
             if found.pop("format") != FORMAT:
@@ -130,7 +130,7 @@ class Description:
 
 
 def read_description(path: Path) -> Description:
-    """What the library in a file says of itself, without loading it. Raises LibraryError unless the file is whole."""
+    """Reads the description in a library file, without loading the library. Raises LibraryError for a damaged file."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -146,9 +146,9 @@ def read_description(path: Path) -> Description:
 
 
 def fitting_description(path: Path, level: Level, sources: str | None) -> Description:
-    """`read_description` of a library for `level` on this kind of machine, of the sources with that hash (None: any).
+    """`read_description` of a library for `level` on this kind of machine, with that hash of its sources (None: any).
 
-    Raises LibraryError for any other.
+    Raises LibraryError for any other library.
     """
     found = read_description(path)
     if (found.level, found.machine) != (level.name, platform.machine()):
@@ -164,7 +164,7 @@ def fitting_description(path: Path, level: Level, sources: str | None) -> Descri
 
 
 def _address_of_record(record: Any, parameter: Parameter) -> tuple[int, ...]:
-    # NumPy is a tenth of a second's import, which `--version` can do without.
+    # The import of NumPy takes a tenth of a second, which `--version` can avoid.
     import numpy as np
 
     if not isinstance(record, np.void) or record.dtype.itemsize != parameter.size:
@@ -203,7 +203,7 @@ _PACKERS: Final[dict[str, Callable[[Any, Parameter], tuple[int, ...]]]] = {
 
 
 class BuiltKernel:
-    """An entry point in a library, called as the kernel that Numba would compile; it runs without the GIL."""
+    """An entry point in a library, called like the kernel that Numba would compile; it runs without the GIL."""
 
     def __init__(self, export: Export, function: Any) -> None:
         self._parameters = export.parameters
@@ -216,7 +216,7 @@ class BuiltKernel:
         function.restype = ctypes.c_int64 if export.has_result else None
 
     def __call__(self, *arguments: Any) -> Any:
-        """Calls the kernel. Raises TypeError for arguments that are not what it takes."""
+        """Calls the kernel. Raises TypeError for arguments of the wrong number or type."""
         if len(arguments) != len(self._parameters):
             raise TypeError(f"the kernel takes {len(self._parameters)} arguments, not {len(arguments)}")
         values: list[int] = []
@@ -226,10 +226,13 @@ class BuiltKernel:
 
 
 class Library:
-    """A library that was loaded. Raises LibraryError when it cannot be used."""
+    """A loaded library."""
 
     def __init__(self, path: Path, level: Level, sources: str | None) -> None:
-        """Loads the library for `level` at `path`; `sources` is the hash that it must have, None for any."""
+        """Loads the library for `level` at `path`; `sources` is the hash that it must have, None for any.
+
+        Raises LibraryError for an unusable library.
+        """
         self.path = path
         self.level = level
         self.description = fitting_description(path, level, sources)
@@ -244,22 +247,22 @@ class Library:
             raise LibraryError(f"{path}: cannot be loaded: {error}") from None
 
     def runs_here(self) -> bool:
-        """Whether this processor has what the kernels use."""
+        """Whether this processor has the instructions that the kernels use."""
         return bool(self._runs_here())
 
     def kernel(self, function: Callable[..., Any]) -> Any:
-        """The entry point that `function` declares, or a substitute that raises for one that the library lacks."""
+        """The entry point that `function` declares; if the library lacks it, a substitute that raises when called."""
         found = self._kernels.get(kernel_name(function))
         return not_built(function) if found is None else functools.update_wrapper(found, function)
 
 
 def kernel_name(function: Callable[..., Any]) -> str:
-    """What an entry point is called in a library: its full name, in the checkout's manner wherever it is installed."""
+    """The name of an entry point in a library: its full name in the checkout, without an installation's prefix."""
     return f"{function.__module__.removeprefix('secateur.')}.{function.__qualname__}"
 
 
 def not_built(function: Callable[..., Any]) -> Any:
-    """Stands for a function that the library has compiled into its kernels, or does not have; a call says so."""
+    """A substitute for a function that the library inlined into its kernels or lacks; a call raises RuntimeError."""
 
     @functools.wraps(function)
     def substitute(*arguments: Any, **named: Any) -> Any:
@@ -277,7 +280,7 @@ def not_built(function: Callable[..., Any]) -> Any:
 
 
 def folder() -> Path:
-    """Where libraries are looked for. Raises ValueError where FOLDER_VARIABLE names the folder of no user."""
+    """The folder of libraries. Raises ValueError if FOLDER_VARIABLE names the folder of an unknown user."""
     named = os.environ.get(FOLDER_VARIABLE)
     return user_path(named).absolute() if named else DEFAULT_FOLDER
 
@@ -295,17 +298,17 @@ def build_environment(level: Level) -> dict[str, str]:
 
 
 def library_path(level: Level, within: Path) -> Path:
-    """The file of a level's library in a folder."""
+    """The file of a level's library in the folder `within`."""
     return within / f"{level.name}{SUFFIX}"
 
 
 def is_any_built() -> bool:
-    """Whether there is a library of any level where libraries are looked for, whatever it is good for."""
+    """Whether the folder of libraries has one of any level, usable or not."""
     return any(library_path(level, folder()).exists() for level in LEVELS)
 
 
 def _is_allowed(level: Level, wanted: str) -> bool:
-    """Whether the environment allows what the kernels of a level use."""
+    """Whether the environment allows the instructions that the kernels of a level use."""
     if wanted and level.name != wanted:
         return False
     if level.pext and os.environ.get(PEXT_VARIABLE) == "0":
@@ -315,9 +318,9 @@ def _is_allowed(level: Level, wanted: str) -> bool:
 
 
 def compile_here() -> None:
-    """Makes this process, and those that it starts, compile their kernels, whatever libraries there are.
+    """Makes this process, and those that it starts, compile their kernels even if there are libraries.
 
-    Raises RuntimeError when this process has the kernels of a library already.
+    Raises RuntimeError when this process already has the kernels of a library.
     """
     jit = sys.modules.get("engine.compiler.jit")
     if jit is not None and jit.AHEAD_OF_TIME:
@@ -329,9 +332,9 @@ def compile_here() -> None:
 
 
 def choose() -> tuple[Library | None, tuple[str, ...]]:
-    """The library for this process, None where Numba is to compile; and what is to be said of others, or of none.
+    """The library for this process, None when Numba is to compile; and remarks about unusable or missing libraries.
 
-    Of a process that asked for kernels that no library has, nothing is to be said.
+    A process that asks for kernels that no library has gets no remarks.
     """
     wanted = os.environ.get(KERNELS_VARIABLE, "")
     if wanted in (JIT, BUILD) or any(os.environ.get(name, "0") not in ("", "0") for name in OTHER_BUILDS):
@@ -342,7 +345,7 @@ def choose() -> tuple[Library | None, tuple[str, ...]]:
     place = folder()
     allowed = [(level, library_path(level, place)) for level in LEVELS if _is_allowed(level, wanted)]
     present = [(level, path) for level, path in allowed if path.exists()]
-    # Reading all sources is worth it only where there is something to compare them with.
+    # Reading all sources is worth it only if there is a library to compare them with.
     sources = source_hash() if present else None
     remarks: list[str] = []
     for level, path in present:

@@ -1,4 +1,4 @@
-"""Which source files machine code is made of, and the hash that names their text."""
+"""Lists the source files that machine code depends on, and hashes their text."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Final
 
 PROJECT_ROOT: Final = Path(__file__).resolve().parent.parent.parent
 
-#: Folders of kernels: all files in them count, but for UNCOMPILED.
+#: Folders of kernels: all files in them count, except UNCOMPILED.
 KERNEL_FOLDERS: Final = ("engine/board", "engine/compiler", "eval", "eval/network", "eval/terms", "search/kernels")
 
 #: Other files from which kernels take values.
 KERNEL_FILES: Final = ("engine/memory.py", "search/limits.py", "search/tunables.py")
 
-#: Files of those folders that no machine code is made of: they hold no kernel, and no kernel's module takes a value
-#: from them. An edit to one keeps the kernel cache.
+#: Files of those folders that machine code does not depend on: they hold no kernel, and no kernel's module takes a
+#: value from them. An edit to one keeps the kernel cache.
 UNCOMPILED: Final = frozenset(
     (
         "engine/board/convert.py",
@@ -35,14 +35,14 @@ UNCOMPILED: Final = frozenset(
 
 
 def kernel_sources() -> list[Path]:
-    """The source files whose text can change machine code, sorted; none in a program that comes without its sources."""
+    """The source files whose text can change machine code, sorted; none in a program without its sources."""
     paths = [path for folder in KERNEL_FOLDERS for path in (PROJECT_ROOT / folder).glob("*.py")]
     paths += [path for name in KERNEL_FILES if (path := PROJECT_ROOT / name).is_file()]
     return sorted(path for path in paths if path.relative_to(PROJECT_ROOT).as_posix() not in UNCOMPILED)
 
 
 def source_hash() -> str | None:
-    """A 20-digit hexadecimal name for the text of the kernels' sources; None where they are not on the disk."""
+    """A 20-digit hexadecimal name for the text of the kernels' sources; None if they are not on the disk."""
     paths = kernel_sources()
     if not paths:
         return None
@@ -52,9 +52,9 @@ def source_hash() -> str | None:
 
 
 def add_sources(digest: hashlib._Hash, paths: list[Path]) -> None:
-    """Adds names and texts of source files of the project to a digest.
+    """Adds names and texts of the project's source files to `digest`, which is mutated.
 
-    The digest is the same in the checkout and installed, where names of modules have a prefix.
+    The digest is the same in the checkout as in an installation, where module names have a prefix.
     """
     for path in paths:
         text = path.read_bytes().replace(b"secateur.", b"")

@@ -1,4 +1,4 @@
-"""What the session needs once the engine is loaded: everything that imports python-chess, NumPy or Numba."""
+"""The part of the session's needs that imports python-chess, NumPy or Numba; the loader imports it."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ __all__ = [
 
 
 def rehearse() -> None:
-    """Searches and reports once, for nothing: what is done for the first time takes ten milliseconds longer, which
-    must not be those of a game's first move.
+    """Searches and reports as a warm-up: the first time takes ten milliseconds longer, which a game's first move must
+    not pay.
     """
     searcher = Searcher(1)
     game = Game()
@@ -62,9 +62,9 @@ def rehearse() -> None:
 
 
 def remarks() -> list[str]:
-    """What is to be said of where kernels come from, a line each; nothing when that is what is to be expected.
+    """Remarks about the source of the kernels, one line each; empty when nothing is unexpected.
 
-    Where nobody has built a library or asked for one, that Numba compiles is to be expected.
+    Without a library or a request for one, it is expected that Numba compiles.
     """
     if library.is_any_built() or os.environ.get(library.KERNELS_VARIABLE):
         return jit.remarks()
@@ -73,7 +73,7 @@ def remarks() -> list[str]:
 
 
 def compiler_report() -> str:
-    """The `compiler` command: what compiles and runs the engine, and what of this processor it uses."""
+    """The answer to `compiler`: what compiles and runs the engine, and which processor features it uses."""
     vectors = {0: "none", 256: "AVX2", 512: "AVX-512"}[jit.VECTOR_BITS]
     return (
         f"{jit.compiler_report()}\n"
@@ -84,7 +84,7 @@ def compiler_report() -> str:
 
 
 def plan_report(limits: Limits, overhead: int, ponders: bool) -> str:
-    """What `debug on` says of a search that begins: the time that is planned for it."""
+    """The line of `debug on` about a new search: its planned time."""
     budget = budget_for(limits, overhead, ponders=ponders)
     if budget.hard is None:
         return "debug: no time limit"

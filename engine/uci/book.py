@@ -12,30 +12,30 @@ import chess.polyglot
 
 from engine.files import open_regular, shown
 
-#: Places at which a file is looked at to see whether its keys are in order, as those of a book are.
+#: About how many keys of a file are compared to check that they are sorted, as those of a book are.
 _SAMPLES: Final = 1000
 
 
 @dataclass(frozen=True)
 class BookMove:
-    """A move from the book: its weight, and the sum of the weights of all moves that it was chosen from."""
+    """A move from the book, its weight, and the sum of the weights of all candidates."""
 
     move: chess.Move
     weight: int
     total: int
 
     def describe(self, board: chess.Board) -> str:
-        """What is said of it, the move in the notation of the board that it is played on."""
+        """A message about the move, in the notation of `board`, on which it is played."""
         return f"book move {board.uci(self.move)}, weight {self.weight} of {self.total}"
 
 
 class Book:
-    """An open book; to be closed."""
+    """An open book; the user closes it."""
 
     def __init__(self, file: Path) -> None:
-        """Raises ValueError, in one line that names the file, for one that cannot be read or is no book."""
+        """Opens a book. Raises ValueError, in one line that names the file, for an unreadable file or no book."""
         try:
-            # Python-chess would wait for a pipe and map a device.
+            # The check comes first, because python-chess would wait for a pipe and map a device.
             open_regular(file).close()
             self._reader = chess.polyglot.open_reader(file)
         except OSError as error:
@@ -63,8 +63,9 @@ class Book:
     def choose(self, board: chess.Board, best: bool, rng: random.Random) -> BookMove | None:
         """A legal move of the book for this position with its game, or None.
 
-        With `best` the one of most weight, otherwise each as often as its weight says. Entries without weight are not
-        played, nor moves that repeat a position for the third time: two books could go on like that for ever.
+        With `best` it has the greatest weight; otherwise it is random, with probabilities in proportion to the weights.
+        Entries of weight 0 are never played, nor moves that repeat a position for the third time: two books could
+        repeat for ever.
         """
         entries = [entry for entry in self._reader.find_all(board) if not _repeats(board, entry.move)]
         if not entries:
@@ -75,7 +76,7 @@ class Book:
 
 
 def _repeats(board: chess.Board, move: chess.Move) -> bool:
-    """Whether the position after a move has been there twice already."""
+    """Whether the position after a move has occurred twice before."""
     board.push(move)
     try:
         return board.is_repetition(3)

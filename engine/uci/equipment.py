@@ -1,4 +1,4 @@
-"""What the options equip the loaded engine with: table, threads, network, strength, endgame tables, opening book."""
+"""Applies the options to the loaded engine: TT, threads, network, strength, tablebases, opening book."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ TUNABLE_NAMES: Final = frozenset(option.name for option in TUNABLE_OPTIONS)
 
 
 class Listener(Protocol):
-    """Who is told what equipping has led to: `engine.uci.output.Output`, or something else with these methods."""
+    """Receives the equipment's messages: `engine.uci.output.Output`, or another object with these methods."""
 
     def info(self, message: str) -> None:
         """Takes a remark on what was done."""
 
     def problem(self, message: str) -> None:
-        """Takes what could not be done, and is done without."""
+        """Takes a report of what could not be done; the engine goes on without it."""
 
 
 class Equipment:
-    """The searcher and the position, as the options want them; what they ask for in vain is reported and done without.
+    """The searcher and the position, set up by the options; reports what cannot be had and goes on without it.
 
-    Options are applied while nothing searches.
+    Options may be applied only while nothing searches.
     """
 
     def __init__(self, backend: Any, options: OptionValues, output: Listener) -> None:
@@ -49,9 +49,9 @@ class Equipment:
         self._apply_book()
 
     def _new_searcher(self) -> backend_module.Searcher:
-        """A searcher with the table and threads that the options ask for, or as near to them as memory allows."""
+        """A searcher with the TT and threads that the options ask for, or as close to them as memory allows."""
         searcher = self._with_table(self._options.number("Hash"))
-        with suppress(RuntimeError):  # a search does without
+        with suppress(RuntimeError):  # a search works without them
             searcher.reserve_threads()
         self._read_network("")
         if file := self._options.text("EvalFile"):
@@ -62,7 +62,7 @@ class Equipment:
         return searcher
 
     def _with_table(self, mebibytes: int) -> backend_module.Searcher:
-        """A searcher with a table of that size, or of a smaller one. Raises MemoryError without memory for any."""
+        """A searcher with a TT of `mebibytes` MiB, or a smaller one. Raises MemoryError if even 1 MiB does not fit."""
         try:
             searcher: backend_module.Searcher = self.backend.Searcher(mebibytes)
             return searcher
@@ -74,7 +74,7 @@ class Equipment:
         return self._with_table(smaller)
 
     def apply(self, name: str) -> None:
-        """Does what the new value of an option asks for."""
+        """Applies the new value of the option `name`."""
         if name == "Hash":
             self._apply_hash()
         elif name == "Threads":
@@ -97,12 +97,12 @@ class Equipment:
             self.tune(self.searcher)
 
     def tune(self, searcher: backend_module.Searcher) -> None:
-        """Gives a searcher the numbers that the options ask for in a tuning build."""
+        """Sets the tunable numbers of `searcher` from the options; does nothing unless this is a tuning build."""
         for name, value in self._options.tunables().items():
             searcher.set_tunable(name, value)
 
     def close(self) -> None:
-        """Ends the searcher's threads and closes the files, while nothing searches."""
+        """Ends the searcher's threads and closes the files. Nothing may search."""
         self.searcher.close()
         for file in (self._tables, self._book):
             if file is not None:
@@ -127,8 +127,8 @@ class Equipment:
     def level(self, limits: Limits) -> Level | None:
         """The level to play at; None is full strength.
 
-        Whoever wants no move to play but the truth gets all there is: a search that lasts until it is stopped, one for
-        a mate, and all of them in `UCI_AnalyseMode`.
+        Analysis always gets full strength: a search that lasts until it is stopped, a search for a mate, and every
+        search in `UCI_AnalyseMode`.
         """
         options = self._options
         if limits.infinite or limits.mate is not None or options.flag("UCI_AnalyseMode"):
@@ -139,7 +139,10 @@ class Equipment:
     # -- files -------------------------------------------------------------------------------------------------
 
     def _read_network(self, file: str) -> None:
-        """Reads the network in `file`, or the one that comes with the engine (""); a bad one is reported, not used."""
+        """Reads the network in `file`, or for "" the one that comes with the engine.
+
+        An unusable file is reported and the current network kept.
+        """
         custom = chosen_evaluation()
         if file and custom is not None:
             self._output.problem(f"network {quoted(file)} not used: {custom.name} evaluates")
@@ -156,7 +159,7 @@ class Equipment:
         searcher.set_network(self._network if self._options.flag("UseNNUE") else None)
 
     def _apply_tables(self) -> None:
-        """Opens the endgame tables that `SyzygyPath` lists; without any, positions are searched as all others are."""
+        """Opens the tablebases that `SyzygyPath` lists, and closes the old ones."""
         if self._tables is not None:
             self.searcher.set_tables(None)
             self._tables.close()
@@ -178,7 +181,7 @@ class Equipment:
             self.searcher.set_tables(self._tables)
 
     def _apply_book(self) -> None:
-        """Opens the book that `BookFile` names, while `OwnBook` wants one."""
+        """Opens the book that `BookFile` names if `OwnBook` is true, and closes the old one."""
         if self._book is not None:
             self._book.close()
             self._book = None
@@ -193,7 +196,7 @@ class Equipment:
         self._output.info(f"book {quoted(file)}: {len(self._book)} moves")
 
     def book_move(self, game: Any, limits: Limits) -> Any:
-        """The book's move for a game that is played, None outside the book and for whoever analyses."""
+        """The book's move for a game that is played; None outside the book and for analysis."""
         options = self._options
         is_analysis = limits.is_analysis() or options.flag("UCI_AnalyseMode") or options.number("MultiPV") > 1
         if self._book is None or is_analysis:

@@ -1,4 +1,4 @@
-"""What the session's queue holds: lines of the GUI, and what other threads have to say."""
+"""The events in the session's queue: lines of the GUI, and reports of other threads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Line:
-    """One line from stdin, and when it was read (as of `time.perf_counter`): a clock in it runs from then on."""
+    """One line from stdin, and when it was read, by `time.perf_counter`; the clock of a `go` runs from then on."""
 
     text: str
     received: float
@@ -24,7 +24,7 @@ class EndOfInput:
 
 @dataclass(frozen=True)
 class TaskDone:
-    """A task has given its answer."""
+    """A task is done."""
 
     task: Task
 

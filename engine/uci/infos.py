@@ -1,4 +1,4 @@
-"""UCI's `info` lines, made from what the search reports."""
+"""Makes UCI's `info` lines from the reports of the search."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BOUNDS: Final = {EXACT: "", LOWER: " lowerbound", UPPER: " upperbound"}
 
 
 def info_line(info: Info, board: chess.Board, show_wdl: bool = False) -> str:
-    """The line for a finished iteration, or for a window that has failed; with `show_wdl` chances for the result."""
+    """The line for a finished iteration or a failed window; with `show_wdl` it has win, draw and loss chances."""
     mate = info.mate
     score = f"cp {info.score}" if mate is None else f"mate {mate}"
     wdl = " wdl {} {} {}".format(*chances(info, board)) if show_wdl else ""
@@ -28,7 +28,7 @@ def info_line(info: Info, board: chess.Board, show_wdl: bool = False) -> str:
 
 
 def progress_line(progress: Progress) -> str:
-    """The line for the root move that a long search is at."""
+    """The line for the current root move of a long search."""
     return (
         f"info depth {progress.depth} currmove {progress.move.uci()} currmovenumber {progress.number} "
         f"nodes {progress.nodes} nps {progress.nodes_per_second} hashfull {progress.hashfull} "
@@ -37,7 +37,7 @@ def progress_line(progress: Progress) -> str:
 
 
 def chances(info: Info, board: chess.Board) -> Outcome:
-    """Chances of the side to move, in permille: what endgame tables know, otherwise what such scores led to."""
+    """Win, draw and loss chances of the side to move, in permille: from tablebases, or else fitted to the score."""
     if not info.is_known:
         return outcome(info.score, material(board))
     if abs(info.score) < TABLE_BOUND:

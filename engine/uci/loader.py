@@ -1,4 +1,4 @@
-"""Loading of the engine, which takes a second from the cache and about a minute where kernels must be compiled."""
+"""Loads the engine, which takes a second from the cache and about a minute if kernels must be compiled."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 import time
 from typing import Any, Final
 
-#: Bytes of memory that loading the kernels takes at least. LLVM ends the process where it gets none.
+#: Least memory in bytes that loading the kernels takes. LLVM ends the process when it gets no memory.
 HEADROOM: Final = 32 << 20
 
 
@@ -21,21 +21,21 @@ def _check_memory() -> None:
 
 
 class Loader:
-    """Loads the engine in a thread of its own, so that quitting is possible at any moment."""
+    """Loads the engine in its own thread, so that the session can quit at any moment."""
 
     def __init__(self) -> None:
-        #: Set when loading has come to an end: `backend` is there then, or else the `error`.
+        #: Set when loading has ended; then either `backend` or `error` is there.
         self.done = threading.Event()
         self.error: BaseException | None = None
         self.backend: Any = None
-        #: What is being done; how many kernels had to be compiled, and the seconds that loading them took.
+        #: The current step; how many kernels had to be compiled, and the seconds that loading them took.
         self.step = ""
         self.compiled = 0
         self.seconds = 0.0
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begins loading; later calls do nothing. Without a thread for it, loading has failed."""
+        """Begins loading; later calls do nothing. If the system gives no thread, loading has failed."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._load, name="loader", daemon=True)
             try:
@@ -55,8 +55,8 @@ class Loader:
             self.seconds = time.monotonic() - began
             self.step = "rehearsing"
             backend.rehearse()
-            # A hundred thousand objects came with the libraries and will stay. Going through them all takes the
-            # garbage collector 50 ms, which it must not do in the middle of a move.
+            # A hundred thousand objects came with the libraries and will stay. The garbage collector needs 50 ms to
+            # scan them all, which it must not do during a move.
             gc.freeze()
             self.backend = backend
         except BaseException as error:

@@ -1,4 +1,4 @@
-"""The UCI loop: reads stdin on a thread of its own and runs the session on the main thread."""
+"""The UCI loop reads stdin on its own thread and runs the session on the main thread."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from engine.uci.options import OPTIONS, TUNING_OPTIONS, Option
 from engine.uci.output import Output
 from engine.uci.session import Session
 
-#: Seconds that the session has to end after `quit`. Then the process ends all the same.
+#: Seconds that the session has to end after `quit`. Then the process ends anyway.
 QUIT_LIMIT: Final = 1.9
 
 
 def _read(source: Iterable[bytes], session: Session, events: queue.SimpleQueue[Event], output: Output) -> None:
-    """Passes every line on; says `end of input` ahead of the queue, for whoever waits meanwhile."""
+    """Puts every line into `events`; at the end of input, sets `session.end_seen` ahead of the queue."""
     try:
         for raw in source:
             text = raw.decode("utf-8", "backslashreplace").strip()
@@ -31,7 +31,7 @@ def _read(source: Iterable[bytes], session: Session, events: queue.SimpleQueue[E
             if text.split()[:1] == ["quit"]:
                 return
     except (OSError, ValueError, MemoryError):
-        pass  # a stream that breaks has ended
+        pass  # a broken stream counts as ended
     session.end_seen.set()
     events.put(EndOfInput())
 
@@ -43,10 +43,9 @@ def converse(
     options: tuple[Option, ...] = OPTIONS,
     on_quit: Callable[[threading.Event], None] = lambda over: None,
 ) -> None:
-    """Holds a conversation: obeys the lines of `source` until `quit` or their end, and answers on `output`.
+    """Runs a session: handles the lines of `source` until `quit` or their end, and answers on `output`.
 
-    `on_quit(over)` is called on the reading thread when `quit` was read; the event `over` is set when the conversation
-    has ended.
+    The reader thread calls `on_quit(over)` when it has read `quit`; the event `over` is set when the session has ended.
     """
     events: queue.SimpleQueue[Event] = queue.SimpleQueue()
     session = Session(output, events, version, options)
@@ -61,7 +60,7 @@ def converse(
 
 
 def _end_in_time(over: threading.Event) -> None:
-    """Ends the process after `quit` whatever its other threads are in the middle of."""
+    """Ends the process after `quit`, even while other threads work."""
     over.wait(QUIT_LIMIT)
     os._exit(0)
 
@@ -69,17 +68,17 @@ def _end_in_time(over: threading.Event) -> None:
 def run(version: str, tuning: bool = False) -> int:
     """Speaks UCI on stdin and stdout until `quit` or the end of input; returns the exit status.
 
-    With `tuning` every tunable number of the search is an option, too, and which of its techniques are switched off.
+    With `tuning` each tunable number of the search is an option, too, and another option switches techniques off.
     """
     if sys.stdin is None or sys.stdout is None:
         return 1
-    # NumPy's linear algebra is not used here. Its threads would take memory, and complain where there is none.
+    # The engine does not use NumPy's linear algebra. Its threads would take memory, and complain where there is none.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     output = Output(sys.stdout.buffer)
-    # Nothing but UCI may reach stdout: what a library prints goes to stderr.
+    # Only UCI may reach stdout: what a library prints goes to stderr.
     sys.stdout = sys.stderr
     options = OPTIONS + TUNING_OPTIONS if tuning else OPTIONS
     with suppress(KeyboardInterrupt):
         converse(sys.stdin.buffer, output, version, options, _end_in_time)
-    # Threads may be inside kernels or the compiler; waiting for them to end would keep the GUI waiting.
+    # Threads may be inside kernels or the compiler; the GUI should not wait for them to end.
     os._exit(0)

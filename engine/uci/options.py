@@ -1,4 +1,4 @@
-"""The UCI options: declared once, checked when set."""
+"""The UCI options. Each is declared once and checked when it is set."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Option:
         return f"option name {self.name} type {self.kind} default {default}{bounds}"
 
     def parse(self, text: str | None) -> Value | None:
-        """The value that `text` stands for. Raises ValueError that says what is wrong and what would be right."""
+        """The value that `text` stands for. Raises a ValueError that names the mistake and the allowed values."""
         if self.kind == "button":
             return None
         if text is None:
@@ -57,9 +57,9 @@ class Option:
 
 
 def memory_mebibytes() -> int:
-    """Memory in MiB that this process may use: the machine's, or its container's or its own limit if that is lower.
+    """Memory in MiB that this process may use: the lowest of the machine's, its container's and its own limit.
 
-    4096 where it cannot be told.
+    4096 if none of them is known.
     """
     limits = []
     with suppress(AttributeError, OSError, ValueError):
@@ -77,32 +77,32 @@ def memory_mebibytes() -> int:
 
 
 def most_hash() -> int:
-    """The largest table in MiB: a quarter of the memory is left to everything else.
+    """The largest TT in MiB, at least DEFAULT_HASH: it leaves a quarter of the memory to everything else.
 
-    A table takes its memory only as a search fills it. With one that is larger, the system would end the engine in the
-    middle of a game.
+    A TT takes its memory only as a search fills it. With a larger one, the system would end the engine in the middle of
+    a game.
     """
     return max(DEFAULT_HASH, memory_mebibytes() * 3 // 4)
 
 
 def cores() -> int:
-    """Processors of this machine; 1 where it cannot be told."""
+    """Processors of this machine; 1 if unknown."""
     return os.cpu_count() or 1
 
 
-#: A configuration that was written for a larger machine is obeyed up to this number rather than refused, because a
-#: client may drop a game over a refusal. Threads beyond the cores gain nothing, and the more of them take turns, the
-#: longer it takes until each has seen that it is to stop: on two busy cores half a millisecond with two threads, ten
-#: with four, a tenth of a second with sixteen.
+#: The engine accepts this many threads on any machine, because a client may drop a game if the engine refuses a
+#: configuration for a larger machine. Threads beyond the cores gain nothing. The more of them take turns, the longer
+#: they take to notice a stop: on two busy cores half a millisecond with two threads, ten with four, a tenth of a second
+#: with sixteen.
 THREADS_ANYWHERE: Final = 8
 
-#: More legal moves than any position has: as many lines as there can be.
+#: Most lines of `MultiPV`: no position has more legal moves.
 MOST_MOVES: Final = 256
 
-#: What a GUI may show of the engine; setting it changes nothing.
+#: Text about the engine that a GUI may show; setting the option changes nothing.
 ABOUT: Final = "Secateur, a UCI chess engine in Python: python-chess outside, Numba inside. Licence: GPL-3.0-or-later"
 
-#: How UCI writes an empty string. As `EvalFile` it stands for the network that comes with the engine.
+#: How UCI writes an empty string. As `EvalFile` it means the network that comes with the engine.
 EMPTY: Final = "<empty>"
 
 OPTIONS: Final = (
@@ -136,16 +136,16 @@ TUNABLE_OPTIONS: Final = tuple(
     Option(tunable.name, "spin", tunable.default, tunable.low, tunable.high) for tunable in TUNABLES
 )
 
-#: Names techniques of the search that are switched off, whatever the tunable numbers are set to.
+#: Option that lists techniques of the search to switch off; it overrides their tunable numbers.
 WITHOUT: Final = "Without"
 
 
 @dataclass(frozen=True)
 class TechniquesOption(Option):
-    """A string option of keys of `search.techniques` with spaces or commas between them."""
+    """A string option that lists keys of `search.techniques`, separated by spaces or commas."""
 
     def parse(self, text: str | None) -> Value | None:
-        """`text`, once each of its keys is known. Raises ValueError that names an unknown one and lists the keys."""
+        """`text`, if it has only known keys. Raises a ValueError that names an unknown key and lists the known ones."""
         value = super().parse(text)
         techniques_in(str(value))
         return value
@@ -156,7 +156,7 @@ def techniques_in(text: str) -> tuple[Technique, ...]:
     return named(() if text == EMPTY else text.replace(",", " ").split())
 
 
-#: What a tuning build offers besides.
+#: The additional options of a tuning build.
 TUNING_OPTIONS: Final = (*TUNABLE_OPTIONS, TechniquesOption(WITHOUT, "string", EMPTY))
 
 
@@ -169,7 +169,10 @@ class OptionValues:
         self._values: dict[str, Value | None] = {option.name: option.default for option in options}
 
     def set(self, name: str, text: str | None) -> str:
-        """Sets an option, its name in any case; returns its declared name. Raises ValueError and changes nothing."""
+        """Sets the option `name`, in any case, and returns its declared name.
+
+        Raises ValueError for an unknown name or a bad value, and then changes nothing.
+        """
         option = self._options.get(" ".join(name.lower().split()))
         if option is None:
             raise ValueError(f"there is no option {quoted(name)}" if name else "setoption needs 'name'")
@@ -188,7 +191,7 @@ class OptionValues:
         return value
 
     def tunables(self) -> dict[str, int]:
-        """The numbers that the search is to have, by name, as set and by `Without`; empty but in a tuning build."""
+        """The tunable numbers by name, as set and as overridden by `Without`; empty unless this is a tuning build."""
         if WITHOUT not in self._values:
             return {}
         numbers = {option.name: self.number(option.name) for option in TUNABLE_OPTIONS}

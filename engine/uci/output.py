@@ -1,4 +1,4 @@
-"""The one way to stdout, and the log of what was said."""
+"""The only writer of stdout, and the log of the conversation."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from typing import IO, BinaryIO, Final
 
 from engine.files import open_regular, user_path
 
-#: How every line of a log begins: date, time, and who says it.
+#: The beginning of every line of a log: date, time, and direction (<< to the GUI, >> from it).
 _LOG_LINE: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (<<|>>) ")
 
 
 class Output:
-    """Writes whole lines to stdout, flushed, from any thread; ends the process when nobody reads them any more.
+    """Writes whole lines to stdout, flushed, from any thread; ends the process when the reader of stdout is gone.
 
-    What is said and heard can be written to a file, too.
+    It can also log all output and input to a file.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self._lock = threading.Lock()
-        # The log's own: who listens must not wait for who speaks, whose reader may be slow.
+        # The log has its own lock: the reader thread must not wait for a writer that a slow GUI blocks.
         self._log_lock = threading.Lock()
         self._log: IO[str] | None = None
         self._last_line = time.monotonic()
@@ -46,7 +46,7 @@ class Output:
                 self._stream.write(data)
                 self._stream.flush()
             except (BrokenPipeError, ValueError, OSError):
-                # The GUI is gone: there is no one left to answer, and an orphan must not go on searching.
+                # The GUI is gone, and an orphaned engine must not go on searching.
                 os._exit(1)
 
     def info(self, message: str) -> None:
@@ -54,17 +54,17 @@ class Output:
         self.line("info string " + " ".join(message.split()))
 
     def problem(self, message: str) -> None:
-        """Writes of something that cannot be done and is done without, which in UCI is a message like any other."""
+        """Reports what cannot be done; in UCI that is a message like any other."""
         self.info(message)
 
     def heard(self, text: str) -> None:
-        """Notes a line that the GUI has sent."""
+        """Logs a line that the GUI has sent."""
         self._note(">>", text)
 
     def log_to(self, path: str) -> None:
-        """Adds everything from now on to the end of a file, which is new, empty or an earlier log; `""` ends that.
+        """Appends all further lines to a file, which must be new, empty or an earlier log; `""` ends the log.
 
-        Raises OSError or ValueError for a file that cannot be written or is no log, and goes on as before.
+        Raises OSError or ValueError for a file that cannot be written or is no log, and then changes nothing.
         """
         log = _open_log(path) if path else None
         with self._log_lock:
@@ -84,7 +84,7 @@ class Output:
                 self._end_log()
 
     def _end_log(self) -> None:
-        """Closes the log, if there is one; under its lock. What a full disk has not taken is lost."""
+        """Closes the log, if there is one; the caller holds its lock. Lines that do not fit on a full disk are lost."""
         log, self._log = self._log, None
         if log is not None:
             with suppress(OSError):
@@ -92,8 +92,8 @@ class Output:
 
 
 def _open_log(path: str) -> IO[str]:
-    """A file to add a log to. Raises OSError, also for another file, and ValueError."""
-    # Whole lines at once, so that a crash loses none.
+    """Opens a log to append to. Raises OSError, also for a file that is no log, and ValueError for a bad path."""
+    # Line buffering, so that a crash loses no line.
     log = open_regular(user_path(path), "a+", encoding="utf-8", errors="backslashreplace", buffering=1)
     try:
         log.seek(0)
@@ -112,7 +112,7 @@ def _open_log(path: str) -> IO[str]:
 
 
 def reader_is_gone() -> bool:
-    """Whether stdout is a pipe whose other end was closed, as when a GUI died; False where that cannot be told."""
+    """Whether stdout is a pipe whose other end is closed, as when a GUI died; False if unknown."""
     try:
         import select
 

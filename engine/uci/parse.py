@@ -1,4 +1,4 @@
-"""Parsing of UCI commands: text in, dataclasses out, with a list of complaints about what was passed over."""
+"""Parses UCI commands into dataclasses, with a list of complaints about ignored parts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from search.limits import Clock, Limits
 _NUMBERS: Final = ("wtime", "btime", "winc", "binc", "movestogo", "depth", "nodes", "mate", "movetime", "perft")
 _FLAGS: Final = ("infinite", "ponder")
 
-#: Numbers beyond this are cut: no clock, depth or node count means more.
+#: Larger numbers are cut to this: no clock, depth or node count needs more.
 _LARGEST: Final = 1 << 53
 
 
@@ -26,7 +26,7 @@ class PositionCommand:
 
 @dataclass(frozen=True)
 class GoCommand:
-    """`go`: every number given by its name, flags, and the moves to search (None: all)."""
+    """`go`: its numbers by name, its flags, and the moves to search (None: all)."""
 
     numbers: dict[str, int]
     flags: frozenset[str]
@@ -36,7 +36,7 @@ class GoCommand:
         """The search limits for the side to move."""
         number = self.numbers.get
         ours, theirs = ("w", "b") if white_to_move else ("b", "w")
-        # A GUI that sends one clock only means that one, whoever is to move.
+        # If a GUI sends only one clock, it means that one for either side.
         time_left = number(f"{ours}time", number(f"{theirs}time"))
         clock = None
         if time_left is not None:
@@ -68,7 +68,7 @@ def looks_like_move(token: str) -> bool:
 
 
 def parse_position(words: list[str]) -> PositionCommand:
-    """Parses what follows `position`. Raises ValueError that says what is missing."""
+    """Parses the words after `position`. Raises a ValueError that says what is missing or wrong."""
     if not words:
         raise ValueError("position needs 'startpos' or 'fen'")
     kind, *rest = words
@@ -86,7 +86,7 @@ def parse_position(words: list[str]) -> PositionCommand:
 
 
 def parse_go(words: list[str]) -> tuple[GoCommand, list[str]]:
-    """Parses what follows `go`; the second value says what could not be understood and was passed over."""
+    """Parses the words after `go`; the second value has complaints about wrong or ignored parts."""
     numbers: dict[str, int] = {}
     flags: set[str] = set()
     search_moves: list[str] | None = None
@@ -116,7 +116,7 @@ def parse_go(words: list[str]) -> tuple[GoCommand, list[str]]:
             except ValueError:
                 complaints.append(f"go {word}: a whole number expected, not {quoted(text)}")
             else:
-                # Clocks of GUIs do run below zero.
+                # Clocks are not in this list, because those of GUIs do run below zero.
                 if word in ("depth", "nodes", "mate", "movetime") and numbers[word] < 1:
                     complaints.append(f"go {word}: {numbers[word]} is less than 1, 1 is used")
         else:
@@ -125,7 +125,7 @@ def parse_go(words: list[str]) -> tuple[GoCommand, list[str]]:
 
 
 def parse_setoption(words: list[str]) -> tuple[str, str | None]:
-    """Parses what follows `setoption` into name and value. Raises ValueError when 'name' is missing."""
+    """Parses the words after `setoption` into name and value (None without one). Raises ValueError without 'name'."""
     if not words or words[0].lower() != "name":
         raise ValueError("setoption needs 'name'")
     lowered = [word.lower() for word in words]

@@ -1,4 +1,4 @@
-"""Positions as GUIs send them: FENs, moves in every notation for castling, and what `d` shows."""
+"""Positions from GUIs: FENs, moves in every notation for castling, and the report of `d`."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from engine.files import quoted
 from engine.uci.parse import PositionCommand
 from search.game import Game
 
-#: Castling in words, which some GUIs send in Chess960.
+#: Castling in SAN, which some GUIs send in Chess960.
 _SPOKEN_CASTLING: Final = ("O-O", "O-O-O", "0-0", "0-0-0")
 
 
 def parse_move(board: chess.Board, text: str) -> chess.Move:
-    """A legal move in UCI notation. Raises ValueError when it is none, also for the null move.
+    """Parses a legal move in UCI notation. Raises ValueError for any other text, also for the null move.
 
-    Castling may be king takes rook, which is Chess960's notation, or the king's move to where it ends up, or O-O: in
-    either mode, as long as it can mean nothing else. The king's step to a neighbouring square is what it is.
+    In either mode, castling may be king takes rook (Chess960's notation), the king's move to its final square, or O-O,
+    if that is unambiguous. A king's step to a neighbouring square is a plain king move.
     """
     if text in _SPOKEN_CASTLING:
         return board.parse_san(text)
@@ -36,7 +36,7 @@ def parse_move(board: chess.Board, text: str) -> chess.Move:
 
 
 def _castling_to(board: chess.Board, move: chess.Move) -> chess.Move | None:
-    """The castling that takes the king from and to the squares of `move`, None when there is none."""
+    """The castling that moves the king from and to the squares of `move`; None when there is none."""
     if move.from_square != board.king(board.turn) or move.promotion or move.drop:
         return None
     for castling in board.generate_castling_moves():
@@ -47,9 +47,9 @@ def _castling_to(board: chess.Board, move: chess.Move) -> chess.Move | None:
 
 
 class PositionKeeper:
-    """The current game, which `position` commands extend where they repeat it with more moves.
+    """The current game. A `position` command that repeats it with more moves only extends it.
 
-    GUIs send the whole game before every move; replaying hundreds of moves would cost milliseconds of clock time.
+    GUIs send the whole game before every move, and replaying hundreds of moves would cost milliseconds of clock time.
     """
 
     def __init__(self) -> None:
@@ -58,9 +58,9 @@ class PositionKeeper:
         self._moves: tuple[str, ...] = ()
 
     def set(self, command: PositionCommand, chess960: bool) -> str | None:
-        """Sets the position; returns a remark when something in it was passed over.
+        """Sets the position; returns a remark when it ignored something in it.
 
-        Raises ValueError that says what is wrong; the last good position is kept then.
+        Raises a ValueError that says what is wrong, and then keeps the last good position.
         """
         start = (command.fen or chess.STARTING_FEN, chess960)
         known = len(self._moves)
@@ -71,7 +71,7 @@ class PositionKeeper:
         try:
             board = chess.Board(start[0], chess960=chess960)
         except ValueError as error:
-            # What python-chess says ends with the FEN, however long that is.
+            # Python-chess's message ends with the FEN, which may be long.
             raise ValueError(f"bad FEN {quoted(start[0])}: {str(error).partition(': ')[0]}") from None
         try:
             game = Game(board)
@@ -83,13 +83,13 @@ class PositionKeeper:
         return remark
 
     def flip(self) -> None:
-        """Lets the sides change places: the board is turned over, colours and the move with it, and the game begins."""
+        """Swaps the sides: mirrors the board, swaps the colours and the side to move, and begins a new game there."""
         board = self.game.board.copy(stack=False).mirror()
         self.game, self._start, self._moves = Game(board), (board.fen(shredder=True), board.chess960), ()
 
     @staticmethod
     def _extend(game: Game, moves: tuple[str, ...], known: int) -> None:
-        """Plays `moves[known:]` on `game`, or takes them back and raises ValueError that names the wrong one."""
+        """Plays `moves[known:]` on `game`; at an illegal one, takes them back and raises a ValueError that names it."""
         for number, text in enumerate(moves[known:], start=known):
             try:
                 move = parse_move(game.board, text)
@@ -102,7 +102,7 @@ class PositionKeeper:
 
 
 def _remark(board: chess.Board, fen: str) -> str | None:
-    """What in a FEN does not fit its position and is left out."""
+    """A remark about parts of a FEN that do not fit its position and are left out; None when all fits."""
     if board.status() & chess.STATUS_INVALID_EP_SQUARE:
         return f"the en passant square that does not fit the position is left out of {quoted(fen)}"
     if board.castling_rights == board.clean_castling_rights():
@@ -114,12 +114,12 @@ def _remark(board: chess.Board, fen: str) -> str | None:
 
 
 def board_report(game: Game) -> str:
-    """The `d` command: a diagram, the FEN, the key and the checkers."""
+    """The answer to `d`: a diagram, the FEN, the key, the checkers and the number of legal moves."""
     board = game.board
     position = from_board(board)
     lines = [f"{board}\n", f"Fen: {board.fen()}"]
     if board.chess960:
-        # The first is X-FEN, which calls the outermost rooks K and Q; this one names files.
+        # The first FEN is X-FEN, which writes the outermost rooks as K and Q; this one writes their files.
         lines.append(f"Shredder-FEN: {board.fen(shredder=True)}")
     lines.append(f"Key: {int(position['key']):016X}")
     lines.append("Checkers: " + " ".join(chess.square_name(square) for square in board.checkers()))

@@ -1,9 +1,9 @@
-"""The session: what the engine owes for each command.
+"""The session handles each UCI command and answers it.
 
-Threads: one reads stdin (`engine.uci.loop`), one loads the engine (`engine.uci.loader`), one searches
-(`engine.uci.tasks`); this object lives on the main thread, which takes commands and events from one queue and never
-waits for the others. Commands that need the engine while it is loaded, and commands that would change what a running
-search works on, are deferred and handled later in their order.
+Three threads work beside it: one reads stdin (`engine.uci.loop`), one loads the engine (`engine.uci.loader`) and one
+searches (`engine.uci.tasks`). The session runs on the main thread, which takes commands and events from one queue and
+never waits for the others. It defers two sorts of commands: those that need the engine while it loads, and those that
+would change what a running search works on. It handles them later, in their order.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ from search.limits import MAX_PLY, Limits
 
 AUTHORS: Final = "the Secateur authors"
 
-#: Commands that are obeyed at once, also during a search.
+#: Commands that the session handles at once, even during a search.
 IMMEDIATE: Final = ("uci", "isready", "stop", "quit", "debug", "register", "ponderhit", "help")
 
-#: Seconds between two messages about loading. From the cache it takes less.
+#: Seconds between two messages about loading. Loading from the cache takes less.
 HEARTBEAT: Final = 1.5
 
-#: Seconds that `isready` waits for the engine: while modules and cached kernels are loaded, and once kernels are known
-#: to be compiled. CuteChess ends an engine that does not answer for 15, and compiling takes longer. So the answer comes
-#: early, and the commands behind it wait for the kernels.
+#: Seconds that `isready` waits for the engine: READY_PATIENCE while modules and cached kernels load,
+#: COMPILING_PATIENCE while kernels compile. CuteChess ends an engine that does not answer for 15 seconds, and compiling
+#: takes longer. So the answer comes early, and the commands after it wait for the kernels.
 READY_PATIENCE: Final = 3.0
 COMPILING_PATIENCE: Final = 0.5
 
-#: Seconds that the session waits for an answer that is on its way, at the end of input or before the next command.
+#: Seconds that the session waits for a pending answer, at the end of input or before the next command.
 FAREWELL: Final = 2.0
 
-#: Seconds that `quit` waits: for the engine to be loaded, when commands before it wait for that; for a short count or
-#: benchmark to end by itself; and for the answer of what was stopped.
+#: Seconds that `quit` waits. LOAD_PATIENCE: for the engine to load, when earlier commands need it. TOOL_PATIENCE: for a
+#: short perft or benchmark to end by itself. QUIT_PATIENCE: for the answer of a stopped task.
 LOAD_PATIENCE: Final = 1.5
 TOOL_PATIENCE: Final = 0.4
 QUIT_PATIENCE: Final = 1.2
 
-#: Seconds between two looks at the loader.
+#: Seconds between two checks of the loader.
 _LOOK: Final = 0.02
 
 HELP: Final = """\
@@ -76,7 +76,7 @@ Beyond the protocol:
 
 
 def _compiling() -> str:
-    """What is compiled at the moment, for how long, and how long it may take; empty when nothing is."""
+    """What compiles now, for how long, and how long it may take; empty when nothing compiles."""
     compilation = compiling.current()
     return "" if compilation is None else compilation.line()
 
@@ -94,17 +94,17 @@ class Session:
         self._loader = Loader()
         self._equipment: Equipment | None = None
         self._debug = False
-        #: The task that has not answered yet, and the thread that does them.
+        #: The task that has not answered yet, and the thread that runs tasks.
         self._task: Task | None = None
         self._tasks = TaskThread(output, lambda task: events.put(TaskDone(task)))
-        #: When the command that is being handled was read.
+        #: When the reader thread read the current command.
         self._received = 0.0
         self._deferred: deque[Line] = deque()
-        #: When something waits for the loader: since when, and when the last message about it went out.
+        #: Since when deferred commands wait for the loader, and when the last message about it went out.
         self._waiting_since: float | None = None
         self._last_message = 0.0
         self._ended = False
-        #: Set by the reader thread when it has seen the end of input, before the main thread gets there.
+        #: The reader thread sets it at the end of input, before the main thread gets there.
         self.end_seen = threading.Event()
         #: Set when the session has ended.
         self.over = threading.Event()
@@ -131,13 +131,13 @@ class Session:
     # -- the conversation --------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Takes events until `quit` or the end of input; returns when everything owed has been answered."""
+        """Takes events until `quit` or the end of input; returns when every pending command is answered."""
         while not self._ended:
             event = self._next_event()
             try:
                 self._handle(event)
             except MemoryError:
-                # There is none for a message, either. The next command may find some.
+                # There is no memory for a message, either. The next command may find some.
                 self._ended = self.end_seen.is_set()
         if self._task is None:
             self._tasks.close()
@@ -155,7 +155,7 @@ class Session:
             self._finish()
 
     def _next_event(self) -> Event | None:
-        """The next event, None after a while without one when there is something to look after meanwhile."""
+        """The next event; None after a short wait without one, when a tool or the loader needs a check."""
         seconds = None
         if self._task is not None:
             seconds = HEARTBEAT / 4 if self._task.is_tool else None
@@ -167,7 +167,7 @@ class Session:
             return None
 
     def _look_after(self) -> None:
-        """Looks after what takes long: the loader, or a tool that is silent."""
+        """Checks the loader, and reports the progress of a silent tool."""
         task = self._task
         if task is None or not task.is_tool:
             self._look_at_loader()
@@ -175,7 +175,7 @@ class Session:
             self._output.info(_compiling() or f"{task.name}: {time.perf_counter() - task.created:.0f} s so far")
 
     def _take(self, line: Line) -> None:
-        """Handles one line, now or later; whatever goes wrong becomes a message."""
+        """Handles one line, now or later; turns every error into a message."""
         text = line.text
         words = text.split()
         if not words:
@@ -203,24 +203,24 @@ class Session:
         """Whether a command is deferred: until the running task has answered, or until the engine is loaded."""
         task = self._task
         if task is not None and task.has_answered and task.finished.wait(FAREWELL):
-            # What comes behind an answer finds everything before it done.
+            # A command after an answer must find the task before it done.
             self._task_done(task)
         if word in ("stop", "ponderhit") and any(waiting.text.split()[0] == "go" for waiting in self._deferred):
-            return True  # it is meant for the search that has not begun yet
+            return True  # it is for the search that has not begun yet
         if self._task is not None:
             if word == "go":
-                # Two searches at once are impossible; the first one is owed an answer before the second begins.
+                # Two searches cannot run at once: the first must answer before the second begins.
                 self._stop([])
             return word not in IMMEDIATE
         if self._loader.done.is_set() or (word in IMMEDIATE and word != "isready"):
             return False
-        # Options that come before anything else count when the engine is loaded.
+        # Loading the engine reads the options that come before anything else.
         return word != "setoption" or bool(self._deferred)
 
     def _take_deferred(self) -> None:
-        """Takes the commands that waited, as if they came now.
+        """Takes the deferred commands as if they came now.
 
-        One may begin a search; those behind it wait again, or stop it.
+        One may begin a search; the commands after it wait again, or stop it.
         """
         waiting, self._deferred = self._deferred, deque()
         while waiting and not self._ended:
@@ -231,13 +231,13 @@ class Session:
                 raise
 
     def _task_done(self, task: Task) -> None:
-        """Goes on with what waited for the end of a task; a second call does nothing."""
+        """Takes the commands that waited for the end of `task`; a second call does nothing."""
         if task is self._task:
             self._task = None
             self._take_deferred()
 
     def _look_at_loader(self) -> None:
-        """Goes on with the deferred commands once the engine is loaded; until then, answers `isready` and reports."""
+        """Takes the deferred commands once the engine is loaded; until then, answers `isready` and reports."""
         if self._task is not None or not self._deferred:
             self._waiting_since = None
             return
@@ -263,9 +263,9 @@ class Session:
             self._output.info(_compiling() or f"loading {self._loader.step}, {waited:.0f} s so far")
 
     def _finish(self) -> None:
-        """The end of input: answers what is still owed, and ends the session.
+        """Handles the end of input: answers the pending commands and ends the session.
 
-        A count or a benchmark is finished for a reader who asked for it and still reads; a search is stopped.
+        A tool finishes if the GUI still reads its output; a search is stopped.
         """
         task, deadline = self._task, math.inf
         while self._task is not None or self._deferred:
@@ -287,15 +287,15 @@ class Session:
         self._ended = True
 
     def _begin(self, task: Task) -> None:
-        """Lets a task run beside the conversation. Raises RuntimeError when the system gives no thread."""
+        """Starts a task on the task thread. Raises RuntimeError when the system gives no thread."""
         if self.end_seen.is_set() and not task.is_tool:
-            # Nobody can say stop any more: the answer is owed, but not the thinking.
+            # No `stop` can come any more. The GUI still gets an answer, but no long search.
             task.stop()
         self._tasks.begin(task)
         self._task = task
 
     def _loaded(self) -> Equipment:
-        """The loaded engine. Raises ValueError when it cannot be loaded, MemoryError without memory for it."""
+        """The loaded engine. Raises ValueError if loading fails and MemoryError if memory runs out."""
         loader = self._loader
         if loader.error is not None:
             raise ValueError(
@@ -311,7 +311,7 @@ class Session:
         return self._equipment
 
     def leave(self) -> None:
-        """Ends the process at once, whatever other threads are in the middle of."""
+        """Ends the process at once, even while other threads work."""
         os._exit(0)
 
     # -- the protocol's commands -------------------------------------------------------------------------------
@@ -343,7 +343,7 @@ class Session:
             self._task.stop()
 
     def _ponderhit(self, words: list[str]) -> None:
-        """The expected move was played: the search that ponders goes on with the clock running. Idle, it is nothing."""
+        """The opponent played the expected move: the pondering search starts its clock. Ignored without a task."""
         if self._task is not None:
             self._task.ponder_hit()
 
@@ -369,7 +369,7 @@ class Session:
         name = self._options.set(name, text)
         if name == "Debug Log File":
             self._open_log(self._options.text(name))
-        elif self._equipment is not None:  # otherwise read when the engine is loaded
+        elif self._equipment is not None:  # otherwise loading the engine reads it
             self._equipment.apply(name)
 
     def _open_log(self, file: str) -> None:
@@ -404,7 +404,7 @@ class Session:
             raise
 
     def _any_move(self) -> str:
-        """A legal move of the position, for when there is no search: a move is owed all the same."""
+        """A legal move of the position ("0000" if none): `go` must answer a move even when no search can run."""
         with suppress(Exception):
             if self._equipment is not None:
                 board: Any = self._equipment.positions.game.board
@@ -412,7 +412,7 @@ class Session:
         return "0000"
 
     def _limits(self, command: GoCommand, equipment: Equipment) -> Limits:
-        """The limits of a `go`, with search moves that are not legal here reported and left out."""
+        """The limits of a `go`; reports and leaves out search moves that are not legal here."""
         board: Any = equipment.positions.game.board
         limits = command.limits(board.turn)
         if limits.search_moves is None:
@@ -425,7 +425,7 @@ class Session:
                 self._output.info(f"go searchmoves: {quoted(text)} is not legal here")
         return replace(limits, search_moves=tuple(legal) or None)
 
-    # -- what goes beyond it -----------------------------------------------------------------------------------
+    # -- commands beyond the protocol --------------------------------------------------------------------------
 
     def _d(self, words: list[str]) -> None:
         equipment = self._loaded()

@@ -1,4 +1,4 @@
-"""What the engine does beside the conversation, one task at a time on a thread of its own: search, perft, bench."""
+"""Tasks that run one at a time on a thread beside the session: search, perft, eval, bench."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from search.limits import Limits
 
 
 class Task:
-    """One piece of work that can be stopped from another thread, also before it begins."""
+    """One piece of work that another thread can stop, even before it begins."""
 
-    #: Whether it answers with a result that was asked for, and not with a move.
+    #: Whether it answers with a report (perft, eval, bench) and not with a move.
     is_tool = True
 
-    #: What messages call it.
+    #: Its name in messages.
     name = "search"
 
     def __init__(self, output: Output) -> None:
         self._output = output
-        #: When it was handed over, as of `time.perf_counter`.
+        #: When it was created, by `time.perf_counter`.
         self.created = time.perf_counter()
-        #: Set before the answer goes out: whoever reads it may speak again before this thread gets any further.
+        #: Set before the answer goes out: the GUI may send its next command before this thread gets any further.
         self.has_answered = False
-        #: Set when nothing of it is left to be done.
+        #: Set when the task is completely done.
         self.finished = threading.Event()
 
     def run(self) -> None:
@@ -37,20 +37,20 @@ class Task:
         raise NotImplementedError
 
     def stop(self) -> None:
-        """Lets it answer soon."""
+        """Makes it answer soon."""
         raise NotImplementedError
 
     def ponder_hit(self) -> None:
-        """The move that was expected has been played; of no concern to most."""
+        """The opponent has played the expected move; most tasks ignore it."""
 
     def _answer(self, text: str) -> None:
-        """Writes what was owed, the last that the task says."""
+        """Writes the answer, the last output of the task."""
         self.has_answered = True
         self._output.line(text)
 
 
 class SearchTask(Task):
-    """A `go`: answers `bestmove`, whatever happens."""
+    """A `go`: always answers `bestmove`."""
 
     is_tool = False
 
@@ -63,7 +63,7 @@ class SearchTask(Task):
         received: float,
         debug: bool = False,
     ) -> None:
-        """The clock has run since `received`. With `debug` more is said."""
+        """The clock has run since `received`. With `debug` the task reports more."""
         super().__init__(output)
         self._equipment = equipment
         self._options = options
@@ -75,28 +75,28 @@ class SearchTask(Task):
         equipment.searcher.arm()
 
     def stop(self) -> None:
-        """Ends the search with what it has found."""
+        """Ends the search, which answers with its best move so far."""
         self._release.set()
         self._equipment.searcher.stop()
 
     def ponder_hit(self) -> None:
-        """Lets a search that ponders go on with the clock running."""
+        """Starts the clock of a pondering search."""
         if self._limits.ponder:
             self._equipment.searcher.ponder_hit()
             if not self._limits.infinite:
                 self._release.set()
 
     def run(self) -> None:
-        """Searches, unless the book has a move; waits for `stop` or `ponderhit` where the protocol wants it."""
+        """Searches unless the book has a move; waits for `stop` or `ponderhit` where the protocol requires it."""
         board, limits = self._game.board, self._limits
-        # Owed even when the search fails.
+        # The answer when the search fails.
         candidates = limits.search_moves or (board.uci(move) for move in board.legal_moves)
         answer = next(iter(candidates), "0000")
         try:
             answer = self._book_answer() or self._search() or answer
         finally:
             if limits.infinite or limits.ponder:
-                # The protocol wants silence until `stop` or `ponderhit`, also when there is nothing left to search.
+                # The protocol requires silence until `stop` or `ponderhit`, even when nothing is left to search.
                 self._release.wait()
             self._answer(f"bestmove {answer}")
 
@@ -109,7 +109,7 @@ class SearchTask(Task):
         return board.uci(found.move)
 
     def _search(self) -> str | None:
-        """Searches and reports; the answer, None when there is no legal move."""
+        """Searches and reports; returns the answer, None when there is no legal move."""
         options, output, backend, board = self._options, self._output, self._equipment.backend, self._game.board
         overhead, ponders = options.number("Move Overhead"), options.flag("Ponder")
         show_wdl = options.flag("UCI_ShowWDL")
@@ -144,12 +144,12 @@ class SearchTask(Task):
 
 
 class PerftTask(Task):
-    """A `go perft`: counts, one line a move."""
+    """A `go perft`: writes the count of each move on its own line, and the total."""
 
     name = "perft"
 
     def __init__(self, equipment: Equipment, output: Output, depth: int) -> None:
-        """Raises ValueError for a depth that is out of range."""
+        """Raises ValueError for a depth out of range."""
         super().__init__(output)
         self._counter = equipment.backend.Counter(equipment.positions.game.board, depth)
         self._board = equipment.positions.game.board
@@ -171,7 +171,7 @@ class PerftTask(Task):
 
 
 class EvaluationTask(Task):
-    """An `eval`. Its kernels may have to be compiled first, and the conversation goes on meanwhile."""
+    """An `eval`. Its kernels may have to compile first; the session handles other commands meanwhile."""
 
     name = "eval"
 
@@ -181,7 +181,7 @@ class EvaluationTask(Task):
         self._board, self._network = equipment.positions.game.board, equipment.searcher.network
 
     def stop(self) -> None:
-        """Changes nothing: only compiling takes time, and the next `eval` would wait for it, too."""
+        """Does nothing: only compiling takes time, and the next `eval` would wait for it, too."""
 
     def run(self) -> None:
         """Evaluates and answers."""
@@ -189,7 +189,7 @@ class EvaluationTask(Task):
 
 
 class BenchTask(Task):
-    """A `bench`: with a searcher of its own, so that what was learnt for the game stays."""
+    """A `bench`. It has its own searcher, so the game keeps its TT and histories."""
 
     name = "bench"
 
@@ -202,7 +202,7 @@ class BenchTask(Task):
         self._stopped = threading.Event()
 
     def stop(self) -> None:
-        """Ends it without a result."""
+        """Ends the benchmark without a result."""
         self._stopped.set()
         self._searcher.stop()
 
@@ -221,14 +221,14 @@ class BenchTask(Task):
 
 
 class TaskThread:
-    """Runs tasks; `on_done` is called on its thread with each that has answered."""
+    """Runs tasks on one thread, and calls `on_done` there with each task when it is done."""
 
     def __init__(self, output: Output, on_done: Callable[[Task], None]) -> None:
         self._output = output
         self._on_done = on_done
         self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
-        # Now, while there is memory for a thread: tables and helpers come later.
+        # Start now, while there is memory for a thread: tables and helper threads come later.
         with suppress(RuntimeError):
             self._start()
 
@@ -239,12 +239,12 @@ class TaskThread:
             self._thread = thread
 
     def begin(self, task: Task) -> None:
-        """Hands over a task, when the one before it is done. Raises RuntimeError when the system gives no thread."""
+        """Runs `task` after the one before it is done. Raises RuntimeError when the system gives no thread."""
         self._start()
         self._tasks.put(task)
 
     def close(self) -> None:
-        """Ends the thread, when what it was given is done."""
+        """Ends the thread once its tasks are done."""
         self._tasks.put(None)
 
     def _work(self) -> None:
@@ -256,7 +256,7 @@ class TaskThread:
             finally:
                 task.finished.set()
                 self._on_done(task)
-            # What a task holds must not outlive it until the next one.
+            # The loop variable must not keep a finished task and its memory until the next one comes.
             del task
 
     def _run(self, task: Task) -> None:

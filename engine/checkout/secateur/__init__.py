@@ -1,12 +1,12 @@
-"""`secateur` in the checkout, where its modules lie in `engine`, `eval`, `search` and `bench`.
+"""The package `secateur` in the checkout, whose modules are in `engine`, `eval`, `search` and `bench`.
 
 An installed Secateur is the package `secateur` alone: the build (`bench.packaging`) puts `secateur.` in front of the
-names of all modules. In the checkout modules import each other without it. Where this file's folder is on the path,
+names of all modules. In the checkout, modules import each other without it. If this file's folder is on the path,
 `from secateur import Engine` and `from secateur.eval.api import subkernel` work in the checkout, too:
 
-    alias     Where `import engine` gives the checkout's `engine`, as in uci_main.py and after `make`, `secateur.X` is
+    alias     If `import engine` finds the checkout's `engine`, as in uci_main.py and after `make`, `secateur.X` is
               another name of the module `X`. No module is loaded twice.
-    loader    Elsewhere, as in an editable installation, `secateur.X` is loaded from the file of `X`, with the names
+    loader    Otherwise, as in an editable installation, `secateur.X` is loaded from the file of `X`, with the names
               that the build writes. No module is called `engine`, `eval`, `search` or `bench` there.
 """
 
@@ -29,7 +29,7 @@ __all__ = ["Engine", "__version__"]
 
 #: The package's name.
 PACKAGE: Final = "secateur"
-#: The folder of the checkout, and what the package consists of.
+#: The folder of the checkout, and the parts of the package.
 ROOT: Final = Path(__file__).resolve().parents[3]
 PARTS: Final = ("engine", "eval", "search", "bench")
 #: The file that the package runs as `python -m secateur`, without its suffix.
@@ -45,11 +45,11 @@ _IMPORTERS: Final = frozenset(("import_module", "__import__", "find_spec", "run_
 
 
 class NameProblemError(ValueError):
-    """A name that cannot be rewritten safely; the message says which and where."""
+    """A name cannot be rewritten safely; the message says which and where."""
 
 
 def module_file(name: str) -> Path | None:
-    """The file of a module of the checkout, named without `secateur.`; None where there is none."""
+    """The file of a module of the checkout, named without `secateur.`; None if there is none."""
     if name != MAIN and name.partition(".")[0] not in PARTS:
         return None
     base = ROOT.joinpath(*name.split("."))
@@ -60,8 +60,8 @@ def module_file(name: str) -> Path | None:
 def with_prefix(source: bytes, file: str) -> bytes:
     """The source of a module of the checkout with `secateur.` in front of its modules' names.
 
-    They stand in import statements and in strings. Everything else stays, and every line keeps its number. Raises
-    NameProblemError, which names `file`, for what has more than one meaning.
+    It rewrites names in import statements and in strings. Everything else stays, and every line keeps its number.
+    Raises NameProblemError, whose message gives `file`, for a name that it cannot rewrite safely.
     """
     import ast
 
@@ -115,7 +115,7 @@ def with_prefix(source: bytes, file: str) -> bytes:
 
 
 def _strings(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
-    """The strings of a syntax tree and their texts; of an f-string those around its expressions, joined by a blank."""
+    """The strings of a syntax tree with their texts; an f-string's text is its constant parts, joined by a blank."""
     import ast
 
     for child in ast.iter_child_nodes(node):
@@ -134,7 +134,7 @@ def _is_module(name: str) -> bool:
 
 
 def _is_defined(name: str) -> bool:
-    """Whether a dotted name is that of a module, or its module mentions the rest."""
+    """Whether a dotted name is a module, or its module mentions the next part."""
     parts = name.split(".")
     for length in range(len(parts), 1, -1):
         file = module_file(".".join(parts[:length]))
@@ -149,7 +149,7 @@ def _is_defined(name: str) -> bool:
 
 
 class _Loader(SourceFileLoader):
-    """Loads a module of the checkout with the names of the package. Its bytecode has a name of its own."""
+    """Loads a module of the checkout with the names of the package. Its bytecode file has its own name."""
 
     def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> CodeType:  # type: ignore[override]
         """The code of the rewritten source."""
@@ -172,18 +172,18 @@ class _Alias:
     """Gives a module of the checkout a second name."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """The module itself."""
+        """Returns the checkout's module itself."""
         module = import_module(_plain(spec.name))
         self._spec = module.__spec__
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Takes back what the import system has just written into the module."""
+        """Restores the `__spec__` that the import system has just overwritten in the module."""
         module.__spec__ = self._spec
 
 
 def _plain(name: str) -> str:
-    """The name of the package's module in the checkout."""
+    """The checkout's name of a module of the package."""
     plain = name.partition(".")[2]
     return MAIN if plain == "__main__" else plain
 
@@ -211,10 +211,10 @@ class _Finder:
 
 
 def _is_engine_importable() -> bool:
-    """Whether `import engine` gives the package of this checkout, and not a file of the user's or nothing."""
+    """Whether `import engine` finds the package of this checkout, and not a user's file or nothing."""
     try:
         spec = find_spec("engine")
-    except ValueError:  # somebody has made a module of that name by hand
+    except ValueError:  # a user has made a module of that name by hand
         return False
     return spec is not None and spec.origin is not None and Path(spec.origin).resolve().parent == ROOT / "engine"
 
@@ -224,7 +224,7 @@ if __name__ == PACKAGE:
 
 
 def __getattr__(name: str) -> Any:
-    """What the package offers: see `engine.client`."""
+    """Imports the package's public names on demand: see `engine.client`."""
     if name in __all__:
         return getattr(import_module(f"{PACKAGE}.engine.client"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
