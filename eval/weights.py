@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from eval.values import VALUES
 
-#: The rows of the printed breakdown. The weights of row DANGER count danger instead of centipawns.
+#: The rows of the printed breakdown. The weights of row DANGER are in units of danger instead of centipawns.
 ROWS: Final = (
     "Material",
     "Squares",

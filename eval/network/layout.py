@@ -23,7 +23,7 @@ FEATURES: Final = 768
 #: The most pieces that a position has.
 MOST_PIECES: Final = 32
 
-#: Accumulator units that stand for 1.0, and output weight units that do.
+#: The integers that stand for 1.0 in accumulators and in output weights.
 QA: Final = 255
 QB: Final = 64
 

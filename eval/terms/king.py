@@ -113,7 +113,7 @@ def danger_of(position, workspace, color, trace):
 
 @inlined
 def price_of(danger):
-    """What a packed danger costs the attacked side, a packed pair in centipawns."""
+    """The cost of a packed danger for the attacked side, a packed pair in centipawns."""
     middlegame = min(max(unpack_middlegame(danger), 0), MOST_DANGER)
     endgame = min(max(unpack_endgame(danger), 0), MOST_DANGER)
     return pack(middlegame * middlegame // DANGER_DIVISOR, endgame // ENDGAME_DIVISOR)
