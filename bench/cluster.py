@@ -1,10 +1,10 @@
-"""Work on local processes or on the workers of a Dask cluster, behind one function: `map_unordered`.
+"""Runs work in local processes or on the workers of a Dask cluster, behind one function: `map_unordered`.
 
 A piece of work is a function that can be imported and an item that can be pickled. Results come in the order of
-completion. A worker that dies costs only the item it worked on, which is done again elsewhere; an item that kills three
-workers is given up and reported. Ctrl-C, or closing the generator, ends everything that still runs.
+completion. If a worker dies, another one repeats its item; an item that kills three workers is dropped and reported.
+Ctrl-C, or closing the generator, ends everything that still runs.
 
-Each local worker is a process with a session of its own: the terminal's Ctrl-C does not reach it or its engines, and
+Each local worker is a process with a session of its own. The terminal's Ctrl-C does not reach it or its engines, and
 when it dies for any reason its engines are killed with it.
 """
 
@@ -29,7 +29,7 @@ from engine.extras import remedy
 T = TypeVar("T")
 R = TypeVar("R")
 
-#: How many workers one piece of work may kill.
+#: The number of workers that one piece of work may kill.
 ATTEMPTS: Final = 3
 #: Seconds in which a cluster must answer.
 CONNECT_SECONDS: Final = 20
@@ -38,16 +38,16 @@ GOODBYE_SECONDS: Final = 3.0
 
 
 class ClusterError(CommandError, RuntimeError):
-    """The cluster cannot be used at all; the message is one line."""
+    """The cluster is unusable; the message is one line."""
 
 
 class WorkError(CommandError, RuntimeError):
-    """A piece of work that could not be done; the message is one line."""
+    """A piece of work failed; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[T, R]):
-    """The outcome of one item: its `value`, or in `error` one line that says why there is none."""
+    """The outcome of one item: its `value`, or one line in `error` with the reason why there is none."""
 
     item: T
     value: R | None = None
@@ -65,8 +65,8 @@ def map_unordered(
 ) -> Generator[Outcome[T, R], None, None]:
     """Applies `function` to every item, `workers` at a time in local processes, or on the Dask scheduler `cluster`.
 
-    `items` may be long: only a few are taken ahead of those being worked on. On a cluster, as many run at once as its
-    workers have threads, also as workers come and go. Raises `ClusterError` when the cluster cannot be reached.
+    `items` may be long: only a few are taken in advance. On a cluster, as many items run at once as its workers have
+    threads, even when workers come and go. Raises `ClusterError` when the cluster cannot be reached.
     """
     if cluster is not None:
         return _on_cluster(function, iter(items), cluster)
@@ -79,7 +79,7 @@ def map_unordered(
 
 
 def _serve(connection: Connection, function: Callable[[Any], Any]) -> None:
-    """A worker's main: answers each item with (value, None) or (None, why not) until the pipe is closed."""
+    """A worker's main function: answers each item with (value, None) or (None, error) until the pipe is closed."""
     if hasattr(os, "setsid"):
         os.setsid()
     _take_interrupts()
@@ -103,7 +103,7 @@ def _interrupts_held() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    # Its helper lets Ctrl-C through again when it is started.
+    # Starting the resource tracker unblocks Ctrl-C, so we start it before we block Ctrl-C.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -113,7 +113,7 @@ def _interrupts_held() -> Iterator[None]:
 
 
 def _take_interrupts() -> None:
-    """Drops the Ctrl-C that came while this worker was started, and takes those to come."""
+    """Drops a Ctrl-C that arrived while this worker started, and accepts later ones."""
     if hasattr(signal, "pthread_sigmask"):
         taken = signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -121,7 +121,7 @@ def _take_interrupts() -> None:
 
 
 def _die_with_parent() -> None:
-    """Ends this worker and its engines when the process that started it is gone, even by `kill -9`."""
+    """Ends this worker and its engines when the process that started it ends, even by `kill -9`."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
@@ -139,7 +139,7 @@ def _kill_group(pid: int) -> None:
 
 
 class _Worker:
-    """A local process, the item it works on, and the workers that died of that item."""
+    """A local process, its current item, and the number of workers that died from that item."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         # Spawned, not forked: a fork would inherit threads' locks and the other workers' pipes.
@@ -153,7 +153,7 @@ class _Worker:
 
     def give(self, job: tuple[Any, int]) -> None:
         self.job = job
-        with contextlib.suppress(OSError):  # it has died: reading from it tells
+        with contextlib.suppress(OSError):  # it has died: reading from it will show that
             self.connection.send(job[0])
 
     def end(self, patience: float) -> None:
@@ -161,7 +161,7 @@ class _Worker:
         self.process.join(patience)
         assert self.process.pid is not None
         _kill_group(self.process.pid)
-        self.process.kill()  # a worker that has only just been started has no group yet
+        self.process.kill()  # a worker that has just started has no group yet
         self.process.join()
         self.process.close()
 
@@ -209,7 +209,7 @@ def _on_processes(function: Callable[[T], R], items: Iterator[T], count: int) ->
 
 
 def _check_worker() -> None:
-    """Run on a worker to see that it can import the project."""
+    """Runs on a worker to check that it can import the project."""
 
 
 def _on_cluster(function: Callable[[T], R], items: Iterator[T], address: str) -> Generator[Outcome[T, R], None, None]:
@@ -233,7 +233,7 @@ def _on_cluster(function: Callable[[T], R], items: Iterator[T], address: str) ->
         futures: dict[Any, T] = {}
         queue: Any = as_completed(loop=client.loop)  # type: ignore[no-untyped-call]
         while True:
-            # Two more than run, so that no worker waits for this process.
+            # Two more than can run at once, so that no worker waits for this process.
             for item in islice(items, max(0, sum(client.nthreads().values()) + 2 - len(futures))):
                 future = client.submit(function, item, pure=False)
                 futures[future] = item
@@ -245,7 +245,7 @@ def _on_cluster(function: Callable[[T], R], items: Iterator[T], address: str) ->
 
 
 def _outcome(item: T, future: Any) -> Outcome[T, Any]:
-    """The outcome of a finished future. Its error may be the death of all workers that tried."""
+    """The outcome of a finished future. Its error may be the death of every worker that tried it."""
     try:
         return Outcome(item, future.result())
     except Exception as error:

@@ -1,7 +1,7 @@
-"""One game between two engines: clocks, rules, adjudication, and whose fault it is when something breaks.
+"""One game between two engines: clocks, rules, adjudication, and which engine is at fault when something breaks.
 
-Every worker runs `play_task`, in a local process or on another machine: it takes a `GameTask`, which is plain data, and
-returns a `GameResult`. Engines keep running from game to game, separately for each thread.
+Every worker, in a local process or on another machine, runs `play_task`: it takes a `GameTask`, which is plain data,
+and returns a `GameResult`. Each thread keeps its engines running from game to game.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bench.uci import GRACE_SECONDS, Engine, EngineFaultError, EnginePool, engin
 
 @dataclass(frozen=True, slots=True)
 class GameTask:
-    """Everything needed to play one game, anywhere. Times in seconds."""
+    """Everything needed to play one game on any machine. Times are in seconds."""
 
     game: int
     pair: int
@@ -36,7 +36,7 @@ class GameTask:
 
 
 class Clock:
-    """One side's time. All in seconds."""
+    """One side's clock. Times are in seconds."""
 
     def __init__(self, control: TimeControl, margin: float) -> None:
         self.control = control
@@ -45,21 +45,21 @@ class Clock:
         self.moves_to_go = control.moves
 
     def patience(self, hang_seconds: float) -> float:
-        """How long to wait for a move before giving the engine up."""
+        """How long to wait for a move before the engine counts as hanging, in seconds."""
         allowed = self._allowed()
         return hang_seconds if allowed is None else allowed + self._margin + GRACE_SECONDS
 
     def spend(self, seconds: float) -> float | None:
-        """Takes the time of a move off the clock; returns by how much it was overstepped, None if it was not.
+        """Takes the time of a move off the clock; returns the excess over the time limit, None if there is none.
 
-        As in cutechess-cli, whole milliseconds count: 10.9 ms are within a limit of 10 ms.
+        As in cutechess-cli, only whole milliseconds count: 10.9 ms is within a limit of 10 ms.
         """
         allowed = self._allowed()
         over = None
         if allowed is not None and int(seconds * 1000) > round((allowed + self._margin) * 1000):
             over = seconds - allowed
         if self.left is not None:
-            # An engine saved by the margin goes on with what a clock can show.
+            # An engine within the margin may have used more than its time, but no clock shows less than 0.
             self.left = max(self.left - seconds, 0.0) + self.control.increment
             if self.moves_to_go is not None:
                 self.moves_to_go -= 1
@@ -70,7 +70,7 @@ class Clock:
 
     @property
     def increment(self) -> float | None:
-        """What each move gains; None without a clock."""
+        """The seconds that each move gains; None without a clock."""
         return self.control.increment if self.control.has_clock else None
 
     def _allowed(self) -> float | None:
@@ -90,7 +90,7 @@ def _limit(own: Clock, clocks: dict[chess.Color, Clock]) -> chess.engine.Limit:
 
 
 async def _play(task: GameTask, pool: EnginePool) -> GameResult:
-    """Plays the game to its end. An engine's failure is its loss, never an exception."""
+    """Plays the game to its end. An engine that fails loses the game; nothing is raised."""
     date = datetime.datetime.now(datetime.UTC).strftime("%Y.%m.%d")
     board = task.opening.board()
     records = [MoveRecord(move, book=True) for move in task.opening.moves]
@@ -150,7 +150,7 @@ def play_task(task: GameTask) -> GameResult:
 
 
 def check_engine(spec: EngineSpec) -> str | None:
-    """Starts and ends an engine; returns what is wrong with it in one line, None when all is well."""
+    """Starts and ends an engine; returns its problem in one line, None if it works."""
 
     async def check() -> None:
         await (await Engine.start(spec)).close()

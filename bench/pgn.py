@@ -1,11 +1,11 @@
-"""Games as PGN, written for python-chess and GUIs, and read from any program.
+"""Games as PGN: written for python-chess and GUIs, and read from any program.
 
-Each engine move carries a comment in cutechess-cli's manner, then the two tags that GUIs know, the evaluation from
-white's point of view and the time: `{ +0.35/12 0.105s, n=4711 [%eval 0.35,12] [%emt 0:00:00.105] }`. Moves of the
-opening carry `{ book }`.
+Each engine move has a comment in cutechess-cli's style, then the two tags that GUIs know, the evaluation from White's
+point of view and the time: `{ +0.35/12 0.105s, n=4711 [%eval 0.35,12] [%emt 0:00:00.105] }`. Opening moves have
+`{ book }`.
 
-A file is cut into games before anything is parsed, so a game that is broken or cut short costs no other and is
-reported as `file:line: why`.
+A file is cut into games before anything is parsed. So a broken or truncated game does not affect the others; it is
+reported as `file:line: reason`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import chess.pgn
 from bench.results import WHITE_POINTS, GameResult, MoveRecord, Termination
 from engine.files import Output, quoted, read_bytes, reason, shown
 
-#: The tag that ties a game to the match it belongs to, by the description's fingerprint.
+#: The tag that identifies a game's match by the description's fingerprint.
 MATCH_TAG: Final = "MatchId"
 
 _STANDARD_TERMINATION: Final = {
@@ -41,7 +41,7 @@ _STANDARD_TERMINATION: Final = {
     Termination.MAX_MOVES: "adjudication",
 }
 
-#: How the programs that play matches say why a game ended; the first that is found in the text counts.
+#: Phrases of match programs for the end of a game; the first phrase found in the text counts.
 _REASONS: Final = (
     ("syzygytb", Termination.TABLEBASE),
     ("tablebase", Termination.TABLEBASE),
@@ -69,15 +69,15 @@ _TAG: Final = re.compile(r'\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]')
 _WORD: Final = re.compile(r"[{}]|book|O-O(?:-O)?[+#]?|\[%e(?:val|mt)|(?=\D*\d)[\w.+#=/,:*\]-]+", re.ASCII)
 _END: Final = re.compile(r"(?:^|\s)(1-0|0-1|1/2-1/2|\*)\s*$")
 
-#: A file of games is at most this large, in bytes.
+#: The largest size of a file of games, in bytes.
 MOST_BYTES: Final = 2 << 30
 
-# What is wrong with a game is reported by those who read it; python-chess would also log it.
+# Callers report the problems of a game; python-chess would also log them.
 logging.getLogger("chess.pgn").setLevel(logging.CRITICAL)
 
 
 def termination_of(text: str) -> Termination:
-    """Why a game ended, from the words of cutechess-cli, fastchess or a PGN file."""
+    """The reason why a game ended, from the words of cutechess-cli, fastchess or a PGN file."""
     lowered = text.lower()
     try:
         return Termination(lowered)
@@ -93,7 +93,7 @@ def termination_of(text: str) -> Termination:
 def format_game(
     game: GameResult, event: str, time_controls: tuple[str, str], match_id: str = "", round_name: str = ""
 ) -> str:
-    """The game as PGN text that ends with an empty line; its `moves` must be there. Time controls: white's, black's."""
+    """The game as PGN text that ends with an empty line; it needs its `moves`. Time controls: White's, Black's."""
     pgn = chess.pgn.Game()
     pgn.setup(game.start_fen or chess.STARTING_FEN)
     tags = {
@@ -127,7 +127,7 @@ def _escape(value: str) -> str:
 
 
 def _annotate(node: chess.pgn.GameNode, record: MoveRecord) -> None:
-    """Gives a move its comment."""
+    """Adds the comment to a move."""
     if record.book:
         node.comment = "book"
         return
@@ -147,11 +147,11 @@ def _annotate(node: chess.pgn.GameNode, record: MoveRecord) -> None:
 
 
 class PgnLog:
-    """A PGN file to which each finished game is appended and forced to the disk before anything else happens.
+    """A PGN file; each finished game is appended and forced to the disk before anything else happens.
 
-    Where that fails (a full disk), the games wait in memory and are tried again with the next one. The first write cuts
-    the file to nothing, or to what `go_on` says. If another file took its place, or somebody changed it, the games go
-    to a new file beside it, `output` from then on. Raises OSError where no file can be written.
+    If that fails (a full disk), the games wait in memory, and the next append tries them again. The first write
+    truncates the file to nothing, or to the size given to `go_on`. If the file was replaced or changed by another
+    program, the games go to a new file beside it, which is then `output`. Raises OSError if no file can be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -162,18 +162,18 @@ class PgnLog:
         self._gap = b""
 
     def go_on(self, size: int) -> None:
-        """Keeps the first `size` bytes of the file. A game behind them starts with an empty line."""
+        """Keeps the first `size` bytes of the file. A game appended after them starts with an empty line."""
         self.output.keep = size
         self._gap = b"\n\n" if size else b""
 
     def append(self, text: str) -> bool:
-        """Appends a game; returns whether this and all earlier ones are safe on the disk. `problem` says why not."""
+        """Appends a game; returns whether all games so far are safe on the disk. `problem` has the reason if not."""
         self.waiting.append(self._gap + text.encode("utf-8"))
         self._gap = b""
         return self.flush()
 
     def flush(self) -> bool:
-        """Tries to write what waits; returns whether nothing waits any more."""
+        """Tries to write the waiting games; returns whether none is waiting any more."""
         while self.waiting:
             try:
                 self.output.append(self.waiting[0])
@@ -191,12 +191,12 @@ class PgnLog:
 
 
 def is_pgn(head: bytes) -> bool:
-    """Whether a file that begins like this holds games: its first line is a tag."""
+    """Whether a file that begins with `head` holds games: its first line is a tag."""
     return _TAG.fullmatch(decode(head.lstrip().partition(b"\n")[0]).strip()) is not None
 
 
 def is_cut_game(raw: RawGame, event: str, players: Collection[str], match_id: str) -> bool:
-    """Whether `raw` is the beginning of a game of that event, players and match as `format_game` writes it.
+    """Whether `raw` is the beginning of a game of this event, players and match as `format_game` writes it.
 
     False for text that a person or another program wrote or appended.
     """
@@ -231,7 +231,7 @@ class RawGame:
 
     @property
     def end(self) -> int:
-        """The offset behind the game."""
+        """The offset of the first byte after the game."""
         return self.start + len(self.data)
 
     @cached_property
@@ -253,11 +253,11 @@ class RawGame:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the moves end with a result, so that nothing is missing."""
+        """Whether the moves end with a result, so that none is missing."""
         return _END.search(self.text) is not None
 
     def problem(self) -> str | None:
-        """The first thing wrong with the frame of the game, None when all is well."""
+        """The first problem with the game's tags and structure, None if there is none."""
         missing = next((tag for tag in ("White", "Black", "Result") if tag not in self.tags), None)
         if missing:
             return f"a game without a {missing} tag"
@@ -279,7 +279,7 @@ class RawGame:
 
 
 def split_games(source: str | Path | bytes) -> Iterator[RawGame]:
-    """Cuts a PGN file, or its contents, into games. A `[` that opens a line inside a comment starts none.
+    """Cuts a PGN file, or its contents, into games. A `[` at the start of a line inside a comment starts no game.
 
     Raises OSError when the file cannot be read.
     """
@@ -309,15 +309,15 @@ def decode(data: bytes) -> str:
     except UnicodeDecodeError as error:
         if error.reason == "unexpected end of data":  # cut in the middle of a character
             return data[: error.start].decode("utf-8-sig")
-        return data.decode("latin-1")  # what PGN was for most of its life
+        return data.decode("latin-1")  # the encoding of the PGN standard
 
 
 def read_games(path: str | Path, problems: list[str] | None = None, *, moves: bool = False) -> Iterator[GameResult]:
     """The finished games of a PGN file, in its order; `moves` also replays and checks every move.
 
-    What is broken is appended to `problems` as `file:line: why` and left out; unfinished games ("*") are left out
+    Broken games are left out and appended to `problems` as `file:line: reason`; unfinished games ("*") are left out
     silently. Raises OSError when the file cannot be read. Pairs are found by the Round tag and swapped colours, which
-    holds for our games, fastchess's and cutechess-cli's.
+    works for our games, fastchess's and cutechess-cli's.
     """
     waiting: dict[tuple[str, str, str], int] = {}
     pairs = 0
@@ -347,7 +347,7 @@ def _game_result(index: int, pair: int, raw: RawGame, parsed: chess.pgn.Game | N
     tags = raw.tags
     comments = re.findall(r"\{([^}]*)\}", raw.text[-400:])
     details = tags.get("TerminationDetails", "")
-    # cutechess-cli and fastchess say it most precisely in the comment after the last move.
+    # cutechess-cli and fastchess give the most precise reason in the comment after the last move.
     termination = termination_of(details or (comments[-1] if comments else ""))
     if termination == Termination.OTHER:
         termination = termination_of(tags.get("Termination", ""))

@@ -1,8 +1,8 @@
 """A running UCI engine on top of `chess.engine`, with exact times and a message for every way to fail.
 
 python-chess implements the protocol. This module adds what a match needs: it measures the time from `go` to `bestmove`
-where the bytes pass, lets an engine start slowly as long as it says something, and reports a crash, a hang and an
-illegal move each as an `EngineFaultError`.
+where the bytes are sent and received, lets an engine start slowly as long as it prints something, and raises
+`EngineFaultError` for a crash, a hang or an illegal move.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from engine.files import printable, reason
 
 T = TypeVar("T")
 
-#: Seconds until `uciok`, which an engine owes before it loads anything.
+#: Seconds until `uciok`, which an engine must send before it loads anything.
 UCIOK_SECONDS: Final = 10.0
-#: Seconds of silence before `readyok`, and seconds in all: an engine that compiles or loads says so meanwhile.
+#: Seconds of silence before `readyok`, and seconds in all: an engine that compiles or loads prints so meanwhile.
 READY_SECONDS: Final = 60.0
 START_SECONDS: Final = 600.0
-#: After its time has run out an engine may still answer within this time and lives; then it counts as hanging.
+#: Seconds after its time has run out in which an engine may still answer; after them it counts as hanging.
 GRACE_SECONDS: Final = 2.0
-#: Seconds between `quit` and being killed.
+#: Seconds between `quit` and the kill.
 QUIT_SECONDS: Final = 2.0
-#: How much of a line is kept for messages, in characters.
+#: Messages quote at most this many characters of a line.
 LAST_LENGTH: Final = 200
-#: A longer line is not UCI and is thrown away.
+#: A longer line (in bytes) is not UCI and is dropped.
 LINE_LIMIT: Final = 1 << 20
 #: Scores beyond this many centipawns are cut to it.
 SCORE_LIMIT: Final = 1_000_000
-#: Engines kept running in one thread. A tournament of many would otherwise keep a copy of each in every thread.
+#: A thread keeps at most this many engines running. In a tournament it would otherwise keep a copy of every engine.
 KEEP_ENGINES: Final = 4
 
-#: What Secateur and Stockfish say when they ignore a file that they were told to use.
+#: Lines that Secateur and Stockfish print when they ignore a file that they were told to use.
 _REFUSAL: Final = re.compile(r"info string (?=(?:network|book|endgame tables)\b.* not used|ERROR)(.+)")
 
 # An engine may print anything; python-chess would log each line that it does not expect.
@@ -53,7 +53,7 @@ logging.getLogger("chess.engine").setLevel(logging.CRITICAL)
 
 
 class EngineFaultError(Exception):
-    """What an engine did wrong; `termination` says how a game ends by it."""
+    """An engine's fault; `termination` says how it ends the game."""
 
     def __init__(self, termination: Termination, message: str) -> None:
         super().__init__(message)
@@ -80,7 +80,7 @@ class Engine(chess.engine.UciProtocol):
         super().send_line(line)
 
     def pipe_data_received(self, fd: int, data: Any) -> None:
-        """Takes the time, and drops lines of any length."""
+        """Records the arrival time, and drops lines that are too long."""
         self._last_heard = time.perf_counter()
         if self._silence is not None and not self._silence.expired():
             self._silence.reschedule(min(self.loop.time() + READY_SECONDS, self._latest_start))
@@ -102,7 +102,7 @@ class Engine(chess.engine.UciProtocol):
         self._last_lines[2] = line.strip()[:LAST_LENGTH] or self._last_lines[2]
 
     def _last_words(self) -> str:
-        """The last thing the engine said, on stderr rather than on stdout, with or without a newline."""
+        """The engine's last output, from stderr rather than from stdout, with or without a newline."""
         for fd, stream in ((2, "stderr"), (1, "stdout")):
             said = bytes(self.buffer[fd]).decode(errors="replace").strip()[-LAST_LENGTH:] or self._last_lines[fd]
             if said:
@@ -148,13 +148,13 @@ class Engine(chess.engine.UciProtocol):
             return f"refused its options: {error}"
         finally:
             self._silence = None
-        # An engine that ignores a file would play another match than was asked for.
+        # An engine that ignores a file would not play the requested match.
         return f"refused its options: {self._refusal}" if self._refusal else ""
 
     async def become(self, spec: EngineSpec) -> None:
-        """Goes on as `spec`, which has the same `process_key`: only options with new values are sent.
+        """Continues as `spec`, which has the same `process_key`: only options with new values are sent.
 
-        Raises `EngineFaultError` (CRASH) when the engine refuses them or is gone; then it is ended.
+        Raises `EngineFaultError` (CRASH) when the engine refuses them or has exited; the engine is then ended.
         """
         if spec.options != self.spec.options:
             try:
@@ -170,14 +170,14 @@ class Engine(chess.engine.UciProtocol):
         return not self.returncode.done()
 
     def kill(self) -> None:
-        """Ends the process at once, where nothing can be awaited."""
+        """Ends the process at once, for callers that cannot await."""
         assert self.transport is not None
         with contextlib.suppress(ProcessLookupError):
             self.transport.kill()
         self.transport.close()
 
     async def end(self) -> None:
-        """Kills the engine and waits, but not for ever, until it and its pipes are closed."""
+        """Kills the engine and waits, for a limited time, until it and its pipes are closed."""
         assert self.transport is not None
         with contextlib.suppress(ProcessLookupError):
             self.transport.kill()
@@ -195,9 +195,9 @@ class Engine(chess.engine.UciProtocol):
 
     @contextlib.asynccontextmanager
     async def must_answer(self, seconds: float) -> AsyncIterator[None]:
-        """Raises `EngineFaultError` (CRASH, HANG or ILLEGAL_MOVE) for what goes wrong inside, or takes too long.
+        """Raises `EngineFaultError` (CRASH, HANG or ILLEGAL_MOVE) if the body fails or takes more than `seconds`.
 
-        The engine must then be ended.
+        The caller must then end the engine.
         """
         try:
             async with asyncio.timeout(seconds):
@@ -279,7 +279,7 @@ class EnginePool:
         return engine
 
     async def release(self, engine: Engine) -> None:
-        """Keeps an engine for the next one who needs it, unless it is dead or wants a restart."""
+        """Keeps an engine for its next use, unless it is dead or is configured to restart."""
         if engine.spec.restart or not engine.is_alive:
             await engine.end()
         else:

@@ -1,1 +1,1 @@
-"""What a position is worth, as kernels."""
+"""The static evaluation, as kernels."""

@@ -1,11 +1,11 @@
-"""What a custom evaluation is written with: one import for its decorator, its constants and what it asks of a position.
+"""The interface for custom evaluations: one import gives the decorator, the constants and functions on positions.
 
 A custom evaluation is a function of one argument, the position, a record of `engine.board.position.POSITION`:
 
-    returns    whole centipawns, seen from the side to move: positive when that side stands better
-    bounds     what is larger than 30,000 in size is cut off there, below the scores of mates
+    returns    whole centipawns from the side to move's view: positive when that side stands better
+    bounds     values beyond +-30,000 are clamped, so that they stay below mate scores
     must not   change the position, raise, or depend on anything that changes
-    indices    are not tested: from 0 to the array's length less one, none that counts from the end
+    indices    are not checked: they run from 0 to the array's length less one; negative ones are not allowed
 
     from secateur.eval.api import material, subkernel
 
@@ -13,11 +13,12 @@ A custom evaluation is a function of one argument, the position, a record of `en
     def evaluate(position):
         return material(position, position.turn) - material(position, 1 - position.turn)
 
-Numba compiles it, with all functions that it calls (declare those with `subkernel`, too): arithmetic, comparisons,
-loops, tuples and NumPy arrays of numbers as constants, and what is below; no other Python objects. Colours, pieces and
-squares are python-chess's: BLACK 0 and WHITE 1, PAWN 1 to KING 6, a1 = 0 to h8 = 63. A set of squares is a bitboard,
-uint64; `&`, `|`, `^` and `~` combine two of them. Everything else is int64, and the two kinds are not to be mixed in
-arithmetic (Numba makes floats of that): `popcount` and `lsb` lead from bitboards to numbers, `bit` leads back.
+Numba compiles it and all functions that it calls (declare those with `subkernel`, too). It may use arithmetic,
+comparisons, loops, tuples, NumPy arrays of numbers as constants, and the names below, but no other Python objects.
+Colours, pieces and squares are python-chess's: BLACK 0 and WHITE 1, PAWN 1 to KING 6, a1 = 0 to h8 = 63. A set of
+squares is a bitboard, uint64; `&`, `|`, `^` and `~` work on bitboards. Everything else is int64. Do not mix the two
+kinds in arithmetic, because Numba turns the result into a float: `popcount` and `lsb` turn a bitboard into a number,
+`bit` turns a square into a bitboard.
 
     position.turn             the side to move
     position.pieces[piece]    bitboard of a piece of both colours; index 0: all pieces
@@ -38,7 +39,7 @@ import numpy as np
 
 from engine.compiler.library import compile_here
 
-# Before what is below is imported: kernels that were compiled ahead of time have nothing to compile a function into.
+# This comes before the imports below: a function cannot be compiled into kernels that were compiled ahead of time.
 compile_here()
 
 from engine.board.attacks import attackers_to, attacks_from, is_attacked
@@ -101,7 +102,7 @@ __all__ = [
     "without_lsb",
 ]
 
-#: [piece] usual values in centipawns, by Tomasz Michniewski's Simplified Evaluation Function; kings count nothing.
+#: [piece] usual values in centipawns, from Tomasz Michniewski's Simplified Evaluation Function; a king counts 0.
 PIECE_VALUES: Final = np.array([0, 100, 320, 330, 500, 900, 0], np.int64)
 
 
@@ -119,7 +120,7 @@ def count(position: Any, color: Any, piece: Any) -> Any:
 
 @inlined
 def material(position: Any, color: Any) -> Any:
-    """What a colour's pieces are worth by PIECE_VALUES, int64 centipawns."""
+    """Sum of PIECE_VALUES over a colour's pieces, int64 centipawns."""
     total = 0
     for piece in range(PAWN, KING):
         total += PIECE_VALUES[piece] * count(position, color, piece)

@@ -1,7 +1,7 @@
 """Chooses a custom evaluation for this process: a Python function that is compiled into the search.
 
-A process has one evaluation, which is Secateur's own unless another one was chosen before the kernels of the search are
-imported. Imports nothing heavy, because it has to come before them.
+A process has one evaluation. It is Secateur's own unless another one is chosen before the kernels of the search are
+imported. This module runs before those imports, so it imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from typing import Any, Final
 from engine.errors import CommandError
 from engine.files import printable, quoted, read_bytes, reason, shown, user_path
 
-#: Environment variable that names the evaluation, as `--evaluation` does; processes that are started inherit it.
+#: Environment variable that names the evaluation, as `--evaluation` does; child processes inherit it.
 VARIABLE: Final = "SECATEUR_EVALUATION"
 
-#: A file with an evaluation is at most this large, in bytes.
+#: The largest size of a file with an evaluation, in bytes.
 MOST_SOURCE_BYTES: Final = 4 << 20
 
-#: The function that is meant where only a file is named.
+#: The function to use where only a file is named.
 DEFAULT_FUNCTION: Final = "evaluate"
 
-#: The module that loads what was chosen; once it is imported, the choice is made.
+#: The module that loads the chosen evaluation; once it is imported, the choice is final.
 _LOADER: Final = "eval.custom"
 
 
 class EvaluationError(CommandError, ValueError):
-    """A custom evaluation that cannot be used; the message is one line that names file and line."""
+    """A custom evaluation is unusable; the message is one line that names file and line."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A custom evaluation: a function in a file, or (`function`) the function itself, which may be in none."""
+    """A custom evaluation: a function in a file, or (`function`) the function itself, which may have no file."""
 
     file: Path
     function_name: str
@@ -43,7 +43,7 @@ class Choice:
 
     @property
     def name(self) -> str:
-        """What it is called wherever Secateur says who it is: `centre.py:evaluate`, or its own name without a file."""
+        """The name that Secateur shows: `centre.py:evaluate`, or the function's name if it has no file."""
         is_in_file = self.function is None or self.file.is_file()
         return shown(f"{self.file.name}:{self.function_name}" if is_in_file else self.function_name)
 
@@ -52,10 +52,10 @@ _choice: Choice | None = None
 
 
 def choose_evaluation(evaluation: str | os.PathLike[str] | Callable[..., Any]) -> None:
-    """Makes this process evaluate with a function, given itself or as `FILE.py[:FUNCTION]` (by default `evaluate`).
+    """Makes this process evaluate with a function: a callable, or `FILE.py[:FUNCTION]` (by default `evaluate`).
 
-    One in a file is also inherited by the processes that this one starts. Raises EvaluationError for a file that cannot
-    be read or parsed or has no such function, RuntimeError when this process evaluates with something else already.
+    Child processes inherit a choice by `FILE.py`. Raises EvaluationError for a file that cannot be read or parsed or
+    has no such function, and RuntimeError when this process already evaluates with something else.
     """
     global _choice
     choice = _choice_of_function(evaluation) if callable(evaluation) else _choice_of_text(os.fspath(evaluation))
@@ -78,9 +78,9 @@ def choose_evaluation(evaluation: str | os.PathLike[str] | Callable[..., Any]) -
 
 
 def chosen_evaluation() -> Choice | None:
-    """What this process evaluates with, as chosen here or in the environment; None is Secateur's own evaluation.
+    """The evaluation of this process, as chosen here or in the environment; None is Secateur's own evaluation.
 
-    Raises EvaluationError where the environment names no possible file.
+    Raises EvaluationError when the environment does not name a possible file.
     """
     if _is_loaded():
         loaded: Choice | None = sys.modules[_LOADER].CHOICE
@@ -94,7 +94,7 @@ def chosen_evaluation() -> Choice | None:
 def require_own_evaluation(product: str) -> None:
     """Raises EvaluationError in a process with a custom evaluation.
 
-    For `product`, a plural, which does not say what evaluated.
+    `product` is a plural noun for the message: data or files that do not record which evaluation made them.
     """
     choice = chosen_evaluation()
     if choice is not None:
@@ -105,7 +105,7 @@ def require_own_evaluation(product: str) -> None:
 
 
 def _is_loaded() -> bool:
-    """Whether the choice is made for good."""
+    """Whether the choice is final."""
     return hasattr(sys.modules.get(_LOADER), "CHOICE")
 
 
@@ -117,7 +117,7 @@ def with_evaluation(name: str) -> str:
 
 def _choice_of_text(text: str) -> Choice:
     file, colon, function = text.rpartition(":")
-    # A drive letter has a colon, too.
+    # A drive letter has a colon as well.
     if not colon or not function.isidentifier() or not file:
         file, function = text, DEFAULT_FUNCTION
     try:
@@ -127,7 +127,7 @@ def _choice_of_text(text: str) -> Choice:
 
 
 def _choice_of_function(function: Callable[..., Any]) -> Choice:
-    # What decorators have made of it holds the Python function.
+    # Numba's decorators keep the Python function in `py_func`.
     plain = getattr(function, "py_func", function)
     code = getattr(plain, "__code__", None)
     if code is None:

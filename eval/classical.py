@@ -1,6 +1,6 @@
 """The classical evaluation: a sum of weighted terms, tapered between middlegame and endgame.
 
-The terms are in `eval.terms`, the weights in `eval.weights` and their values, which are tuned on own games, in
+The terms are in `eval.terms`, the weights in `eval.weights`. Their values, tuned on the engine's own games, are in
 `eval.values`. Every number is a packed pair of middlegame and endgame centipawns (`eval.terms.weigh`).
 """
 
@@ -25,8 +25,8 @@ from eval.weights import TEMPO
 #: The phase of the start position: a minor piece counts 1, a rook 2, a queen 4.
 FULL_PHASE: Final = 24
 
-# What `evaluation_terms` writes into its summary; from PRICES on, what the attack of each colour costs the other:
-# [color][middlegame, endgame].
+# Indices of the summary that `evaluation_terms` writes. From PRICES on: what the attack of each colour costs the
+# other, [color][middlegame, endgame].
 MIDDLEGAME, ENDGAME, PHASE, SCALE, PRICES = range(5)
 SUMMARY: Final = PRICES + 4
 
@@ -53,7 +53,7 @@ def _standing(position, workspace, entry, color, trace):
 
 @inlined
 def _interplay(position, workspace, entry, color, trace):
-    """Packed value of what needs both sides' attack maps."""
+    """Packed value of the terms that need both sides' attack maps."""
     return (
         threats(position, workspace, color, trace)
         + passed_pawns(position, workspace, entry, color, trace)
@@ -65,7 +65,7 @@ def _interplay(position, workspace, entry, color, trace):
 def packed_sum(position, workspace, trace):
     """All terms, White's less Black's, as a packed pair. Mutates `workspace` and, unless it is None, `trace`.
 
-    The dangers of the king attacks are left in `workspace.danger`.
+    Leaves the dangers of the king attacks in `workspace.danger`.
     """
     entry = pawn_entry(position, workspace, trace)
     for color in range(2):
@@ -87,7 +87,7 @@ def packed_sum(position, workspace, trace):
 
 @inlined
 def tapered(middlegame, endgame, phase, scale):
-    """The two values blended by `phase`, the endgame's scaled by `scale` of FULL_SCALE: centipawns, int64.
+    """Blends the two values by `phase`, with the endgame's scaled by `scale` / FULL_SCALE: centipawns, int64.
 
     Scale 0 is a draw, whatever pieces are left.
     """
@@ -100,7 +100,7 @@ def tapered(middlegame, endgame, phase, scale):
 
 @inlined
 def _scale(position, endgame):
-    """What counts of the endgame's value, given who is ahead in it, int64."""
+    """The endgame's scale for the side that is ahead in it, int64."""
     return scale_of(position, np.int64(1 if endgame > 0 else 0))
 
 
@@ -116,10 +116,10 @@ def evaluate(position, workspace):
 
 @kernel
 def evaluation_terms(position, workspace, trace, summary):
-    """Returns `evaluate(position)` and tells how it comes about.
+    """Returns `evaluate(position)` and records its parts.
 
-    Mutates `workspace` (a WORKSPACE record); `trace`, int32[2][COUNT], which gets how often each weight counted for
-    each colour; and `summary`, int64[SUMMARY].
+    Mutates `workspace` (a WORKSPACE record), `trace` (int32[2][COUNT]: how often each weight counted for each colour)
+    and `summary` (int64[SUMMARY]).
     """
     trace[:] = 0
     packed = packed_sum(position, workspace, trace)

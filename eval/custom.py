@@ -1,8 +1,8 @@
-"""The custom evaluation, compiled: what `eval.build` chose, in the place of Secateur's own evaluation.
+"""Compiles the custom evaluation that `eval.build` chose in place of Secateur's own.
 
-Imported by the search's kernels before they are declared, so that all machine code that holds the function is kept
-apart from the usual one (`engine.compiler.jit.keep_apart`). What is wrong with the function is said here, when it is
-loaded, and not by a search. `eval.api` says how one is written.
+The search's kernels import this module before they are declared, so that all machine code that holds the function is
+kept apart from the usual one (`engine.compiler.jit.keep_apart`). A faulty function is reported here, when it is loaded,
+and not by a search. `eval.api` says how to write one.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from engine.compiler.jit import INTERPRETED, keep_apart, kernel, subkernel
 from eval.build import Choice, EvaluationError, chosen_evaluation
 from eval.network.inference import EVALUATION_LIMIT
 
-#: Under this name the file of a custom evaluation is imported.
+#: The file of a custom evaluation is imported as a module of this name.
 MODULE: Final = "custom_evaluation"
 
-#: What this process evaluates with; None is Secateur's own evaluation.
+#: The evaluation of this process; None is Secateur's own.
 CHOICE: Final = chosen_evaluation()
 
 _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def _imported(choice: Choice) -> Any:
-    """What the file of a choice calls by the function's name; files beside it are in reach of its imports."""
+    """The object that has the function's name in the choice's file. The file can import modules from its folder."""
     file = str(choice.file)
     folder = str(choice.file.parent)
     if folder not in sys.path:
         sys.path.append(folder)
     module = ModuleType(MODULE)
     module.__file__ = file
-    # Numba looks up by name where functions come from.
+    # Numba looks up a function's module by name.
     sys.modules[MODULE] = module
     try:
-        # Not by an importer, whose cached bytecode goes by the second in which a file was changed.
+        # Importers cache bytecode by the file's change time in whole seconds, so they could run an older version.
         exec(compile(choice.file.read_bytes(), file, "exec"), vars(module))
     except (Exception, SystemExit) as error:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
@@ -56,7 +56,7 @@ def _imported(choice: Choice) -> Any:
 def _function(choice: Choice) -> FunctionType:
     """The chosen function as plain Python. Raises EvaluationError unless it has one argument."""
     found = choice.function if choice.function is not None else _imported(choice)
-    # However it was decorated, it is compiled with the options of all kernels.
+    # Decorators are stripped: the function is compiled with the same options as all kernels.
     function = getattr(found, "py_func", found)
     if not isinstance(function, FunctionType):
         raise EvaluationError(f"{choice.file}: {choice.function_name} is no function, but {found!r}")
@@ -72,10 +72,10 @@ def _place(choice: Choice, function: FunctionType) -> str:
 
 
 def _compiled(choice: Choice) -> Any:
-    """The chosen function as a kernel's. Raises EvaluationError."""
+    """The chosen function, compiled for kernels. Raises EvaluationError."""
     function = _function(choice)
     keep_apart(fingerprint(function))
-    # Compiled under one name, wherever it comes from: a script and the command line share its machine code.
+    # It always gets the same name, so that a script and the command line share its machine code.
     twin = FunctionType(function.__code__, function.__globals__, "custom", function.__defaults__, function.__closure__)
     twin.__module__ = __name__
     twin.__qualname__ = "custom"
@@ -94,9 +94,9 @@ def _evaluation(position: Any) -> Any:
     return min(max(np.int64(CUSTOM(position)), -EVALUATION_LIMIT), EVALUATION_LIMIT)
 
 
-#: What the function says of a position, as it says it: an entry point. None when there is none.
+#: Entry point: the function's return value for a position, unchanged. None without a custom evaluation.
 custom_score: Final[Any] = None if CUSTOM is None else kernel(_score)
-#: The same for kernels: int64 centipawns, at most EVALUATION_LIMIT in size.
+#: The same for kernels: int64 centipawns, clamped to +-EVALUATION_LIMIT.
 custom_evaluation: Final[Any] = None if CUSTOM is None else subkernel(_evaluation)
 
 
@@ -104,7 +104,7 @@ custom_evaluation: Final[Any] = None if CUSTOM is None else subkernel(_evaluatio
 # What may be wrong with it
 # --------------------------------------------------------------------------------------------------------------
 
-#: What to do about a function that returns this kind of value, by Numba's class of types.
+#: Advice for a function that returns a value of the wrong kind, by Numba's class of types.
 _ADVICE: Final = {
     "Float": "divide with //, and do not mix bitboards with numbers",
     "Integer": "a bitboard is no number: popcount counts its squares",
@@ -112,13 +112,13 @@ _ADVICE: Final = {
     "NoneType": "it lacks a return",
 }
 
-#: Lines of the compiler's messages that do not say what is wrong, and the longest that is quoted.
+#: Lines of the compiler's messages that do not say what is wrong; and the most characters that are quoted.
 _IDLE: Final = re.compile(r"Failed in nopython mode|During: |File \"|def |@|<source elided>|\^|- Resolution failure")
 _QUOTE: Final = 240
 
 
 def _check(choice: Choice) -> None:
-    """Compiles the function, or loads what was compiled. Raises EvaluationError if it cannot be an evaluation."""
+    """Compiles the function or loads its machine code. Raises EvaluationError if it cannot be an evaluation."""
     import numba
 
     record = numba.from_dtype(POSITION)
@@ -137,7 +137,7 @@ def _check(choice: Choice) -> None:
 
 
 def _reason(record: Any) -> Exception | None:
-    """What the compiler says of the function alone, without the one that calls it."""
+    """The compiler's error for the function alone, without its caller; None if it compiles."""
     try:
         CUSTOM.compile((record,))
     except Exception as error:
@@ -146,7 +146,7 @@ def _reason(record: Any) -> Exception | None:
 
 
 def _explanation(choice: Choice, error: Exception, record: Any) -> str:
-    """One line of what the compiler says at length: where, and what it stumbled over."""
+    """The compiler's long message in one line: the place and the reason."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).replace(str(record), "position").replace(repr(record), "position")
     reasons = [line for line in map(str.strip, text.splitlines()) if line and not _IDLE.match(line)]
     if isinstance(error, KeyError):
@@ -154,13 +154,13 @@ def _explanation(choice: Choice, error: Exception, record: Any) -> str:
     elif "NRT required" in text:
         reason = "it makes a list, an array or another object, which a kernel must not"
     else:
-        # What ends with a colon is continued.
+        # A line that ends with a colon continues on the next.
         reason = " ".join(reasons[: 2 if reasons and reasons[0].endswith(":") else 1]) or type(error).__name__
     return f"{choice.file}:{_line(choice, error, text)}: {choice.function_name} cannot be compiled: {reason[:_QUOTE]}"
 
 
 def _line(choice: Choice, error: Exception, text: str) -> int:
-    """The line of the choice's file that the compiler complains about, the function's first if it does not say."""
+    """The line of the choice's file that the compiler names, or the function's first line if it names none."""
     place = getattr(error, "loc", None)
     named = [(place.filename, place.line)] if place is not None else []
     named += re.findall(r'File "([^"]*)", line (\d+)', text)

@@ -1,4 +1,4 @@
-"""The evaluation in words: what the `eval` command prints."""
+"""The evaluation as text: the output of the `eval` command."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from eval.terms.endgames import FULL_SCALE
 from eval.weights import COUNT, DANGER, GROUPS, ROWS, WEIGHTS
 from eval.workspace import new_workspace
 
-#: Why a network's value does not count, by whose word does.
+#: The reason why a network's value does not count, by the value that counts instead.
 _WHY_NOT_THE_NETWORK: Final = {
     CLASSICAL_COUNTS: "the classical evaluation's, because a king is bare",
     DRAWN: "the side that the network has ahead cannot win",
@@ -29,10 +29,10 @@ _WHY_NOT_THE_NETWORK: Final = {
 
 @dataclass(frozen=True)
 class Breakdown:
-    """An evaluation and where it comes from.
+    """An evaluation and its parts.
 
     `rows` is int64[len(ROWS)][2][2], [row][color][middlegame, endgame] in centipawns; White's less Black's add up to
-    `totals`. `score` is from the side to move's view, `scale` in sixty-fourths.
+    `totals`. `score` is centipawns from the side to move's view, `scale` is in sixty-fourths.
     """
 
     score: int
@@ -43,7 +43,7 @@ class Breakdown:
 
 
 class Evaluator:
-    """The static evaluation for Python: what the kernels need to write on, kept for many boards."""
+    """The static evaluation for Python; keeps the kernels' memory from board to board."""
 
     def __init__(self) -> None:
         self._workspace = new_workspace()
@@ -61,7 +61,7 @@ class Evaluator:
         for group in GROUPS:
             part = slice(group.first, group.first + group.size)
             rows[group.row] += self._trace[:, part].astype(np.int64) @ WEIGHTS[part]
-        # Danger is not centipawns: its sum has a price.
+        # Danger is not in centipawns: the row shows the price of its sum.
         rows[DANGER] = self._summary[PRICES:].reshape(2, 2)
         middlegame, endgame, phase, scale = (int(self._summary[n]) for n in (MIDDLEGAME, ENDGAME, PHASE, SCALE))
         return Breakdown(score, rows, (middlegame, endgame), phase, scale)
@@ -75,9 +75,9 @@ def breakdown(board: chess.Board) -> Breakdown:
 def evaluation_report(board: chess.Board, network: Network | None = None) -> str:
     """A table of every term for both sides in pawns, middlegame and endgame, and the total from White's view.
 
-    With a `network`, whose evaluation then counts, its value comes last; where another counts (`eval.network.endings`)
-    it is told before, and why. Of a custom evaluation there is the total, and
-    whether it treats both sides alike here.
+    With a `network`, its value comes last. Where another value counts (`eval.network.endings`), that value comes last,
+    with the reason, after the network's. For a custom evaluation the report gives only the total, and says if it does
+    not treat both sides alike here.
     """
     note = " (in check: the search looks further)" if board.is_check() else ""
     if CHOICE is not None:
@@ -110,14 +110,14 @@ def evaluation_report(board: chess.Board, network: Network | None = None) -> str
 
 
 def _custom_report(board: chess.Board, title: str, note: str) -> str:
-    """What the custom evaluation says of the board, and of the same with the sides exchanged if that differs."""
+    """The custom evaluation of the board, and that of the board with the sides exchanged if it differs."""
     score, mirrored = (
         min(max(int(custom_score(from_board(side))), -EVALUATION_LIMIT), EVALUATION_LIMIT)
         for side in (board, board.mirror())
     )
     lines = [title, _total("Evaluation", score, board) + note]
     if mirrored != score:
-        # Most often it was written from White's view.
+        # The usual cause is an evaluation written from White's view.
         lines.append(
             f"It is not symmetrical: the side to move has {score} centipawns here, and {mirrored} with the sides "
             "exchanged. Is it seen from the side to move?"
@@ -126,5 +126,5 @@ def _custom_report(board: chess.Board, title: str, note: str) -> str:
 
 
 def _total(name: str, score: int, board: chess.Board) -> str:
-    """A line with a score, given as the side to move's."""
+    """A line with a score; `score` is from the side to move's view."""
     return f"{name} {(score if board.turn else -score) / 100:+.2f} pawns from White's view"

@@ -1,8 +1,8 @@
-"""The layout of the classical evaluation's weights: what each is called, what it multiplies, where it lies.
+"""The layout of the classical evaluation's weights: the name, meaning and index of each.
 
-All weights lie in one vector, so that a term is an index and a count, for the evaluation as for its tuner. A weight is
-a pair of integers, for the middlegame and for the endgame, in centipawns but for those of `King attack`, which are
-units of danger (see `eval.terms.king`). Their values are in `eval.values`, which the tuner writes.
+All weights lie in one vector, so that a term is an index and a count, both for the evaluation and for its tuner. A
+weight is a pair of integers, for the middlegame and for the endgame. The unit is centipawns, except in `King attack`,
+whose weights are units of danger (see `eval.terms.king`). The tuner writes their values to `eval.values`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from eval.values import VALUES
 
-#: The rows of the printed breakdown. The weights of row DANGER count danger instead of centipawns.
+#: The rows of the printed breakdown. The weights of row DANGER are in units of danger instead of centipawns.
 ROWS: Final = (
     "Material",
     "Squares",
@@ -34,7 +34,7 @@ DANGER: Final = ROWS.index("King attack")
 
 @dataclass(frozen=True)
 class Group:
-    """Weights that belong together: `size` of them from index `first` on, shown in row `row` of the breakdown."""
+    """`size` related weights from index `first` on, shown in row `row` of the breakdown."""
 
     name: str
     first: int
@@ -133,7 +133,7 @@ COUNT: Final = GROUPS[-1].first + GROUPS[-1].size
 
 
 def _values() -> npt.NDArray[np.int64]:
-    """[weight][middlegame, endgame] as `eval.values` has them; a ValueError names a group that does not fit."""
+    """The values in `eval.values` as [weight][middlegame, endgame]. Raises ValueError, naming a group of wrong size."""
     if set(VALUES) != {group.name for group in GROUPS}:
         raise ValueError(f"eval.values: names differ: {sorted(set(VALUES) ^ {group.name for group in GROUPS})}")
     values = np.zeros((COUNT, 2), np.int64)
@@ -151,5 +151,5 @@ def _values() -> npt.NDArray[np.int64]:
 
 #: int64[COUNT][2]: [weight][middlegame, endgame].
 WEIGHTS: Final = _values()
-#: int64[COUNT]: both phases in one number, middlegame in the upper half: one addition sums both.
+#: int64[COUNT]: both phases in one number, middlegame in the upper half, so that one addition sums both.
 PACKED: Final = (WEIGHTS[:, 0] << 32) + WEIGHTS[:, 1]

@@ -1,4 +1,4 @@
-"""What an evaluation writes on: attack maps of the position at hand, and the pawn table."""
+"""The memory of an evaluation: attack maps of the current position, and the pawn table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.memory import allocate
 
-#: What is known of a pawn structure. The zero entry, whose key is that of a board without pawns, is true of it.
+#: The cached terms of a pawn structure. An entry of zeros is correct for the board without pawns, whose key is 0.
 PAWN_ENTRY: Final = np.dtype(
     [
         # Position.pawn_key of the structure.
@@ -17,10 +17,10 @@ PAWN_ENTRY: Final = np.dtype(
         ("score", np.int64),
         # Passed pawns of both colours.
         ("passed", np.uint64),
-        # [color] the squares that its pawns attack now or from any square ahead of them.
+        # [color] the squares that its pawns attack now or could attack from a square ahead of them.
         ("span", np.uint64, (2,)),
-        # Shelter and storm of both kings as a packed pair, White's less Black's, for the kings on `kings`:
-        # white square * 64 + black square. 0, which no two kings have, when there is none yet.
+        # Shelter and storm of both kings as a packed pair, White's less Black's, for the kings' squares in `kings`:
+        # white square * 64 + black square. 0, an impossible pair of squares, while there is no shelter yet.
         ("kings", np.int64),
         ("shelter", np.int64),
         ("unused", np.int64),
@@ -28,7 +28,7 @@ PAWN_ENTRY: Final = np.dtype(
     align=True,
 )
 
-#: A power of two; 64 bytes an entry, so that the table stays within a core's own cache.
+#: A power of two; an entry has 64 bytes, so that the table stays within a core's own cache.
 PAWN_ENTRIES: Final = 4096
 
 WORKSPACE: Final = np.dtype(
@@ -37,12 +37,12 @@ WORKSPACE: Final = np.dtype(
         ("attacks", np.uint64, (2, 7)),
         # [color] squares attacked at least twice; two pawns count once.
         ("twice", np.uint64, (2,)),
-        # [color] where mobility counts: not own king or blocked pawns, not what enemy pawns attack.
+        # [color] squares that count for mobility; see `eval.terms.pieces.useful_squares`.
         ("useful", np.uint64, (2,)),
-        # [color] around its king: the squares that it can reach, and those with the next rank's.
+        # [color] the squares next to its king; the king's square, those, and those one rank ahead of them.
         ("ring", np.uint64, (2,)),
         ("zone", np.uint64, (2,)),
-        # [color] pieces that attack the enemy king's zone, and their danger so far, a packed pair.
+        # [color] number of pieces that attack the enemy king's zone, and their danger so far, a packed pair.
         ("attackers", np.int64, (2,)),
         ("danger", np.int64, (2,)),
         ("pawns", PAWN_ENTRY, (PAWN_ENTRIES,)),

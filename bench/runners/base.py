@@ -1,4 +1,4 @@
-"""What every runner does: it plays a plan, hands over each finished game, and reports what goes wrong."""
+"""The interface of every runner: it plays a plan, passes on each finished game, and reports problems."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OnProblem = Callable[[str], None]
 
 
 class RunnerError(CommandError, RuntimeError):
-    """A runner that cannot play this match at all; the message is one line."""
+    """The runner cannot play this match at all; the message is one line."""
 
 
 class Runner(ABC):
@@ -38,13 +38,14 @@ class Runner(ABC):
 
     @abstractmethod
     def command_line(self, plan: Plan) -> list[str]:
-        """The command that would be run; for the built-in runner, what it would play, in words."""
+        """The command that the runner would run; for the built-in runner, a description of what it would play."""
 
 
 def unfit_engines(engines: Sequence[EngineSpec], cluster: str | None) -> dict[EngineSpec, str]:
     """The engines that do not start or refuse their options, with the reason. Starts each once, where it would play.
 
-    Otherwise every game or position would report the same. Raises `RunnerError` when the cluster cannot be used.
+    This check comes first because otherwise every game or position would report the same problem. Raises `RunnerError`
+    when the cluster is unusable.
     """
     try:
         with closing(map_unordered(check_engine, engines, cluster)) as checks:
@@ -55,7 +56,7 @@ def unfit_engines(engines: Sequence[EngineSpec], cluster: str | None) -> dict[En
 
 
 class Collector:
-    """Gathers the games of one match in the right order, and their faults as lines for a person."""
+    """Collects the games of one match in the right order, and their faults as lines of text."""
 
     def __init__(self, plan: Plan, on_game: OnGame, on_problem: OnProblem) -> None:
         self.result = MatchResult(
@@ -68,17 +69,17 @@ class Collector:
         self._on_problem = on_problem
 
     def add_unfit(self, problems: Iterable[str]) -> None:
-        """Reports why engines cannot play."""
+        """Reports the engines that cannot play, with the reasons."""
         for problem in problems:
             self.result.problems.append(problem)
             self._on_problem(problem)
 
     def add(self, game: GameResult) -> bool:
-        """Takes a finished game; returns False when the match is to end."""
+        """Adds a finished game; returns False when the match must end."""
         result = self.result
         if game.fault is not None:
             result.problems.append(game.fault)
-        # Moves are in the PGN; kept for a hundred thousand games they would fill the memory.
+        # The moves are in the PGN; those of a hundred thousand games would fill the memory.
         result.games.append(replace(game, moves=()))
         if not self._on_game(game):
             result.stopped_early = True

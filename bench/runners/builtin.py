@@ -1,8 +1,8 @@
-"""The built-in runner: it needs only python-chess, plays on local processes or a cluster, and can be resumed.
+"""The built-in runner: it needs only python-chess, plays in local processes or on a cluster, and can resume a match.
 
 The PGN file is the only record. Every finished game is on the disk before the next one begins. After any end of the
-match, even `kill -9`, `resume` reads the file, drops a last game that is only half written, and plays the rest. Each
-game names its match by the description's fingerprint; a file with anything else in it is left as it is.
+match, even `kill -9`, `resume` reads the file, drops a half-written last game, and plays the rest. Each game names its
+match by the description's fingerprint; a file with anything else in it is left unchanged.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class BuiltinRunner(Runner):
     name = "builtin"
 
     def command_line(self, plan: Plan) -> list[str]:
-        """What it would play, in words."""
+        """A description of what it would play."""
         description = plan.description
         where = description.cluster or f"{description.concurrency} local processes"
         lines = [f"built-in runner: {plan.game_count} games on {where}"]
@@ -37,7 +37,7 @@ class BuiltinRunner(Runner):
         return lines
 
     def run(self, plan: Plan, on_game: OnGame, on_problem: OnProblem) -> MatchResult:
-        """Plays what the PGN file does not have yet."""
+        """Plays the games that the PGN file does not have yet."""
         began = time.monotonic()
         description = plan.description
         collector = Collector(plan, on_game, on_problem)
@@ -81,14 +81,14 @@ class BuiltinRunner(Runner):
     def _open_log(self, plan: Plan, problems: list[str]) -> tuple[list[GameResult], PgnLog | None]:
         """The games that were played before, and the file for the next ones; `problems` gets games that do not count.
 
-        Raises `RunnerError` for a file that another match, or anything else, has written to.
+        Raises `RunnerError` for a file with content from another match or another source.
         """
         description = plan.description
         if description.pgn is None:
             return [], None
         path = Path(description.pgn)
         try:
-            log = PgnLog(path)  # before the games are read, to notice what is written to the file from now on
+            log = PgnLog(path)  # before the games are read, to notice later changes to the file
             if not description.resume or not path.exists():
                 return [], log
             raws = list(split_games(path))
@@ -106,7 +106,7 @@ def _pgn(plan: Plan, task: GameTask, game: GameResult) -> str:
 
 
 def _end_of_games(plan: Plan, path: Path, raws: list[RawGame]) -> int:
-    """Where the last whole game of this match ends in the file. Raises `RunnerError` if anything else is in it."""
+    """The offset where the last whole game of this match ends. Raises `RunnerError` if the file has anything else."""
     description = plan.description
     fingerprint = description.fingerprint()
     end = 0
@@ -124,7 +124,7 @@ def _end_of_games(plan: Plan, path: Path, raws: list[RawGame]) -> int:
 
 
 def _played(plan: Plan, path: Path, raws: list[RawGame], problems: list[str]) -> list[GameResult]:
-    """The games in the file by the numbers that the schedule gave them, each once.
+    """The games in the file by their numbers in the schedule, each once.
 
     Games that the reader leaves out, or that the schedule does not have, are reported in `problems` and played again.
     """
@@ -146,6 +146,6 @@ def _played(plan: Plan, path: Path, raws: list[RawGame], problems: list[str]) ->
         else:
             found.append(replace(game, game=task.game, pair=task.pair))
     if raws and not raws[-1].is_complete:
-        faults.pop()  # a last game that is cut short was not finished
+        faults.pop()  # a truncated last game is an unfinished one, not a fault
     problems += faults
     return found

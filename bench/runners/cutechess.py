@@ -11,7 +11,7 @@ from bench.schedule import Plan
 
 
 class CutechessRunner(ExternalRunner):
-    """What cutechess-cli spells its own way; every option is in its manual."""
+    """The arguments that only cutechess-cli spells this way; its manual has every option."""
 
     name = "cutechess"
     program = "cutechess-cli"
@@ -20,7 +20,7 @@ class CutechessRunner(ExternalRunner):
     untimed = ("tc=inf",)
 
     def command_words(self, arguments: tuple[str, ...]) -> Iterator[str]:
-        """A word for each argument."""
+        """One word for each argument."""
         return (f"arg={argument}" for argument in arguments)
 
     def own_arguments(self, plan: Plan, pgn: Path, scratch: Path) -> list[str]:

@@ -1,7 +1,7 @@
 """The common part of the wrappers of cutechess-cli and fastchess: nearly the same arguments, and the same output.
 
 The program gets the openings in a temporary file, already chosen and in order, so that every runner plays the same
-games from the same book. Its output is read line by line; its PGN file supplies what the lines lack.
+games from the same book. We read its output line by line; its PGN file supplies the details that the lines lack.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from bench.schedule import Plan
 from engine.files import Output, printable, read_bytes, reason
 
 _FINISHED: Final = re.compile(r"Finished game (\d+) \((.+) vs (.+)\): (1-0|0-1|1/2-1/2|\*) \{(.*)\}")
-#: Lines in which the programs complain.
+#: Lines in which the programs report problems.
 _COMPLAINT: Final = re.compile(
     r"warning[:;]|error\b|cannot|could not|does(?:n't| not) (?:have|exist|support)|invalid|unknown|failed",
     re.IGNORECASE,
 )
-#: A fault that its game reports, the end of the match, or a remark about an engine's principal variation.
+#: Exceptions: a fault that its game reports, the end of the match, or a remark about an engine's principal variation.
 _NO_COMPLAINT: Final = re.compile(
     r"is not responsive|Illegal move|Stats will be dropped|^Elo difference"
     r"|(?i:\bPVs?\b|info line|extract score|mating)"
 )
-#: Only so many characters of a line are searched.
+#: The patterns search only this many characters of a line.
 _LONGEST_LINE: Final = 4096
 #: Seconds that the program gets to end its games and engines after Ctrl-C.
 STOP_SECONDS: Final = 20.0
@@ -58,8 +58,8 @@ class Transcript:
     last_lines: deque[str] = field(default_factory=lambda: deque(maxlen=5))
 
     def read(self, line: str, games_per_pair: int) -> GameResult | None:
-        """Takes one line; returns the game that it reports as finished."""
-        # A longer line comes from an engine, and the pattern would take quadratic time.
+        """Reads one line; returns the game that it reports as finished, None if it reports none."""
+        # A longer line comes from an engine; the pattern would take quadratic time on it.
         line = printable(line.rstrip()[:_LONGEST_LINE])
         finished = _FINISHED.fullmatch(line)
         if finished is not None:
@@ -80,7 +80,7 @@ class Transcript:
 
 
 class ExternalRunner(Runner):
-    """Runs a program that plays matches and reads its output. A subclass has what its program spells differently."""
+    """Runs a match program and reads its output. Subclasses define what their programs spell differently."""
 
     program: ClassVar[str]
     #: The program's names for the formats that are more than a match.
@@ -91,11 +91,11 @@ class ExternalRunner(Runner):
 
     @classmethod
     def program_path(cls) -> str | None:
-        """Where the program is; None when it is not on the PATH."""
+        """The program's path; None when it is not on the PATH."""
         return shutil.which(cls.program)
 
     def required_program(self) -> str:
-        """The same. Raises `RunnerError` when it is not on the PATH."""
+        """The program's path. Raises `RunnerError` when it is not on the PATH."""
         program = self.program_path()
         if program is None:
             raise RunnerError(f"{self.program} is not on the PATH; --runner builtin needs no other program")
@@ -103,11 +103,11 @@ class ExternalRunner(Runner):
 
     @abstractmethod
     def command_words(self, arguments: tuple[str, ...]) -> Iterator[str]:
-        """The words that hand `arguments` to an engine's program."""
+        """The words that pass `arguments` to an engine's program."""
 
     @abstractmethod
     def own_arguments(self, plan: Plan, pgn: Path, scratch: Path) -> list[str]:
-        """Options that only this program has or needs, and how it is told to write its games to `pgn`."""
+        """Options that only this program has or needs, and those that make it write its games to `pgn`."""
 
     def arguments(self, plan: Plan, book: Path, pgn: Path, scratch: Path) -> list[str]:
         """The program's arguments for `plan`, with its openings in `book` and its games to `pgn`."""
@@ -128,7 +128,7 @@ class ExternalRunner(Runner):
         limit = engine.limit
         yield from (f"name={engine.name}", f"cmd={engine.resolved_program()}")
         yield from self.command_words(engine.command[1:])
-        # Left to itself, cutechess-cli starts an engine in the folder of its program.
+        # By default, cutechess-cli starts an engine in the folder of the engine's program.
         yield from ("proto=uci", f"dir={Path(engine.directory or '.').absolute()}")
         if limit.has_clock:
             yield f"tc={limit.clock_text()}"
@@ -147,7 +147,7 @@ class ExternalRunner(Runner):
         yield from (f"option.{name}={value}" for name, value in engine.options)
 
     def command_line(self, plan: Plan) -> list[str]:
-        """The exact command, with names in place of the two temporary files."""
+        """The exact command, with placeholder names for the two temporary files."""
         pgn = Path(plan.description.pgn or "GAMES.pgn")
         book = Path("OPENINGS" + _book_suffix(plan.openings))
         return [self.program_path() or self.program, *self.arguments(plan, book, pgn, Path())]
@@ -194,7 +194,7 @@ class ExternalRunner(Runner):
 
     def _follow(self, command: list[str], collector: Collector, output: Transcript, games_per_pair: int) -> int:
         """Runs `command`, feeds its lines to `output` and its games to `collector`; returns its exit status."""
-        # In a session of its own, Ctrl-C reaches only us, and we end the program the way it likes.
+        # The program gets a session of its own: Ctrl-C reaches only us, and we stop the program in its own way.
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -218,11 +218,11 @@ class ExternalRunner(Runner):
             if process.poll() is None:
                 process.send_signal(signal.SIGINT)
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    # Read on: a full pipe would keep it from ending.
+                    # Keep reading: a full pipe would keep the program from ending.
                     process.communicate(timeout=STOP_SECONDS)
             process.stdout.close()
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # it, or engines that outlived it
+                os.killpg(process.pid, signal.SIGKILL)  # the program, or engines that outlived it
         return process.wait()
 
 
@@ -245,7 +245,7 @@ def _book_suffix(openings: Iterable[Opening]) -> str:
 
 
 def book_text(openings: tuple[Opening, ...]) -> str:
-    """The openings as EPD when they are mere positions, as PGN when they have moves."""
+    """The openings as EPD when they are positions only, as PGN when they have moves."""
     if _book_suffix(openings) == ".epd":
         return "".join(f"{opening.fen}\n" for opening in openings)
     return "".join(f"{chess.pgn.Game.from_board(opening.board())}\n\n" for opening in openings)
@@ -262,7 +262,7 @@ def _replace_games(games: Output, new: Path, problems: list[str]) -> None:
 
 
 def _add_details(result: MatchResult, pgn: Path) -> None:
-    """Completes the games, which so far are what the output said, from the PGN file.
+    """Completes the games from the output with details from the PGN file.
 
     Neither program numbers the games in its PGN, but the Round tag orders the games of one pairing and colour.
     """
@@ -279,7 +279,7 @@ def _add_details(result: MatchResult, pgn: Path) -> None:
     for key, own in places.items():
         found = sorted(written[key], key=lambda game: game.pair)
         if len(found) != len(own):
-            continue  # cut short: rather no details than wrong ones
+            continue  # truncated: no details are better than wrong ones
         for place, game in zip(own, found, strict=True):
             if result.games[place].result == game.result:
                 live = result.games[place]

@@ -11,7 +11,7 @@ from bench.schedule import Plan
 
 
 class FastchessRunner(ExternalRunner):
-    """What fastchess spells its own way; every option is in its manual."""
+    """The arguments that only fastchess spells this way; its manual has every option."""
 
     name = "fastchess"
     program = "fastchess"
@@ -26,17 +26,17 @@ class FastchessRunner(ExternalRunner):
     def own_arguments(self, plan: Plan, pgn: Path, scratch: Path) -> list[str]:
         """Node counts in the PGN file, and cutechess-cli's lines on stdout."""
         return [
-            # Our description says how many games at once; fastchess would else refuse more than the machine has cores.
+            # Our description sets the number of games at once; fastchess would refuse more games than cores.
             "-force-concurrency",
             *("-pgnout", f"file={pgn}", "nodes=true"),
             *("-output", "format=cutechess"),
-            # It always saves its state; without a name, over the config.json of whatever folder we are in.
+            # It always saves its state; without a name, it would overwrite config.json in the current folder.
             *("-config", f"outname={scratch / 'config.json'}"),
         ]
 
 
 def _quoted(argument: str) -> str:
-    """The argument as fastchess's own splitter reads it back: double quotes and backslashes, nothing else."""
+    """Quotes an argument for fastchess's own splitter, which knows only double quotes and backslashes."""
     if argument and not any(character in ' "\\' for character in argument):
         return argument
     escaped = argument.replace("\\", "\\\\").replace('"', '\\"')

@@ -1,1 +1,1 @@
-"""The network: its file, and its evaluation as kernels that follow the moves of a line."""
+"""The network: its file format, and the kernels that evaluate with it and update it move by move."""

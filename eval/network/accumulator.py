@@ -1,11 +1,11 @@
-"""Accumulators: the first layer's sums for each ply of a line, brought up to date only where they are needed.
+"""Accumulators: the first layer's sums for each ply of a line, updated only where they are needed.
 
-A move changes two to four features, so a ply's accumulator is its parent's and a few rows more or less. Nothing is
-undone: every ply has its own, and `computed` says whether it is of the position that stands there now. Whoever writes a
-new position into a frame clears that ply's bits.
+A move changes two to four features, so a ply's accumulator is its parent's plus and minus a few rows. Nothing is
+undone: every ply has its own accumulator, and `computed` says whether it matches the ply's current position. Code that
+writes a new position into a frame clears that ply's bits.
 
-`stack` are records with at least `position` (a POSITION) and `move`, the move that led to the next frame (NO_MOVE for
-a null move); `accumulators` is an `accumulator_stack` with as many plies.
+`stack` is an array of records with at least `position` (a POSITION) and `move`, the move that led to the next frame
+(NO_MOVE for a null move); `accumulators` is an `accumulator_stack` with as many plies.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def accumulator_start(network, ply, perspective):
 
 @inlined
 def forget_accumulators(accumulators, ply):
-    """The position of a ply has changed. Mutates `accumulators`."""
+    """Marks both accumulators of a ply as not computed, because its position has changed. Mutates `accumulators`."""
     accumulators.computed[ply] = 0
 
 
@@ -41,7 +41,7 @@ def _is_computed(accumulators, ply, perspective):
 
 @subkernel
 def refresh(network, accumulators, stack, ply, perspective):
-    """Computes an accumulator from nothing but the position. Mutates `accumulators`."""
+    """Computes an accumulator from the position alone. Mutates `accumulators`."""
     position = stack[ply].position
     turned = orientation(position, perspective)
     hidden = network.hidden
@@ -86,7 +86,7 @@ def _advance_castling(network, accumulators, source, target, perspective, turned
 
 @subkernel
 def advance(network, accumulators, stack, ply, perspective):
-    """Computes the accumulator of `ply` + 1 from that of `ply` and the move; both have one orientation.
+    """Computes the accumulator of `ply` + 1 from that of `ply` and the move; both have the same orientation.
 
     Mutates `accumulators`.
     """
@@ -108,7 +108,7 @@ def advance(network, accumulators, stack, ply, perspective):
         _advance_castling(network, accumulators, source, target, perspective, turned, us, origin, destination)
         return
     minus = hidden * feature(perspective, turned, us, piece_at(position, origin), origin)
-    # The piece that has arrived is another one after a promotion.
+    # After a promotion, the piece on the target square differs from the one that left.
     plus = hidden * feature(perspective, turned, us, piece_at(child, destination), destination)
     if kind & CAPTURE == 0:
         for index in range(0, hidden, BLOCK):
@@ -139,10 +139,10 @@ def advance(network, accumulators, stack, ply, perspective):
 
 @subkernel
 def update(network, accumulators, stack, ply, perspective):
-    """Computes the accumulator of `ply`, and those of the plies before it that it follows from. Mutates `accumulators`.
+    """Computes the accumulator of `ply` and those of the earlier plies that it depends on. Mutates `accumulators`.
 
-    Goes back to the last ply that has one, or to the first after the king changed wings, where every feature has
-    changed: there it begins anew, for the siblings of this line that will need it, too.
+    Goes back to the last ply with a computed accumulator, or to the first ply after the king changed wings, which
+    changes every feature. There it refreshes from the position: siblings of this line will reuse that accumulator.
     """
     turned = orientation(stack[ply].position, perspective)
     base = ply

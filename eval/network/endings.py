@@ -1,8 +1,8 @@
-"""Whose word on a position counts where a network evaluates: of some endings the classical evaluation knows more.
+"""Chooses the evaluation that counts beside a network: in some endings the classical evaluation knows more.
 
-A network learns from games, and those are adjudicated long before a bare king is mated, or are over when the pieces
-that are left cannot win. So it knows neither the way to a mate nor that two knights have none, and a rook's pawn with
-the wrong bishop is a piece and a pawn to it. `eval.terms.endgames` has both in a few lines.
+A network learns from games. These are adjudicated long before a bare king is mated, or end when the remaining pieces
+cannot win. So the network does not know how to mate a bare king, nor that two knights cannot; it values a rook's pawn
+with the wrong bishop as a bishop and a pawn. `eval.terms.endgames` has both in a few lines.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ DRAWN: Final = 2
 def whose_word(position, value):
     """NETWORK_COUNTS, CLASSICAL_COUNTS or DRAWN, int64; `value` is the network's, from the side to move's view.
 
-    It is asked for every position that is evaluated. As long as both sides have something, and the one that is ahead a
-    rook or a queen, that costs three tests of bitboards.
+    Every evaluation calls it. As long as neither king is bare and the side that is ahead has a rook or a queen, it
+    costs three bitboard tests.
     """
     if without_lsb(position.colors[WHITE]) == U0 or without_lsb(position.colors[BLACK]) == U0:
         return CLASSICAL_COUNTS
     ahead = position.turn if value > 0 else position.turn ^ 1
-    # With either of these there is no scale of 0.
+    # With a rook or a queen, the scale is never 0.
     heavy = (position.pieces[ROOK] | position.pieces[QUEEN]) & position.colors[ahead]
     if heavy == U0 and scale_of(position, ahead) == 0:
         return DRAWN

@@ -16,7 +16,7 @@ _ONE_PLY: Final = accumulator_stack(1)
 
 
 class NetworkEvaluator:
-    """What the kernels need to evaluate boards that have nothing to do with each other."""
+    """Evaluates unrelated boards: holds the memory that the kernels need."""
 
     def __init__(self, network: Network) -> None:
         self._network = network.record()

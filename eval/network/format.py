@@ -1,4 +1,4 @@
-"""The network file: one file that says what it is, where it came from, and whether it is whole.
+"""The network file: one file with its architecture, its provenance and a checksum.
 
     magic             b"SECATNET"
     version           uint32
@@ -9,11 +9,11 @@
     bias              int16[hidden]
     output            int16[buckets][own, opponent's][hidden]
     output bias       int32[buckets]
-    checksum          SHA-256 of all that before it, 32 bytes
+    checksum          SHA-256 of everything before it, 32 bytes
 
-Numbers are little-endian. What they mean is in `eval.network.layout`; the architecture in the header must be one that
-it can hold, so that a file of another kind is refused instead of misread. The provenance is free: what the trainer
-knows of data, seed, date and licence.
+Numbers are little-endian; `eval.network.layout` says what they mean. The architecture in the header must be one that
+this layout can hold, so that a file of another kind is refused instead of misread. The provenance is free: the trainer
+writes what it knows of data, seed, date and licence.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from eval.network.layout import BLOCK, BUCKETS, FEATURES, MAX_HIDDEN, MOST_PIECE
 MAGIC: Final = b"SECATNET"
 VERSION: Final = 1
 
-#: What the features are called: see `eval.network.features`.
+#: Name of the feature set: see `eval.network.features`.
 FEATURE_SET: Final = "mirrored-768"
 ACTIVATION: Final = "screlu"
 
-#: Centipawns for an output of 1, unless the file says otherwise, and the most that it may say.
+#: Centipawns for an output of 1 unless the file says otherwise, and the largest value that it may give.
 SCALE: Final = 400
 MAX_SCALE: Final = 10_000
 
-#: Where the network that comes with the engine lies.
+#: The file of the network that comes with the engine.
 SHIPPED: Final = Path(__file__).parent / "default.snet"
 
 _HEAD: Final = struct.Struct("<8sII")
@@ -63,7 +63,7 @@ class NetworkError(CommandError, ValueError):
 
 @dataclass(frozen=True)
 class Network:
-    """A quantised network and where it comes from. Raises NetworkError when the kernels could not compute it exactly.
+    """A quantised network and its provenance. Raises NetworkError when the kernels could not compute it exactly.
 
     `features` is int16[FEATURES, hidden], `bias` int16[hidden], `output` int16[buckets, 2, hidden], `output_bias`
     int32[buckets]; `scale` in centipawns.
@@ -95,7 +95,7 @@ class Network:
         return int(self.output_bias.shape[0])
 
     def architecture(self) -> dict[str, Any]:
-        """What the header says of it."""
+        """The architecture as the header has it."""
         return {
             "features": FEATURE_SET,
             "hidden": self.hidden,
@@ -112,9 +112,9 @@ class Network:
         return f"({FEATURES} -> {self.hidden})x2 -> 1, {layers}"
 
     def digest(self) -> str:
-        """What it is called in records of what was made with it: the SHA-256 of architecture and numbers, as hex.
+        """The SHA-256 of architecture and numbers, as hex: identifies the network in records of what it made.
 
-        The origin is left out: the same training on another day writes another date, and yet the same network.
+        The provenance is left out: the same training on another day gives another date, but the same network.
         """
         digest = hashlib.sha256(json.dumps(self.architecture(), sort_keys=True).encode())
         for name, (dtype, _) in _arrays(self.hidden, self.buckets).items():
@@ -122,7 +122,7 @@ class Network:
         return digest.hexdigest()
 
     def record(self) -> Any:
-        """A NETWORK record that holds it, as kernels take it."""
+        """The network as a NETWORK record for the kernels."""
         record = new_network()
         record["features"][: self.features.size] = self.features.reshape(-1)
         record["bias"][: self.hidden] = self.bias
@@ -164,8 +164,8 @@ def _check_ranges(network: Network) -> None:
     largest = int(np.abs(network.output.astype(np.int32)).max())
     if largest > OUTPUT_LIMIT:
         raise NetworkError(f"an output weight is {largest} in size, expected {OUTPUT_LIMIT} at most")
-    # At most 32 squares are occupied, each by one piece: an accumulator's extremes are at most the bias and the best
-    # 32 squares' best pieces.
+    # At most 32 squares are occupied, each by one piece. So an accumulator is at most the bias plus the largest weight
+    # on each of the 32 squares where it is largest; the same holds for the minimum.
     by_square = network.features.astype(np.int64).reshape(12, 64, network.hidden)
     for pick, sign in ((by_square.max(axis=0), 1), (by_square.min(axis=0), -1)):
         best = np.sort(np.maximum(sign * pick, 0), axis=0)[-MOST_PIECES:]
@@ -195,7 +195,7 @@ def encode_network(network: Network) -> bytes:
 
 
 def decode_network(data: bytes) -> Network:
-    """The network in the bytes of a file. Raises NetworkError that says what was expected and what was found."""
+    """Reads a network from the bytes of a file. Raises NetworkError: it says what was expected and what was found."""
     if data[: len(MAGIC)] != MAGIC:
         raise NetworkError(f"not a network file: it begins with {data[: len(MAGIC)]!r}, expected {MAGIC!r}")
     if len(data) < _HEAD.size:
@@ -238,14 +238,14 @@ def _header(text: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def network_output(path: Path | Output) -> Output:
-    """The file that a network is to be written to. Raises OSError unless there is nothing, or a network file."""
+    """The file to write a network to. Raises OSError when another kind of file exists there."""
     return Output.at(path, _is_network, "network file")
 
 
 def write_network(path: Path | Output, network: Network) -> None:
-    """Writes a network file; an older one at `path` is replaced by the whole new one.
+    """Writes a network file. The complete new file replaces an older one at `path`.
 
-    Raises OSError, also where there is another file.
+    Raises OSError, also when another kind of file exists there.
     """
     network_output(path).replace(encode_network(network))
 
@@ -255,17 +255,17 @@ def _is_network(head: bytes) -> bool:
 
 
 def network_digest(data: bytes) -> str:
-    """`Network.digest` of a file's bytes, "" for no file. Raises NetworkError."""
+    """`Network.digest` of a file's bytes; "" for empty bytes. Raises NetworkError."""
     return decode_network(data).digest() if data else ""
 
 
 def read_network(path: Path) -> Network:
-    """Reads a network file. Raises NetworkError, whose one line names the file, also where it cannot be read."""
+    """Reads a network file. Raises NetworkError, also when the file is unreadable; its one line names the file."""
     return read_network_file(path)[1]
 
 
 def read_network_file(path: Path) -> tuple[bytes, Network]:
-    """The bytes of a network file and what they hold. Raises NetworkError as `read_network`."""
+    """The bytes of a network file and the network in them. Raises NetworkError as `read_network`."""
     try:
         data = read_bytes(path, _LONGEST_FILE)
         return data, decode_network(data)
@@ -277,5 +277,5 @@ def read_network_file(path: Path) -> tuple[bytes, Network]:
 
 @functools.cache
 def shipped_network() -> Network | None:
-    """The network that comes with the engine, None when none does. Raises NetworkError when it is damaged."""
+    """The network that comes with the engine, None if there is none. Raises NetworkError when it is damaged."""
     return read_network(SHIPPED) if SHIPPED.exists() else None

@@ -1,4 +1,4 @@
-"""The network's evaluation of the position at a ply of a line; its definition is in `eval.network.layout`."""
+"""The network's evaluation of the position at a ply of a line; `eval.network.layout` defines it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from eval.network.features import output_bucket
 from eval.network.layout import QA, QB
 from eval.network.vectors import screlu_dot
 
-#: Evaluations are cut off here, in centipawns: below mate scores, and within an int16.
+#: Evaluations are clamped to this size, in centipawns: below mate scores, and within an int16.
 EVALUATION_LIMIT: Final = 30_000
 
-#: A ply of a line as kernels want it, for those who have no search.
+#: A minimal frame of a line, for callers without a search stack.
 LINE_FRAME: Final = np.dtype([("position", POSITION), ("move", np.int64)], align=True)
 
 
@@ -25,7 +25,8 @@ LINE_FRAME: Final = np.dtype([("position", POSITION), ("move", np.int64)], align
 def evaluate_with_network(network, accumulators, stack, ply):
     """Static evaluation in centipawns from the side to move's view, int64, at most EVALUATION_LIMIT in size.
 
-    `network` is a NETWORK that holds one; for `accumulators` (mutated) and `stack` see `eval.network.accumulator`.
+    `network` is a NETWORK that holds a network; for `accumulators` (mutated) and `stack` see
+    `eval.network.accumulator`.
     """
     update(network, accumulators, stack, ply, 0)
     update(network, accumulators, stack, ply, 1)

@@ -1,12 +1,12 @@
-"""How a network lies in memory, and what of it is known at each ply of a line.
+"""How a network and its accumulators lie in memory, and how the evaluation is computed.
 
     accumulator[p]  = bias + sum of the rows of the features that perspective p sees          int16[hidden]
     clipped         = min(max(accumulator, 0), QA)
     total           = sum over own and opponent's perspective of clipped^2 * output weight    exact integer
     evaluation      = (total // QA + output bias) * scale // (QA * QB)                        centipawns
 
-Divisions round down. The evaluation is the side to move's, whose own perspective comes first in the output weights.
-QA and QB are the units of 1.0 for accumulators and output weights.
+Divisions round down. The evaluation is from the side to move's view; its own perspective comes first in the output
+weights. QA and QB are the units of 1.0 for accumulators and output weights.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from engine.memory import allocate
 #: Features of a perspective: own and enemy pieces of six types on 64 squares.
 FEATURES: Final = 768
 
-#: More pieces than this no position has.
+#: The most pieces that a position has.
 MOST_PIECES: Final = 32
 
-#: Accumulator units that stand for 1, and output weight units.
+#: The integers that stand for 1.0 in accumulators and in output weights.
 QA: Final = 255
 QB: Final = 64
 
-#: The largest output weight in size: times QA it still fits an int16, which the dot product relies on.
+#: The largest output weight in size. The dot product relies on it: times QA, it still fits an int16.
 OUTPUT_LIMIT: Final = 127
 
-#: Accumulators come in whole blocks of this many values, and in so many at most.
+#: An accumulator's length is a multiple of BLOCK and at most MAX_HIDDEN.
 BLOCK: Final = 32
 MAX_HIDDEN: Final = 512
 
-#: Numbers of output buckets that exist; by the count of pieces: see `eval.network.features.output_bucket`.
+#: Numbers of output buckets that a network may have: see `eval.network.features.output_bucket`.
 BUCKETS: Final = (1, 8)
 
 NETWORK: Final = np.dtype(
     [
-        # Arrays are as long as the widest network needs and packed by `hidden`: feature f has its row in
-        # features[f * hidden : (f + 1) * hidden], bucket b its weights for the own and the opponent's accumulator in
-        # output[b * 2 * hidden : (b + 1) * 2 * hidden].
+        # Arrays are as long as the widest network needs and packed by `hidden`. The row of feature f is
+        # features[f * hidden : (f + 1) * hidden]. The weights of bucket b for the own and the opponent's accumulator
+        # are output[b * 2 * hidden : (b + 1) * 2 * hidden].
         ("features", np.int16, (FEATURES * MAX_HIDDEN,)),
         ("bias", np.int16, (MAX_HIDDEN,)),
         ("output", np.int16, (max(BUCKETS) * 2 * MAX_HIDDEN,)),
@@ -52,7 +52,7 @@ NETWORK: Final = np.dtype(
         ("buckets", np.int64),
         # Centipawns for an output of 1.
         ("scale", np.int64),
-        # The arrays' sizes are multiples of a cache line, and so is the record's.
+        # Makes the record's size a multiple of a cache line, as the arrays' sizes are.
         ("unused", np.int64),
     ],
     align=True,
@@ -60,12 +60,12 @@ NETWORK: Final = np.dtype(
 
 
 def accumulator_stack(plies: int) -> np.dtype[Any]:
-    """The type of a record with the accumulators of both perspectives for so many plies."""
+    """The dtype of a record with the accumulators of both perspectives for `plies` plies."""
     return np.dtype(
         [
             # Packed by the network's `hidden`: [ply][perspective][hidden].
             ("values", np.int16, (plies * 2 * MAX_HIDDEN,)),
-            # [ply] bit p is set when perspective p's accumulator belongs to the position of that ply.
+            # [ply] bit p is set when perspective p's accumulator matches the position of that ply.
             ("computed", np.int64, (plies,)),
         ],
         align=True,

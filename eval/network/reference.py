@@ -1,4 +1,4 @@
-"""The network in plain Python and NumPy: what the kernels are checked against."""
+"""The network in plain Python and NumPy: the reference that tests compare the kernels with."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eval.network.layout import QA, QB
 
 
 def active_features(board: chess.Board, perspective: chess.Color) -> list[int]:
-    """The features that a side sees, in no order that matters."""
+    """The features that a side sees, in any order."""
     king = board.king(perspective)
     assert king is not None
     found = []
@@ -25,12 +25,12 @@ def active_features(board: chess.Board, perspective: chess.Color) -> list[int]:
 
 
 def bucket_of(board: chess.Board, buckets: int) -> int:
-    """The output layer that a position takes, of `buckets`."""
+    """Index of the output layer, of `buckets`, for a position."""
     return (len(board.piece_map()) - 2) // 4 if buckets > 1 else 0
 
 
 def integer_score(network: Network, board: chess.Board) -> int:
-    """What every kernel has to find, to the last centipawn."""
+    """The evaluation that every kernel must return, to the centipawn."""
     bucket = bucket_of(board, network.buckets)
     total = 0
     for side, perspective in enumerate((board.turn, not board.turn)):

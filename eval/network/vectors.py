@@ -1,7 +1,7 @@
 """Vector instructions on int16: accumulator updates and the output layer.
 
-Written as LLVM vectors, because Numba does int16 arithmetic in 64 bits and LLVM does not narrow all of it again. Every
-function has a plain twin that says what it computes, to the bit.
+They are written as LLVM vectors, because Numba does int16 arithmetic in 64 bits and LLVM does not narrow all of it
+again. Every function has a plain Python twin that computes the same, to the bit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if not AHEAD_OF_TIME:
 
 
 def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
-    """Where a block begins in an array of int16."""
+    """Pointer to the block that begins at `index` in an array of int16."""
     view = context.make_array(array_type)(context, builder, array)
     return builder.bitcast(builder.gep(view.data, [index]), _BLOCK.as_pointer())
 
@@ -44,7 +44,9 @@ def _splat(vector_type: Any, value: int) -> Any:
 
 
 def _write_sum(additions: int) -> Callable[..., Any]:
-    """Code that writes a block of `source` plus so many blocks of `rows`, less the rest of them, to `target`."""
+    """Generates code that writes to `target` a block of `source`, plus the first `additions` blocks of `rows`, minus
+    the other blocks.
+    """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         target_type, _, source_type, _, rows_type = signature.args[:5]
@@ -72,7 +74,7 @@ def _twin(additions: int) -> Callable[..., None]:
 
 @machine_op(_twin(0))
 def copy_block(typingctx: Any, target: Any, at: Any, source: Any, start: Any) -> Any:
-    """target[at...] = source[start...], BLOCK values of int16. Mutates `target`, as all of these do."""
+    """target[at...] = source[start...], BLOCK values of int16. Mutates `target`, as all of these updates do."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         value = _load(context, builder, signature.args[2], args[2], args[3])
@@ -134,13 +136,13 @@ def _dot_twin(values: Any, start: int, weights: Any, first: int, count: int) -> 
 
 
 def _part(builder: Any, vector: Any, lanes: list[int]) -> Any:
-    """The lanes of a vector that are named, as a vector."""
+    """A vector of the given lanes of a vector."""
     mask = ir.Constant(ir.VectorType(_I32, len(lanes)), lanes)
     return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask)
 
 
 def _multiply_pairs(builder: Any, name: str, a: Any, b: Any) -> Any:
-    """The instruction `name`, which multiplies int16 lanes and adds neighbours, on vectors of its width."""
+    """Calls the instruction `name`, which multiplies int16 lanes and adds neighbours, on vectors of its width."""
     result = ir.VectorType(_I32, a.type.count // 2)
     function_type = ir.FunctionType(result, [a.type, b.type])
     function = builder.module.globals.get(name) or ir.Function(builder.module, function_type, name)
@@ -168,16 +170,16 @@ def _pairs_anywhere(builder: Any, a: Any, b: Any) -> Any:
 
 
 def _screlu_dot(multiply_pairs: Callable[..., Any]) -> Any:
-    """The dot product of the output layer, made with one way to multiply int16 lanes and add neighbours."""
+    """Builds the output layer's dot product on `multiply_pairs`, which multiplies int16 lanes and adds neighbours."""
 
     @machine_op(_dot_twin)
     def screlu_dot(typingctx: Any, values: Any, start: Any, weights: Any, first: Any, count: Any) -> Any:
         """Sum of clip(values[start + i], 0, QA)^2 * weights[first + i] for i below `count`, exact, int64.
 
-        `values` and `weights` are int16 arrays, `count` a multiple of BLOCK up to MAX_HIDDEN, weights at most
-        OUTPUT_LIMIT in size. Then nothing overflows: clip * weight is at most 255 * 127 = 32,385 and fits an int16;
-        two neighbours' products with the clip again are 16,516,350 at most; and each of the 16 sums of int32 gets at
-        most 512 / 32 = 16 of them: 264,261,600. Only the sum of these sums takes 64 bits.
+        `values` and `weights` are int16 arrays, `count` is a multiple of BLOCK up to MAX_HIDDEN, and weights are at
+        most OUTPUT_LIMIT in size. Then nothing overflows. clip * weight is at most 255 * 127 = 32,385 and fits an
+        int16. Multiplied by clip again and added in pairs, it is at most 16,516,350. Each of the 16 int32 sums adds
+        at most 512 / 32 = 16 of these: 264,261,600. Only the sum of these sums needs 64 bits.
         """
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -207,7 +209,7 @@ def _screlu_dot(multiply_pairs: Callable[..., Any]) -> Any:
     return screlu_dot
 
 
-#: The dot product by the width in bits of the instructions it is made of, those that this CPU has; 0 is for any CPU.
+#: The dot products that this CPU can run, by the width in bits of their instructions; 0 runs on any CPU.
 SCRELU_DOTS: Final = {
     bits: _screlu_dot(pairs)
     for bits, pairs, needed in (

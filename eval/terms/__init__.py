@@ -1,1 +1,1 @@
-"""The terms of the classical evaluation, one module for each kind."""
+"""The terms of the classical evaluation, one module for each kind of term."""

@@ -1,7 +1,7 @@
-"""Endings: how far an advantage can be won at all, and how to drive a bare king into a mate.
+"""Endings: how much of an advantage can be won, and how to drive a bare king into mate.
 
-`scale_of` says in sixty-fourths what is left of the endgame's value when the side that is ahead lacks the means to
-win. The cases are common knowledge of endings.
+`scale_of` scales the endgame's value, in sixty-fourths, when the side that is ahead lacks the means to win. The cases
+are common endgame knowledge.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from eval.weights import MOP_UP_CORNER, MOP_UP_EDGE, MOP_UP_KINGS
 
 FULL_SCALE = 64
 
-# How much of an advantage could be realised was measured on 900,000 positions of own games (300 nodes a move): the
-# factor on the unscaled evaluation that predicts the results of each class of endings best, over that of five pawns.
+# The scales below were measured on 900,000 positions of the engine's own games (300 nodes a move). For each class of
+# endings we took the factor on the unscaled evaluation that predicts the results best, over the factor for five pawns.
 
-#: With pawns: base + slope * pawns of the side that is ahead, less a part when all pawns are on one wing.
+#: With pawns: base + slope * pawns of the side that is ahead, less _ONE_WING when all pawns are on one wing.
 _PAWN_BASE, _PAWN_SLOPE, _ONE_WING = 38, 9, 5
-#: Opposite bishops alone: base + slope * pawns more than the other side; with other pieces at most so much.
+#: Opposite bishops alone: base + slope * the lead in pawns. With other pieces: at most _OPPOSITE_WITH_PIECES.
 _OPPOSITE_BASE, _OPPOSITE_SLOPE, _OPPOSITE_WITH_PIECES = 8, 7, 54
-#: No pawns, by the pieces' lead in pawns: less than a minor piece, a minor piece (but a rook or more on the board).
+#: No pawns, by the pieces' lead: less than a minor piece; a minor piece (with a rook's worth or more on the board).
 _BARELY_AHEAD, _MINOR_AHEAD = 5, 14
 
-# What pieces are worth for the question whether they can win, in pawns.
+# Piece values in pawns, used only to decide whether the pieces can win.
 _MINOR, _ROOK, _QUEEN = 3, 5, 9
 
 
 @inlined
 def _strength(position, color):
-    """`color`'s pieces, pawns apart, in pawns, int64."""
+    """Value of `color`'s pieces without its pawns, in units of a pawn, int64."""
     pieces = position.pieces
     own = position.colors[color]
     return (
@@ -45,8 +45,8 @@ def _strength(position, color):
 
 @inlined
 def _holds_corner(position, strong):
-    """Whether `strong` has nothing but rook's pawns on one file, with bishops of the wrong colour or none, and the
-    other king reaches the corner that they run to.
+    """Whether `strong` has only rook's pawns on one file, and no bishops or only bishops of the wrong colour, and the
+    other king reaches the promotion corner.
     """
     pieces = position.pieces
     own = position.colors[strong]
@@ -66,7 +66,7 @@ def _holds_corner(position, strong):
 
 @inlined
 def _has_opposite_bishops(position):
-    """Whether each side has one bishop and they are of different colours."""
+    """Whether each side has one bishop and the two stand on squares of different colours."""
     white = position.pieces[BISHOP] & position.colors[1]
     black = position.pieces[BISHOP] & position.colors[0]
     if white == U0 or black == U0 or without_lsb(white) != U0 or without_lsb(black) != U0:
@@ -76,14 +76,14 @@ def _has_opposite_bishops(position):
 
 @inlined
 def _has_knights_alone(position, color):
-    """Whether `color`'s pieces are two knights at most."""
+    """Whether `color` has no pieces but at most two knights."""
     own = position.colors[color]
     return _strength(position, color) == _MINOR * popcount(position.pieces[KNIGHT] & own) <= 2 * _MINOR
 
 
 @subkernel
 def scale_of(position, strong):
-    """Sixty-fourths of the endgame's value that count when `strong` is ahead in it, int64."""
+    """How much of the endgame's value counts when `strong` is ahead in it, in sixty-fourths, int64."""
     pieces = position.pieces
     weak = strong ^ 1
     pawns = pieces[PAWN] & position.colors[strong]
@@ -98,7 +98,7 @@ def scale_of(position, strong):
     if _holds_corner(position, strong):
         return 0
     if not _has_opposite_bishops(position) and ours - theirs > _MINOR and ours >= _ROOK:
-        # These pieces win without the pawns: a pawn more must not count less.
+        # These pieces win without the pawns, so a pawn more must not lower the scale.
         return FULL_SCALE
     scale = _PAWN_BASE + _PAWN_SLOPE * popcount(pawns)
     if pieces[PAWN] & LEFT_WING == U0 or pieces[PAWN] & ~LEFT_WING == U0:
@@ -114,7 +114,7 @@ def scale_of(position, strong):
 
 @inlined
 def _has_bishop_and_knight(position, color):
-    """Whether one bishop and one knight are all that `color` has beside pawns."""
+    """Whether `color` has exactly one bishop and one knight beside pawns."""
     own = position.colors[color]
     knights = position.pieces[KNIGHT] & own
     bishops = position.pieces[BISHOP] & own
@@ -123,7 +123,7 @@ def _has_bishop_and_knight(position, color):
 
 @subkernel
 def mop_up(position, color, trace):
-    """Packed value of the bare enemy king's distance from edge, corner and our king, when we have what mates it."""
+    """Packed value of the bare enemy king's distance from edge, corner and our king, when our pieces can mate it."""
     them = color ^ 1
     total = np.int64(0)
     if has_non_pawn_material(position, them) or position.pieces[PAWN] & position.colors[them] != U0:

@@ -1,4 +1,4 @@
-"""Sets of squares that the terms ask about, as tables frozen into the kernels.
+"""Sets of squares that the terms use, as tables frozen into the kernels.
 
 Bitboards are uint64 in python-chess's square order; tables by colour are indexed black 0, white 1.
 """
@@ -21,7 +21,7 @@ _RANK: Final = _SQUARES >> 3
 
 
 def _bitboards(is_member: npt.NDArray[np.bool_]) -> Bitboards:
-    """[...]: the bitboard of each row of bool[...][64]."""
+    """The bitboard of each row of bool[...][64]: uint64[...]."""
     sets: Bitboards = (is_member.astype(np.uint64) << _SQUARES.astype(np.uint64)).sum(axis=-1, dtype=np.uint64)
     return sets
 
@@ -30,16 +30,16 @@ _FILES = np.arange(8)[:, None]
 #: [file]
 FILES: Final = _bitboards(_FILE == _FILES)
 NEIGHBOUR_FILES: Final = _bitboards(np.abs(_FILE - _FILES) == 1)
-#: [file of the king]: the files of its wing, four wide, the middle ones for a king on d or e.
+#: [file of the king]: the four files of its wing: a to d for files a to c, c to f for d and e, e to h for f to h.
 FLANKS: Final = _bitboards(np.abs(2 * _FILE - np.array([3, 3, 3, 7, 7, 11, 11, 11])[:, None]) <= 3)
 #: [rank]
 RANKS: Final = _bitboards(_RANK == _FILES)
 
-# Whether another square lies ahead of a square: [color][square][other square].
+# [color][square][other square]: whether the other square lies ahead of the square.
 _RANK_STEPS = _RANK - _RANK[:, None]
 _AHEAD = np.stack([_RANK_STEPS < 0, _RANK_STEPS > 0])
 _FILE_STEPS = np.abs(_FILE - _FILE[:, None])
-#: [color][square]: the squares ahead on the same file; those on neighbour files; both.
+#: [color][square]: the squares ahead on the same file; on neighbour files; on both.
 FRONT: Final = _bitboards(_AHEAD & (_FILE_STEPS == 0))
 FRONT_SIDES: Final = _bitboards(_AHEAD & (_FILE_STEPS == 1))
 FRONT_SPAN: Final = FRONT | FRONT_SIDES
@@ -49,7 +49,7 @@ BESIDE_AND_BEHIND: Final = _bitboards(~_AHEAD & (_FILE_STEPS == 1))
 #: [square][square] king's moves between two squares, int8.
 DISTANCE: Final[npt.NDArray[np.int8]] = np.maximum(_FILE_STEPS, np.abs(_RANK_STEPS)).astype(np.int8)
 
-#: [color]: the owner's ranks 4 to 6; 1 to 5; 3, where a double step passes; 7; 8.
+#: [color]: ranks from the owner's side: 4 to 6; 1 to 5; 3, which a double step crosses; 7; 8.
 OUTPOST_RANKS: Final = np.array([0x0000_00FF_FFFF_0000, 0x0000_FFFF_FF00_0000], np.uint64)
 CAMP: Final = np.array([0xFFFF_FFFF_FF00_0000, 0x0000_00FF_FFFF_FFFF], np.uint64)
 THIRD_RANK: Final = np.array([0x0000_FF00_0000_0000, 0x0000_0000_00FF_0000], np.uint64)

@@ -1,4 +1,4 @@
-"""Passed pawns: what the pieces say about those that the pawn table found."""
+"""Passed pawns: how the pieces change the value of those that the pawn table found."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from eval.weights import (
     UNSTOPPABLE,
 )
 
-#: Passed pawns on lower ranks are left to the pawn table.
+#: The pawn table alone values passed pawns on lower ranks.
 FIRST_RANK = 3
 
 
 @inlined
 def _way_ahead(position, workspace, square, color, rank, trace):
-    """Packed value of how free the way of the passed pawn on `square` is."""
+    """Packed value for how free the path of the passed pawn on `square` is."""
     them = color ^ 1
     pieces = position.pieces
     occupied = pieces[OCCUPIED]
@@ -55,7 +55,7 @@ def _way_ahead(position, workspace, square, color, rank, trace):
 
 @inlined
 def _outruns_king(position, square, color, rank):
-    """Whether the enemy's bare king (with pawns at most) is outside the square of the pawn, its path being empty."""
+    """Whether the pawn's path is empty and the enemy, a king with at most pawns, is outside the square of the pawn."""
     them = color ^ 1
     if has_non_pawn_material(position, them) or FRONT[color, square] & position.pieces[OCCUPIED] != U0:
         return False
@@ -67,7 +67,7 @@ def _outruns_king(position, square, color, rank):
 
 @subkernel
 def passed_pawns(position, workspace, entry, color, trace):
-    """Packed value of `color`'s passed pawns beyond their rank."""
+    """Packed value of `color`'s passed pawns, without the part that the pawn table gives for their rank."""
     remaining = entry.passed & position.colors[color] & position.pieces[PAWN]
     own_king = king_square(position, color)
     enemy_king = king_square(position, color ^ 1)

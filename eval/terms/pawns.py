@@ -1,4 +1,4 @@
-"""Pawn structure, and the king's shelter behind it: what the pawn table remembers."""
+"""Pawn structure and the king's shelter: the terms that the pawn table caches."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _ENTRY_MASK = np.uint64(PAWN_ENTRIES - 1)
 
 @inlined
 def _pawn_value(own, enemy, square, color, trace):
-    """Packed value of one pawn among `own` and `enemy` pawns (uint64), its material apart."""
+    """Packed value of one pawn among `own` and `enemy` pawns (uint64), without its material."""
     file = square & 7
     rank = relative_rank(square, color)
     opposed = 1 if enemy & FRONT[color, square] != U0 else 0
@@ -86,7 +86,7 @@ def is_passed(own, enemy, square, color):
 
 @subkernel
 def _structure(position, entry, color, trace):
-    """Packed value of `color`'s pawns; adds its passed pawns and its span. Mutates `entry`."""
+    """Packed value of `color`'s pawns; adds its passed pawns and its span to `entry`. Mutates `entry`."""
     pawns = position.pieces[PAWN]
     own = pawns & position.colors[color]
     enemy = pawns & position.colors[color ^ 1]
@@ -126,7 +126,9 @@ def _nearest_pawn(pawns, king):
 
 @subkernel
 def _shelter(position, color, trace):
-    """Packed value of the pawns at `color`'s king: those of both sides on three files, and how near the rest are."""
+    """Packed value of `color`'s king's shelter: both sides' pawns on the three files around it, no pawns on its wing,
+    and its distance to the nearest own pawn.
+    """
     own = position.pieces[PAWN] & position.colors[color]
     enemy = position.pieces[PAWN] & position.colors[color ^ 1]
     king = king_square(position, color)
@@ -152,7 +154,7 @@ def _shelter(position, color, trace):
 
 @subkernel
 def _fill(position, entry, trace):
-    """Works out a structure. Mutates `entry`."""
+    """Evaluates a pawn structure. Mutates `entry`."""
     entry.key = position.pawn_key
     entry.passed = U0
     entry.kings = 0
@@ -161,15 +163,15 @@ def _fill(position, entry, trace):
 
 @inlined
 def prefetch_pawns(position, workspace):
-    """Starts loading what is known of the position's pawns into the CPU's cache."""
+    """Starts loading the pawn table's entry for the position into the CPU's cache."""
     prefetch(workspace.pawns, np.int64(position.pawn_key & _ENTRY_MASK))
 
 
 @inlined
 def pawn_entry(position, workspace, trace):
-    """The entry of the position's pawns, with the shelter of its kings, worked out now unless it is known.
+    """The entry of the position's pawns, with the shelter of its kings, computed unless the table has it.
 
-    Mutates `workspace`, and `trace`, for which everything is worked out.
+    Mutates `workspace` and, unless it is None, `trace`, which requires that everything is computed.
     """
     entry = workspace.pawns[position.pawn_key & _ENTRY_MASK]
     if trace is not None or entry.key != position.pawn_key:

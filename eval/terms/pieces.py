@@ -1,6 +1,6 @@
-"""Knights, bishops, rooks, queens and the king where they stand: squares, mobility, and what each likes.
+"""Knights, bishops, rooks, queens and the king: their squares, mobility, and terms of each piece type.
 
-On the way the attack maps are made, and who attacks the king's zone is counted, for the terms that follow.
+On the way, these kernels build the attack maps and count the attackers of the king's zone for the terms that follow.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def prepare(position, workspace, color):
 
 @inlined
 def useful_squares(position, workspace, color):
-    """Where a piece of `color` gains from being able to go: no own king, no own pawn that is blocked or still on one
-    of its first two ranks, and nothing that enemy pawns attack.
+    """Squares that count for the mobility of `color`: all but the own king's, those of own pawns that are blocked or
+    on ranks 2 and 3, and those that enemy pawns attack.
     """
     own = position.colors[color]
     stuck = forward(position.pieces[OCCUPIED], color ^ 1) | THIRD_RANK[color] | forward(THIRD_RANK[color], color ^ 1)
@@ -141,7 +141,7 @@ def bishops(position, workspace, entry, color, trace):
     pawns = position.pieces[PAWN] & own
     blocked = pawns & forward(position.pieces[OCCUPIED], color ^ 1) & CENTER_FILES
     outposts = _outposts(position, workspace, entry, color)
-    # Batteries attack through the own queen.
+    # The bishop attacks through its own queen, so that batteries count.
     occupied = position.pieces[OCCUPIED] ^ (position.pieces[QUEEN] & own)
     count = popcount(remaining)
     total = weigh(trace, color, MATERIAL + 2, count)
@@ -216,7 +216,7 @@ def queens(position, workspace, color, trace):
 
 @subkernel
 def others(position, color, trace):
-    """Packed value of what is left: pawn material, the king's square, castling rights, pieces behind pawns."""
+    """Packed value of the rest: pawn material, the king's square, castling rights, pieces behind pawns."""
     pieces = position.pieces
     own = position.colors[color]
     pawns = pieces[PAWN]
@@ -229,7 +229,7 @@ def others(position, color, trace):
 
 @inlined
 def clear_counts(workspace, color):
-    """Forgets the last position's attacks. Mutates `workspace`."""
+    """Clears the last position's attacks. Mutates `workspace`."""
     workspace.attackers[color] = 0
     workspace.danger[color] = np.int64(0)
     for piece in range(KNIGHT, KING):

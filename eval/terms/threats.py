@@ -1,4 +1,4 @@
-"""Threats: what can be captured at once or after a quiet move, and what the enemy can hardly do."""
+"""Threats: what can be captured at once or after a quiet move, and the squares that are denied to the enemy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from eval.weights import (
 
 @inlined
 def _by_pawns(position, workspace, color, trace):
-    """Packed value of pieces that `color`'s pawns attack, or would after a safe step."""
+    """Packed value of pieces that `color`'s pawns attack, or would attack after a safe step."""
     pieces = position.pieces
     enemy = position.colors[color ^ 1]
     attacked = workspace.attacks[color, PAWN] & enemy
@@ -69,7 +69,8 @@ def threats(position, workspace, color, trace):
     pieces = position.pieces
     attacks = workspace.attacks
     enemy = position.colors[them]
-    # Capturing what a pawn defends, or more defend than attack, gains nothing unless the victim is worth more.
+    # A piece is strong if a pawn defends it, or if it is defended twice and not attacked twice. Capturing it gains
+    # nothing unless it is worth more than the capturer.
     strong = attacks[them, PAWN] | (workspace.twice[them] & ~workspace.twice[color])
     weak = enemy & ~strong & attacks[color, OCCUPIED]
     by_minors = (attacks[color, KNIGHT] | attacks[color, BISHOP]) & enemy & (weak | ~pieces[PAWN])

@@ -1,8 +1,8 @@
-"""How a term counts: a number of times a weight, and, when the evaluation is traced, a note of it.
+"""How a term counts: a count times a weight, recorded when the evaluation is traced.
 
-Every kernel of the terms takes a `trace` as its last argument. The search passes None, for which Numba compiles the
-notes away; the breakdown and the tuner pass int32[2][COUNT], [color][weight], and get how often each weight counted.
-So there is one evaluation, and its coefficients cannot differ from its value.
+Every kernel of the terms takes a `trace` as its last argument. The search passes None, and Numba compiles the recording
+away. The breakdown and the tuner pass int32[2][COUNT], [color][weight], and get how often each weight counted. So there
+is one evaluation, and its coefficients cannot differ from its value.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from engine.compiler.jit import inlined
 from eval.weights import PACKED
 
-# What makes the lower half's sign survive the separation.
+# Added before the halves are separated, so that the sign of the lower half survives.
 _HALF = 1 << 31
 
 

@@ -1,1 +1,1 @@
-"""How the engine learns from its own games: data, tuning, networks. Nothing that plays imports this."""
+"""How the engine learns from its own games: data, tuning, networks. The playing engine never imports this package."""

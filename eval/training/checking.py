@@ -1,4 +1,4 @@
-"""The kernel that checks games move by move: nothing is believed, neither the start nor the moves nor the end."""
+"""The kernel that checks games move by move. It trusts nothing: it checks the start, the moves and the end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from eval.training.records import (
 )
 from search.kernels.score import MATE
 
-#: What can be wrong with a game, by the codes of `check_games`.
+#: The problems of a game, indexed by the codes of `check_games`.
 PROBLEMS: Final = (
     "",
     "its start is no position",
@@ -44,7 +44,7 @@ _NO_VERDICT: Final = -1
 
 @subkernel
 def _is_packed_position(packed):
-    """Whether a PACKED record has one king a side, pawns where pawns can be and an en passant square that can be."""
+    """Whether a PACKED record has one king a side, no pawn on a back rank and a possible en passant square."""
     if popcount(packed.occupied) > 32:
         return False
     kings = np.int64(0)
@@ -66,7 +66,7 @@ def _is_packed_position(packed):
 
 @subkernel
 def _is_position(position):
-    """Whether the side that has moved is not in check and every castling right has its king on its back rank."""
+    """Whether the side that has just moved is not in check and each castling right's king is on its back rank."""
     us = position.turn
     if is_attacked(position, king_square(position, us ^ 1), us, position.pieces[OCCUPIED]):
         return False
@@ -83,7 +83,7 @@ def _is_position(position):
 
 @inlined
 def _fits(game, position, moves, keys, index):
-    """Whether the position after the last move is one that a game's `ending` can end in."""
+    """Whether a game with this `ending` can end in the position after the last move."""
     ending = np.int64(game.ending)
     over = generate_all(position, moves, 0) == 0
     if ending == CHECKMATE:
@@ -101,9 +101,9 @@ def _fits(game, position, moves, keys, index):
 
 @inlined
 def _lengthen(streaks, score, ply, rules):
-    """Counts a score in that was recorded before ply `ply` of the game, from 1 on. Mutates `streaks`.
+    """Adds the score that was recorded before ply `ply` (from 1 on) of the game to the streaks. Mutates `streaks`.
 
-    `streaks` is int64[3]: for how many plies in a row White has been winning, has been losing, has been level.
+    `streaks` is int64[3]: the number of plies in a row that White has been winning, losing, level.
     """
     streaks[0] = streaks[0] + 1 if score >= rules.win_score else 0
     streaks[1] = streaks[1] + 1 if score <= -rules.win_score else 0
@@ -112,7 +112,7 @@ def _lengthen(streaks, score, ply, rules):
 
 @inlined
 def _verdict(streaks, rules):
-    """How the scores end a game now, WIN_SCORE or DRAW_SCORE as int64, or -1 where they do not."""
+    """The adjudication that the scores demand now, WIN_SCORE or DRAW_SCORE as int64, or -1 for none."""
     if max(streaks[0], streaks[1]) >= rules.win_plies:
         return np.int64(WIN_SCORE)
     return np.int64(DRAW_SCORE if streaks[2] >= rules.draw_plies else _NO_VERDICT)
@@ -120,7 +120,7 @@ def _verdict(streaks, rules):
 
 @inlined
 def _is_borne_out(ending, streaks, count, rules):
-    """Whether a game of `count` recorded plies is adjudicated as its scores and its length say, and only then."""
+    """Whether a game of `count` recorded plies is adjudicated exactly when its scores and its length demand it."""
     verdict = _verdict(streaks, rules)
     if ending == WIN_SCORE or ending == DRAW_SCORE or verdict != _NO_VERDICT:
         return ending == verdict
@@ -141,7 +141,7 @@ def _agrees(game, position, streaks):
 
 @subkernel
 def _check_game(game, plies, begin, rules, scratch, place):
-    """The code of what is wrong with one game; see `check_games`."""
+    """The code of one game's problem; see `check_games`."""
     if not _is_packed_position(game.start):
         return np.int64(BAD_START)
     line, moves, keys, streaks = scratch
@@ -181,10 +181,10 @@ def _check_game(game, plies, begin, rules, scratch, place):
 
 @kernel
 def check_games(games, plies, first, rules, scratch, place):
-    """Plays GAME[n] through; returns SOUND or the code of the first problem, int64.
+    """Replays GAME[n]; returns SOUND or the code of the first problem, int64.
 
-    `plies` is PLY[m], `first` int64[n] where in it each game begins, `rules` the RULES that they were played by.
-    `scratch` is POSITION[2], int32[MAX_MOVES], uint64[65,537] and int64[3]. `place` int64[2] (mutated) tells game and
+    `plies` is PLY[m], `first` (int64[n]) the index in it where each game begins, `rules` the RULES of the games.
+    `scratch` is POSITION[2], int32[MAX_MOVES], uint64[65,537] and int64[3]. `place` (int64[2], mutated) gets game and
     ply of the problem.
     """
     for index in range(games.size):

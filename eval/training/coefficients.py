@@ -1,8 +1,8 @@
-"""What the classical evaluation's tuner works on: how often each weight counts in each position, sparsely.
+"""The data of the classical evaluation's tuner: how often each weight counts in each position, stored sparsely.
 
-The counts come from the evaluation itself, traced (`eval.classical.evaluation_terms`). Of the weights that count
-centipawns only White's count less Black's matters. Danger is kept for each colour apart, because its price is not
-linear; where an attack was too small to be priced, it has no entries.
+The counts come from tracing the evaluation itself (`eval.classical.evaluation_terms`). For weights in centipawns only
+White's count less Black's matters. Danger is stored for each colour separately, because its price is not linear; an
+attack that is too small to have a price has no entries.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from eval.training.samples import Batch
 from eval.weights import ATTACK_BASE, COUNT, DANGER, GROUPS
 from eval.workspace import new_workspace
 
-#: Entries that one position can need: each weight of three columns.
+#: The most entries that one position can need: every weight in three columns.
 _MOST_ENTRIES: Final = 3 * COUNT
 #: Positions traced at a time.
 _CHUNK: Final = 4096
 #: Columns of a position: centipawns (White less Black), danger from Black, danger from White.
 COLUMNS: Final = 3
 
-#: bool[COUNT]: the weights that count danger.
+#: bool[COUNT]: the weights whose unit is danger.
 IS_DANGER: Final = np.zeros(COUNT, np.bool_)
 for _group in GROUPS:
     if _group.row == DANGER:
@@ -34,11 +34,11 @@ for _group in GROUPS:
 
 
 class Coefficients(NamedTuple):
-    """n positions as kernels take them.
+    """The coefficients of n positions, for kernels.
 
     Column c of position i has `counts[k]` (int16) of weight `weights[k]` (uint16) for k from `starts[3 i + c]` up to
     `starts[3 i + c + 1]` (int64[3 n + 1]). `phases` and `scales` (uint8[n]) are the evaluation's own, `targets`
-    (float64[n]) the expected result for White, 0 to 1.
+    (float64[n]) is the expected result for White, 0 to 1.
     """
 
     starts: npt.NDArray[np.int64]
@@ -84,7 +84,7 @@ def _collect(positions, workspace, trace, summary, is_danger, starts, weights, c
 
 
 def trace_positions(positions: Any) -> tuple[Coefficients, npt.NDArray[np.int64]]:
-    """The coefficients of POSITION[n], their targets 0, and what the evaluation summed up: int64[n][SUMMARY]."""
+    """The coefficients of POSITION[n], with targets of 0, and the evaluations' summaries, int64[n][SUMMARY]."""
     workspace, trace = new_workspace(), np.zeros((2, COUNT), np.int32)
     weights, counts = np.zeros(_CHUNK * _MOST_ENTRIES, np.uint16), np.zeros(_CHUNK * _MOST_ENTRIES, np.int16)
     parts, summaries = [], []
@@ -117,8 +117,8 @@ def join(parts: Iterable[Coefficients]) -> Coefficients:
 
 
 class Labelled(NamedTuple):
-    """Positions with what is known of them: coefficients, and White's result, the search's score in centipawns (both
-    float64[n]) and the number of the game (int64[n]).
+    """Positions with labels: their coefficients, White's result, the search's score in centipawns (both float64[n]) and
+    the number of the game (int64[n]).
     """
 
     coefficients: Coefficients

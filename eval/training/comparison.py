@@ -1,9 +1,9 @@
-"""How well evaluations tell what came of positions: of the searches that scored them, and of the games.
+"""How well evaluations predict the scores of searches and the results of games.
 
-Errors are mean squared distances of expected results, 1 / (1 + exp(-evaluation / scale)), as in training. Those to the
-scores are smallest for what resembles the evaluation that searched, so they are a measure between networks that learnt
-from one teacher. Those to the results favour nobody. Only games decide; but errors on positions that nobody was trained
-on take seconds, and say which networks are worth the games.
+Errors are mean squared distances of expected results, 1 / (1 + exp(-evaluation / scale)), as in training. The error to
+the scores is smallest for evaluations that resemble the one that searched, so it only compares networks that learnt
+from one teacher. The error to the results favours no evaluation. Only games decide. But errors on positions that no
+network was trained on take seconds to measure, and show which networks are worth the games.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Errors:
-    """How far one evaluation is off.
+    """The errors of one evaluation.
 
-    `scores` is its error to the scores, with the scale that suits these; `results` its error to the results, with the
-    scale that suits the evaluation best (`scale`, centipawns), so that mere size is no fault. `difference` is `results`
-    less that of the first evaluation, and `deviation` the standard error of the difference: games are what is drawn
-    at random.
+    `scores` is its error to the scores, with the scale that fits these. `results` is its error to the results, with the
+    scale that fits the evaluation best (`scale`, centipawns), so that an evaluation is not punished for its mere size.
+    `difference` is `results` less that of the first evaluation, and `deviation` is the standard error of the
+    difference, with games as the independent samples.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Errors:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Evaluations on the same positions; `scale` in centipawns is what suits their scores."""
+    """Evaluations on the same positions; `scale`, in centipawns, fits the positions' scores."""
 
     positions: int
     games: int
@@ -58,14 +58,14 @@ class Comparison:
 
 
 def classical_scores(samples: Any) -> npt.NDArray[np.int64]:
-    """What the classical evaluation says of SAMPLE[n], in centipawns for the side to move, int64[n]."""
+    """The classical evaluations of SAMPLE[n], in centipawns for the side to move, int64[n]."""
     out = np.zeros(len(samples), np.int64)
     sample_evaluations(samples, allocate(POSITION, 1), new_workspace(), out)
     return out
 
 
 def compare(evaluations: Mapping[str, Evaluate], shards: Iterable[Any]) -> Comparison:
-    """Compares evaluations on the samples of shards, SAMPLE[n] each, whose games follow each other.
+    """Compares evaluations on the samples of shards, SAMPLE[n] each, with each game's samples in one piece.
 
     Raises ValueError when there are no positions.
     """
@@ -75,7 +75,7 @@ def compare(evaluations: Mapping[str, Evaluate], shards: Iterable[Any]) -> Compa
     for samples in shards:
         if not len(samples):
             continue
-        # A game is told from the next by the low byte of its number.
+        # The low byte of the game's number changes with every game.
         games.append(begun + np.cumsum(np.diff(samples["game"], prepend=samples["game"][:1]) != 0))
         begun = int(games[-1][-1]) + 1
         scores.append(samples["score"].astype(np.float64))
@@ -102,7 +102,7 @@ def compare(evaluations: Mapping[str, Evaluate], shards: Iterable[Any]) -> Compa
 
 
 def _clustered(values: _Floats, games: npt.NDArray[np.int64]) -> tuple[float, float]:
-    """The mean of `values`, and its standard error where only those of different `games` are independent."""
+    """The mean of `values`, and its standard error when only values of different `games` are independent."""
     mean = float(np.mean(values))
     sums = np.bincount(games, values - mean)
     return mean, float(np.sqrt(np.sum(sums**2)) / len(values))

@@ -24,8 +24,8 @@ def _is_wanted(position, move, score, ply, wanted):
 def decode_samples(games, plies, first, wanted, line, samples):
     """Packs the wanted positions of GAME[n] into `samples` (SAMPLE, mutated); returns their number, int64.
 
-    `plies` is PLY[m], `first` int64[n] where in it each game begins, `wanted` int64[4] of `Filter.as_array`, `line`
-    POSITION[2] scratch. `samples` must have room for all positions.
+    `plies` is PLY[m], `first` (int64[n]) the index in it where each game begins, `wanted` int64[4] of
+    `Filter.as_array`, `line` POSITION[2] scratch. `samples` must be long enough for all positions.
     """
     count = np.int64(0)
     for index in range(games.size):

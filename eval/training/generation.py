@@ -1,8 +1,8 @@
-"""Making games: what they are played by, in one process after the other or many at once, and going on after a crash.
+"""Makes games: their settings, playing them in one process or in many, and resuming after a crash.
 
-Game number n of a seed is the same game whoever plays it and in whatever order. Blocks of GAMES_PER_BLOCK games are
-played by workers and appended in order, so that a folder's files do not depend on how many workers there were, and
-after a `kill -9` the same command goes on where the last whole block ended.
+Game number n of a seed is always the same game, on any worker and in any order. Workers play blocks of GAMES_PER_BLOCK
+games, and the blocks are appended in order, so that a folder's files do not depend on the number of workers. After a
+`kill -9` the same command continues where the last whole block ended.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ from search.kernels.worker import forget, new_worker, set_network
 GAMES_PER_BLOCK: Final = 16
 BLOCKS_PER_SHARD: Final = 256
 
-#: What `Settings.network` may be.
+#: The values that `Settings.network` may have.
 _DIGEST: Final = re.compile("(?:[0-9a-f]{64})?")
 
-#: What of this package decides how games go.
+#: The modules of this package that games depend on.
 _SOURCES: Final = ("generation.py", "records.py", "selfplay.py")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What games are played by. Scores in centipawns; see the fields of RULES.
+    """The settings of games. Scores are in centipawns; see the fields of RULES.
 
-    `network` is what the network that evaluates is called (`network_digest`), empty for the classical
-    evaluation. Raises ValueError, in one line, for values that make no games.
+    `network` is the digest of the network that evaluates (`network_digest`), empty for the classical evaluation. Raises
+    ValueError, in one line, for values that no game can be played with.
     """
 
     seed: int = 1
@@ -115,7 +115,7 @@ class Settings:
 
 @cache
 def source_digest() -> str:
-    """A name for the sources that the games depend on: 12 hexadecimal digits, alike on every machine."""
+    """A digest of the sources that the games depend on: 12 hexadecimal digits, the same on every machine."""
     digest = hashlib.sha256()
     add_sources(digest, [*kernel_sources(), *(PROJECT_ROOT / "eval" / "training" / name for name in _SOURCES)])
     return digest.hexdigest()[:12]
@@ -133,13 +133,13 @@ def back_ranks() -> npt.NDArray[np.uint8]:
 
 
 class Player:
-    """Plays games by their numbers."""
+    """Plays any game, given its number."""
 
     def __init__(self, settings: Settings, network: bytes = b"") -> None:
-        """Evaluates with the network file of these bytes, classically when there are none.
+        """Evaluates with the network file whose bytes are `network`, classically when they are empty.
 
-        Raises ValueError when that is not what `settings` name, NetworkError when it cannot be used, EvaluationError
-        in a process with a custom evaluation.
+        Raises ValueError when that is not the evaluation that `settings` name, NetworkError when the file is unusable,
+        EvaluationError in a process with a custom evaluation.
         """
         _check_evaluation(settings, network)
         self._seed = settings.seed
@@ -164,7 +164,7 @@ class Player:
 
 
 def _random(seed: int, index: int) -> npt.NDArray[np.uint64]:
-    """The state that the random numbers of a game begin with, uint64[1], odd."""
+    """The first state of a game's random numbers, uint64[1], odd."""
     digest = hashlib.sha256(f"{seed} {index}".encode()).digest()
     return np.array([int.from_bytes(digest[:8], "little") | 1], np.uint64)
 
@@ -173,8 +173,8 @@ _player = cache(Player)  # a process plays by one set of settings
 
 
 def _check_evaluation(settings: Settings, network: bytes) -> None:
-    """Raises ValueError unless this process evaluates as `settings` say, with the file of the bytes `network`."""
-    # Compiled into the search, it would label the games whatever the settings say.
+    """Raises ValueError unless the evaluation that `settings` name is that of the file with the bytes `network`."""
+    # A custom evaluation is compiled into the search: it would label the games whatever the settings say.
     require_own_evaluation("training data")
     if settings.network != network_digest(network):
         raise ValueError(f"the settings name the network '{settings.network}', not '{network_digest(network)}'")
@@ -182,7 +182,7 @@ def _check_evaluation(settings: Settings, network: bytes) -> None:
 
 @dataclass(frozen=True)
 class Task:
-    """A block to play, with the digest of the sources that shall play it and the bytes of the network's file."""
+    """A block to play, with the digest of the required sources and the bytes of the network's file."""
 
     settings: Settings
     block: int
@@ -191,7 +191,7 @@ class Task:
 
 
 def play_block(task: Task) -> bytes:
-    """The bytes of a block. Raises RuntimeError where other sources are installed."""
+    """The bytes of a block. Raises RuntimeError when other sources are installed."""
     if source_digest() != task.sources:
         raise RuntimeError("a worker has another version of Secateur")
     player = _player(task.settings, task.network)
@@ -207,7 +207,7 @@ def play_block(task: Task) -> bytes:
 
 @dataclass
 class Progress:
-    """How far a run is: blocks and positions in the folder, and how many of the positions this run has added."""
+    """The progress of a run: blocks and positions in the folder, and how many of the positions this run has added."""
 
     blocks: int = 0
     positions: int = 0
@@ -220,7 +220,7 @@ class Progress:
 
 
 def described(settings: Settings) -> dict[str, Any]:
-    """What a shard's head says: the settings and the sources that played."""
+    """The contents of a shard's head: the settings and the digest of the sources that played."""
     return {**asdict(settings), "games_per_block": GAMES_PER_BLOCK, "sources": source_digest()}
 
 
@@ -236,10 +236,9 @@ def generate(
 ) -> Progress:
     """Plays until the folder holds the first `games` games (rounded up to blocks) or at least `positions` positions.
 
-    Shards that are there are kept; those that are missing or short are played to their end, lowest numbers first.
-    `on_progress` is called at the start and after each block. `network` is the file that `settings` name. Raises
-    ShardError, ClusterError, OSError, ValueError for another network or a custom evaluation, and WorkError when a
-    block could not be played.
+    Existing shards are kept; missing or short ones are completed, lowest numbers first. `on_progress` is called at the
+    start and after each block. `network` is the file that `settings` name. Raises ShardError, ClusterError, OSError,
+    ValueError for another network or a custom evaluation, and WorkError when a block could not be played.
     """
     _check_evaluation(settings, network)
     folder.mkdir(parents=True, exist_ok=True)
@@ -280,7 +279,7 @@ def generate(
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Names the file in errors that do not: a full disk does not say where."""
+    """Adds the file's name to errors without one: the error of a full disk does not name the file."""
     try:
         yield
     except OSError as error:
@@ -289,7 +288,7 @@ def _named(path: Path) -> Iterator[None]:
 
 
 def _shards_there(folder: Path, head: dict[str, Any]) -> dict[int, Shard]:
-    """The shards of a folder by their numbers. Raises ShardError for one that is damaged or was made otherwise."""
+    """The shards of a folder by number. Raises ShardError for one that is damaged or was made with another head."""
     there: dict[int, Shard] = {}
     for path in sorted(folder.glob(f"shard-*{FINISHED}")) + sorted(folder.glob(f"shard-*{UNFINISHED}")):
         number = _number_of(path)
@@ -306,7 +305,7 @@ def _shards_there(folder: Path, head: dict[str, Any]) -> dict[int, Shard]:
 
 
 def _number_of(path: Path) -> int:
-    """The number of a shard, by its name. Raises ShardError for another name."""
+    """The number in a shard's name. Raises ShardError for a name of another form."""
     digits = path.stem.removeprefix("shard-")
     if not (digits.isdecimal() and path == shard_path(path.parent, int(digits), path.suffix)):
         raise ShardError(f"{path}: has no name of a shard")
@@ -314,7 +313,7 @@ def _number_of(path: Path) -> int:
 
 
 def _missing_blocks(have: dict[int, int], end: int | None) -> Iterator[int]:
-    """Numbers of the blocks to play, in order; `have` says how many of each shard there are."""
+    """Numbers of the blocks to play, in order; `have` is the number of blocks in each shard."""
     for number in count():
         first = number * BLOCKS_PER_SHARD
         for block in range(first + have.get(number, 0), first + BLOCKS_PER_SHARD):
@@ -326,7 +325,7 @@ def _missing_blocks(have: dict[int, int], end: int | None) -> Iterator[int]:
 def _play_in_order(
     tasks: Iterator[Task], workers: int, cluster: str | None
 ) -> Generator[tuple[int, bytes], None, None]:
-    """Blocks with their numbers, in the order of the tasks, whoever is done first."""
+    """Blocks with their numbers, in the order of the tasks, not in that of completion."""
     wanted: deque[int] = deque()
     waiting: dict[int, bytes] = {}
 

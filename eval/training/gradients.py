@@ -1,4 +1,4 @@
-"""The float network, and its gradient: sparse passes forward and back over packed positions.
+"""The float network and its gradient: sparse forward and backward passes over packed positions.
 
     accumulator  a[p] = bias + sum of the feature rows of perspective p, side to move first; float32[2][H]
     activation   c[p] = min(max(a[p], 0), 1)^2
@@ -7,10 +7,10 @@
     target       t = share * result + (1 - share) * 1 / (1 + exp(-score / scale))
     loss         mean of (e - t)^2
 
-All is seen by the side to move. Features are those of `eval.network.features`: 768 (own pieces, then the opponent's;
-pawn to king; square), seen from each side's own first rank, and mirrored when its king is on the files e to h, so that
-kings live on a to d. Only the rows of the about 22 pieces on the board are touched, both ways. The gradient of a batch
-is a sum; `reduce_gradients` makes it a mean.
+Everything is from the side to move's view. Features are those of `eval.network.features`: 768 (own pieces, then the
+opponent's; pawn to king; square), seen from each side's own first rank, and mirrored when its king is on the files e to
+h, so that kings stand on a to d. Both passes touch only the rows of the about 22 pieces on the board. The gradient of a
+batch is a sum; `reduce_gradients` makes it a mean.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from eval.training.records import BLACK_PIECE, BLACK_TO_MOVE, CASTLING_ROOK
 
 Floats = npt.NDArray[np.float32]
 
-#: Positions are drawn from the pool in runs of so many: 4096 bytes, a page.
+#: Training draws positions from the pool in runs of this many: 4096 bytes, a page.
 CHUNK: Final = 128
 
-#: Features of a side's own pieces; the opponent's follow.
+#: The number of features of a side's own pieces; the opponent's follow.
 _SIDE: Final = FEATURES // 2
-#: What mirrors a square, or a feature, from left to right.
+#: XORed with a square or a feature, this mirrors it left to right.
 _MIRROR: Final = 7
-#: What turns a square, or a feature, upside down.
+#: XORed with a square or a feature, this flips it upside down.
 _FLIP: Final = 56
-#: Set in the files e to h.
+#: This bit is set in squares on the files e to h.
 _RIGHT_HALF: Final = 4
 
-# Literals would make float64 of everything they meet.
+# Float literals are float64 and would widen every expression they appear in.
 _ZERO: Final = np.float32(0.0)
 _ONE: Final = np.float32(1.0)
 _TWO: Final = np.float32(2.0)
@@ -63,14 +63,14 @@ class Layers(NamedTuple):
 
 
 class Blend(NamedTuple):
-    """What is learnt: the share of the result in the target, and the sigmoid's scale in centipawns."""
+    """The target: the share of the result in it, and the sigmoid's scale in centipawns."""
 
     result_share: float
     scale: float
 
 
 class Scratch(NamedTuple):
-    """What a thread works in: the rows of a position's features, int64[2][32], and accumulators float32[2][H]."""
+    """A thread's scratch memory: the rows of a position's features, int64[2][32], and accumulators float32[2][H]."""
 
     rows: npt.NDArray[np.int64]
     accumulators: Floats
@@ -89,7 +89,7 @@ def layers_of(vector: Floats, hidden: int, buckets: int) -> Layers:
 
 
 def new_vector(size: int) -> Floats:
-    """Zeros, float32[size], that share no cache line with anything else."""
+    """Zeros, float32[size], in cache lines that nothing else uses."""
     vector: Floats = allocate(np.dtype(np.float32), size)
     return vector
 
@@ -152,8 +152,8 @@ def _target(sample, blend):
 
 @float_inlined
 def _forward(layers, scratch, pieces, bucket):
-    """The network's output, float32, for the features in `scratch`. Leaves the activations' roots in its accumulators
-    where they are below 1, and 1 where they are not. Mutates `scratch.accumulators`.
+    """The network's output, float32, for the features in `scratch`. Mutates `scratch.accumulators`: leaves in them the
+    square roots of the activations, 1 where a sum is above 1.
     """
     hidden = layers.bias.size
     out = layers.output_bias[bucket]
@@ -187,7 +187,7 @@ def _backward(layers, scratch, pieces, bucket, slope, gradient):
         for unit in range(hidden):
             value = scratch.accumulators[side, unit]
             gradient.output[bucket, first + unit] += slope * value * value
-            # Where the activation is clipped it has no slope; at 0 that follows by itself.
+            # A clipped activation has no slope; at 0 the formula gives that by itself.
             delta = _TWO * slope * value * layers.output[bucket, first + unit]
             delta = delta if value < _ONE else _ZERO
             scratch.accumulators[side, unit] = delta
@@ -200,10 +200,10 @@ def _backward(layers, scratch, pieces, bucket, slope, gradient):
 
 @float_kernel
 def add_gradients(layers, samples, chunks, blend, scratch, gradient):
-    """Sum of the squared errors, float64, over the runs `chunks` (int64[k]) of `samples` (SAMPLE[n]).
+    """Returns the sum of the squared errors, float64, over the runs `chunks` (int64[k]) of `samples` (SAMPLE[n]).
 
-    Run c is the positions from CHUNK * c on. The derivatives of that sum are added to `gradient` (Layers, mutated);
-    `scratch` (Scratch) is mutated.
+    Run c has the CHUNK positions from CHUNK * c on. Adds the derivatives of that sum to `gradient` (Layers, mutated).
+    Mutates `scratch` (Scratch).
     """
     factor = SCALE / blend.scale
     loss = 0.0
@@ -223,7 +223,7 @@ def add_gradients(layers, samples, chunks, blend, scratch, gradient):
 
 @float_kernel
 def outputs(layers, samples, blend, scratch, out):
-    """Writes the network's output for SAMPLE[n] into `out` float32[n] (mutated); SCALE makes centipawns of it.
+    """Writes the network's output for SAMPLE[n] into `out` float32[n] (mutated); times SCALE, it is in centipawns.
 
     Returns the sum of the squared errors, float64. Mutates `scratch` (Scratch).
     """
@@ -243,7 +243,7 @@ def outputs(layers, samples, blend, scratch, out):
 def write_features(samples, rows, pieces):
     """Writes the features of SAMPLE[n] into `rows` int64[n][2][32] and their number into `pieces` int64[n].
 
-    Mutates both. For those who want to look at what the network sees.
+    Mutates both. For inspecting the network's input.
     """
     for index in range(samples.size):
         pieces[index] = sample_features(samples[index].position, rows[index])
@@ -251,7 +251,7 @@ def write_features(samples, rows, pieces):
 
 @kernel
 def count_unsound(samples):
-    """How many of SAMPLE[n] no network can take: without one king each, with a piece of no type, or with too many."""
+    """How many of SAMPLE[n] are unusable: not one king a side, a piece without a type, or too many pieces."""
     unsound = np.int64(0)
     for index in range(samples.size):
         packed = samples[index].position

@@ -16,8 +16,8 @@ _ZERO: Final = np.float32(0.0)
 _NEW_MOMENTUM: Final = np.float32(1.0 - MOMENTUM)
 _NEW_SQUARES: Final = np.float32(1.0 - SQUARES)
 
-#: No parameter leaves -1.98 to 1.98: the bias and 32 pieces' weights, in units of 1/255, then fit into the int16 of
-#: accumulators, whatever is learnt. (Outputs are stretched to their integers' range by `eval.training.quantise`.)
+#: Parameters stay within -1.98 to 1.98. Then the bias and 32 pieces' weights, in units of 1/255, always fit into the
+#: int16 of accumulators. (`eval.training.quantise` stretches the outputs to their integers' range.)
 MOST_WEIGHT: Final = np.float32(1.98)
 
 
@@ -43,7 +43,7 @@ def make_step(number: int, rate: float, decay: float, norm: float, most_norm: fl
 
 @float_kernel
 def reduce_gradients(gradients, scale):
-    """Leaves in `gradients[0]` the sum of all of float32[threads][n], times `scale` (float32), and zeros in the others.
+    """Sums float32[threads][n] over threads, times `scale` (float32), into `gradients[0]`, and zeroes the others.
 
     Returns its squared norm, float64. Mutates `gradients`.
     """

@@ -1,8 +1,8 @@
 """Fits the model of results (see `search.outcome`) to self-play games, by maximum likelihood.
 
-The positions are counted by material, score and result, White's view; the model treats both sides alike. What is
-maximised is the likelihood of the counted results, as if positions were independent: neighbours in a game are not,
-which makes no estimate wrong but its errors larger than they look.
+The positions are counted by material, score and result from White's view; the model treats both sides alike. The fit
+maximises the likelihood of the counted results as if positions were independent. Neighbours in a game are not: this
+does not bias the estimates, but their errors are larger than they look.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import numpy.typing as npt
 from eval.training.shards import ShardError
 from search.outcome import FULL_MATERIAL, LEAST_MATERIAL, PIECE_MATERIAL
 
-#: Scores are counted in steps of so many centipawns up to a limit. Beyond it the games are won, but for blunders that
-#: the few nodes of self-play allow: left in, they would decide the shape where it matters.
+#: Scores are counted in steps of this many centipawns up to a limit. Beyond it games are won, except for blunders that
+#: the few nodes of self-play allow; those blunders would distort the shape where it matters.
 SCORE_STEP: Final = 10
 SCORE_LIMIT: Final = 400
 BINS: Final = 2 * SCORE_LIMIT // SCORE_STEP + 1
 
-#: Coefficients of each of the two polynomials.
+#: Number of coefficients of each of the two polynomials.
 DEGREE: Final = 3
 
 #: Material of each code of a packed position; 7 is a rook that may castle.
@@ -34,10 +34,10 @@ Counts = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Fit:
-    """Coefficients of the two polynomials in centipawns, lowest power first, and how well they do.
+    """Coefficients of the two polynomials in centipawns, lowest power first, and how well they fit.
 
-    `loss` is the mean negative logarithm of the chance that was given to what came; `plain_loss` that of a model that
-    gives each result its share of all positions.
+    `loss` is the mean negative logarithm of the chance that the model gave to the actual result; `plain_loss` is that
+    of a model that gives each result its share of all positions.
     """
 
     win_score: tuple[float, ...]
@@ -48,7 +48,7 @@ class Fit:
 
 
 def count_results(batches: Iterable[npt.NDArray[np.void]]) -> Counts:
-    """Counts of positions, SAMPLE[n] each batch: float64[FULL_MATERIAL + 1][BINS][3], results lost, drawn, won."""
+    """Counts the positions of batches of SAMPLE[n]: float64[FULL_MATERIAL + 1][BINS][3], results lost, drawn, won."""
     counts = np.zeros((FULL_MATERIAL + 1, BINS, 3))
     for samples in batches:
         samples = samples[np.abs(samples["score"].astype(np.int64)) <= SCORE_LIMIT]
@@ -66,9 +66,10 @@ def bin_scores() -> npt.NDArray[np.float64]:
 
 
 def chances(parameters: npt.NDArray[np.float64]) -> Counts:
-    """Chances of each result by material and score, in the order of the counts, for both polynomials' coefficients.
+    """Chances of each result by material and score, in the order of the counts; `parameters` has the coefficients of
+    both polynomials.
 
-    The values of both are kept from becoming nothing or less, where they would mean nothing.
+    The values of both polynomials are kept above zero, because zero or less has no meaning.
     """
     share = np.arange(FULL_MATERIAL + 1) / FULL_MATERIAL
     powers = share[:, None] ** np.arange(DEGREE)
@@ -81,12 +82,12 @@ def chances(parameters: npt.NDArray[np.float64]) -> Counts:
 
 
 def mean_loss(counts: Counts, given: Counts) -> float:
-    """Mean negative logarithm of the chances `given` to what was counted."""
+    """Mean negative logarithm of the chances `given` to the counted results."""
     return float(-(counts * np.log(np.maximum(given, 1e-9))).sum() / counts.sum())
 
 
 def fit(counts: Counts) -> Fit:
-    """The model that fits the counts best. Raises ValueError without any."""
+    """The model that fits the counts best. Raises ValueError when there are no counts."""
     from scipy.optimize import minimize
 
     if not counts.sum():
@@ -105,7 +106,7 @@ def fit(counts: Counts) -> Fit:
 
 
 def calibration(counts: Counts, fitted: Fit) -> list[tuple[int, int, float, float]]:
-    """What was expected and what came, by score: (centipawns, positions, expected points, points), White's view."""
+    """Expected and actual points by score: (centipawns, positions, expected points, points), White's view."""
     given = chances(np.array([*fitted.win_score, *fitted.spread]))
     rows = []
     edges = (-400, -250, -150, -80, -40, -15, 15, 40, 80, 150, 250, 400)

@@ -1,15 +1,16 @@
-"""The pool: what a network is trained on, in one file of shuffled positions that training maps into memory.
+"""The pool: the data that a network is trained on, in one file of shuffled positions that training maps into memory.
 
     training.samples    SAMPLE[n], shuffled, of the games to learn from
-    validation.samples  SAMPLE[m] of the games that are kept for checking
-    pool.json           where they come from; written last, so that a pool that has it is whole
+    validation.samples  SAMPLE[m] of the games that are held out for validation
+    pool.json           their origin; written last, so that a pool that has it is complete
 
-Games are kept for checking by a hash of their moves: whole games, because neighbouring positions share their result;
-the same ones whatever the seed; and a game that was played twice is never on both sides.
+A hash of a game's moves decides whether it is held out. So whole games are held out, because neighbouring positions
+share their result; the same games are held out with every seed; and a game that was played twice is never on both
+sides.
 
-The file is shuffled once, in two passes that need little memory: positions are dealt to buckets at random, then each
-bucket is shuffled. A pass over the data (an epoch) reads runs of `CHUNK` positions in an order of its own, so that
-batches are never the same twice, while the disk is read in whole pages.
+The file is shuffled once, in two passes that need little memory: positions go to random buckets, then each bucket is
+shuffled. A pass over the data (an epoch) reads runs of `CHUNK` positions in an order of its own, so that batches never
+repeat, while the disk is read in whole pages.
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ FACTS: Final = "pool.json"
 #: A folder with a file for each bucket, numbered, while the pool is made.
 BUCKET_FOLDER: Final = "buckets"
 
-#: Positions a bucket is to hold on average: 64 MiB of them.
+#: Positions that a bucket holds on average: 64 MiB.
 BUCKET: Final = 1 << 21
-#: Positions that the slope of the scores is fitted to, at most.
+#: The slope of the scores is fitted to at most this many positions.
 SLOPE_POSITIONS: Final = 500_000
 
 Samples = npt.NDArray[np.void]
@@ -53,12 +54,12 @@ Samples = npt.NDArray[np.void]
 
 @dataclass(frozen=True)
 class Facts:
-    """What a pool holds and where it comes from.
+    """The contents of a pool and their origin.
 
-    `sources` are the settings that games were played by, each with the number of its games; `share` that of the games
-    kept for checking, `wanted` the filter. `slope` is the scale in centipawns with which scores tell results best,
-    `crc` the CRC-32 of the training positions. `seconds` is how long it took to make the pool, None where nobody
-    timed it; facts are the same whatever it is.
+    `sources` are the settings that games were played by, each with the number of its games; `share` is the share of the
+    games held out, `wanted` the filter. `slope` is the scale in centipawns with which scores predict results best,
+    `crc` the CRC-32 of the training positions. `seconds` is the time it took to make the pool, None if it was not
+    measured; comparisons of facts ignore it.
     """
 
     shards: int
@@ -75,7 +76,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Pool:
-    """An open pool: SAMPLE[n] to learn from, SAMPLE[m] for checking."""
+    """An open pool: SAMPLE[n] to learn from, SAMPLE[m] for validation."""
 
     training: Samples
     validation: Samples
@@ -88,7 +89,7 @@ class Pool:
 
 
 def held_out(shard: Shard, share: float) -> npt.NDArray[np.bool_]:
-    """Which games of a shard are kept for checking, bool[n]: about `share` of them."""
+    """Which games of a shard are held out for validation, bool[n]: about `share` of them."""
     chosen = np.zeros(len(shard.games), np.bool_)
     limit = share * 2.0**32
     for index, (first, count) in enumerate(zip(shard.first.tolist(), shard.games["plies"].tolist(), strict=True)):
@@ -117,10 +118,11 @@ def build_pool(
     on_problem: Callable[[ShardError], None] | None = None,
     on_shard: Callable[[int, int], None] | None = None,
 ) -> Facts:
-    """Decodes, filters, splits and shuffles shards (see `open_shards`) into a pool in `folder`, which must be there.
+    """Decodes, filters, splits and shuffles shards (see `open_shards`) into a pool in `folder`, which must exist.
 
-    The same shards, in the same order, and the same arguments give the same pool. `on_shard(shards, positions)` is
-    called after each. Raises ShardError and OSError, also where a file of another kind has a name of the pool's.
+    The same shards in the same order and the same arguments give the same pool. `on_shard(shards, positions)` is called
+    after each shard. Raises ShardError and OSError, also where a file of another kind has the name of one of the pool's
+    files.
     """
     began = time.perf_counter()
     check_samples(folder)
@@ -180,12 +182,12 @@ def build_pool(
 
 
 def facts_output(folder: Path) -> Output:
-    """The file for what a pool holds. Raises OSError where another file has its name."""
+    """The file for a pool's facts. Raises OSError where another file has its name."""
     return Output(folder / FACTS, lambda head: head.startswith(b'{\n  "shards": '), "pool of positions")
 
 
 def _summed_up(sources: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Sources that differ in nothing but their games as one."""
+    """Merges sources that differ only in their games."""
     games: dict[str, int] = {}
     for source in sources:
         settings = {name: value for name, value in source.items() if name != "games"}
@@ -195,14 +197,17 @@ def _summed_up(sources: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _slope(samples: Samples) -> float:
-    """The scale with which scores tell results best; 400 where there is nothing to fit it to."""
+    """The scale with which scores predict results best; 400 where there is nothing to fit it to."""
     if not len(samples):
         return 400.0
     return round(fit_slope(samples["score"].astype(np.float64), samples["result"] * 0.5), 1)
 
 
 def clear_buckets(folder: Path) -> None:
-    """Removes the buckets of an unfinished pool; `check_samples` says before that these are. Raises OSError."""
+    """Removes the buckets of an unfinished pool. Raises OSError.
+
+    Callers run `check_samples` first, which checks that the files are buckets.
+    """
     for path in _buckets(folder):
         path.unlink()
     with suppress(FileNotFoundError):
@@ -218,7 +223,7 @@ def _buckets(folder: Path) -> list[Path]:
 
 
 def check_samples(folder: Path) -> None:
-    """Raises OSError where something else than positions has a name of a pool's file of positions, a link included."""
+    """Raises OSError where a link, or a file without positions, has the name of a pool's file of positions."""
     for path in (folder / TRAINING, folder / VALIDATION, *_buckets(folder)):
         _check_samples(path)
 
@@ -228,7 +233,7 @@ def _check_samples(path: Path) -> None:
         if not path.is_symlink():
             with open_regular(path) as file:
                 head = file.read(HEAD_LENGTH)
-            # What a pool that was not finished has left may end within a position.
+            # A file of an unfinished pool may end within a position.
             samples = np.frombuffer(head, SAMPLE, len(head) // SAMPLE.itemsize).copy()
             if not head or (len(samples) and not count_unsound(readable(samples))):
                 return
@@ -238,11 +243,11 @@ def _check_samples(path: Path) -> None:
 
 
 def _mapped(path: Path) -> Any:
-    """The positions of a file, mapped into memory. Raises OSError, and ShardError where the last one is cut."""
+    """The positions of a file, mapped into memory. Raises OSError, and ShardError where the last one is incomplete."""
     with open_regular(path) as file:
         if not os.fstat(file.fileno()).st_size:
             return readable(np.zeros(0, SAMPLE))
-        # Copy on write: kernels tell arrays that may be written to from others, and need not be compiled for both.
+        # Copy on write makes the array writable: a kernel would have to be compiled again for read-only arrays.
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     if len(data) % SAMPLE.itemsize:
         raise ShardError(f"{path}: ends within a position")
@@ -250,7 +255,7 @@ def _mapped(path: Path) -> Any:
 
 
 def read_facts(folder: Path) -> Facts:
-    """What a pool says of itself. Raises OSError, and ShardError where that is damaged."""
+    """The facts in a pool's file. Raises OSError, and ShardError where that file is damaged."""
     try:
         return Facts(**parse_json(read_bytes(folder / FACTS, 1 << 20)))
     except (ValueError, TypeError) as error:
@@ -258,7 +263,7 @@ def read_facts(folder: Path) -> Facts:
 
 
 def open_pool(folder: Path) -> Pool:
-    """Opens a pool. Raises OSError, and ShardError where it is not whole."""
+    """Opens a pool. Raises OSError, and ShardError where it is incomplete."""
     facts = read_facts(folder)
     pool = Pool(_mapped(folder / TRAINING), _mapped(folder / VALIDATION), facts)
     for name, samples, count in (
@@ -278,8 +283,8 @@ def epoch_order(seed: int, epoch: int, chunks: int) -> npt.NDArray[np.int64]:
 def batches(seed: int, chunks: int, size: int, step: int) -> Iterator[npt.NDArray[np.int64]]:
     """The chunks of each batch, int64[size], from step `step` (from 0 on) of an endless training run.
 
-    An epoch is cut into whole batches; the few chunks that are left over are others each time. Where step n begins
-    depends on nothing but n, so that a run can go on from any step.
+    An epoch is cut into whole batches; the few chunks left over differ from epoch to epoch. The batch of step n depends
+    on n alone, so that a run can resume at any step.
     """
     a_pass = chunks // size
     while True:

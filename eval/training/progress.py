@@ -1,4 +1,4 @@
-"""What a run of self-play looks like: a bar on a terminal, a line now and then elsewhere; all on stderr."""
+"""The display of a self-play run on stderr: a bar on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 from engine.progress import Display, duration
 from eval.training.generation import Progress
 
-#: The pace is that of so many blocks at most.
+#: The pace is measured over at most this many blocks.
 PACE_BLOCKS: Final = 200
 
 
@@ -24,7 +24,7 @@ class ProgressView(Display):
         self._state: Progress | None = None
 
     def update(self, progress: Progress) -> None:
-        """Takes the state of the run after another block."""
+        """Shows the state of the run after another block."""
         self._state = progress
         self._pace.append((time.monotonic(), progress.positions, self._done(progress)))
 

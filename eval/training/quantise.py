@@ -1,4 +1,4 @@
-"""From a trained float network to the integers of a network file, what that costs in centipawns, and back."""
+"""Converts a trained float network to the integers of a network file and back, and measures the loss in centipawns."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Integers(NamedTuple):
 
 @dataclass(frozen=True)
 class Loss:
-    """What rounding changed, in centipawns, over so many positions: the largest difference, and in the mean square."""
+    """The change by rounding, in centipawns: number of positions, largest and root mean square difference."""
 
     positions: int
     most: float
@@ -40,9 +40,9 @@ class Loss:
 def quantised(layers: Layers, provenance: dict[str, Any]) -> Network:
     """The network with features in units of 1 / QA and outputs in units of 1 / QB, rounded to nearest.
 
-    Output weights are small, and there are only 127 numbers for them each way. So they are stretched until the largest
-    one takes the last number, and the network's scale is as much smaller than SCALE: in a network of 128 units, that
-    took the error from 13.7 centipawns to 2.5.
+    Output weights are small, and their integers go only from -127 to 127. So they are stretched until the largest one
+    is 127, and the network's scale is reduced from SCALE by the same factor. In a network of 128 units, this reduced
+    the error from 13.7 centipawns to 2.5.
     """
     buckets, width = layers.output.shape
     output = layers.output.astype(np.float64)
@@ -59,7 +59,7 @@ def quantised(layers: Layers, provenance: dict[str, Any]) -> Network:
 
 
 def restore(network: Network, layers: Layers) -> None:
-    """Writes a network file's weights into `layers` (mutated), which must be of its size: what `quantised` rounded."""
+    """Writes a network's weights into `layers` (mutated), which must be of its size: the inverse of `quantised`."""
     layers.features[:] = network.features / QA
     layers.bias[:] = network.bias / QA
     stretch = SCALE / network.scale
@@ -90,7 +90,7 @@ def _integer_scores(network, scale, samples, rows, accumulator, out):
 
 
 def integer_scores(network: Network, samples: Any) -> npt.NDArray[np.int64]:
-    """What a network file says of SAMPLE[n], in centipawns for the side to move, int64[n]."""
+    """The quantised network's evaluations of SAMPLE[n], in centipawns for the side to move, int64[n]."""
     arrays = Integers(network.features, network.bias, network.output, network.output_bias)
     rows, accumulator = np.zeros((2, MOST_PIECES), np.int64), np.zeros(network.hidden, np.int64)
     out = np.zeros(len(samples), np.int64)
@@ -101,7 +101,7 @@ def integer_scores(network: Network, samples: Any) -> npt.NDArray[np.int64]:
 
 
 def measure(network: Network, samples: Any, exact: npt.NDArray[np.float64]) -> Loss:
-    """How far a network file is from the `exact` scores of the float network, centipawns for SAMPLE[n]."""
+    """The difference between a quantised network and the `exact` scores of the float network for SAMPLE[n]."""
     if not len(samples):
         return Loss(0, 0.0, 0.0)
     differences = integer_scores(network, samples) - exact

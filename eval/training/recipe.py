@@ -1,4 +1,4 @@
-"""How the classical evaluation is tuned: apart from the tuner, whose kernels take a compiler."""
+"""The settings for tuning the classical evaluation, kept apart from the tuner, whose kernels need a compiler."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 class Recipe:
     """How to tune.
 
-    `result_share` of the target is the game's result, the rest the search's score. `prior` is the spread in
-    centipawns (or units of danger) that weights are believed to have around their old values, `rate` the first
-    step's length in the same units, `batch` positions a step. Of all games, `validation` is kept for checking.
+    `result_share` of the target is the game's result, the rest the search's score. `prior` is the assumed spread of
+    weights around their old values, in centipawns (or units of danger), `rate` the first step's length in the same
+    units, `batch` the positions a step. `validation` is the share of all games held out for validation.
     """
 
     result_share: float = 0.05

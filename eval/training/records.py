@@ -1,7 +1,7 @@
-"""The records that games and positions are kept in, and their packing: 32 bytes a game and 4 bytes a ply.
+"""The records of games and positions, and their packing: 32 bytes a game and 4 bytes a ply.
 
-A position packs into 26 bytes (`PACKED`). With 6 more it is the head of a game (`GAME`), which `plies` records of
-4 bytes (`PLY`) follow, or a training sample (`SAMPLE`) that stands alone. All numbers are little-endian.
+A position packs into 26 bytes (`PACKED`). With 6 bytes more it is the head of a game (`GAME`), followed by `plies`
+records of 4 bytes (`PLY`), or a training sample (`SAMPLE`) that stands alone. All numbers are little-endian.
 
 **Scores and results are White's throughout**: centipawns that are positive when White is better, and half points of
 White (0 lost, 1 drawn, 2 won).
@@ -35,7 +35,7 @@ PACKED: Final = np.dtype(
 #: The head of a game.
 GAME: Final = np.dtype(
     [
-        # Where the recorded moves begin: after the random ones.
+        # The position where the recorded moves begin, after the random ones.
         ("start", PACKED),
         # Recorded plies, which follow as PLY records.
         ("plies", "<u2"),
@@ -50,7 +50,7 @@ GAME: Final = np.dtype(
     ]
 )
 
-#: One move of a game and what the search that chose it said of the position before it.
+#: One move of a game and the score of the search that chose it.
 PLY: Final = np.dtype([("move", "<u2"), ("score", "<i2")])
 
 #: A position to train on.
@@ -60,7 +60,7 @@ SAMPLE: Final = np.dtype(
         ("score", "<i2"),
         # Half points of White in the end: 0, 1 or 2.
         ("result", "u1"),
-        # The low byte of the number of the game among those decoded together: those of the next game have another.
+        # The low byte of the game's number among those decoded together; it differs in the next game.
         ("game", "u1"),
         # Plies from the start of the game, random ones included.
         ("ply", "<u2"),
@@ -88,7 +88,7 @@ VARIANTS: Final = ("standard", "chess960", "dfrc")
 STANDARD, CHESS960, DFRC = range(3)
 
 _NO_EP = 64
-#: In a PACKED record: the bit of `state`; the code of a rook that may castle; what a black piece adds to its code.
+#: In a PACKED record: the bit of `state`; the code of a rook that may castle; the number added for a black piece.
 BLACK_TO_MOVE: Final = 128
 CASTLING_ROOK: Final = 7
 BLACK_PIECE: Final = 8
@@ -143,14 +143,14 @@ def put_piece(position, square, color, piece):
 
 @inlined
 def complete(position):
-    """Fills in what follows from the rest: keys, checkers and pinned pieces. Mutates `position`."""
+    """Computes the derived fields: keys, checkers and pinned pieces. Mutates `position`."""
     compute_keys(position)
     update_checks(position)
 
 
 @subkernel
 def unpack(packed, position):
-    """Writes a PACKED record into a whole POSITION: the inverse of `pack`. Mutates `position`."""
+    """Writes a PACKED record into a complete POSITION: the inverse of `pack`. Mutates `position`."""
     clear(position)
     remaining = packed.occupied
     index = 0

@@ -1,7 +1,7 @@
-"""From games to training positions: decoding, filtering and packing at the speed of the disk.
+"""Turns games into training positions: decodes, filters and packs at the speed of the disk.
 
-`positions` gives whole POSITION records in batches, `samples` 32-byte SAMPLE records, which are what to keep and
-shuffle in memory (`unpack_samples` turns them into positions). Scores and results are White's.
+`positions` yields complete POSITION records in batches. `samples` yields 32-byte SAMPLE records, small enough to keep
+and shuffle in memory (`unpack_samples` turns them into positions). Scores and results are White's.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from eval.training.shards import Shard, ShardError, open_shards
 
 #: Scores from here on are as good as mates.
 SCORE_LIMIT: Final = 10_000
-#: The search draws evaluations towards 0 by half a percent for each ply since the last capture or pawn move
-#: (`search.kernels.correction.corrected`), and will do so again with what is learnt from them. Up to this many plies, a
-#: score is a fifth too small at most; docs/training.md has what was counted.
+#: The search scales evaluations towards 0 by half a percent for each ply since the last capture or pawn move
+#: (`search.kernels.correction.corrected`), and will do so again with a network that learns from the scores. Up to this
+#: many plies, a score is at most a fifth too small; docs/training.md has the counts.
 HALFMOVES: Final = 40
 #: More than the clock of any position: the fifty-move rule ends games at 100.
 ANY_HALFMOVES: Final = 256
@@ -32,11 +32,11 @@ ANY_HALFMOVES: Final = 256
 
 @dataclass(frozen=True)
 class Filter:
-    """Which positions of a game to take.
+    """Selects positions of a game by leaving others out.
 
-    `skip` leaves out the first plies of the game, random ones included; `score_limit` those with a score (centipawns)
-    of that and more; `quiet` those in check and those whose best move is a capture or a promotion; `halfmoves` those
-    with so many plies and more since the last capture or pawn move.
+    `skip` leaves out the first plies of the game, random ones included; `score_limit` positions with a score
+    (centipawns) of at least that size; `quiet` those in check and those whose best move is a capture or a promotion;
+    `halfmoves` those with at least that many plies since the last capture or pawn move.
     """
 
     skip: int = 0
@@ -53,11 +53,11 @@ ALL: Final = Filter(score_limit=1 << 15, quiet=False, halfmoves=ANY_HALFMOVES)
 
 
 class Batch(NamedTuple):
-    """Positions with what came of them, from White's point of view.
+    """Positions with their scores and results, from White's point of view.
 
     `positions` POSITION[n], whose keys are not kept up to date; `scores` int16[n] centipawns; `results` float32[n]:
-    0, 0.5 or 1; `plies` uint16[n] plies from the start of the game; `games` uint8[n] another number where the next game
-    begins.
+    0, 0.5 or 1; `plies` uint16[n] plies from the start of the game; `games` uint8[n], a number that changes where the
+    next game begins.
     """
 
     positions: Any
@@ -68,7 +68,7 @@ class Batch(NamedTuple):
 
 
 def _parts(shard: Shard, most: int) -> Iterator[tuple[slice, int]]:
-    """Cuts the games of a shard into runs of at most `most` positions (or one game), each with its positions."""
+    """Cuts the games of a shard into runs of at most `most` positions (or one game), each with its position count."""
     ends = np.cumsum(shard.games["plies"], dtype=np.int64)
     start = done = 0
     while start < len(ends):
@@ -80,7 +80,7 @@ def _parts(shard: Shard, most: int) -> Iterator[tuple[slice, int]]:
 def shard_samples(
     shard: Shard, wanted: Filter = Filter(), chosen: npt.NDArray[np.bool_] | None = None
 ) -> npt.NDArray[np.void]:
-    """The wanted positions of one shard in order, SAMPLE[n]; of its games only those `chosen`, when that is given."""
+    """The wanted positions of one shard in order, SAMPLE[n]; only those of the `chosen` games, if that is given."""
     games, first = shard.games, shard.first
     if chosen is not None:
         games, first = games[chosen], first[chosen]

@@ -1,7 +1,7 @@
 """Self-play inside compiled code: one kernel call plays one game.
 
-The search is the engine's own, `search_iteration`; here is only what Python does around it in play, done in a kernel:
-the way through the depths, and the rules that end a game.
+The search is the engine's own, `search_iteration`. This module does in a kernel what Python does around it in play:
+iterative deepening, and the rules that end a game.
 """
 
 from __future__ import annotations
@@ -40,28 +40,28 @@ from search.kernels.score import NO_SCORE
 from search.kernels.transposition import GENERATIONS
 from search.kernels.worker import NO_CONTINUATION
 
-#: What games are played by; every field is an int64.
+#: The rules of self-play games; every field is an int64.
 RULES: Final = np.dtype(
     [
         (name, np.int64)
         for name in (
-            # No new iteration is begun after this many nodes, and none goes on beyond that many.
+            # No new iteration begins after `soft_nodes`, and none continues beyond `hard_nodes`.
             "soft_nodes",
             "hard_nodes",
             # One of VARIANTS.
             "variant",
-            # Random plies, from this many to that many, and the score that a start must not exceed.
+            # The least and the most random plies, and the score that a start must not exceed.
             "opening_least",
             "opening_most",
             "opening_score",
-            # A score of at least this for so many plies is a win.
+            # A score of at least this size for this many plies is a win.
             "win_score",
             "win_plies",
-            # A score of at most this for so many plies is a draw, from this ply of the game on.
+            # A score of at most this size for this many plies is a draw, from this ply of the game on.
             "draw_score",
             "draw_plies",
             "draw_from",
-            # Games that have as many recorded plies are drawn.
+            # Games with this many recorded plies are drawn.
             "max_plies",
         )
     ]
@@ -97,9 +97,9 @@ def _random_below(random, limit):
 
 @inlined
 def _remember(worker):
-    """Enters the root position into the keys that repetitions are told by. Mutates `worker`."""
+    """Adds the root position to the keys that detect repetitions. Mutates `worker`."""
     position = worker.stack[0].position
-    # Nothing from before a capture or pawn move can be repeated, so the keys never outgrow the fifty-move rule.
+    # No position from before a capture or pawn move can repeat, so the fifty-move rule bounds the number of keys.
     worker.root_index = 0 if position.halfmoves == 0 else worker.root_index + 1
     worker.keys[worker.root_index] = position.key
 
@@ -116,7 +116,7 @@ def _advance(worker, move):
 
 @inlined
 def _place(position, color, ranks, number):
-    """Puts down a side's pieces and pawns; `ranks` is uint8[960, 8], `number` a row of it. Mutates `position`."""
+    """Places a side's pieces and pawns; `ranks` is uint8[960, 8], `number` a row of it. Mutates `position`."""
     back = 0 if color == WHITE else 56
     front = 8 if color == WHITE else 48
     for file in range(8):
@@ -126,7 +126,7 @@ def _place(position, color, ranks, number):
 
 @subkernel
 def _set_up(worker, variant, ranks, random):
-    """Puts a start position on the board. Mutates `worker` and `random`."""
+    """Sets up a start position. Mutates `worker` and `random`."""
     position = worker.stack[0].position
     white = np.int64(STANDARD_RANK)
     black = np.int64(STANDARD_RANK)
@@ -171,7 +171,7 @@ def _random_opening(worker, rules, ranks, random):
         _advance(worker, np.int64(frame.moves[_random_below(random, choices)]))
     if _ending(worker) != _NO_ENDING:
         return np.int64(-1)
-    # Repetitions count from the recorded start on, so that a game can be checked by what is kept of it.
+    # Repetitions count from the recorded start on, so that a game can be checked from its record alone.
     worker.root_index = 0
     worker.keys[0] = frame.position.key
     return count
@@ -184,7 +184,7 @@ def _random_opening(worker, rules, ranks, random):
 
 @inlined
 def _prepare_root(worker, table):
-    """Readies `worker` (mutated) for searching the position in its first frame, which must have a legal move."""
+    """Prepares `worker` (mutated) to search the position in its first frame, which must have a legal move."""
     worker.stop = 0
     worker.stop_threshold = 0
     worker.aborted = 0
@@ -211,8 +211,8 @@ def _prepare_root(worker, table):
 def think(worker, table, soft_nodes, hard_nodes):
     """Searches the position in the first frame; returns its score for the side to move, int64. Mutates both.
 
-    No iteration is begun after `soft_nodes`, and none goes on beyond `hard_nodes`, the first excepted. The best move
-    is then the first of `frames[0].pv`; the score is that of the last finished iteration.
+    No iteration begins after `soft_nodes`, and none but the first continues beyond `hard_nodes`. Afterwards, the best
+    move is the first of `frames[0].pv`; the score is that of the last finished iteration.
     """
     frame = worker.stack[0]
     _prepare_root(worker, table)
@@ -239,7 +239,7 @@ def think(worker, table, soft_nodes, hard_nodes):
 
 @inlined
 def _streak(count, holds):
-    """How many plies in a row something has held, the last one included."""
+    """The number of plies in a row for which a condition has held, the last one included."""
     return count + 1 if holds else np.int64(0)
 
 
@@ -247,10 +247,9 @@ def _streak(count, holds):
 def play_game(worker, table, rules, ranks, random, game, plies):
     """Plays a game; returns the number of positions searched for it, those of rejected openings included, int64.
 
-    `worker` is a WORKER that has forgotten all earlier games and `table` an empty ENTRY[n], so that a game depends on
-    nothing but `rules` (RULES) and `random` (uint64[1], not 0). `ranks` is uint8[960, 8], Chess960's back ranks as
-    piece types. Everything but `rules` and `ranks` is mutated; `game` (GAME) and `plies` (PLY[rules.max_plies]) hold
-    the game.
+    `worker` is a WORKER cleared of all earlier games and `table` an empty ENTRY[n], so that a game depends only on
+    `rules` (RULES) and `random` (uint64[1], not 0). `ranks` is uint8[960, 8], Chess960's back ranks as piece types.
+    Mutates everything but `rules` and `ranks`; `game` (GAME) and `plies` (PLY[rules.max_plies]) get the game.
     """
     position = worker.stack[0].position
     searched = np.int64(0)

@@ -1,15 +1,15 @@
-"""Shards: the files that games are kept in. About 4.3 bytes a position.
+"""Shards: the files of games. They take about 4.3 bytes a position.
 
-    file     head, settings (JSON, UTF-8, padded with spaces), blocks, and once it is finished a foot
-    head     "SECGAMES", then uint32: version, number of the shard, bytes of settings, CRC-32 of all that before it and
-             of the settings; 24 bytes
+    file     head, settings (JSON, UTF-8, padded with spaces), blocks, and a foot once it is finished
+    head     "SECGAMES", then uint32: version, number of the shard, bytes of settings, CRC-32 of all before it and of
+             the settings; 24 bytes
     block    BLOCK (24 bytes), then GAME[games] (32 bytes each), then PLY[positions] (4 bytes each): the games' plies
              one game after the other; padded with zeros to a multiple of 8
     foot     FOOT (32 bytes)
 
-Numbers are little-endian; GAME and PLY are described in `eval.training.records`. A shard is being written under the
-name `shard-000000.part`: blocks are appended whole, and what a crash leaves of the last one is cut off when the writing
-is resumed; nothing else ever is. A finished shard is called `shard-000000.games` and never changes; one whose CRC,
+Numbers are little-endian; `eval.training.records` describes GAME and PLY. An unfinished shard has the name
+`shard-000000.part`. Blocks are appended whole. When writing resumes after a crash, an incomplete last block is cut off,
+and nothing else ever is. A finished shard has the name `shard-000000.games` and never changes. A shard whose CRC,
 length or counts are wrong is not read.
 """
 
@@ -35,14 +35,14 @@ from eval.training.records import ENDINGS, GAME, PLY, VARIANTS
 MAGIC: Final = b"SECGAMES"
 VERSION: Final = 1
 
-#: The head with its settings is at most this long, in bytes.
+#: The largest size of a head with its settings, in bytes.
 _LONGEST_HEAD: Final = 1 << 20
 
 _HEAD: Final = np.dtype([("magic", "S8"), ("version", "<u4"), ("number", "<u4"), ("settings", "<u4"), ("crc", "<u4")])
 BLOCK: Final = np.dtype(
     [
         ("magic", "S4"),
-        # The block's number in the whole run, so that its games have the indices number * games ...
+        # The block's number in the whole run: its games have the indices from number * games on.
         ("number", "<u4"),
         ("games", "<u4"),
         ("positions", "<u4"),
@@ -69,15 +69,15 @@ FINISHED, UNFINISHED = ".games", ".part"
 
 
 class ShardError(CommandError, ValueError):
-    """A shard that cannot be used; the message is one line that names the file."""
+    """A shard is unusable; the message is one line that names the file."""
 
 
 @dataclass(frozen=True)
 class Shard:
     """The games of one file, mapped into memory.
 
-    `games` is GAME[n], `plies` PLY[m] the whole file, `first` int64[n] where in it each game's plies begin. `finished`
-    is False for one that is still being written.
+    `games` is GAME[n], `plies` is PLY[m], a view of the whole file, and `first` (int64[n]) has the index in it where
+    each game's plies begin. `finished` is False for a shard that is still being written.
     """
 
     path: Path
@@ -101,7 +101,7 @@ class Shard:
 
 
 def encode_block(number: int, games: npt.NDArray[np.void], plies: npt.NDArray[np.void]) -> bytes:
-    """The bytes of a block: `games` GAME[n] with all their `plies` PLY[m] in order."""
+    """The bytes of a block from `games` GAME[n] and all their `plies` PLY[m] in order."""
     head = np.zeros(1, BLOCK)
     head["magic"], head["number"], head["games"], head["positions"] = _BLOCK_MAGIC, number, len(games), len(plies)
     body = games.tobytes() + plies.tobytes()
@@ -115,15 +115,15 @@ def block_positions(block: bytes) -> int:
 
 
 def shard_path(folder: Path, number: int, ending: str = FINISHED) -> Path:
-    """Where shard `number` of a folder lies."""
+    """The path of shard `number` in a folder."""
     return folder / f"shard-{number:06}{ending}"
 
 
 class ShardWriter:
-    """Appends blocks to an unfinished shard, and finishes it; to be closed.
+    """Appends blocks to an unfinished shard, and finishes it; callers must close it.
 
-    Opening one that is there already goes on after its last whole block; a finished one is taken up again. Raises
-    ShardError when what is there is damaged or was made with other settings, and OSError.
+    An existing shard is continued after its last whole block, even a finished one. Raises ShardError when the existing
+    shard is damaged or was made with other settings, and OSError.
     """
 
     def __init__(self, folder: Path, number: int, settings: dict[str, Any]) -> None:
@@ -146,11 +146,11 @@ class ShardWriter:
             raise
 
     def _resume(self, number: int, settings: dict[str, Any]) -> None:
-        """Reads what is there and cuts off what is not whole."""
+        """Reads the existing file and cuts off what follows its whole blocks: an incomplete block, a foot, or zeros."""
         self._file.seek(0)
         data = self._file.read()
         if _is_empty(data, _encode_head(number, settings)):
-            # Not even the head was written whole, so there is nothing to lose.
+            # The head was not written completely, so nothing is lost.
             self._file.truncate(0)
             self._write(_encode_head(number, settings))
             return
@@ -167,7 +167,7 @@ class ShardWriter:
         self.blocks = len(blocks)
         self._games = sum(len(games) for games, _ in blocks)
         self.positions = sum(int(games["plies"].sum()) for games, _ in blocks)
-        # A block whose lengths are wrong may seem to be cut short, and would take all others behind it along.
+        # A block with wrong lengths may look incomplete; cutting it off would also cut off all blocks behind it.
         is_foot = len(rest) <= FOOT.itemsize and self._foot().startswith(rest.rstrip(b"\0"))
         is_cut = is_foot or not rest.strip(b"\0") or _is_cut_block(rest)
         if not is_cut or _BLOCK_MAGIC in rest[4:]:
@@ -181,12 +181,12 @@ class ShardWriter:
         self._crc = zlib.crc32(data, self._crc)
 
     def _check(self) -> None:
-        """Raises ShardError where the file is not the one that was opened."""
+        """Raises ShardError when the file at the path is no longer the one that was opened."""
         if not leads_to(self.path, self._file):
             raise ShardError(f"{shown(self.path)}: another file took its place; it is left as it is")
 
     def append(self, block: bytes) -> None:
-        """Adds a block as `encode_block` made it. It survives the end of this process from then on."""
+        """Adds a block from `encode_block`. From then on it survives the end of this process."""
         self._write(block)
         self.blocks += 1
         self._games += int(np.frombuffer(block, BLOCK, 1)[0]["games"])
@@ -199,7 +199,7 @@ class ShardWriter:
         return foot.tobytes()
 
     def finish(self) -> Path:
-        """Adds the foot, sees that everything is on the disk and gives the shard its final name."""
+        """Adds the foot, forces everything to the disk and gives the shard its final name."""
         self._file.write(self._foot())
         self._file.flush()
         os.fsync(self._file.fileno())
@@ -211,7 +211,7 @@ class ShardWriter:
         return self._finished
 
     def close(self) -> None:
-        """Closes the file; what was appended stays."""
+        """Closes the file; appended blocks stay."""
         self._file.close()
 
 
@@ -225,7 +225,7 @@ def _encode_head(number: int, settings: dict[str, Any]) -> bytes:
 
 
 def _is_cut_block(data: bytes) -> bool:
-    """Whether `data` may be the beginning of a block: its lengths and what is whole of its games make sense."""
+    """Whether `data` may be the beginning of a block: its lengths and its complete games are plausible."""
     head = np.frombuffer(data[: BLOCK.itemsize].ljust(BLOCK.itemsize, b"\0"), BLOCK)[0]
     if not _BLOCK_MAGIC.startswith(data[:4]) or max(head["number"], head["games"], head["positions"]) >= 1 << 24:
         return False
@@ -238,7 +238,7 @@ def _is_cut_block(data: bytes) -> bool:
 
 
 def check_settings(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """Raises ShardError, naming what differs, unless a shard was made with the wanted settings."""
+    """Raises ShardError, naming the differences, unless a shard was made with the wanted settings."""
     keys = [key for key in sorted(found.keys() | wanted.keys()) if found.get(key) != wanted.get(key)]
     if keys:
         differences = ", ".join(f"{key} {found.get(key)} instead of {wanted.get(key)}" for key in keys)
@@ -246,7 +246,7 @@ def check_settings(path: Path, found: dict[str, Any], wanted: dict[str, Any]) ->
 
 
 def is_empty(path: Path, number: int, settings: dict[str, Any]) -> bool:
-    """Whether an unfinished shard was left before its head, which is to say this, was whole. Raises OSError."""
+    """Whether an unfinished shard ends before the end of its head (this number and settings). Raises OSError."""
     with open_regular(path) as file:
         head = _encode_head(number, settings)
         data: bytes = file.read(len(head))
@@ -254,7 +254,7 @@ def is_empty(path: Path, number: int, settings: dict[str, Any]) -> bool:
 
 
 def _is_empty(data: bytes, head: bytes) -> bool:
-    """Whether a file holds at most its head: a loss of power may leave zeros for that."""
+    """Whether a file holds at most its head; a loss of power may leave zeros in its place."""
     return head.startswith(data) or not data.strip(b"\0")
 
 
@@ -264,7 +264,7 @@ def _is_empty(data: bytes, head: bytes) -> bool:
 
 
 class _TruncatedError(Exception):
-    """The data end before what is being read does."""
+    """The data end before the end of what is being read."""
 
 
 def _read_head(path: Path, data: bytes | mmap.mmap) -> tuple[int, dict[str, Any], int]:
@@ -296,10 +296,9 @@ def _read_head(path: Path, data: bytes | mmap.mmap) -> tuple[int, dict[str, Any]
 def _read_blocks(
     path: Path, data: bytes | mmap.mmap, at: int, check: bool = True
 ) -> tuple[list[tuple[npt.NDArray[np.void], int]], int]:
-    """The games of each block and the index of its first ply in the file; where the last whole block ends.
+    """The games of each block with the index of its first ply in the file; and the end of the last whole block.
 
-    A block that the file's end cuts off is left out, as are a foot and zeros at the end. Raises ShardError for a block
-    that is wrong.
+    Leaves out an incomplete block at the end, a foot, and zeros at the end. Raises ShardError for a faulty block.
     """
     blocks = []
     while at + BLOCK.itemsize <= len(data):
@@ -311,7 +310,7 @@ def _read_blocks(
         plies = start + games * GAME.itemsize
         end = plies + int(head["positions"]) * PLY.itemsize
         if head["magic"] != _BLOCK_MAGIC:
-            # A loss of power leaves zeros for what was appended and had not reached the disk.
+            # A loss of power leaves zeros for appended data that had not reached the disk.
             if not data[at:].strip(b"\0"):
                 break
             raise ShardError(f"{path}: is corrupt: no block at byte {at}")
@@ -328,7 +327,7 @@ def _read_blocks(
 
 
 def _check_foot(path: Path, data: bytes | mmap.mmap) -> npt.NDArray[np.void]:
-    """The foot of a finished shard, whose checksum is right. Raises ShardError."""
+    """The foot of a finished shard, after a check of its checksum. Raises ShardError."""
     at = len(data) - FOOT.itemsize
     foot = np.frombuffer(data, FOOT, 1, at)[0] if at >= _HEAD.itemsize else None
     if foot is None or foot["magic"] != _FOOT_MAGIC:
@@ -341,7 +340,7 @@ def _check_foot(path: Path, data: bytes | mmap.mmap) -> npt.NDArray[np.void]:
 
 
 def read_shard(path: str | Path) -> Shard:
-    """Opens a shard and checks all its checksums; of an unfinished one, what is whole.
+    """Opens a shard and checks all its checksums. For an unfinished shard, reads and checks the whole blocks.
 
     Raises ShardError when it is truncated, corrupt, of another version, or cannot be read at all.
     """
@@ -358,7 +357,7 @@ def read_shard(path: str | Path) -> Shard:
     except _TruncatedError:
         raise ShardError(f"{path}: is truncated: its head is not whole") from None
     foot = _check_foot(path, data) if finished else None
-    # The foot's checksum covers the blocks, too.
+    # The foot's checksum also covers the blocks.
     blocks, end = _read_blocks(path, data, at, check=not finished)
     games = np.concatenate([records for records, _ in blocks]) if blocks else np.zeros(0, GAME)
     first = np.zeros(len(games), np.int64)
@@ -380,9 +379,9 @@ def read_shard(path: str | Path) -> Shard:
 
 
 def find_shards(paths: Sequence[str | Path] | str | Path, partial: bool = False) -> list[Path]:
-    """The shards that files and folders name: in a folder the finished ones, with `partial` the unfinished, too.
+    """The paths of the shards in files and folders: in a folder the finished ones, with `partial` also the unfinished.
 
-    Raises ShardError for a path that is not there and for a folder without shards.
+    Raises ShardError for a missing path and for a folder without shards.
     """
     found: list[Path] = []
     for path in [paths] if isinstance(paths, str | Path) else paths:
@@ -407,7 +406,7 @@ def open_shards(
 ) -> Iterator[Shard]:
     """The shards of files and folders, one after the other.
 
-    One that is truncated or corrupt is told to `on_problem` and skipped; without that, it raises its ShardError.
+    A truncated or corrupt shard is reported to `on_problem` and skipped; without it, the ShardError is raised.
     """
     for path in find_shards(paths, partial):
         try:
@@ -422,7 +421,7 @@ def open_shards(
 
 @contextmanager
 def only_writer(folder: Path, doing: str) -> Iterator[None]:
-    """Holds a folder's lock, which ends with the process. Raises ShardError when another process has it."""
+    """Holds a folder's lock; the process's end releases it, too. Raises ShardError when another process has it."""
     with ExitStack() as held:
         try:
             held.enter_context(locked(folder / "lock"))

@@ -1,4 +1,4 @@
-"""What a data set holds: counts, results, how games end, and histograms of scores, phases and lengths."""
+"""Statistics of a data set: counts, results, endings of games, and histograms of scores, phases and lengths."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from eval.training.records import ENDINGS, VARIANTS
 from eval.training.samples import ALL, ANY_HALFMOVES, Filter, shard_samples, wanted_count
 from eval.training.shards import Shard, ShardError
 
-#: Histogram of scores: centipawns a bin, and the score from which on all fall into the last.
+#: Histogram of scores: centipawns a bin, and the score from which on all scores fall into the last bin.
 SCORE_BIN: Final = 50
 SCORE_END: Final = 2000
 _SCORE_BINS: Final = 2 * SCORE_END // SCORE_BIN + 1
-#: Centipawns under which positions are counted in words.
+#: The text reports the share of positions with scores below each of these in size, in centipawns.
 SCORE_EDGES: Final = (50, 100, 200, 400, 800, 1600)
 
 #: Histogram of lengths: plies a bin, and their number.
@@ -34,16 +34,16 @@ _LENGTH_BINS: Final = 61
 
 Counts = npt.NDArray[np.int64]
 
-#: Keys of a game and of the position after it.
+#: The most keys: those of a game and of the position after it.
 _MOST_KEYS: Final = 65_537
 
 
 class Statistics:
-    """Counts over shards; `add` each. Arrays are int64, results in the order lost, drawn, won by White.
+    """Counts over shards; call `add` for each. Arrays are int64, results in the order lost, drawn, won by White.
 
-    `quiet` counts positions that pass the default filter or would with another halfmove clock, `below[i]` those with a
-    score under SCORE_EDGES[i]. `scores` is [result of the game][bin], the bins SCORE_BIN wide with the middle one
-    around 0; `phases` is [phase]; `lengths` is [bin], LENGTH_BIN recorded plies wide.
+    `quiet` counts positions that pass the default filter, the halfmove clock ignored; `below[i]` those with a score
+    below SCORE_EDGES[i] in size. `scores` is [result of the game][bin], with bins SCORE_BIN wide and the middle one
+    around 0; `phases` is [phase]; `lengths` is [bin], with bins LENGTH_BIN recorded plies wide.
     """
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class Statistics:
         self.lengths: Counts = np.zeros(_LENGTH_BINS, np.int64)
 
     def add(self, shard: Shard) -> None:
-        """Counts a shard in."""
+        """Adds a shard to the counts."""
         games = shard.games
         samples = shard_samples(shard, ALL)
         phases = np.zeros(len(samples), np.int64)
@@ -80,7 +80,7 @@ class Statistics:
         self.lengths += np.bincount(lengths, minlength=_LENGTH_BINS)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The statistics for JSON."""
         lost, drawn, won = map(int, self.results)
         return {
             "shards": self.shards,
@@ -99,7 +99,7 @@ class Statistics:
         }
 
     def lines(self) -> list[str]:
-        """For people."""
+        """The statistics as lines of text."""
         lost, drawn, won = map(int, self.results)
         positions, games = max(self.positions, 1), max(self.games, 1)
         size = f"{self.size / 1e6:.1f} MB, {self.size / positions:.2f} bytes a position"
@@ -131,7 +131,7 @@ def _shares(names: tuple[str, ...], counts: npt.NDArray[np.int64], total: int) -
 
 
 def verify(shard: Shard) -> None:
-    """Plays every game of a shard through, by the settings in its head.
+    """Replays and checks every game of a shard, by the settings in its head.
 
     Raises ShardError, naming the first game with a problem.
     """
@@ -154,7 +154,7 @@ def verify(shard: Shard) -> None:
 
 
 def plot(statistics: Statistics, path: Path | Output, title: str) -> None:
-    """Draws the histograms as PNG or SVG. Raises `bench.plots.PlotError` when that cannot be done."""
+    """Draws the histograms as PNG or SVG. Raises `bench.plots.PlotError` when that fails."""
     from bench.plots import PlotError, check_path, new_figure, save_figure
 
     picture = check_path(path)
@@ -174,12 +174,12 @@ def plot(statistics: Statistics, path: Path | Output, title: str) -> None:
 
 _BAR: Final = "#1f5f8b"
 _RESULTS: Final = (("Black won", "#3c3c3c"), ("drawn", "#9aa5ad"), ("White won", "#e0b65c"))
-#: A bin with fewer positions says nothing about results.
+#: A bin with fewer positions is too small for a mean result.
 _LEAST: Final = 20
 
 
 def _plot_scores(statistics: Statistics, histogram: Any, results: Any) -> None:
-    """Scores by the results of their games, and what a score was worth in points."""
+    """Plots scores by the results of their games, and the mean points for each score."""
     middles = (np.arange(_SCORE_BINS) - _SCORE_BINS // 2) * SCORE_BIN
     below = np.zeros(_SCORE_BINS)
     for counts, (label, color) in zip(statistics.scores, _RESULTS, strict=True):

@@ -1,14 +1,14 @@
 """The tuner of the classical evaluation, after Peter Österlund's method for Texel ("Texel's Tuning Method", Chess
-Programming Wiki): weights are moved so that the evaluation, as an expected result, is closest to what came of games.
+Programming Wiki): it moves the weights so that the evaluation, as an expected result, is closest to the games' results.
 
     value    v = (middlegame * phase + endgame * scale / 64 * (24 - phase)) / 24, White's view, centipawns
     expected p = 1 / (1 + exp(-v / slope))
     loss     mean of (p - target)^2, plus `pull` * sum of (weight - prior)^2
     target   share * result + (1 - share) * 1 / (1 + exp(-score / score slope))
 
-The slopes are fitted first, with the prior weights, and then held, so that a centipawn stays what it was for the
-search's margins. The prior keeps weights that the games say little about where they were: `pull` is what a normal
-prior of the given spread contributes to the loss if one position in `CORRELATION` counts as independent.
+The slopes are fitted first, with the prior weights, and then held, so that a centipawn keeps its meaning for the
+search's margins. The prior keeps weights with little evidence in the games near their old values: `pull` is the weight
+in the loss of a normal prior of the given spread, if one position in `CORRELATION` counts as independent.
 
 The gradient is exact, the price of danger included. Steps are Adam's (Kingma and Ba 2015) on shuffled batches with a
 falling rate.
@@ -35,12 +35,12 @@ from eval.weights import COUNT, GROUPS, ROWS
 
 Weights = npt.NDArray[np.float64]
 
-#: Rows of the breakdown that games cannot teach: whoever drives a bare king wins anyway, in the end.
+#: Rows of the breakdown that games cannot teach: the side that drives a bare king wins anyway.
 FIXED_ROWS: Final = (ROWS.index("Endings"),)
-#: Danger is counted in smaller units than centipawns: its weights are believed to lie so many times farther off.
+#: The unit of danger is smaller than a centipawn, so the prior spread of its weights is this many times larger.
 DANGER_SPREAD: Final = 2.0
 
-#: Neighbouring positions of a game share its result: about so many are worth one independent one.
+#: Neighbouring positions of a game share its result: about this many are worth one independent position.
 CORRELATION: Final = 30.0
 #: Variance of a result around its expectation, half points of draws included.
 RESULT_VARIANCE: Final = 0.12
@@ -128,7 +128,7 @@ def loss_and_gradient(data, weights, chosen, slope, gradient):
 
 
 def expected_results(centipawns: npt.NDArray[np.float64], slope: float) -> npt.NDArray[np.float64]:
-    """What White may expect, 0 to 1, of values in centipawns."""
+    """White's expected results, 0 to 1, for values in centipawns."""
     expected: npt.NDArray[np.float64] = 1.0 / (1.0 + np.exp(-np.clip(centipawns / slope, -500.0, 500.0)))
     return expected
 
@@ -152,7 +152,7 @@ def fit_slope(centipawns: npt.NDArray[np.float64], results: npt.NDArray[np.float
 @dataclass(frozen=True)
 class Outcome:
     """Tuned weights float64[COUNT][2], the slopes of evaluation and score, and the mean squared errors on training
-    and validation positions: before, and after each epoch.
+    and validation positions: before tuning and after each epoch.
     """
 
     weights: Weights
@@ -170,7 +170,7 @@ def split_games(games: npt.NDArray[np.int64], share: float, seed: int) -> npt.ND
 
 
 def targets_of(labelled: Labelled, share: float) -> tuple[npt.NDArray[np.float64], float]:
-    """The blend of results and scores, and the slope that was fitted for the scores."""
+    """The blend of results and scores, and the slope fitted to the scores."""
     score_slope = fit_slope(labelled.scores, labelled.results)
     return share * labelled.results + (1.0 - share) * expected_results(labelled.scores, score_slope), score_slope
 
@@ -181,7 +181,7 @@ def mean_error(data: Coefficients, weights: Weights, chosen: npt.NDArray[np.int6
 
 
 def _spreads(prior: float) -> Weights:
-    """Spread of the prior of each weight, float64[COUNT][1]; 0 for those that stay what they are."""
+    """Spread of the prior of each weight, float64[COUNT][1]; 0 for fixed weights."""
     spreads = np.full((COUNT, 1), float(prior))
     spreads[IS_DANGER] *= DANGER_SPREAD
     for group in GROUPS:
@@ -215,7 +215,7 @@ def tune(
     steps = -(-len(training) // recipe.batch)
     errors: list[tuple[float, float]] = []
 
-    # The training error of a sample as large as the validation set tells enough.
+    # The training error of a sample as large as the validation set is accurate enough.
     sample = training[:: max(1, len(training) // max(len(validation), recipe.batch))].copy()
 
     def note(epoch: int) -> None:

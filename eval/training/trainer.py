@@ -1,7 +1,7 @@
-"""Training a network: superbatches of steps, a falling learning rate, checkpoints from which a run goes on exactly.
+"""Trains a network: superbatches of steps, a falling learning rate, checkpoints from which a run resumes exactly.
 
-    step         one batch: gradients by one thread per part of it, summed in the threads' order; then AdamW
-    superbatch   many steps; the network is checked on the validation positions and a checkpoint is written
+    step         one batch: each thread computes the gradient of a part; sum in the threads' order; then AdamW
+    superbatch   many steps, then the error on the validation positions and a checkpoint
     rate         rises over the first steps, then falls along a cosine to its last value in the last step
 
 A run lives in a folder: its pool (see `eval.training.pool`) and
@@ -11,8 +11,8 @@ A run lives in a folder: its pool (see `eval.training.pool`) and
     log.jsonl       a line for each superbatch
     start.snet      the network that the run began with, if it did not begin with random weights
 
-The same recipe and data give the same network, to the last bit, on one machine; what a killed run lost is trained again
-to the same end. The number of threads belongs to the recipe, because it decides the order of sums.
+The same recipe and data give the same network, to the last bit, on one machine; a killed run resumes and ends with that
+network, too. The number of threads belongs to the recipe, because it decides the order of sums.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ from eval.training.quantise import restore
 from eval.training.samples import Filter
 
 RUN, CHECKPOINT, LOG, START = "run.json", "checkpoint.npz", "log.jsonl", "start.snet"
-#: A folder in a run's, where the run is made that is to take its place.
+#: Subfolder of a run's folder, where a new run is prepared before it replaces the old one.
 NEW: Final = ".new-run"
 _NEW_TEXT: Final = "Secateur makes a run here that is to take the place of the one in the folder above.\n"
 #: The other files of a run.
@@ -73,23 +73,23 @@ _FILES: Final = (START, CHECKPOINT, LOG, FACTS, TRAINING, VALIDATION)
 
 #: Standard deviation of the first feature weights: with some 22 pieces, accumulators begin between 0 and 1.
 _FEATURE_SPREAD: Final = 0.1
-#: Where the accumulators' biases begin.
+#: The initial value of the accumulators' biases.
 _FIRST_BIAS: Final = 0.1
 
 
 class TrainingError(CommandError, ValueError):
-    """A recipe or a run that cannot be trained; the message is one line."""
+    """A recipe or a run is unusable; the message is one line."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to train; what the outcome depends on besides the data.
+    """The settings of a training run: with the data, they determine the network.
 
-    `superbatch_size` positions make a superbatch, 0 standing for one pass over the data. `scale` is the sigmoid's in
-    centipawns, 0 standing for what fits scores to results best. `rate` falls to `last_rate` after `warm_up` steps (or a
-    tenth of all, where these are less). Weights decay by `decay` times the rate a step. Gradients of a norm beyond
-    `clip` are scaled down. `start` is the SHA-256 of the network file whose weights the run began with, empty for
-    random ones.
+    `superbatch_size` is the number of positions in a superbatch, 0 for one pass over the data. `scale` is the sigmoid's
+    in centipawns, 0 for the one that fits scores to results best. `rate` falls to `last_rate` after `warm_up` steps (or
+    a tenth of all steps, if that is less). Weights decay by `decay` times the rate a step. Gradients of a norm beyond
+    `clip` are scaled down to it. `start` is the SHA-256 of the network file whose weights the run began with, empty for
+    random weights.
     """
 
     hidden: int = 128
@@ -128,8 +128,8 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Run:
-    """A recipe and the data it is for: files and folders, whether unfinished shards count, the filter, and the share of
-    the games that is kept for checking.
+    """A recipe and its data: files and folders, whether unfinished shards count, the filter, and the share of the games
+    held out for validation.
     """
 
     recipe: Recipe
@@ -147,8 +147,8 @@ class Run:
 
 @dataclass(frozen=True)
 class Entry:
-    """What the log says of a superbatch: mean squared errors (`validation` None without such positions), the rate of
-    its last step, and how fast its steps went: validation, and what it took to make the pool, are not in it.
+    """A superbatch in the log: mean squared errors (`validation` is None without such positions), the learning rate of
+    its last step, and the speed of its steps, without the time for validation and for making the pool.
     """
 
     superbatch: int
@@ -161,10 +161,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Pace:
-    """How long a run has taken and how fast it went: seconds, and positions a second.
+    """The duration and speed of a run: seconds, and positions a second.
 
-    `training` counts the steps alone; `with_loading` the decoding, filtering and shuffling of the pool besides. What
-    has to do with that is None where the pool does not tell how long it took.
+    `training` counts only the steps; `with_loading` also the decoding, filtering and shuffling of the pool. Figures
+    that include the pool are None if the pool does not record how long that took.
     """
 
     loading_seconds: float | None
@@ -175,8 +175,8 @@ class Pace:
 
 @dataclass
 class State:
-    """Where a run is: `parameters` and the averages of gradients and of their squares, float32[n]; the log so far; the
-    checksum of the pool it was trained on, None before that.
+    """The state of a run: `parameters` and the averages of gradients and of their squares, float32[n]; the log so far;
+    the checksum of the pool that it was trained on, None before training.
     """
 
     parameters: Floats
@@ -188,7 +188,7 @@ class State:
 
 @dataclass(frozen=True)
 class Moment:
-    """What `on_step` is told: steps done of those of the superbatch, its mean error so far, positions a second."""
+    """The progress for `on_step`: steps done of the superbatch's steps, its mean error so far, positions a second."""
 
     superbatch: int
     step: int
@@ -206,13 +206,13 @@ def first_state(recipe: Recipe) -> State:
     layers.features[:] = rng.normal(0.0, _FEATURE_SPREAD, layers.features.shape)
     layers.bias[:] = _FIRST_BIAS
     bound = 1.0 / math.sqrt(2 * recipe.hidden)
-    # All buckets begin alike: what they have in common is learnt by each from its own positions only.
+    # All buckets begin alike, because each learns from its own positions only, even what they have in common.
     layers.output[:] = rng.uniform(-bound, bound, layers.output.shape[1])
     return state
 
 
 def state_from(network: Network, recipe: Recipe) -> State:
-    """The weights of a network file, to be trained on. Raises TrainingError when the recipe is for another size."""
+    """A state that begins with a network's weights. Raises TrainingError when the recipe is for another size."""
     if (network.hidden, network.buckets) != (recipe.hidden, recipe.buckets):
         raise TrainingError(
             f"the network to start from has hidden {network.hidden} and buckets {network.buckets}, "
@@ -225,7 +225,7 @@ def state_from(network: Network, recipe: Recipe) -> State:
 
 
 class Trainer:
-    """Trains on a pool from a state on, which it changes. Raises TrainingError for a pool that is too small."""
+    """Trains a state (mutated) on a pool. Raises TrainingError for a pool that is too small."""
 
     def __init__(self, recipe: Recipe, pool: Pool, state: State) -> None:
         self.recipe, self.pool, self.state = recipe, pool, state
@@ -253,7 +253,7 @@ class Trainer:
         return len(self.state.log) >= self.recipe.superbatches
 
     def pace(self) -> Pace:
-        """How fast the superbatches in the log were trained; there must be one."""
+        """The pace of the superbatches in the log, which must not be empty."""
         positions = sum(entry.positions for entry in self.state.log)
         seconds = sum(entry.positions / entry.positions_per_second for entry in self.state.log)
         loading = self.pool.facts.seconds
@@ -270,7 +270,7 @@ class Trainer:
         return recipe.last_rate + (recipe.rate - recipe.last_rate) * 0.5 * (1.0 + math.cos(math.pi * progress))
 
     def superbatch(self, on_step: Callable[[Moment], None] | None = None) -> Entry:
-        """Trains one superbatch and adds it to the state's log. Raises TrainingError when the numbers run away."""
+        """Trains one superbatch and adds it to the state's log. Raises TrainingError when the numbers diverge."""
         number, recipe = len(self.state.log), self.recipe
         first = number * self.steps
         stream = batches(recipe.seed, self.pool.chunks, self._batch_chunks, first)
@@ -328,8 +328,8 @@ class Trainer:
 def check_folder(folder: Path, overwrite: bool) -> None:
     """Checks that a new run may begin in a folder; files with other names do not matter.
 
-    Raises TrainingError for an earlier run unless `overwrite`, and always for a file that has a name of the run's
-    files while there is no run.json.
+    Raises TrainingError for an earlier run unless `overwrite` is set, and always when there is no run.json but a file
+    with the name of one of a run's files.
     """
     if (folder / RUN).exists():
         load_run(folder)
@@ -343,9 +343,9 @@ def check_folder(folder: Path, overwrite: bool) -> None:
 
 
 def check_run(folder: Path) -> None:
-    """Sees that all files with names of the run's are its own. Raises TrainingError for a link, OSError for the others.
+    """Checks that all files with the names of a run's files are its own.
 
-    A link is another file: what the run writes would go to wherever it leads.
+    Raises TrainingError for a link, because the run would write to the link's target, and OSError for other files.
     """
     for name in (RUN, START, CHECKPOINT, LOG, FACTS):
         if (folder / name).is_symlink():
@@ -365,7 +365,7 @@ def state_outputs(folder: Path) -> tuple[Output, Output]:
 
 
 def begin_run(folder: Path, run: Run, overwrite: bool) -> Path:
-    """Begins a new run; returns where: in the folder or, while another one is there, in the folder NEW of that.
+    """Begins a new run; returns its folder: `folder`, or NEW in it while another run is there.
 
     Raises OSError, and TrainingError as `check_folder`.
     """
@@ -374,12 +374,12 @@ def begin_run(folder: Path, run: Run, overwrite: bool) -> Path:
         folder /= NEW
         folder.mkdir()
         mark(folder, _NEW_TEXT)
-    save_run(folder, run)  # first, because it marks the other files as belonging to the run
+    save_run(folder, run)  # first: run.json marks the other files as the run's
     return folder
 
 
 def adopt_run(folder: Path, run: Run) -> None:
-    """Puts the run in the folder NEW in the place of the earlier one. Raises OSError and TrainingError."""
+    """Replaces the earlier run by the one in the folder NEW. Raises OSError and TrainingError."""
     new = folder / NEW
     _clear(folder)
     if (new / START).exists():
@@ -391,33 +391,33 @@ def adopt_run(folder: Path, run: Run) -> None:
 
 
 def drop_new(folder: Path) -> None:
-    """Removes a run that was to take the place of the one in a folder. Raises OSError and TrainingError."""
+    """Removes the run in the folder NEW of a run's folder. Raises OSError and TrainingError."""
     new = folder / NEW
     if listed(new, _NEW_TEXT) is None:
-        return  # there is none, or it is somebody else's
+        return  # there is none, or another program made it
     if (new / RUN).exists():
         drop_run(new)
     (new / MARKER).unlink()
-    with suppress(OSError):  # there are other files, which stay
+    with suppress(OSError):  # other files are in it, and stay
         new.rmdir()
 
 
 def drop_run(folder: Path) -> None:
     """Removes the files of a run and no others. Raises OSError and TrainingError."""
     _clear(folder)
-    # Last: it marks the other files as belonging to the run.
+    # Last: run.json marks the other files as the run's.
     (folder / RUN).unlink(missing_ok=True)
 
 
 def _clear(folder: Path) -> None:
-    """Removes the files of a run but run.json. Raises OSError and TrainingError."""
+    """Removes the files of a run except run.json. Raises OSError and TrainingError."""
     check_run(folder)
     clear_buckets(folder)
     for name in _FILES:
         (folder / name).unlink(missing_ok=True)
 
 
-#: `run.json` is at most this large, in bytes.
+#: The largest size of `run.json`, in bytes.
 _MOST_JSON: Final = 1 << 24
 
 
@@ -460,7 +460,7 @@ def save_state(outputs: tuple[Output, Output], state: State) -> None:
 
 
 def load_state(folder: Path, recipe: Recipe) -> State:
-    """The state after the last finished superbatch; before the first, what the run begins with.
+    """The state after the last finished superbatch; before the first, the run's initial state.
 
     Raises TrainingError, and NetworkError for a damaged start.
     """
@@ -474,7 +474,7 @@ def load_state(folder: Path, recipe: Recipe) -> State:
     try:
         with open_regular(path) as file, np.load(file) as data:
             for name in ("parameters", "momentum", "squares"):
-                # Into memory that lies where kernels want it: the order of sums must not depend on where it lies.
+                # `new_vector` aligns the memory: the order of sums must not depend on its alignment.
                 vectors[name] = new_vector(size)
                 vectors[name][:] = data[name]
             log = [Entry(**parse_json(line)) for line in data["log"].tobytes().splitlines()]
@@ -487,7 +487,7 @@ def load_state(folder: Path, recipe: Recipe) -> State:
 
 
 def layers_in(state: State, recipe: Recipe) -> Layers:
-    """A state's network."""
+    """The network's parameters in a state."""
     return layers_of(state.parameters, recipe.hidden, recipe.buckets)
 
 

@@ -1,4 +1,4 @@
-"""What training looks like: live on a terminal, lines elsewhere (both on stderr), and the loss curves as a picture."""
+"""The display of training: live on a terminal, lines elsewhere (both on stderr), and a plot of the loss curves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.files import Output
 from engine.progress import Display, duration
 from eval.training.trainer import Entry, Moment
 
-#: Superbatches whose figures stay in sight.
+#: The table shows the figures of this many superbatches.
 _ROWS: Final = 10
 _WIDTH: Final = 60
 _LEVELS: Final = "▁▂▃▄▅▆▇█"
@@ -20,7 +20,7 @@ _TRAINING, _VALIDATION, _RATE = "#1f5f8b", "#b03a2e", "#9aa5ad"
 
 
 def sparkline(values: Sequence[float], width: int = _WIDTH) -> str:
-    """A curve in one line of text: the last values are exact, earlier ones thinned out to fit."""
+    """A curve in one line of text: the last values are exact, earlier ones are thinned out to fit."""
     if not values:
         return ""
     step = -(-len(values) // width)
@@ -32,7 +32,7 @@ def sparkline(values: Sequence[float], width: int = _WIDTH) -> str:
 
 
 class TrainingView(Display):
-    """Shows progress, speed, losses and the time left. `log` is what a resumed run has."""
+    """Shows progress, speed, losses and the time left. `log` is the log of a resumed run."""
 
     def __init__(self, superbatches: int, steps: int, log: Sequence[Entry] = (), quiet: bool = False) -> None:
         super().__init__(quiet)
@@ -42,12 +42,12 @@ class TrainingView(Display):
         self._done = 0
 
     def step(self, moment: Moment) -> None:
-        """Takes a finished step."""
+        """Shows a finished step."""
         self._moment = moment
         self._done += 1
 
     def superbatch(self, entry: Entry) -> None:
-        """Takes a finished superbatch."""
+        """Shows a finished superbatch."""
         self._log.append(entry)
         self.say(f"superbatch {entry.superbatch} of {self._superbatches}: {_losses(entry)}, {self._left()} left")
 
@@ -62,7 +62,7 @@ class TrainingView(Display):
         return duration((time.monotonic() - self.began) * total / self._done) if self._done else "?"
 
     def figures(self) -> dict[str, str]:
-        """What there is to show of the moment, as label and text."""
+        """The current figures, as label and text."""
         moment = self._moment
         if moment is None:
             return {"starting": "(kernels may have to be compiled)"}
@@ -89,7 +89,7 @@ def _losses(entry: Entry) -> str:
 
 
 def plot_losses(log: Sequence[Entry], path: Path | Output, title: str) -> None:
-    """Draws errors and learning rate over the superbatches. Raises `bench.plots.PlotError` when that cannot be done."""
+    """Draws errors and learning rate over the superbatches. Raises `bench.plots.PlotError` when that fails."""
     from bench.plots import PlotError, check_path, new_figure, save_figure
 
     picture = check_path(path)
@@ -104,7 +104,7 @@ def plot_losses(log: Sequence[Entry], path: Path | Output, title: str) -> None:
     checked = [(entry.superbatch, entry.validation) for entry in log if entry.validation is not None]
     if checked:
         axes.plot(*zip(*checked, strict=True), color=_VALIDATION, marker=".", label="validation")
-    # The first superbatches would flatten all the rest.
+    # The large errors of the first superbatches would flatten the rest of the curve.
     axes.set(xlabel="superbatch", ylabel="mean squared error", title=title, yscale="log")
     axes.legend(frameon=False)
     axes.grid(alpha=0.3)

@@ -1,4 +1,4 @@
-"""Writing `eval/values.py`: the weights' values as text that people can read and compare."""
+"""Writes `eval/values.py`: the weights' values as text that people can read and compare."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from typing import Final
 
 
 def _block(numbers: npt.NDArray[np.int64]) -> list[str]:
-    """The source lines of one phase of a group: a string literal, a board for square tables."""
+    """The source lines of one phase of a group: a string literal, in the shape of a board for square tables."""
     if len(numbers) != 64:
         return [f'        "{" ".join(map(str, numbers))}",']
     rows = [" ".join(f"{number:4d}" for number in row) for row in numbers.reshape(8, 8)[::-1]]
@@ -45,12 +45,12 @@ def values_source(values: npt.NDArray[np.int64]) -> str:
 
 
 def values_output(path: Path | Output) -> Output:
-    """The file that values are to be written to. Raises OSError unless there is nothing, or a file of values."""
+    """The file to write values to. Raises OSError when another kind of file exists there."""
     return Output.at(path, _has_values, "file of the evaluation's values")
 
 
 def write_values(path: Path | Output, values: npt.NDArray[np.int64]) -> None:
-    """Writes int64[COUNT][2] values as a whole file, in the place of older ones. Raises OSError."""
+    """Writes int64[COUNT][2] values as a complete file, which replaces an older one. Raises OSError."""
     values_output(path).replace(values_source(values))
 
 

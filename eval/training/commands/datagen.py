@@ -1,4 +1,4 @@
-"""`secateur datagen`: makes training data by self-play, and looks at what there is."""
+"""`secateur datagen`: makes training data by self-play, and inspects existing data."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ The same arguments make the same games, whatever the number of workers; after an
 where the last finished block ends. The format is described in docs/training.md.
 """
 
-#: Words that are commands of their own; a folder of that name can be written ./stats.
+#: These words are commands of their own; write ./stats for a folder of that name.
 _OTHERS: Final = ("stats", "verify")
 
 
@@ -89,7 +89,7 @@ def main(arguments: list[str]) -> int:
         def on_progress(progress: Progress) -> None:
             view.update(progress)
             if progress.added == 0 and options.cluster is None and not _is_enough(progress, options):
-                # Once, and not in every worker at the same time: a game of one ply takes all of self-play's kernel.
+                # Compile once here, not in every worker at the same time: one ply needs all of self-play's kernel.
                 Player(Settings(soft_nodes=1, hard_nodes=1, max_plies=1)).play(0)
 
         progress = generate(
@@ -103,7 +103,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _is_enough(progress: Progress, options: argparse.Namespace) -> bool:
-    """Whether nothing is left to be played."""
+    """Whether nothing is left to play."""
     if options.games is not None:
         return progress.games >= int(options.games)
     return progress.positions >= int(options.positions)
@@ -175,7 +175,7 @@ def _range(text: str) -> tuple[int, int]:
 
 
 def _numbers(count: int) -> Callable[[str], tuple[int, ...]]:
-    """What reads `count` numbers with commas between them."""
+    """A parser of `count` numbers with commas between them."""
 
     def read(text: str) -> tuple[int, ...]:
         try:

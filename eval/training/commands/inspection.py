@@ -1,4 +1,4 @@
-"""`secateur datagen stats` and `secateur datagen verify`: what training data hold, and whether they are sound."""
+"""`secateur datagen stats` and `secateur datagen verify`: statistics of training data, and checks of their games."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _report(error: ShardError, problems: list[str]) -> None:
 
 
 def _shards(options: argparse.Namespace, problems: list[str]) -> Iterator[Shard]:
-    """The shards that can be read, while lines say how far it is; the others are reported and noted in `problems`."""
+    """Yields the readable shards and prints progress; reports the other shards and adds them to `problems`."""
     with Steps("looking for shards", options.quiet) as steps:
         paths = find_shards(options.paths, partial=not options.finished)
         for number, path in enumerate(paths, start=1):

@@ -1,4 +1,4 @@
-"""`secateur net`: what a network file is, where it comes from, and how well it evaluates."""
+"""`secateur net`: shows a network file's architecture and provenance, and how well it evaluates."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Compare on games that no network was trained on: of another seed, and best of mo
 
 @command("secateur net")
 def main(arguments: list[str]) -> int:
-    """Shows network files; returns the exit status, 1 when one cannot be used."""
+    """Shows network files; returns the exit status, 1 when one is unusable."""
     parser = Parser(
         prog="secateur net",
         description="Shows network files: architecture, size of the weights, where they come from, checksum. A file "
@@ -74,7 +74,7 @@ def _compare(options: argparse.Namespace) -> int:
 
     from engine.compiler.library import JIT, KERNELS_VARIABLE
 
-    # These have kernels of their own, which no library has; a file is described without any.
+    # The kernels of a comparison are in no precompiled library; describing a file needs none.
     os.environ[KERNELS_VARIABLE] = JIT
     with Steps("loading the kernels", options.quiet) as steps:
         from eval.network.format import read_network
@@ -91,7 +91,7 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _table(found: Comparison) -> list[str]:
-    """The comparison in lines: the first evaluation is what the others are compared with."""
+    """The comparison as lines of text; the others are compared with the first evaluation."""
     width = max(len(errors.name) for errors in found.errors)
     lines = [
         f"{found.positions} quiet positions of {found.games} games; errors are mean squares of expected results",
@@ -106,7 +106,7 @@ def _table(found: Comparison) -> list[str]:
 
 
 def _facts(path: Path) -> dict[str, Any]:
-    """What there is to say of a network file. Raises NetworkError."""
+    """The facts about a network file. Raises NetworkError."""
     from eval.network.format import read_network_file
 
     data, network = read_network_file(path)

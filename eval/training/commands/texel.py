@@ -69,7 +69,7 @@ def _parser() -> Parser:
 
 
 def _recipe(options: argparse.Namespace) -> Recipe:
-    """The recipe; a ValueError says in one line what is wrong with it."""
+    """The recipe. Raises ValueError, whose one line says what is wrong with it."""
     for name in ("result_share", "validation"):
         if not 0.0 <= getattr(options, name) <= 1.0:
             raise ValueError(f"--{name.replace('_', '-')} lies between 0 and 1, not at {getattr(options, name):g}")
@@ -115,7 +115,7 @@ def _run(options: argparse.Namespace, recipe: Recipe, output: Output | None, ste
         if not options.quiet:
             print(text, file=sys.stderr, flush=True)
 
-    # The values in use were tuned with any halfmove clock, and the same shards shall give them again.
+    # The values in use were tuned with any halfmove clock; the same shards must reproduce them.
     wanted = Filter(skip=options.skip, score_limit=options.score_limit, halfmoves=ANY_HALFMOVES)
     batches = counted(positions(options.data, wanted, options.partial), steps.show, "batches of positions read")
     labelled = load(batches, options.positions)

@@ -1,4 +1,4 @@
-"""`secateur train`: makes a network of self-play games."""
+"""`secateur train`: trains a network on self-play games."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ The errors tell whether a run went well, not whether its network is better: only
 to make the data are in docs/training.md.
 """
 
-#: The most threads that are taken without being asked for.
+#: The most threads that the default uses.
 _MOST_THREADS: Final = 16
 
 
@@ -104,7 +104,7 @@ def _parser() -> Parser:
 
 
 def _default_threads() -> int:
-    """The largest power of two that the machine has cores for: batches are cut into equal parts."""
+    """The largest power of two up to the number of cores and _MOST_THREADS, so that batches divide equally."""
     return 1 << (min(os.cpu_count() or 1, _MOST_THREADS).bit_length() - 1)
 
 
@@ -137,7 +137,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _is_of(output: Path, folder: Path, run: Run) -> bool:
-    """Whether a network file says that it was made by a run: by this recipe, of these data."""
+    """Whether a network file says that this run made it: with this recipe, from these data."""
     from engine.files import parse_json
     from eval.network.format import read_network
     from eval.training.pool import read_facts
@@ -152,15 +152,15 @@ def _is_of(output: Path, folder: Path, run: Run) -> bool:
 
 
 def _origin(recipe: Recipe, pool: Facts) -> dict[str, Any]:
-    """What a network file says of what its weights depend on."""
+    """The provenance for the network file: everything that the weights depend on."""
     data = asdict(pool)
-    # A slower machine makes the same file on the same day.
+    # Without the time taken, a slower machine makes the same file on the same day.
     del data["seconds"]
     return {"data": data, "recipe": asdict(recipe)}
 
 
 def _given(options: argparse.Namespace, names: list[str]) -> dict[str, Any]:
-    """Those options of these names that were given."""
+    """The options of these names that the user gave."""
     return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
 
 
@@ -206,7 +206,7 @@ def _train(options: argparse.Namespace, folder: Path, run: Run, output: Output) 
 
     problems: list[str] = []
     start = None if options.start is None else read_network_file(options.start)[0]
-    drop_new(folder)  # what a killed command has left
+    drop_new(folder)  # left by a killed command
     place = folder if options.resume else begin_run(folder, run, options.overwrite)
     is_first = place == folder and not options.resume
     try:
@@ -214,7 +214,7 @@ def _train(options: argparse.Namespace, folder: Path, run: Run, output: Output) 
             replace_file(place / START, start)  # a copy: the run can be resumed without the other file
         trainer = _prepared(options, place, run, problems)
         if trainer is not None and place != folder:
-            trainer = None  # Windows moves no file that is mapped
+            trainer = None  # Windows cannot move a mapped file
             adopt_run(folder, run)
             trainer = _prepared(options, folder, run, problems)
         if trainer is None:
@@ -223,7 +223,7 @@ def _train(options: argparse.Namespace, folder: Path, run: Run, output: Output) 
             return 1
     except TrainingError:
         if is_first:
-            # There is nothing in it to go on with: the folder stays free for the command as it was meant.
+            # There is nothing to resume: the folder stays free for the corrected command.
             drop_run(folder)
         raise
     except KeyboardInterrupt:
@@ -256,9 +256,9 @@ def _train(options: argparse.Namespace, folder: Path, run: Run, output: Output) 
 
 
 def _prepared(options: argparse.Namespace, folder: Path, run: Run, problems: list[str]) -> Trainer | None:
-    """What trains the run in a folder, whose pool is made if need be.
+    """The trainer of the run in a folder; makes the pool if there is none.
 
-    None where every shard was left out, and a line of its own has said why. Raises TrainingError, ShardError, OSError.
+    None if every shard was left out; a line for each has said why. Raises TrainingError, ShardError, OSError.
     """
     from eval.training.pool import FACTS, build_pool, open_pool
     from eval.training.trainer import Trainer, load_state
@@ -279,24 +279,24 @@ def _loaded_in(seconds: float | None) -> str:
 
 
 class _Loading(Steps):
-    """Shows how the pool is coming on, and tells which shards are left out."""
+    """Shows the progress of making the pool, and reports the shards that are left out."""
 
     def __init__(self, quiet: bool, problems: list[str]) -> None:
         super().__init__("reading shards", quiet)
         self._problems = problems
 
     def problem(self, error: ShardError) -> None:
-        """Takes a shard that cannot be used; it is told even when quiet."""
+        """Reports an unusable shard, even when quiet."""
         self._problems.append(str(error))
         print(f"secateur train: left out: {error}", file=sys.stderr)
 
     def shard(self, shards: int, positions: int) -> None:
-        """Takes a shard that was decoded."""
+        """Shows a decoded shard."""
         self.show(f"{shards} shards decoded, {positions} positions")
 
 
 def _export(trainer: Trainer, output: Output) -> dict[str, Any]:
-    """Writes the network file; returns what it says of its origin."""
+    """Writes the network file; returns its provenance."""
     from bench.records import current_commit
     from engine.version import version
     from eval.network.format import write_network

@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> int:
         from eval.training.outcomes import calibration, count_results, fit
         from eval.training.samples import ANY_HALFMOVES, Filter, samples
 
-        # Captures, checks and any halfmove clock, too: what is shown is the score of whatever position there is.
+        # Captures, checks and any halfmove clock are included, because the model is shown for every position.
         wanted = Filter(quiet=False, halfmoves=ANY_HALFMOVES)
         counts = count_results(counted(samples(options.data, wanted, options.partial), steps.show, "shards read"))
         steps.show("fitting")
