@@ -1,4 +1,4 @@
-"""Positions as people hand them over: a FEN, a FEN with moves, or a PGN."""
+"""Positions in the forms that users give them: a FEN, a FEN with moves, or a PGN."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOVE_NUMBER: Final = re.compile(r"(\d{1,5})(w|b|\.\.\.|\.)?")
 
 
 class PositionError(ValueError):
-    """A text that is no position; the message says in one line what is wrong, and where."""
+    """An invalid text of a position; the message says in one line what is wrong, and where."""
 
 
 def read_game(text: str, after: str | None = None) -> Game:
@@ -28,9 +28,9 @@ def read_game(text: str, after: str | None = None) -> Game:
 def read_board(text: str, after: str | None = None) -> chess.Board:
     """The board of a text, with its moves; the start position for an empty one or "startpos". Needs no kernels.
 
-    A FEN, standard or Chess960, may be followed by `moves` and moves in UCI notation. Of a PGN's first game it is the
-    position behind the main line's last move, or behind the one that `after` names: "23w" or "23" is White's 23rd
-    move, "23b" Black's, "0" the start. Raises PositionError.
+    `moves` and moves in UCI notation may follow a FEN, standard or Chess960. A PGN gives the position of its first game
+    after the last move of the main line, or after the move that `after` names: "23w" or "23" is White's 23rd move,
+    "23b" Black's, "0" the start. Raises PositionError.
     """
     stripped = text.strip()
     head, _, moves = stripped.partition(" moves ")
@@ -45,7 +45,7 @@ def read_board(text: str, after: str | None = None) -> chess.Board:
 
 
 def replay(fen: str, moves: Sequence[str], *, chess960: bool) -> Game:
-    """The game behind `moves` (UCI notation, "0000" for passing) from `fen`, as a recording has them.
+    """The game after `moves` (UCI notation, "0000" for a null move) from `fen`, as a recording has them.
 
     Raises PositionError.
     """
