@@ -1,1 +1,1 @@
-"""Alpha-beta and what surrounds it: table, ordering, quiescence, time, iterative deepening."""
+"""The search: alpha-beta, transposition table, move ordering, quiescence, time management, iterative deepening."""

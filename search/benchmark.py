@@ -1,7 +1,7 @@
 """The benchmark: fixed positions to a fixed depth, on one thread.
 
-Its node count is a fingerprint of the search: it must be the same on every machine and in every run, and a change
-of the code that changes it changes how the engine plays.
+Its node count is a fingerprint of the search: it must be the same on every machine and in every run. A code change
+that changes the count changes how the engine plays.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 DEFAULT_DEPTH: Final = 13
 
-#: Openings, middlegames, endgames, and a few that are all tactics or all zugzwang.
+#: Openings, middlegames, endgames, and a few positions of pure tactics or zugzwang.
 POSITIONS: Final = (
     chess.STARTING_FEN,
     "rnbqkb1r/pp2pppp/3p1n2/8/3NP3/2N5/PPP2PPP/R1BQKB1R b KQkq - 2 5",
@@ -73,12 +73,12 @@ def run_benchmark(
     should_stop: Callable[[], bool] = lambda: False,
     searcher: Searcher | None = None,
 ) -> BenchmarkResult | None:
-    """Searches every position to `depth` plies from a fresh state; None when `should_stop` said so in between.
+    """Searches every position to `depth` plies, each from a new game; None when `should_stop` is true after a position.
 
-    `on_position(index, nodes, fen)` is called after each. A `searcher` of the caller's own, used instead of a new one
-    with `hash_mebibytes`, lets it stop the search that is under way, too.
+    `on_position(index, nodes, fen)` is called after each. With `searcher` instead of a new one with `hash_mebibytes`,
+    the caller can also stop the running search.
     """
-    # Not at the top: who asks only for the positions needs no kernels.
+    # Imported here because callers that need only the positions need no kernels.
     from eval.network.format import shipped_network
     from search.searcher import Game, Searcher
 

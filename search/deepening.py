@@ -1,6 +1,6 @@
-"""Iterative deepening: one search thread's way through the depths.
+"""Iterative deepening: one search thread searches depth after depth.
 
-Python decides, kernels compute: `search_iteration` is called once for each depth and line (MultiPV), and this module
+Python decides and kernels compute: this module calls `search_iteration` once for each depth and line (MultiPV) and
 reads its results from the worker record.
 """
 
@@ -23,12 +23,12 @@ NO_NODE_LIMIT: Final = 1 << 62
 
 @dataclass(frozen=True)
 class Iteration:
-    """What one iteration found: depth in plies, score, and the best line as the kernels' moves.
+    """The result of one iteration: depth in plies, score in centipawns, and the best line as the kernels' moves.
 
-    `complete` is False when the search was cut short after another move had beaten the last iteration's best: the
-    line is this iteration's then, the score the last one's. `others` are the lines beside it that were asked for, best
-    first; where an iteration was cut short between lines, those it did not get to are the last one's. `bound` is LOWER
-    or UPPER for a window that has failed.
+    `complete` is False when the search stopped early, after another move beat the last iteration's best: then the line
+    is this iteration's and the score the last one's. `others` are the other requested lines, best first. If the search
+    stopped between lines, the lines that it did not reach are the last iteration's. `bound` is LOWER or UPPER for a
+    failed window.
     """
 
     depth: int
@@ -45,7 +45,7 @@ class Iteration:
         return (self, *self.others)
 
     def led_by(self, index: int) -> Iteration:
-        """The same lines with the one at `index` first; the rest keep their order."""
+        """The same lines with the line at `index` first; the others keep their order."""
         if index == 0:
             return self
         lines = [replace(line, others=()) for line in self.lines]
@@ -55,12 +55,12 @@ class Iteration:
 
 @dataclass(frozen=True)
 class Root:
-    """What all threads of a search begin with, beside the position.
+    """The data besides the position with which all threads of a search begin.
 
-    `keys` are the game's Zobrist keys, the root's last; `moves` the kernels' root moves; `generation` the table's;
-    `deepest` the depth of the last iteration. `lines` is how many lines are wanted. `is_partial`: other moves are
-    legal, too. `ranks` says of each move how good endgame tables know it to be, larger being better: no line begins
-    with a worse move than one that is left.
+    `keys` are the game's Zobrist keys, the root's last; `moves` the kernels' root moves; `generation` the TT's;
+    `deepest` the depth of the last iteration; `lines` the number of lines wanted. `is_partial`: the root has other
+    legal moves. `ranks` has the tablebase's rank of each move, larger is better: no line begins with a move while a
+    move of better rank remains.
     """
 
     keys: list[np.uint64]
@@ -72,12 +72,12 @@ class Root:
     ranks: Mapping[int, int] | None = None
 
     def rank(self, move: int) -> int:
-        """How good endgame tables know a move to be; the same for all when they know nothing."""
+        """The tablebase's rank of a move; 0 for all moves without a ranking."""
         return 0 if self.ranks is None else self.ranks[move]
 
 
 def set_root(worker: Any, root: Root, node_limit: int) -> None:
-    """Readies a worker whose first frame holds the root position. Mutates `worker`, except for its `stop`."""
+    """Prepares a worker whose first frame holds the root position. Mutates `worker`, except for its `stop`."""
     keys = root.keys[-GAME_KEYS:]
     worker["keys"][: len(keys)] = keys
     worker["root_index"] = len(keys) - 1
@@ -92,24 +92,24 @@ def set_root(worker: Any, root: Root, node_limit: int) -> None:
     stack["move"] = 0
     stack["excluded"] = 0
     stack["continuation"] = NO_CONTINUATION
-    # Who reports a running search must not take an earlier one's move for this one's.
+    # The reporter must not report a move of an earlier search.
     stack[0]["tried_count"] = 0
     stack[0]["tried"] = 0
     stack[0]["static_eval"] = NO_SCORE
 
 
 def set_root_moves(worker: Any, moves: Sequence[int], is_partial: bool) -> None:
-    """Gives the worker the moves to search at the root, best first, and whether there are others. Mutates `worker`."""
+    """Sets the moves to search at the root, best first, and whether there are others. Mutates `worker`."""
     worker["root_moves"][: len(moves)] = moves
     worker["root_count"] = len(moves)
     worker["root_is_partial"] = int(is_partial)
 
 
 class Deepening:
-    """The iterations of one worker from a root that `set_root` has set. One line and several take the same path.
+    """The iterations of one worker from a root that `set_root` has set. One line and several lines use the same code.
 
-    `on_fail(line, number)` gets windows that failed while the line of that number, from 1, was searched; but only once
-    the worker's `reports` is set.
+    Once the worker's `reports` is set, `on_fail(line, number)` gets each window that fails in the search of the line
+    of that number, from 1.
     """
 
     def __init__(
@@ -124,10 +124,10 @@ class Deepening:
         self._effort = 1.0
 
     def iterations(self, first: int = 1) -> Iterator[Iteration]:
-        """Searches one depth after the other from `first` on, and yields what each found, the best line first.
+        """Searches one depth after the other from `first` on, and yields the result of each, the best line first.
 
-        Ends when the worker is told to stop or reaches its node limit. An iteration that is cut short comes last, if it
-        changes the move to play.
+        Ends when the worker is told to stop or reaches its node limit. An iteration that stops early comes last, and
+        only if it changes the move to play.
         """
         last: Iteration | None = None
         for depth in range(first, self._root.deepest + 1):
@@ -140,13 +140,13 @@ class Deepening:
             last = found
 
     def best_move_effort(self) -> float:
-        """Share of the nodes that the best move took in the first line's last window, 0 to 1."""
+        """The best move's share of the nodes in the first line's last window, 0 to 1."""
         return self._effort
 
     def _iteration(self, depth: int, last: Iteration | None) -> Iteration | None:
-        """One line after the other, each without the moves of those before.
+        """Searches one line after the other, each without the first moves of the lines before.
 
-        None when the search was cut short before it found anything new.
+        None when the search stopped before it found anything new.
         """
         worker, root, order = self._worker, self._root, self._order
         earlier = () if last is None else last.lines
@@ -165,7 +165,7 @@ class Deepening:
                 # The kernel leaves the best move first.
                 self._effort = int(nodes[0]) / total if total else 1.0
             if one is None or not one.complete:
-                # Half a line that is not the first is of no use.
+                # An unfinished line counts only if it is the first.
                 fresh = found if found else [one] if one is not None else []
                 return self._cut_short(fresh, earlier)
             found.append(one)
@@ -176,13 +176,13 @@ class Deepening:
         return replace(found[0], others=tuple(found[1:]))
 
     def _line(self, depth: int, last: Iteration | None, number: int) -> Iteration | None:
-        """The line of that `number`, or None when the search was cut short before that could change the move to play.
+        """The line of that `number`, or None when the search stopped before the line could change the move to play.
 
         `last` is the last iteration's line of that number.
         """
         worker = self._worker
         worker["selective_depth"] = 0
-        # The first iteration takes microseconds as a rule and owes its caller a move.
+        # The first iteration usually takes microseconds, and must find a move to play.
         worker["stop_threshold"] = STOP if depth == 1 else 0
         guess = NO_SCORE if last is None else last.score
         while True:
@@ -194,20 +194,20 @@ class Deepening:
         selective_depth = int(worker["selective_depth"])
         if not worker["aborted"]:
             return Iteration(depth, score, line, selective_depth=selective_depth)
-        # A move that had already beaten the last iteration's best still counts.
+        # A move that has already beaten the last iteration's best still counts.
         if line and (last is None or line[0] != last.line[0]):
             return Iteration(depth, score if last is None else last.score, line, False, selective_depth)
         return None
 
     def _report_failure(self, failed: Iteration, last: Iteration | None, number: int) -> None:
-        """Reports a window that failed. One that failed low has no line: the last iteration's is in doubt then."""
+        """Reports a failed window. A window that failed low has no line: it reports the last iteration's line."""
         line = failed.line or (() if last is None else last.line)
         if self._on_fail is not None and line:
             depth = int(self._worker["selective_depth"])
             self._on_fail(replace(failed, line=line, selective_depth=depth), number)
 
     def _cut_short(self, fresh: list[Iteration], earlier: tuple[Iteration, ...]) -> Iteration | None:
-        """The lines that an unfinished iteration found, the last one's behind them; None if it found none."""
+        """The lines that an unfinished iteration found, then the last iteration's; None if it found none."""
         if not fresh:
             return None
         best, *others = _sorted(fresh, self._root)
@@ -217,18 +217,18 @@ class Deepening:
         return replace(best, complete=False, others=tuple(others))
 
     def _pv(self) -> tuple[int, ...]:
-        """The best line that the last call of the kernel left, maybe empty."""
+        """The best line of the last kernel call, possibly empty."""
         frame = self._worker["stack"][0]
         return tuple(frame["pv"][: frame["pv_length"]].tolist())
 
 
 def _sorted(lines: list[Iteration], root: Root) -> list[Iteration]:
-    """Lines by what endgame tables know of their moves, then by score; equal ones keep their order."""
+    """The lines by the tablebase rank of their first moves, then by score; equal lines keep their order."""
     return sorted(lines, key=lambda one: (root.rank(one.line[0]), one.score), reverse=True)
 
 
 def _in_new_order(order: list[int], searched: list[int]) -> list[int]:
-    """`order` with the moves that were `searched` in their new order, in the places that they had together."""
+    """`order` with the `searched` moves in their new order, in the places that these moves had before."""
     places = iter(searched)
     among = set(searched)
     return [next(places) if move in among else move for move in order]

@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.board.convert import new_position, write_board
 
-#: What no game can be played from. Castling rights and en passant squares that do not fit are left out instead.
+#: Positions from which no game can be played. Invalid castling rights and en passant squares are dropped instead.
 FATAL_STATUS: Final = (
     chess.STATUS_NO_WHITE_KING
     | chess.STATUS_NO_BLACK_KING
@@ -25,15 +25,15 @@ FATAL_STATUS: Final = (
 
 
 class Game:
-    """A position with the game that led to it, and the Zobrist keys that repetitions are told by.
+    """A position with the game that led to it, and the Zobrist keys that detect repetitions.
 
-    Raises ValueError when the board breaks the rules of chess in a way that the engine cannot play from.
+    Raises ValueError when the engine cannot play from the board because it breaks the rules of chess.
     """
 
     def __init__(self, board: chess.Board | None = None) -> None:
         board = chess.Board() if board is None else board
         self.board = board.root()
-        # Marks of promoted pieces ("Q~") belong to crazyhouse; python-chess would take a marked king for none.
+        # Marks of promoted pieces ("Q~") belong to crazyhouse; python-chess ignores a marked king.
         self.board.promoted = chess.BB_EMPTY
         fatal = self.board.status() & FATAL_STATUS
         if fatal:

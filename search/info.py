@@ -1,4 +1,4 @@
-"""What a search says of itself: while it runs, after each iteration, and in the end."""
+"""The reports of a search: while it runs, after each iteration, and at the end."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from search.kernels.score import EXACT, mate_distance
 
 @dataclass(frozen=True)
 class Info:
-    """What one finished iteration found: the fields of UCI's `info` line.
+    """The result of one iteration: the fields of UCI's `info` line.
 
     `score` in centipawns from the side to move's view, or mate (see `search.kernels.score`); `nodes` of all threads;
-    `seconds` since the start; `tb_hits` probes of endgame tables. Of several lines (MultiPV) this is number `number`,
-    from 1. `bound` is LOWER or UPPER when the score is no more than that. `is_known`: endgame tables say that the
-    position is won (`search.tablebase.TABLE_WIN`), drawn or lost.
+    `seconds` since the start; `tb_hits` tablebase probes. `number` is the line's number among several (MultiPV), from
+    1. `bound` is LOWER or UPPER when the score is only a bound. `is_known`: the tablebase says that the position is won
+    (`search.tablebase.TABLE_WIN`), drawn or lost.
     """
 
     depth: int
@@ -44,7 +44,7 @@ class Info:
 
 @dataclass(frozen=True)
 class Progress:
-    """What a long search is at: the depth of its iteration, the root move it looks at, and which one that is, from 1.
+    """The state of a long search: the iteration's depth, the current root move, and that move's number, from 1.
 
     The other fields are those of `Info`.
     """
@@ -67,7 +67,7 @@ class Progress:
 class Result:
     """The outcome of a search: best move (None only when there is no legal move), expected reply, last info.
 
-    `nodes` are those of all threads, `problems` what went wrong in helping threads or endgame tables, without harm to
+    `nodes` are those of all threads. `problems` are failures of helper threads or of the tablebase; they do not harm
     the result.
     """
 
@@ -80,5 +80,5 @@ class Result:
 
 
 def nodes_per_second(nodes: int, seconds: float) -> int:
-    """Nodes per second, whatever small time they took."""
+    """Nodes per second, also when `seconds` is 0."""
     return int(nodes / max(seconds, 1e-6))

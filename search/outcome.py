@@ -1,11 +1,10 @@
-"""What a score means for the result: chances to win, draw and lose, fitted to our own games.
+"""The chances to win, draw and lose that a score means, fitted to our own games.
 
-    win(score)  = 1 / (1 + exp((a - score) / b))          loss(score) = win(-score)          draw: what is left
+    win(score)  = 1 / (1 + exp((a - score) / b))          loss(score) = win(-score)          draw: the rest
 
-`a` is the score from which on a win is likelier than not, `b` how slowly its chance grows around there, both in
-centipawns and polynomials of the material on the board: the same score wins more of the games with little material
-left. (The form is that of Stockfish's WDL model.) `secateur wdl` fits the polynomials; docs/training.md says how
-well they fit.
+From score `a` on, a win is more likely than not; the larger `b`, the slower the chance grows around `a`. Both are in
+centipawns, and are polynomials of the material on the board: with less material the same score wins more games. (The
+form is that of Stockfish's WDL model.) `secateur wdl` fits the polynomials; docs/training.md says how well they fit.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ import chess
 
 from search.kernels.score import mate_distance
 
-#: Material of a piece in pawns, kings and what is no piece left out: the sum of both sides' is 78 at the start.
+#: Material of a piece in pawns; kings and empty squares count 0. The sum of both sides is 78 at the start.
 PIECE_MATERIAL: Final = (0, 1, 3, 3, 5, 9, 0)
-#: Material counts as what lies within these bounds: with less, and with more, there were too few games.
+#: Material is clamped to these bounds: there were too few games with less or more.
 LEAST_MATERIAL, FULL_MATERIAL = 6, 78
 
 #: Coefficients of 1, m, m^2, with m = material / FULL_MATERIAL, of `a` and `b`. Fitted to 2.3 million positions with

@@ -1,4 +1,4 @@
-"""Perft over several threads: the tree is cut below the second ply and the pieces are shared out."""
+"""Perft on several threads: the tree is split below the second ply, and the threads share the pieces."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from engine.board.moves import MAX_MOVES
 from engine.board.perft import MAX_PERFT_DEPTH, PERFT_FRAME, perft_kernel
 from engine.memory import allocate
 
-#: From this depth on, threads share the tree by second moves rather than first ones: more even pieces.
+#: From this depth on, threads split the tree by second moves rather than by first moves: the pieces are more even.
 SPLIT_DEPTH: Final = 4
-#: Second moves in one piece: few enough for balance, enough to make a piece's way through Python not matter.
+#: Second moves in one piece: few enough for balance, and enough to make the Python overhead of a piece negligible.
 PIECE_SIZE: Final = 8
 
 
@@ -51,7 +51,7 @@ class Counter:
         self._ticket = itertools.count()
 
     def _new_stack(self) -> Any:
-        """A thread's frames, with the root position in the first."""
+        """A thread's frames; the first holds the root position."""
         stack = allocate(PERFT_FRAME, self._depth + 1)
         write_board(self._board, stack[0]["position"])
         return stack
@@ -61,7 +61,10 @@ class Counter:
         self._stop[0] = 1
 
     def run(self, on_progress: Callable[[float], None] | None = None) -> dict[chess.Move, int] | None:
-        """The counts by root move, or None when it was stopped. `on_progress` gets the finished share, 0 to 1."""
+        """The counts by root move, or None when the count was stopped. `on_progress` gets the finished share, 0 to 1.
+
+        Raises RuntimeError when a thread fails.
+        """
         workers = [
             threading.Thread(target=self._work, args=(on_progress,), name=f"perft {number}")
             for number in range(self._threads)
@@ -75,7 +78,7 @@ class Counter:
             self._work(on_progress)
         try:
             for worker in started:
-                # In slices, because a join without time limit would keep Ctrl-C waiting for the kernels.
+                # In slices, because a join without a time limit would delay Ctrl-C until the kernels end.
                 while worker.is_alive():
                     worker.join(0.05)
         except BaseException:

@@ -24,19 +24,19 @@ from search.threads import Helpers
 from search.timing import TimeManager, budget_for
 from search.tunables import namespace, plain
 
-#: A search with a hard limit below this many milliseconds is left to the main thread: waking the helpers and waiting
-#: for their end costs more than they could find.
+#: With a hard limit below this many milliseconds only the main thread searches: waking the helpers and waiting for
+#: their end costs more than they gain.
 LEAST_TIME_FOR_HELP: Final = 5.0
 
-#: Reading endgame tables takes up to some milliseconds a move. With a hard limit below this many milliseconds there is
-#: no time for that; otherwise it may take this share of it, and is given up then for the search.
+#: Reading a tablebase takes up to some milliseconds a move. With a hard limit below this many milliseconds there is no
+#: time for it. Otherwise it may take this share of the limit; then the search starts without it.
 LEAST_TIME_FOR_TABLES: Final = 50.0
 SHARE_FOR_TABLES: Final = 0.4
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of a search; see `search.searcher.Searcher.search`. `start` is of `time.perf_counter`."""
+    """The arguments of a search; see `search.searcher.Searcher.search`. `start` is a time by `time.perf_counter`."""
 
     game: Game
     limits: Limits
@@ -51,7 +51,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Equipment:
-    """What a search works with: the main thread's WORKER record, the helpers, the ENTRY[n] table, endgame tables."""
+    """What a search works with: the main thread's WORKER record, the helpers, the TT as ENTRY[n], the tablebase."""
 
     worker: Any
     helpers: Helpers
@@ -75,11 +75,11 @@ class SearchRun:
         self._chess960 = request.game.board.chess960
         self._ranking: Ranking | None = None
         self._root_count = 0
-        # Depth and number of the root move that was reported last.
+        # Depth and number of the last reported root move.
         self._reported = (0, 0)
         self._last: Info | None = None
         self.problems: list[str] = []
-        #: Whether endgame tables could not be read.
+        #: Whether the tablebase could not be read.
         self.has_bad_tables = False
 
     def elapsed(self) -> float:
@@ -89,9 +89,9 @@ class SearchRun:
     # -- searching ---------------------------------------------------------------------------------------------
 
     def search(self, legal: Sequence[chess.Move]) -> Iteration:
-        """Searches the `legal` moves that the limits leave; returns the main thread's last iteration.
+        """Searches the `legal` moves that the limits allow; returns the main thread's last iteration.
 
-        Leaves the helpers searching (see `Helpers.gather`).
+        The helpers continue to search until `Helpers.gather`.
         """
         limits = self.request.limits
         root = self._root(legal)
@@ -108,7 +108,7 @@ class SearchRun:
                 set_tunables(self._worker, self._values)
 
     def result(self, nodes: int) -> Result:
-        """The result: the best line that was reported last, and `nodes` of all threads."""
+        """The result: the last reported best line, and `nodes` of all threads."""
         assert self._last is not None, "nothing was found"
         line = self._last.pv
         return Result(
@@ -121,7 +121,7 @@ class SearchRun:
         )
 
     def tell(self, found: Iteration, nodes: int) -> None:
-        """Reports the lines of an iteration that are shown, in their order."""
+        """Reports the shown lines of an iteration, in their order."""
         infos = self._infos(found, nodes)
         self._last = infos[0]
         if self.request.on_info is not None:
@@ -129,7 +129,7 @@ class SearchRun:
                 self.request.on_info(info)
 
     def _root(self, legal: Sequence[chess.Move]) -> Root:
-        """The root; without several lines to show only the moves that endgame tables know to be best."""
+        """The root. If only one line is shown, it keeps only the moves that the tablebase ranks best."""
         request, equipment = self.request, self._equipment
         moves = _chosen(request.game.board, legal, request.limits)
         self._ranking = self._rank(moves)
@@ -151,7 +151,7 @@ class SearchRun:
         )
 
     def _rank(self, moves: Sequence[chess.Move]) -> Ranking | None:
-        """What endgame tables say of the moves. Tables that cannot be read are a problem."""
+        """The tablebase's ranking of the moves, or None. An unreadable table is added to `problems`."""
         tables, hard = self._equipment.tables, self.budget.hard
         if tables is None or len(moves) < 2 or (hard is not None and hard < LEAST_TIME_FOR_TABLES):
             return None
@@ -170,9 +170,9 @@ class SearchRun:
     def _node_limits(self) -> tuple[int, int]:
         """Node limits of the main thread and of each helper (0: it does not search).
 
-        No kernel can add up the nodes of others, so each gets its share. The sum never exceeds the limit; what a slow
-        thread leaves of its share is not searched. A weaker player has no help, and a limit of its own from the second
-        iteration on: even the weakest looks at every move once.
+        No kernel can sum the nodes of others, so each gets a share. The sum never exceeds the limit; the unused part of
+        a slow thread's share is not searched. A weaker player has no helpers. Its own limit applies from the second
+        iteration on: even the weakest searches every move once.
         """
         limits, level = self.request.limits, self.request.level
         nodes = NO_NODE_LIMIT if limits.nodes is None else max(1, limits.nodes)
@@ -187,24 +187,24 @@ class SearchRun:
         return nodes - share * helpers, share
 
     def _deepen(self, root: Root, help_nodes: int) -> Iteration:
-        """One iteration after the other until a limit ends the search; returns the last."""
+        """Runs iterations until a limit ends the search; returns the last."""
         worker, level = self._worker, self.request.level
         helpers, tt = self._equipment.helpers, self._equipment.tt
         deepening = Deepening(worker, tt, root, self._window_failed)
         found: Iteration | None = None
         for found in deepening.iterations():
             if found.depth == 1 and found.complete and help_nodes:
-                # Not before there is a move to answer with: on a busy machine they might keep this thread from it.
+                # Helpers start only when there is a move to play: on a busy machine they could delay this thread.
                 helpers.start(worker, tt, root, help_nodes)
             if found.depth == 1 and level is not None:
-                # From here on its own limit counts (see `_node_limits`).
+                # From here on the level's own limit applies (see `_node_limits`).
                 worker["node_limit"] = min(int(worker["node_limit"]), level.nodes)
             if found.depth == 1 and not found.complete and not found.others:
                 break
             self.tell(found, int(worker["nodes"]) + helpers.nodes())
             if not found.complete or worker["stop"]:
                 return found
-            # An only move needs no thought, nor does a mate that is searched to its end.
+            # An only move needs no thought, and neither does a mate that is searched to its end.
             mate = mate_distance(found.score)
             is_settled = len(root.moves) == 1 or (mate is not None and found.depth > 2 * abs(mate) + 2)
             effort = deepening.best_move_effort()
@@ -212,7 +212,7 @@ class SearchRun:
             if self._is_enough(mate, is_settled) or self.manager.is_over(self.elapsed()):
                 return found
         if found is None or (found.depth == 1 and not found.complete and not found.others):
-            # There was no time for a first iteration: the first move, or the best so far, with its evaluation.
+            # Without time for a first iteration, play the first move, or the best so far, with the root's evaluation.
             static_eval = int(worker["stack"][0]["static_eval"])
             line = (root.moves[0],) if found is None else found.line
             found = Iteration(1, 0 if static_eval == NO_SCORE else static_eval, line, complete=False)
@@ -225,29 +225,29 @@ class SearchRun:
         if limits.infinite:
             return False
         if limits.mate is not None and mate is not None:
-            # A side that is mated for certain mates nobody.
+            # A side that is certainly mated finds no mate of its own.
             return 0 < mate <= limits.mate or (mate < 0 and is_settled)
         return bool(self._worker["nodes"] >= self._worker["node_limit"])
 
     # -- reports -----------------------------------------------------------------------------------------------
 
     def report(self) -> None:
-        """Reports the root move that the search is at, if that is new, and makes it return windows that fail.
+        """Reports the current root move, if it is new, and makes the search return at windows that fail.
 
-        The kernel is running meanwhile; `search.threads` says what may be read of it.
+        The kernel runs meanwhile; `search.threads` says which of its fields may be read.
         """
         if self._root_count == 0:
-            return  # the worker still has the last search's root
+            return  # the worker still holds the last search's root
         worker = self._worker
         worker["reports"] = 1
         frame = worker["stack"][0]
         number = int(frame["tried_count"])
         at = (int(worker["root_depth"]), number)
-        # The count may be there before the move that it counts.
+        # The kernel may write the count before the move.
         code = int(frame["tried"][number - 1]) if number else NO_MOVE
         if code != NO_MOVE and at != self._reported and self.request.on_progress is not None:
             self._reported = at
-            # The root lacks the moves of better lines.
+            # The root excludes the moves of better lines.
             skipped = self._root_count - int(worker["root_count"])
             move = decode(code, self._chess960)
             nodes = int(worker["nodes"]) + self._equipment.helpers.nodes()
@@ -255,19 +255,19 @@ class SearchRun:
             self.request.on_progress(Progress(at[0], move, number, nodes, *self._circumstances()))
 
     def _window_failed(self, failed: Iteration, number: int) -> None:
-        """Reports a bound of a line that is shown, unless endgame tables know better."""
+        """Reports a bound of a shown line, unless the tablebase knows the score."""
         if self.request.on_info is not None and self._ranking is None and number <= self.request.lines:
             nodes = int(self._worker["nodes"]) + self._equipment.helpers.nodes()
             self.request.on_info(self._info(failed, number, nodes, self._circumstances()))
 
     def _circumstances(self) -> tuple[float, int, int]:
-        """Seconds since the start, permille of the table that is used, probes of endgame tables."""
+        """Seconds since the start, permille of the TT in use, tablebase probes."""
         hits = 0 if self._ranking is None else self._ranking.hits
         full = int(hashfull(self._equipment.tt, self._equipment.generation))
         return self.elapsed() / 1000, full, hits
 
     def _infos(self, found: Iteration, nodes: int) -> list[Info]:
-        """The lines of an iteration that are shown, in their order."""
+        """The shown lines of an iteration, in their order."""
         circumstances = self._circumstances()
         shown = enumerate(found.lines[: self.request.lines], start=1)
         return [self._info(line, number, nodes, circumstances) for number, line in shown]
@@ -294,7 +294,7 @@ class SearchRun:
 
 
 def _chosen(board: chess.Board, moves: Sequence[chess.Move], limits: Limits) -> list[chess.Move]:
-    """Those of the legal `moves` that the limits leave, in their order; all when none is left."""
+    """The legal `moves` that the limits allow, in their order; all moves when the limits allow none."""
     if limits.search_moves is None:
         return list(moves)
     chosen = [move for move in moves if board.uci(move) in limits.search_moves]

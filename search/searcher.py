@@ -1,6 +1,6 @@
-"""The search as its users see it: a table and threads that search positions, one at a time, under limits.
+"""The public search: a transposition table and threads that search positions, one at a time, under limits.
 
-`Searcher` owns what outlives a search: the table, the threads, the evaluation. `search.run` has one search.
+`Searcher` owns what outlives a search: the TT, the threads, the evaluation. `search.run` has the state of one search.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from search.timing import LAST_GRACE, Alarm
 
 __all__ = ["MAX_DEPTH", "Game", "Info", "Progress", "Result", "Searcher"]
 
-#: Seconds after which a search reports what it is at and windows that fail, and how often it looks whether there is
-#: something new. Before that, it would be more than anyone can read.
+#: Seconds after which a search reports its current root move and failed windows; seconds between two looks for news.
+#: Earlier reports would come faster than a user can read.
 REPORT_AFTER: Final = 3.0
 REPORT_EVERY: Final = 0.1
 
@@ -43,9 +43,9 @@ class Searcher:
     def __init__(
         self, hash_mebibytes: int = DEFAULT_HASH, threads: int = DEFAULT_THREADS, network: Network | None = None
     ) -> None:
-        """Evaluates with `network`, classically without one.
+        """Evaluates with `network`, or with the classical evaluation (None).
 
-        Raises MemoryError or RuntimeError when the system does not give the memory or the threads.
+        Raises MemoryError or RuntimeError when the system does not provide the memory or the threads.
         """
         self._tt = allocate_table(hash_mebibytes)
         self._worker = new_worker()
@@ -53,14 +53,14 @@ class Searcher:
         self._generation = 0
         self._alarm = Alarm(self._time_is_up)
         self._reporter = Alarm(self._report)
-        # The running search, and when `ponder_hit` was called. A lock guards both: a call may come at any moment, also
-        # before the search begins.
+        # The running search, and the time of the call of `ponder_hit`. A lock guards both: a call may come at any
+        # moment, even before the search begins.
         self._lock = threading.Lock()
         self._run: SearchRun | None = None
         self._hit_at: float | None = None
         self._network: Network | None = None
         self._tables: Tables | None = None
-        #: What a weaker player's choices are drawn from; seeded, it makes the same ones again.
+        #: The generator of a weaker player's choices; a seed makes them repeatable.
         self.rng = random.Random()
         self._level: Level | None = None
         self.set_network(network)
@@ -69,18 +69,18 @@ class Searcher:
     # -- control -----------------------------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Ends the running search as soon as it has a move to return, LAST_GRACE milliseconds later in any case."""
+        """Ends the running search as soon as it has a move to return, and after LAST_GRACE milliseconds in any case."""
         self._stop_within(LAST_GRACE / 1000)
 
     def _stop_within(self, seconds: float) -> None:
         self._worker["stop"] = max(int(self._worker["stop"]), STOP)
         self._helpers.stop()
-        # Without a thread for the alarm the search ends with its first iteration.
+        # Without a thread for the alarm, the search ends after its first iteration.
         with suppress(RuntimeError):
             self._alarm.set(seconds)
 
     def _time_is_up(self) -> None:
-        """The alarm has rung: for the first time at the hard limit, for the second when there is no patience left."""
+        """Handles the alarm: the first rings at the hard limit, the second when the grace period is over."""
         run = self._run
         if self._worker["stop"] or run is None:
             self._worker["stop"] = STOP_NOW
@@ -88,7 +88,7 @@ class Searcher:
             self._stop_within(run.manager.grace() / 1000)
 
     def ponder_hit(self) -> None:
-        """The opponent has played the expected move: a search that ponders goes on, on our clock."""
+        """Handles ponderhit: the opponent played the expected move, and a pondering search continues on our clock."""
         now = time.perf_counter()
         with self._lock:
             self._hit_at = now
@@ -96,7 +96,7 @@ class Searcher:
                 self._begin_clock(self._run, now)
 
     def _begin_clock(self, run: SearchRun, now: float) -> None:
-        """Tells the running search that the pondering is over. Under the lock."""
+        """Tells the running search that the pondering is over. The caller holds the lock."""
         elapsed = 1000 * (now - run.request.start)
         run.manager.ponder_hit(elapsed)
         if run.manager.is_over(elapsed):
@@ -111,13 +111,13 @@ class Searcher:
         try:
             self._alarm.set((deadline - run.elapsed()) / 1000)
         except RuntimeError:
-            # Nobody can end the search in time: the first iteration is all it gets.
+            # Without an alarm nothing ends the search in time, so it ends after its first iteration.
             self._worker["stop"] = STOP
 
     def arm(self) -> None:
         """Forgets calls of `stop` and `ponder_hit` that came too late for the last search.
 
-        Call it before `search` is started on another thread; a call in between is not lost then.
+        Call it before you start `search` on another thread; then a call in between is not lost.
         """
         self._alarm.clear()
         self._worker["stop"] = 0
@@ -126,18 +126,18 @@ class Searcher:
     # -- between searches --------------------------------------------------------------------------------------
 
     def resize(self, hash_mebibytes: int) -> None:
-        """Replaces the table by an empty one. Raises MemoryError and keeps the old one when there is no memory."""
+        """Replaces the TT by an empty one. Raises MemoryError and keeps the old TT when there is not enough memory."""
         self._tt = allocate_table(hash_mebibytes)
 
     @property
     def threads(self) -> int:
-        """Number of threads that search, the caller's included."""
+        """Number of threads that search, including the caller's."""
         return 1 + len(self._helpers)
 
     def reserve_threads(self) -> None:
-        """Starts the threads that time searches and report on them, which otherwise begin with the first need.
+        """Starts the threads that time searches and report on them, which otherwise start when first needed.
 
-        Call it before memory gets scarce. Raises RuntimeError when the system does not give the threads.
+        Call it before memory gets scarce. Raises RuntimeError when the system does not provide the threads.
         """
         self._alarm.start()
         self._reporter.start()
@@ -145,14 +145,14 @@ class Searcher:
     def resize_threads(self, threads: int) -> None:
         """Searches with this many threads from now on, at least 1.
 
-        Keeps those that it got when it raises MemoryError or RuntimeError because the system gives no more.
+        Raises MemoryError or RuntimeError when the system provides no more, and keeps the threads that it has by then.
         """
         self._helpers.resize(threads - 1)
 
     def new_game(self) -> None:
-        """Forgets everything learnt: the next search runs as in a fresh process."""
+        """Forgets everything learnt: the next search runs as in a new process."""
         try:
-            # New pages from the system are zero already; clearing gigabytes by hand takes seconds.
+            # New pages from the system are already zero; clearing gigabytes takes seconds.
             self._tt = allocate_table(self._tt.nbytes >> 20)
         except MemoryError:
             self._tt["word"] = 0
@@ -162,11 +162,11 @@ class Searcher:
 
     @property
     def network(self) -> Network | None:
-        """What positions are evaluated with; None is the classical evaluation."""
+        """The network that evaluates positions; None is the classical evaluation."""
         return self._network
 
     def set_network(self, network: Network | None) -> None:
-        """Evaluates with `network` from now on, or classically; forgets what was learnt with another evaluation."""
+        """Evaluates with `network` from now on, or classically (None). A change forgets everything learnt."""
         if network is self._network:
             return
         record = None if network is None else network.record()
@@ -176,15 +176,15 @@ class Searcher:
         self.new_game()
 
     def set_tables(self, tables: Tables | None) -> None:
-        """Asks these endgame tables about root positions from now on, or none."""
+        """Probes this tablebase for root positions from now on, or none."""
         self._tables = tables
 
     def set_tunable(self, name: str, value: int) -> None:
-        """Changes a number of the search (see `search.tunables`). Raises KeyError when there is none of that name."""
+        """Sets a tunable (see `search.tunables`). Raises KeyError for an unknown name."""
         set_tunables(self._worker, {name: value})
 
     def close(self) -> None:
-        """Ends the threads that wait for the next search. It may still search, alone."""
+        """Ends the threads that wait for the next search. The searcher can still search, on one thread."""
         self._helpers.resize(0)
         self._alarm.close()
         self._reporter.close()
@@ -205,14 +205,14 @@ class Searcher:
     ) -> Result:
         """Searches until a limit is reached or `stop` is called.
 
-        `on_info` gets every finished iteration, its `lines` best lines one after the other; from REPORT_AFTER seconds
-        on also windows that failed, and `on_progress`, on another thread, each root move. `overhead` (ms) is kept back
-        from the clock. `ponders` says that this game is played with thinking on the opponent's time. `start` is when
-        the clock began to run, as of `time.perf_counter`; by default now.
+        `on_info` gets the `lines` best lines of every finished iteration, one after the other; after REPORT_AFTER
+        seconds it also gets failed windows, and `on_progress`, on another thread, gets each root move. `overhead` (ms)
+        is kept back from the clock. `ponders` says that the engine may think on the opponent's time in this game.
+        `start` is the time when the clock started, by `time.perf_counter`; by default now.
 
-        With a `level` it plays no better than that, on one thread, and ends when the level's nodes are searched. If it
-        does not take the best line, the lines are reported once more, the one it takes first. Endgame tables are
-        obeyed as always.
+        With a `level` it plays no better than that level, on one thread, and ends when the level's nodes are searched.
+        If it does not take the best line, it reports the lines once more, with the chosen line first. The tablebase
+        applies as always.
         """
         start = time.perf_counter() if start is None else start
         legal = list(game.board.legal_moves)
@@ -221,7 +221,7 @@ class Searcher:
         request = Request(game, limits, start, overhead, ponders, lines, level, on_info, on_progress)
         self._generation = (self._generation + 1) % GENERATIONS
         if level is not None and level != self._level:
-            # A weaker player makes no use of what a stronger one has found.
+            # A weaker player does not use the results of a stronger one.
             self.new_game()
             self._generation = 1
         self._level = level
@@ -255,7 +255,7 @@ class Searcher:
     def _answer(self, found: Iteration, others: list[Iteration], level: Level | None) -> Iteration:
         """The iteration whose line is played: by the threads' vote, or by a weaker player's choice.
 
-        A weaker player, too, plays the shortest mate that it sees, and defends with the longest.
+        A weaker player also plays the shortest mate that it sees, and defends with the longest.
         """
         if level is None:
             return found if found.others else vote([found, *others], int(self._worker["tune"]["vote_base"]))
@@ -264,14 +264,14 @@ class Searcher:
         return found.led_by(choose([found.score - line.score for line in found.lines], level, self.rng))
 
     def _begin_reports(self, run: SearchRun) -> None:
-        """Wakes the reporter, but only for searches that may last long enough."""
+        """Wakes the reporter for searches that may last long enough."""
         hard = run.budget.hard
         if run.request.on_progress is not None and (hard is None or hard > 1000 * REPORT_AFTER):
             with suppress(RuntimeError):  # without a thread there are fewer reports
                 self._reporter.set(REPORT_AFTER - run.elapsed() / 1000)
 
     def _report(self) -> None:
-        """The search has lasted long: reports on it from now on."""
+        """Reports on a search that lasts long, and sets the next report."""
         run = self._run
         if run is not None:
             run.report()

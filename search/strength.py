@@ -1,21 +1,21 @@
-"""Playing strength on demand: what a weaker player is made of, and how strong it was measured to be.
+"""Limited playing strength: the parameters of a weaker player, and its measured rating.
 
-A level differs from the engine at full strength in what makes people err, and in nothing else:
+A level differs from the engine at full strength only in three parameters:
 
-    nodes      so many positions a move and no more, once it has looked at every move: what lies behind the horizon is
-               overlooked. Nodes, not time, so that a level is as strong on every machine.
-    lines      it weighs so many of the best root moves against each other (as MultiPV does), which costs depth, too;
-    softness   and does not always take the best of them: one that is worth `loss` centipawns less is played
-               exp(-loss / softness) times as often, and never where loss > MOST_LOSS * softness
+    nodes      the most positions that it searches a move, after it has searched every move once. It overlooks what lies
+               beyond the horizon. Nodes, not time, make a level equally strong on every machine.
+    lines      how many of the best root moves it compares (as MultiPV does); this costs depth, too
+    softness   it does not always play the best of these lines: it plays a move that is worth `loss` centipawns less
+               exp(-loss / softness) times as often, and never if loss > MOST_LOSS * softness
 
-A weak player so overlooks tactics and misjudges, but leaves no piece standing that it sees attacked; mates that it has
-seen are played out. (Softened choice: a Boltzmann distribution over scores. Stockfish's `Skill Level` disturbs the
-scores of its four best moves at random instead.)
+So a weak player overlooks tactics and misjudges positions, but it saves pieces that it sees attacked and plays out
+mates that it has seen. (Softened choice: a Boltzmann distribution over scores. Stockfish's `Skill Level` instead
+disturbs the scores of its four best moves at random.)
 
 The levels are `LEVELS`; their ratings come from `bench/ledger/strength/levels.json`, the record of `secateur tourney
---levels --save-levels`. Between two levels nodes are interpolated geometrically, softness and lines linearly: each
-becomes stronger, or stays as it is, as the rating grows. Imports nothing heavy: options are declared before the engine
-loads.
+--levels --save-levels`. Between two levels, nodes are interpolated geometrically, softness and lines linearly. As the
+rating grows, each parameter becomes stronger or stays the same. Imports nothing heavy: options are declared before the
+engine loads.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-#: The worst move that is ever preferred to the best one, in multiples of the softness.
+#: The most that a chosen move may lose against the best one, in multiples of the softness.
 MOST_LOSS: Final = 2
 
-#: Nodes that the first iteration may take where a level has fewer: every move is looked at once, all lines are found,
-#: and where captures explode it ends all the same.
+#: The node limit of the first iteration when a level has fewer nodes: it searches every move once, finds all lines, and
+#: still ends when captures explode.
 FIRST_NODES: Final = 20_000
 
 #: `Skill Level` of full strength.
@@ -40,7 +40,7 @@ FULL_SKILL: Final = 20
 
 @dataclass(frozen=True)
 class Level:
-    """A player: rating `elo`, `nodes` a move, `softness` in centipawns, `lines` that it chooses from."""
+    """A player: rating `elo`, `nodes` a move, `softness` in centipawns, and the number of `lines` to choose from."""
 
     elo: int
     nodes: int
@@ -49,7 +49,7 @@ class Level:
 
     @property
     def name(self) -> str:
-        """What it is, whatever its rating: the name by which its games are kept."""
+        """The level's name without its rating; its games are stored under this name."""
         return f"{self.nodes}n-{self.softness}cp-{self.lines}l"
 
     def describe(self) -> str:
@@ -57,7 +57,7 @@ class Level:
         return f"rated about {self.elo}: {self.nodes} nodes a move, softness {self.softness} cp, lines {self.lines}"
 
 
-#: Weakest first; each row is in no way weaker than the one before. (rating, nodes, softness, lines)
+#: Weakest first; no parameter of a row is weaker than in the row before. (rating, nodes, softness, lines)
 LEVELS: Final = (
     Level(1158, 500, 100, 10),
     Level(1309, 800, 85, 9),
@@ -82,7 +82,7 @@ MAX_ELO: Final = LEVELS[-1].elo
 
 
 def level_at(elo: int) -> Level:
-    """The level of that rating; the weakest below `MIN_ELO`, the strongest above `MAX_ELO`."""
+    """The level of this rating; the weakest level below `MIN_ELO`, the strongest above `MAX_ELO`."""
     elo = min(max(elo, MIN_ELO), MAX_ELO)
     place = min(bisect_right([level.elo for level in LEVELS], elo), len(LEVELS) - 1)
     low, high = LEVELS[place - 1], LEVELS[place]
@@ -105,9 +105,9 @@ def skill_elo(skill: int) -> int:
 
 
 def wanted_level(is_limited: bool, elo: int, skill: int) -> Level | None:
-    """What `UCI_LimitStrength`, `UCI_Elo` and `Skill Level` ask for together; None is full strength.
+    """The level that `UCI_LimitStrength`, `UCI_Elo` and `Skill Level` select; None is full strength.
 
-    A rating goes before the skill level, as in Stockfish.
+    A rating overrides the skill level, as in Stockfish.
     """
     if is_limited:
         return level_at(elo)
@@ -117,8 +117,8 @@ def wanted_level(is_limited: bool, elo: int, skill: int) -> Level | None:
 def choose(losses: Sequence[int], level: Level, rng: random.Random) -> int:
     """Index of the line to play.
 
-    `losses` are what each line is worth less than the best one, in centipawns, the best one first with 0; lines beyond
-    those that the level looks at are not chosen.
+    `losses` are the centipawns that each line is worth less than the best line, which comes first with 0. Only the
+    first `level.lines` lines are candidates.
     """
     if not level.softness:
         return 0

@@ -1,25 +1,25 @@
-"""Endgame tables (Syzygy, read by python-chess) at the root: which moves keep the result, and make progress.
+"""Tablebase (Syzygy, read by python-chess) at the root: which moves keep the result and make progress.
 
-The root is the only place where they are asked. python-chess decodes them in Python: a probe takes far longer than the
-compiled search spends on a node, and it needs the interpreter, which the kernels run without. Probes within the tree
-would cost the search its speed.
+Only the root is probed. python-chess decodes the tables in Python: a probe takes far longer than the compiled search
+spends on a node, and it needs the interpreter, which the kernels do not use. Probes within the tree would make the
+search slow.
 
-The tables know of each position with few men whether it is won, and DTZ: in how many plies a capture or a pawn move can
-be forced on the way, after which the count of the fifty-move rule begins anew. A won game is won by moves after which
-it is still won in time, each of them bringing the next capture or pawn move nearer; no search is needed for that. So
-the root's moves are ranked, and only the best ones are searched:
+For each position with few men the tables hold the result and DTZ: the number of plies in which the winner can force a
+capture or a pawn move without losing the win. After such a move the count of the fifty-move rule starts again. To win,
+it suffices to play moves that keep the win in time and bring the next capture or pawn move nearer; no search is needed.
+So the root's moves are ranked, and only the best ones are searched:
 
     won in time     the nearer the next capture or pawn move, the better: that ends in mate
-    won too late    by the fifty-move rule: the fewer plies the better, for the other side may err
-    drawn           all alike: the search chooses
+    won too late    by the fifty-move rule: the fewer plies the better, because the other side may err
+    drawn           all equal: the search chooses
     lost too late   the rule will save us: the more plies the better
-    lost            all alike, and the search chooses, as long as the count is far from saving us; then the longest
+    lost            all equal, and the search chooses, while the count is far from saving us; then the longest
 
 (Ranking of root moves by DTZ and count: Ronald de Man's probing code, as used by Stockfish.) DTZ may be one ply short,
-which is why a win is only relied on with a ply to spare.
+so a win counts only with a ply to spare.
 
-A damaged table can keep the decoder busy for ever. So a thread of its own probes, and the search waits for it only so
-long: for as long as its time allows, and for PROBE_PATIENCE without any answer.
+A damaged table can keep the decoder busy for ever. So a separate thread probes. The search waits for it only as long as
+its time allows, and for each probe at most PROBE_PATIENCE.
 """
 
 from __future__ import annotations
@@ -38,36 +38,36 @@ import chess
 from engine.board.draws import FIFTY_MOVES
 from engine.files import user_path
 
-#: Score in centipawns of a position that is won by the tables, less one for each ply to the next capture or pawn move.
+#: Score in centipawns of a tablebase win, less one for each ply to the next capture or pawn move.
 TABLE_WIN: Final = 20_000
-#: Scores from here on are certain wins; what the fifty-move rule spoils is shown as SPOILT: a draw, but whose?
+#: Scores from here on are certain wins. A win that the fifty-move rule spoils is shown as SPOILT for the better side.
 TABLE_BOUND: Final = 10_000
 SPOILT: Final = 1
 
-#: Seconds that one probe may take. A slow disk needs tenths.
+#: Seconds that one probe may take. A slow disk needs tenths of a second.
 PROBE_PATIENCE: Final = 3.0
 
-#: Seconds between two looks at whether the search is to stop while a table is probed.
+#: Seconds between two tests of whether the search should stop while a table is probed.
 _LOOK: Final = 0.01
 
-#: Seconds after which a probe that was ended is left to itself.
+#: Seconds to wait for a probe that was told to end.
 _FAREWELL: Final = 0.2
 
-#: Distance between two classes of ranks, more than any DTZ.
+#: Difference between two classes of ranks, more than any DTZ.
 _CLASS: Final = 4096
 #: The game ends at FIFTY_MOVES; one ply is kept in reserve because DTZ may be rounded down.
 _LAST_SAFE: Final = FIFTY_MOVES - 1
 
-#: Result by WDL value, as python-chess gives them: -2 lost, -1 lost but for the fifty-move rule, 0, 1, 2; and the DTZ
-#: before a capture or pawn move with that result.
+#: The DTZ before a capture or pawn move, by the WDL value that it leads to, as python-chess gives it: -2 lost, -1 lost
+#: but for the fifty-move rule, 0, 1, 2.
 _BEFORE_ZEROING: Final = {-2: -1, -1: -FIFTY_MOVES - 1, 0: 0, 1: FIFTY_MOVES + 1, 2: 1}
 
 
 class Source(Protocol):
-    """What is asked: `chess.syzygy.Tablebase`, or something that answers like it."""
+    """The tables to probe: `chess.syzygy.Tablebase`, or an object with the same probes."""
 
     def probe_wdl(self, board: chess.Board) -> int:
-        """-2 to 2; raises KeyError for a position that is in no table."""
+        """-2 to 2; raises KeyError for a position in no table."""
 
     def probe_dtz(self, board: chess.Board) -> int:
         """Plies to the next capture or pawn move, negative when losing; raises KeyError."""
@@ -75,7 +75,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Ranking:
-    """What the tables say of the root's moves: how good each is, the score to show for it, and the probes that took."""
+    """The tables' verdict on the root's moves: the rank of each, the score to show for it, and the number of probes."""
 
     ranks: dict[chess.Move, int]
     scores: dict[chess.Move, int]
@@ -87,12 +87,12 @@ class _Ended(BaseException):
 
 
 class _Prober:
-    """One ranking on a thread of its own."""
+    """One ranking on its own thread."""
 
     def __init__(self, work: Callable[[Callable[[], None]], Ranking | None]) -> None:
         """Begins `work(on_probe)`, which calls `on_probe` before each probe. Raises RuntimeError without a thread."""
         self._work = work
-        #: When the probe under way began.
+        #: When the current probe began.
         self._began = time.monotonic()
         self._is_unwanted = False
         self._ranking: Ranking | None = None
@@ -105,7 +105,7 @@ class _Prober:
             try:
                 self._ranking = self._work(self._on_probe)
             except Exception as error:
-                # What a damaged file does to a decoder is not to be foreseen.
+                # A damaged file can make the decoder raise anything.
                 self._error = error
 
     def _on_probe(self) -> None:
@@ -114,7 +114,7 @@ class _Prober:
         self._began = time.monotonic()
 
     def wait(self, should_stop: Callable[[], bool]) -> bool:
-        """Waits for the ranking; False when `should_stop` says so first, and then it ends before its next probe.
+        """Waits for the ranking. False when `should_stop` is true first; then the ranking ends before its next probe.
 
         Raises ValueError when one probe takes longer than PROBE_PATIENCE.
         """
@@ -128,19 +128,19 @@ class _Prober:
         return True
 
     def result(self) -> Ranking | None:
-        """What it found. Raises ValueError, in one line, when a table cannot be read."""
+        """The ranking. Raises ValueError, in one line, when a table cannot be read."""
         if self._error is not None:
             raise ValueError(f"endgame tables not used: {type(self._error).__name__}: {self._error}")
         return self._ranking
 
     def end(self) -> bool:
-        """Ends a probe that is under way, wherever it is in Python code; whether it has ended."""
+        """Ends the current probe, wherever it is in Python code; returns whether it has ended."""
         if self._thread.is_alive() and self._thread.ident is not None:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread.ident), ctypes.py_object(_Ended))
         return not self._is_busy(_FAREWELL)
 
     def _is_busy(self, seconds: float) -> bool:
-        """Whether the thread still runs after so long a wait."""
+        """Whether the thread still runs after a wait of at most `seconds`."""
         self._thread.join(seconds)
         return self._thread.is_alive()
 
@@ -148,7 +148,7 @@ class _Prober:
 class Tables:
     """Tables for positions with up to `pieces` men.
 
-    `fifty_moves` says whether the fifty-move rule is played; `limit` leaves out positions with more men than that.
+    `fifty_moves` says whether the fifty-move rule applies. Positions with more than `limit` men are not probed.
     """
 
     def __init__(self, source: Source, pieces: int, limit: int = 7, fifty_moves: bool = True) -> None:
@@ -156,11 +156,11 @@ class Tables:
         self.pieces = pieces
         self.limit = limit
         self.fifty_moves = fifty_moves
-        #: A ranking that the search has not waited for.
+        #: A ranking that the search did not wait for.
         self._prober: _Prober | None = None
 
     def close(self) -> None:
-        """Closes the files. Those that a probe does not let go of stay open until the end of the process."""
+        """Closes the files. If a probe does not end, they stay open until the end of the process."""
         is_free = self._prober is None or self._prober.end()
         close = getattr(self._source, "close", None)
         if close is not None and is_free:
@@ -169,15 +169,15 @@ class Tables:
     def rank(
         self, board: chess.Board, moves: Sequence[chess.Move], should_stop: Callable[[], bool] = lambda: False
     ) -> Ranking | None:
-        """Ranks legal `moves` of a position with its history; None when the tables do not have it.
+        """Ranks legal `moves` of a position with its history; takes milliseconds a move.
 
-        Takes milliseconds a move; None, too, once `should_stop` says so, and while a ranking that was given up is still
-        busy with its probe. Raises ValueError, in one line, when a table cannot be read or keeps a probe busy for
+        Returns None when the tables lack the position, once `should_stop` is true, and while an abandoned ranking is
+        still busy with its probe. Raises ValueError, in one line, when a table cannot be read or keeps a probe busy for
         PROBE_PATIENCE.
         """
         if board.occupied.bit_count() > min(self.limit, self.pieces) or board.clean_castling_rights():
             return None
-        # Rights that are none would keep the tables from answering.
+        # The tables reject positions with castling rights, even rights without effect.
         work = board.copy()
         work.castling_rights = chess.BB_EMPTY
 
@@ -186,7 +186,7 @@ class Tables:
                 try:
                     return _ranking(work, moves, value, should_stop, on_probe)
                 except KeyError:
-                    continue  # the table is missing, or only half of it is there
+                    continue  # the table is missing, or only one of its two files is there
             return None
 
         if self._prober is not None and not self._prober.wait(should_stop):
@@ -203,7 +203,7 @@ class Tables:
         return self._rank(self._distance_after(board, move), count)
 
     def _by_result(self, board: chess.Board, move: chess.Move) -> int:
-        """Rank of a move by its result alone, where there are tables for no more. Raises KeyError."""
+        """Rank of a move by its result alone, for tables without DTZ. Raises KeyError when a table is missing."""
         board.push(move)
         try:
             ending = self._ending(board)
@@ -213,14 +213,14 @@ class Tables:
         return _CLASS * (wdl if self.fifty_moves else 2 * ((wdl > 0) - (wdl < 0)))
 
     def _ending(self, board: chess.Board) -> int | None:
-        """The WDL value, for who just moved, of a game that is over by the rules; None when it is not."""
+        """The WDL value, for the side that just moved, of a game that is over by the rules; None when it goes on."""
         if board.is_checkmate():
             return 2
         is_over = board.is_stalemate() or board.is_insufficient_material() or board.is_repetition(3)
         return 0 if is_over or (self.fifty_moves and board.halfmove_clock >= FIFTY_MOVES) else None
 
     def _distance_after(self, board: chess.Board, move: chess.Move) -> int:
-        """DTZ of a move: plies, itself included, to the next capture or pawn move (or mate); negative when it loses."""
+        """DTZ of a move: plies to the next capture or pawn move (or mate), including itself; negative when it loses."""
         board.push(move)
         try:
             ending = self._ending(board)
@@ -234,7 +234,7 @@ class Tables:
             board.pop()
 
     def _rank(self, distance: int, count: int) -> int:
-        """How good a move of that DTZ is with `count` plies on the fifty-move rule's clock."""
+        """The rank of a move of that DTZ with `count` plies on the fifty-move clock; larger is better."""
         plies = abs(distance)
         in_time = not self.fifty_moves or plies + count <= _LAST_SAFE
         if distance > 0:
@@ -252,7 +252,7 @@ def _ranking(
     should_stop: Callable[[], bool],
     on_probe: Callable[[], None],
 ) -> Ranking | None:
-    """The moves by their `value`, and the scores that go with it: better ranks have better scores. None if stopped."""
+    """Ranks the moves by `value` and gives each a score; better ranks have better scores. None if stopped."""
     ranks = {}
     for move in moves:
         if should_stop():
@@ -269,12 +269,12 @@ def _score(rank: int) -> int:
 
 
 def open_tables(path: str) -> tuple[Tables | None, int, list[str]]:
-    """The tables in the folders that `path` lists; the number of files, and a line for each folder that is no use.
+    """The tables in the folders that `path` lists, the number of files, and a line for each unusable folder.
 
-    Folders are separated as the system separates them (`:`, on Windows `;`) or by `;`. Files are only opened when they
-    are needed.
+    Folders are separated by the system's separator (`:`, on Windows `;`) or by `;`. Files are opened when they are
+    needed.
     """
-    # Few have tables, and everyone wants a quick start.
+    # Few users have tables, so the import waits until here and startup stays fast.
     import chess.syzygy
 
     source = chess.syzygy.Tablebase()
@@ -298,7 +298,7 @@ def open_tables(path: str) -> tuple[Tables | None, int, list[str]]:
 
 
 def _folders(path: str) -> Iterable[str]:
-    """The folders of a path, as they are named there."""
+    """The folders of a path, as it names them."""
     for part in path.replace(";", os.pathsep).split(os.pathsep):
         if part.strip():
             yield part.strip()

@@ -21,8 +21,9 @@ class Technique:
     """One technique: `key` is its name in kebab-case, `title` describes it, `off` has the values of tunables, by name,
     that switch it off.
 
-    `reasons` are the names that recordings give to nodes and moves that it cuts (see `search.explorer.chess_document`),
-    where they differ from the key. `needs_clock`: it decides about time, so only games with a clock can measure it.
+    `reasons` are the names that recordings give to the nodes and moves that it cuts (see
+    `search.explorer.chess_document`), where they differ from the key. `needs_clock`: it decides about time, so only
+    games with a clock can measure it.
     """
 
     key: str
@@ -42,9 +43,9 @@ def _plain(*names: str) -> dict[str, int]:
     return {name: OFF[name] for name in names}
 
 
-#: No move is reduced, and late move pruning, which uses the reduced depth, uses the depth. (With the plain search's
-#: lmr_base it would see thousands of plies and prune nothing.) Only the rounding of the history term is left, a
-#: hundredth of a ply.
+#: No move is reduced, and the pruning that uses the reduced depth uses the depth. (With the plain search's lmr_base the
+#: reduced depth would be thousands of plies, and nothing would be pruned.) Only the rounding of the history term
+#: remains, a hundredth of a ply.
 _NO_REDUCTION: Final = {
     "lmr_base": 0,
     "lmr_factor": 0,
@@ -103,7 +104,7 @@ TECHNIQUES: Final = (
     Technique("check-bonus", "safe quiet checks early in the order", {"check_bonus": 0}),
     Technique("quiescence-checks", "quiet checks in quiescence", {"quiescence_checks": 0}),
     Technique("delta-pruning", "delta pruning", _plain("delta_margin"), ("delta",)),
-    # The plain search leaves it on, because the reference search knows this rule, too.
+    # The plain search leaves it on, because the reference search uses it, too.
     Technique("exchange-quiescence", "exchange pruning in quiescence", {"quiescence_see_margin": 1_000_000}),
     Technique("evasion-limit", "limit of quiet evasions in quiescence", _plain("quiescence_evasions"), ("evasions",)),
     Technique(

@@ -1,32 +1,33 @@
 """Lazy SMP: several threads search the same root at once and help each other through the transposition table.
 
-Nothing is shared out. Each helper runs the same iterative deepening as the main thread with a worker record of its
-own; what it stores in the table before the main thread gets there makes that one's tree smaller, and differences in
-timing and depth make their trees differ. (First described by Daniel Homan for his ExChess; see E. F. Oestensen, "A
-Complete Chess Engine Parallelized Using Lazy SMP", University of Oslo, 2016, and chessprogramming.org, "Lazy SMP".)
+The threads do not split the work. Each helper runs the same iterative deepening as the main thread, with its own worker
+record. The results that helpers store in the TT make the main thread's tree smaller. Differences in timing and depth
+make the trees differ. (First described by Daniel Homan for his ExChess; see E. F. Oestensen, "A Complete Chess Engine
+Parallelized Using Lazy SMP", University of Oslo, 2016, and chessprogramming.org, "Lazy SMP".)
 
-  when     more than one thread, and time enough for help (`searcher.LEAST_TIME_FOR_HELP`)
+  when     more than one thread, and enough time for help (`search.run.LEAST_TIME_FOR_HELP`)
   formula  the move that `vote` chooses among the threads' last iterations
   worth    two threads against one  +103.7 +- 33.5  [ledger: goal-threads]
 
-What threads share, and why no lock is needed. The main thread is the one that searches and decides; threads that
-control are the caller of `stop` and the alarm at the end of the time; the reporter is the thread that says what a long
-search is at (`Searcher._report`). Every number is aligned and never torn.
+What threads share, and why no lock is needed. The main thread searches and decides. The control threads are the caller
+of `stop` and the alarm at the end of the time. The reporter reports the state of a long search (`Searcher._report`).
+Every number is aligned and never torn.
 
-    tt           written and read by all kernels; read by main and reporter for `hashfull`. A torn entry fails its check
+    tt           all kernels write and read it; main and reporter read it for `hashfull`. A torn entry fails its check
                  and reads as a miss (see `search.kernels.transposition`)
-    stop         written by those that control, and cleared before a search; read by its worker's kernel at every node.
-                 A late look costs a node. One that comes before a helper's start is lost to that helper; the main
-                 thread ends by its own, and `gather` tells the helpers again
-    nodes        written by its worker's kernel; read by main and reporter for `info`. The count is some nodes old
-    reports      of the main worker: set by the reporter, cleared before a search; read by the main kernel at a window
-                 that fails. A late look leaves one such window untold
+    stop         the control threads write it, and it is cleared before a search; its worker's kernel reads it at every
+                 node. A late read costs a node. A helper misses a stop before its start; the main thread ends by its
+                 own flag, and `gather` stops the helpers again
+    nodes        its worker's kernel writes it; main and reporter read it for `info`. The count is some nodes old
+    reports      of the main worker: the reporter sets it, and it is cleared before a search; the main kernel reads it
+                 at a window that fails. A late read leaves one such window unreported
     root_depth, root_count, stack[0].tried and tried_count
-                 of the main worker: written by its kernel, and between lines by the main thread; read by the reporter
-                 for `currmove`. They may be of two moments: the report names a move that is over, or another depth's,
-                 and the next one mends it. A move that is not there yet is not reported; no index leaves `tried`
-    all else     belongs to one thread; records start at cache lines of their own, so that no thread's counters
-                 invalidate another's
+                 of the main worker: its kernel writes them, and between lines the main thread; the reporter reads them
+                 for `currmove`. They may come from two moments: then the report names a finished move or another
+                 depth's, and the next report corrects it. A move not yet written is not reported; no index exceeds
+                 `tried`
+    all else     belongs to one thread; each record starts on its own cache line, so no thread's counters invalidate
+                 another's
 """
 
 from __future__ import annotations
@@ -40,29 +41,29 @@ from search.deepening import Deepening, Iteration, Root, set_root
 from search.kernels.score import MATE_BOUND
 from search.kernels.worker import STOP_NOW, forget, new_worker, set_network
 
-#: Depth of the helpers' first iterations, by turns: the shallow ones take longer in Python than in the kernel, and a
-#: helper that is a ply ahead of the main thread has the table ready for it.
+#: Depths of the helpers' first iterations, in turn. Shallower iterations take longer in Python than in the kernel, and
+#: a helper a ply ahead of the main thread fills the TT for it.
 FIRST_DEPTHS: Final = (3, 2)
 
 
 class Helper:
-    """A worker with a thread of its own, which lives until `close` and waits for the next search in between.
+    """A worker with its own thread, which lives until `close` and waits between searches.
 
-    A thread that waits is woken within microseconds; starting one takes as long as a one-millisecond move may.
+    A waiting thread wakes within microseconds; starting a thread takes as long as a whole one-millisecond move.
     """
 
     def __init__(self, number: int) -> None:
-        """Raises MemoryError without memory for the worker, RuntimeError when the system gives no thread."""
+        """Raises MemoryError without memory for the worker, RuntimeError when the system provides no thread."""
         self.worker = new_worker()
         self._first = FIRST_DEPTHS[number % len(FIRST_DEPTHS)]
-        # (tt, root), or None to end the thread. For each task one answer comes back.
+        # (tt, root), or None to end the thread. Each task gets one answer.
         self._tasks: SimpleQueue[tuple[Any, Root] | None] = SimpleQueue()
         self._answers: SimpleQueue[Iteration | Exception | None] = SimpleQueue()
         self.thread = threading.Thread(target=self._live, name=f"search helper {number}", daemon=True)
         self.thread.start()
 
     def start(self, main: Any, tt: Any, root: Root, node_limit: int) -> None:
-        """Begins the search of the `main` worker's root with its tunables; `wait` must follow before the next start."""
+        """Begins a search of the `main` worker's root with its tunables; call `wait` before the next start."""
         worker = self.worker
         worker["tune"] = main["tune"]
         worker["reductions"] = main["reductions"]
@@ -72,7 +73,7 @@ class Helper:
         self._tasks.put((tt, root))
 
     def stop(self) -> None:
-        """Ends the search at its next node. May be called at any time, from any thread."""
+        """Ends the search at its next node. Any thread may call it at any time."""
         self.worker["stop"] = STOP_NOW
 
     def wait(self) -> Iteration | Exception | None:
@@ -90,14 +91,14 @@ class Helper:
                 answer = self._search(*task)
             except Exception as error:
                 answer = error
-            # A table that was replaced meanwhile must not be kept in memory by its last user.
+            # A waiting helper must not keep a replaced TT in memory.
             del task
             self._answers.put(answer)
 
     def _search(self, tt: Any, root: Root) -> Iteration | None:
         found: Iteration | None = None
         for iteration in Deepening(self.worker, tt, root).iterations(self._first):
-            # Cut short in its first iteration it has no score to vote with.
+            # A first iteration that stopped early has no score to vote with.
             if iteration.complete or found is not None:
                 found = iteration
         return found
@@ -115,7 +116,7 @@ class Helpers:
         return len(self._helpers)
 
     def resize(self, count: int) -> None:
-        """Makes them `count`, while none is searching. Keeps those it got when it raises MemoryError, RuntimeError."""
+        """Sets the number of helpers, while none searches. On MemoryError or RuntimeError it keeps those it has."""
         while len(self._helpers) > count:
             self._helpers.pop().close()
         while len(self._helpers) < count:
@@ -124,33 +125,33 @@ class Helpers:
             self._helpers.append(helper)
 
     def set_network(self, network: Any) -> None:
-        """Makes them, and those to come, evaluate with a NETWORK record or classically (None); none is searching."""
+        """Sets the NETWORK record of all helpers, also future ones (None: classical), while none searches."""
         self._network = network
         for helper in self._helpers:
             set_network(helper.worker, network)
 
     def forget(self) -> None:
-        """Clears what they have learnt, while none is searching."""
+        """Clears what the helpers learnt, while none searches."""
         for helper in self._helpers:
             forget(helper.worker)
 
     def start(self, main: Any, tt: Any, root: Root, node_limit: int) -> None:
-        """Begins the search of the `main` worker's root with `node_limit` nodes each; `gather` must follow."""
+        """Begins a search of the `main` worker's root with `node_limit` nodes each; `gather` must follow."""
         for helper in self._helpers:
             helper.start(main, tt, root, node_limit)
             self._busy.append(helper)
 
     def nodes(self) -> int:
-        """Nodes searched by the helpers that are busy, up to this moment."""
+        """Nodes that the busy helpers have searched so far."""
         return sum(int(helper.worker["nodes"]) for helper in self._busy)
 
     def stop(self) -> None:
-        """Lets them end at once; may be called at any time, from any thread."""
+        """Stops all helpers at once. Any thread may call it at any time."""
         for helper in tuple(self._helpers):
             helper.stop()
 
     def gather(self) -> tuple[list[Iteration], list[Exception], int]:
-        """Stops those that are busy and waits for them: what they found, what went wrong, their nodes."""
+        """Stops the busy helpers and waits for them; returns their iterations, their errors and their nodes."""
         for helper in self._busy:
             helper.stop()
         answers = [helper.wait() for helper in self._busy]
@@ -161,15 +162,15 @@ class Helpers:
 
 
 def vote(found: Sequence[Iteration], vote_base: int) -> Iteration:
-    """The iteration whose move is to be played; the first of `found` is the main thread's, and wins ties.
+    """The iteration whose move is played. The first of `found` is the main thread's; it wins ties.
 
-    A proven mate is the best there is, and the shortest is best of all. Otherwise every thread votes for its move:
+    The shortest proven mate wins. Otherwise every thread votes for its move:
 
         weight = (score - lowest score of all + vote_base) * depth
 
-    because a deeper search is worth more and a better score is a reason; vote_base, in centipawns, is how little a
-    difference in score counts against a majority. Of the threads that found the winning move, that of most weight
-    speaks. (Voting by score and depth: Stockfish, pull request 1721, 2018.)
+    A deeper search counts more, and so does a better score. The larger vote_base is (centipawns), the less a difference
+    in score counts against a majority. Among the threads that found the winning move, the one of most weight is
+    returned. (Voting by score and depth: Stockfish, pull request 1721, 2018.)
     """
     mates = max(found, key=lambda iteration: iteration.score)
     if mates.score >= MATE_BOUND:

@@ -2,13 +2,13 @@
 
 Three numbers, in milliseconds from the start of the search, decide about a move:
 
-    soft    what the move should take; no iteration is begun after it. Planned from the clock by `budget_for`, then
-            scaled after each iteration by what that found (`TimeManager`).
-    hard    the search is stopped here, in the middle of an iteration if need be
-    last    where it is stopped even if its first iteration has not found a move to answer with
+    soft    what the move should take; no iteration begins after it. `budget_for` plans it from the clock, and
+            `TimeManager` scales it after each iteration by the result
+    hard    the search stops here, in the middle of an iteration if necessary
+    last    the search stops here even if its first iteration has not found a move to play
 
-The kernels know no clock: an alarm thread sets the flag that they look at. What games can tune of all this is in
-`search.tunables`; three numbers that they cannot are below.
+The kernels know no clock: an alarm thread sets the flag that they read. The numbers that games can tune are in
+`search.tunables`; three that they cannot tune are below.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from typing import Final
 from search import tunables
 from search.limits import Clock, Limits
 
-#: Scores of earlier iterations that the last one is compared with.
+#: How many scores of earlier iterations the last score is compared with.
 REMEMBERED_SCORES: Final = 3
 
-#: Milliseconds that even a clock about to run out is given, or else half of it: enough for the first iterations, and
-#: answering without any does not save a game.
+#: The least hard limit in milliseconds, but at most half of the clock: enough for the first iterations. To answer
+#: without any does not save a game.
 LEAST_HARD: Final = 1.0
 
-#: Milliseconds that a search without a move to answer with is given, behind its hard limit or after `stop`.
+#: Milliseconds that a search without a move to play gets after its hard limit or after `stop`.
 LAST_GRACE: Final = 30.0
 
 
@@ -38,8 +38,8 @@ LAST_GRACE: Final = 30.0
 class Budget:
     """Milliseconds from the start of the search. None: no such bound.
 
-    `soft`: no new iteration is begun after it. `hard`: the search is stopped at it if it has a move to answer with.
-    `last`: it is stopped anyhow.
+    `soft`: no iteration begins after it. `hard`: the search stops at it if it has a move to play. `last`: the search
+    stops in any case.
     """
 
     soft: float | None
@@ -51,9 +51,10 @@ NO_BUDGET: Final = Budget(None, None, None)
 
 
 def budget_for(limits: Limits, overhead: int, tune: SimpleNamespace | None = None, ponders: bool = False) -> Budget:
-    """The time budget under `limits`; `overhead` (ms) is kept back each move for what lies between engine and clock.
+    """The time budget under `limits`.
 
-    `ponders`: the GUI lets the engine think on the opponent's time in this game.
+    `overhead` (ms) is kept back each move for the delay between engine and clock. `ponders`: the GUI lets the engine
+    think on the opponent's time in this game.
     """
     if limits.infinite:
         return NO_BUDGET
@@ -61,7 +62,7 @@ def budget_for(limits: Limits, overhead: int, tune: SimpleNamespace | None = Non
     budget = NO_BUDGET if limits.clock is None else _clock_budget(limits.clock, overhead, tune, ponders)
     if limits.move_time is None:
         return budget
-    # A time that was ordered is used up. Where the overhead would leave nothing, half of it is searched.
+    # The search uses a given move time in full. If the overhead would leave nothing, it uses half of the time.
     ordered = max(1.0, limits.move_time - overhead) if limits.move_time > overhead else limits.move_time / 2
     last = _last(ordered, limits.move_time)
     if budget.hard is None or budget.last is None:
@@ -70,48 +71,48 @@ def budget_for(limits: Limits, overhead: int, tune: SimpleNamespace | None = Non
 
 
 def _last(hard: float, available: float) -> float:
-    """Half of what is left behind the hard limit, at most LAST_GRACE, goes to a search without a move.
+    """The last limit: a search without a move gets half of the time after the hard limit, at most LAST_GRACE.
 
-    The first iteration takes a fraction of a millisecond; it takes long on a busy machine, which more time helps, or
-    where captures explode, which it does not.
+    The first iteration usually takes a fraction of a millisecond. It takes longer on a busy machine, where more time
+    helps, or when captures explode, where it does not.
     """
     return hard + min(LAST_GRACE, max(available - hard, 0.0) / 2)
 
 
 def _clock_budget(clock: Clock, overhead: int, tune: SimpleNamespace, ponders: bool) -> Budget:
-    """What a move may take of a clock. Every figure grows with the time left, and hard stays below it."""
+    """The budget of a move on a clock. Every limit grows with the time left, and hard stays below it."""
     horizon = tune.time_horizon
     moves = min(clock.moves_to_go or horizon, horizon)
 
-    # What this move could take at the very most. A reserve stays on the clock for the moments in which the system lets
-    # other programs run: tens of milliseconds on a busy machine, more than ten moves of a bullet game plan for.
-    # On a clock that is all but run out overhead and reserve would leave nothing; a quarter is tried then, because
-    # answering at once does not always cost the whole of them.
+    # The most that this move could take. A reserve stays on the clock for stalls, when the system runs other programs:
+    # tens of milliseconds on a busy machine, more than ten moves of a bullet game plan for. When the clock has nearly
+    # run out, overhead and reserve would leave nothing. Then the move may take a quarter, because an immediate answer
+    # does not always cost all of them.
     available = max(clock.time_left - overhead - tune.time_reserve, clock.time_left / 4, 1.0)
 
-    # What there is for all moves to the horizon: each of them adds its increment and pays its overhead. Counting them
-    # now is what keeps the last moves of a sudden-death game from running out. (The form is Stockfish's.)
+    # The time for all moves to the horizon: each adds its increment and pays its overhead. Counting the overheads now
+    # keeps time for the last moves of a sudden-death game. (The form is Stockfish's.)
     pool = max(available + (moves - 1) * (clock.increment - overhead), available / 4)
 
-    # The plan: an even share, a little more because games tend to end before the horizon and later moves plan anew.
+    # The plan: a little more than an even share, because games tend to end before the horizon and later moves replan.
     plan = pool / moves * tune.time_share / 100
     if ponders:
-        # A reply that was foreseen is thought about for free, so that the clock lasts longer than it says.
+        # Thinking about a predicted reply costs no clock time, so the clock lasts longer than it shows.
         plan *= 1 + tune.time_ponder / 100
 
-    # No move takes more than this of the clock, because the next ones need some; the last before the time control may
-    # take nearly all, one of two something in between.
+    # No move takes more of the clock than this, because the next moves need time. The last move before the time control
+    # may take nearly all; the moves before it lie in between.
     most = available * (tune.time_most + (tune.time_most_last - tune.time_most) / moves) / 100
 
-    # An iteration costs about twice its predecessor, so that one begun before soft may end far behind it; hard lets it
-    # end as a rule and stops the explosions.
+    # An iteration costs about twice its predecessor, so one that begins before soft may end long after it. The hard
+    # limit usually lets it end, and stops explosions.
     hard = max(min(plan * tune.time_overrun / 100, most), min(LEAST_HARD, clock.time_left / 2))
     soft = min(plan, most * tune.time_plan_most / 100, hard)
     return Budget(soft, hard, _last(hard, available))
 
 
 class TimeManager:
-    """Decides between iterations whether a search has taken its time; scales the plan by how the search goes.
+    """Decides between iterations whether a search ends; scales the plan by the results of the iterations.
 
     The three factors together are worth +41.9 +- 10.6  [ledger: goal-clean-1] at 1+0.01.
 
@@ -122,7 +123,7 @@ class TimeManager:
         self._budget = budget
         self._tune = tune
         self._pondering = pondering
-        # When the time that was ordered began.
+        # When a given move time began.
         self._start = 0.0
         self._best: int | None = None
         self._confirmed = 0
@@ -131,9 +132,9 @@ class TimeManager:
         self.scale = 1.0
 
     def iteration_done(self, depth: int, score: int, best: int, effort: float, is_settled: bool = False) -> None:
-        """Takes note of an iteration: its best move, score (centipawns), and share of the nodes that the move took.
+        """Records an iteration: its depth, score (centipawns), best move, and that move's share of the nodes, 0 to 1.
 
-        `is_settled`: more thought cannot change the move, such as when there is only one.
+        `is_settled`: more thought cannot change the move, for example because there is only one.
         """
         self._confirmed = self._confirmed + 1 if best == self._best else 0
         self._best = best
@@ -143,7 +144,7 @@ class TimeManager:
         self._is_settled = is_settled
 
     def _stability(self) -> float:
-        """A best move that the last iterations confirmed will most likely be confirmed again: less time for it.
+        """The next iteration most likely confirms a best move that the last iterations confirmed: less time.
 
         factor = max(time_stable_base - time_stable_step * iterations that confirmed it, time_stable_least) %
         """
@@ -151,10 +152,10 @@ class TimeManager:
         return float(max(tune.time_stable_base - tune.time_stable_step * self._confirmed, tune.time_stable_least)) / 100
 
     def _fall(self, score: int) -> float:
-        """A score that falls means that a threat has come into sight: more time, to find a way out.
+        """A falling score means that the search has found a threat: more time, to find a way out.
 
-        factor = 100 % + time_fall_slope / 100 * fall in centipawns from the mean of the last iterations' scores, which
-        counts within -time_rise_most .. time_fall_most
+        factor = 100 % + time_fall_slope / 100 * fall in centipawns from the mean of the last iterations' scores; the
+        fall is clamped to -time_rise_most .. time_fall_most
         """
         tune = self._tune
         if not self._scores:
@@ -163,7 +164,7 @@ class TimeManager:
         return float(1 + tune.time_fall_slope / 10_000 * min(max(fall, -tune.time_rise_most), tune.time_fall_most))
 
     def _effort(self, effort: float) -> float:
-        """Where nearly all nodes went into the best move, the others were refuted at a glance: less time.
+        """If the best move took nearly all nodes, the others were refuted quickly: less time.
 
         factor = time_effort_base % - time_effort_slope % * share of the nodes
         (Node time management, known from Koivisto and others.)
@@ -171,30 +172,29 @@ class TimeManager:
         return float(self._tune.time_effort_base - self._tune.time_effort_slope * effort) / 100
 
     def soft(self) -> float | None:
-        """What the move should take by now; never more than the hard limit."""
+        """The scaled soft limit; never more than the hard limit. None without a soft limit."""
         soft, hard = self._budget.soft, self._budget.hard
         return None if soft is None or hard is None else min(soft * self.scale, hard)
 
     def is_over(self, elapsed: float) -> bool:
-        """Whether the thought is to end, after `elapsed` milliseconds. Never while pondering, or without a clock."""
+        """Whether the search should end after `elapsed` milliseconds. Never while pondering or without a clock."""
         soft = self.soft()
         return not self._pondering and soft is not None and (self._is_settled or elapsed >= soft)
 
     def deadline(self) -> float | None:
-        """When the search has to be stopped; None while pondering, or without such a limit."""
+        """When the search must stop; None while pondering or without a hard limit."""
         return None if self._pondering or self._budget.hard is None else self._start + self._budget.hard
 
     def grace(self) -> float:
-        """How long after that it has to be stopped even without a move."""
+        """How many milliseconds after `deadline` the search must stop even without a move."""
         budget = self._budget
         return 0.0 if budget.last is None or budget.hard is None else budget.last - budget.hard
 
     def ponder_hit(self, elapsed: float) -> None:
-        """The opponent has played the expected move, `elapsed` milliseconds after the start: the clock runs now.
+        """The opponent played the expected move `elapsed` milliseconds after the start: our clock runs now.
 
-        What was thought on his time counts as thought: soft and hard stay where they are, counted from the start, so
-        that a move pondered on for long is answered at once and its time saved for others. Only a time that was
-        ordered (movetime, no clock) is counted from here.
+        Pondering counts as thinking: soft and hard still count from the start. So the engine answers at once after a
+        long ponder, and saves the time for other moves. Only a given move time (movetime, no clock) counts from here.
         """
         self._pondering = False
         if self._budget.soft is None and self._budget.hard is not None:
@@ -202,9 +202,9 @@ class TimeManager:
 
 
 class Alarm:
-    """Calls `ring` once when a deadline passes, from a thread of its own that lives until `close`.
+    """Calls `ring` once when a deadline passes, on its own thread, which lives until `close`.
 
-    One thread for all searches: starting one costs more than a one-millisecond move can spare.
+    One thread serves all searches: starting a thread costs more than a one-millisecond move can spare.
     """
 
     def __init__(self, ring: Callable[[], None]) -> None:
@@ -215,7 +215,7 @@ class Alarm:
         self._is_closed = False
 
     def start(self) -> None:
-        """Starts the thread, unless it runs. Raises RuntimeError when the system gives none."""
+        """Starts the thread unless it runs. Raises RuntimeError when the system provides no thread."""
         with self._condition:
             if self._thread is None:
                 thread = threading.Thread(target=self._watch, name="search alarm", daemon=True)
@@ -223,7 +223,7 @@ class Alarm:
                 self._thread = thread
 
     def set(self, seconds: float) -> None:
-        """Rings `seconds` from now unless cleared or set anew before. Raises RuntimeError as `start` does."""
+        """Rings in `seconds` unless it is cleared or set again before. Raises RuntimeError as `start` does."""
         with self._condition:
             self._deadline = time.perf_counter() + seconds
             self.start()
@@ -235,7 +235,7 @@ class Alarm:
             self._deadline = None
 
     def close(self) -> None:
-        """Ends the thread; the alarm can be set again, which starts another."""
+        """Ends the thread. Setting the alarm again starts another."""
         with self._condition:
             self._deadline = None
             self._is_closed = self._thread is not None
@@ -253,7 +253,7 @@ class Alarm:
                     continue
                 remaining = self._deadline - time.perf_counter()
                 if remaining > 0:
-                    # A GUI may order more time than a wait can be told.
+                    # A GUI may allow more time than a wait accepts.
                     self._condition.wait(min(remaining, threading.TIMEOUT_MAX))
                     continue
                 self._deadline = None

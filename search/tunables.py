@@ -21,7 +21,7 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Tunable:
-    """One number of the search; `step` is a change that a tuner sees a difference by."""
+    """One number of the search; `step` is a change large enough for a tuner to notice."""
 
     name: str
     default: int
@@ -35,22 +35,22 @@ class Tunable:
 
 
 TUNABLES: Final = (
-    # Whether a table score may end a node, 0 or 1; its move and evaluation are used either way.
+    # Whether a TT score may end a node, 0 or 1; the TT's move and evaluation are used in any case.
     Tunable("tt_cutoffs", 1, 0, 1, 1),
-    # Aspiration: least depth; half the first window in centipawns; what it grows to when it fails, in hundredths.
+    # Aspiration: least depth; half the first window in centipawns; its growth factor at each failure, in hundredths.
     Tunable("aspiration_depth", 4, 2, 8, 1),
     Tunable("aspiration_window", 20, 5, 80, 4),
     Tunable("aspiration_growth", 200, 125, 400, 15),
-    # Check extension: plies that a move out of check is searched deeper.
+    # Check extension: how many plies deeper a node in check is searched.
     Tunable("check_extension", 1, 0, 1, 1),
     # Correction history: weights of pawns, of each side's pieces and of the last two moves, in hundredths.
     Tunable("correction_pawns", 100, 0, 300, 15),
     Tunable("correction_pieces", 75, 0, 300, 15),
     Tunable("correction_moves", 75, 0, 300, 15),
-    # Correction history: sixteenths of a centipawn that enter the tables for an error of 1000 centipawns and each ply
-    # of the depth that found it.
+    # Correction history: how far an error of 1000 centipawns moves an entry for each ply of the search's depth, in
+    # sixteenths of a centipawn.
     Tunable("correction_rate", 125, 30, 400, 18),
-    # Improving: whether a better evaluation than at the last turn counts for anything, 0 or 1.
+    # Improving: whether the search compares the evaluation with that of the last turn, 0 or 1.
     Tunable("improving", 1, 0, 1, 1),
     # Razoring: greatest depth; margin = base + slope * depth * depth, centipawns.
     Tunable("razor_depth", 4, 0, 8, 1),
@@ -66,17 +66,17 @@ TUNABLES: Final = (
     Tunable("nmp_depth_divisor", 4, 2, 8, 1),
     Tunable("nmp_eval_divisor", 200, 100, 400, 20),
     Tunable("nmp_eval_max", 3, 1, 6, 1),
-    # Null move: least depth at which its cutoff is verified by another search; percent of that one's plies in which
-    # nobody passes.
+    # Null move: least depth at which another search verifies its cutoff; percent of that search's plies without null
+    # moves.
     Tunable("nmp_verify_depth", 14, 8, 20, 1),
     Tunable("nmp_verify_share", 75, 30, 100, 5),
-    # ProbCut: least depth; how far above beta a capture has to come out, centipawns; plies saved.
+    # ProbCut: least depth; how far above beta a capture's score has to be, centipawns; plies saved.
     Tunable("probcut_depth", 5, 3, 10, 1),
     Tunable("probcut_margin", 180, 60, 400, 16),
     Tunable("probcut_reduction", 4, 2, 6, 1),
     # Internal iterative reduction: least depth.
     Tunable("iir_depth", 4, 2, 8, 1),
-    # Late move pruning: quiets tried before the rest is skipped: base + depth * depth, half of that when not improving.
+    # Late move pruning: quiets tried before the rest are skipped: base + depth * depth, half of it when not improving.
     Tunable("lmp_base", 4, 1, 8, 1),
     # Futility of quiets: greatest reduced depth; margin = base + slope * reduced depth, centipawns.
     Tunable("futility_depth", 8, 4, 12, 1),
@@ -89,7 +89,7 @@ TUNABLES: Final = (
     Tunable("see_depth", 8, 4, 12, 1),
     Tunable("see_noisy_margin", 90, 30, 180, 8),
     Tunable("see_quiet_margin", 25, 10, 60, 3),
-    # Late move reduction: hundredths of base and factor of the logarithms; history that is worth a ply.
+    # Late move reduction: base and factor of the logarithms, in hundredths; the history that is worth a ply.
     Tunable("lmr_base", 80, 0, 160, 8),
     Tunable("lmr_factor", 45, 25, 70, 3),
     Tunable("lmr_history_divisor", 8000, 3000, 16000, 600),
@@ -101,46 +101,45 @@ TUNABLES: Final = (
     Tunable("lmr_check", 100, 0, 300, 15),
     Tunable("lmr_not_improving", 100, 0, 300, 15),
     Tunable("lmr_cut_node", 100, 0, 300, 15),
-    # More, too, where the table's move is a capture or promotion, and where a count of cutoffs exceeds CUTOFFS_MANY.
+    # More also where the TT move is a capture or promotion, and where the count of cutoffs exceeds CUTOFFS_MANY.
     Tunable("lmr_tt_noisy", 100, 0, 300, 15),
     Tunable("lmr_cutoffs", 100, 0, 300, 15),
-    # After a reduced search that comes out above alpha: how far above the best value so far the full one goes a ply
-    # deeper, and how close to it a ply shallower, centipawns.
+    # After a reduced search scores above alpha: how far above the best score the full search goes a ply deeper, and how
+    # close to it a ply shallower, centipawns.
     Tunable("deeper_margin", 60, 10, 150, 8),
     Tunable("shallower_margin", 8, 0, 40, 3),
-    # Singular extension: least depth; how much shallower the table's entry may be; margin a ply in hundredths of a
-    # centipawn; further margin of a double extension.
+    # Singular extension: least depth; how many plies shallower the TT entry may be; margin a ply in hundredths of a
+    # centipawn; further margin of a double extension, centipawns.
     Tunable("singular_depth", 7, 5, 10, 1),
     Tunable("singular_tt_slack", 3, 1, 5, 1),
     Tunable("singular_margin", 200, 50, 400, 20),
     Tunable("double_extension_margin", 20, 0, 60, 4),
-    # Quiescence: what a capture may lack to alpha beyond its victim, centipawns.
+    # Quiescence: how far static evaluation and victim together may be below alpha, centipawns.
     Tunable("delta_margin", 150, 50, 300, 15),
-    # Quiescence: what a move may lose by exchange and still be tried, centipawns.
+    # Quiescence: the most that a tried move may lose by exchange, centipawns.
     Tunable("quiescence_see_margin", 0, -100, 150, 10),
     # Quiescence: whether its first plies try quiet checks, 0 or 1.
     Tunable("quiescence_checks", 1, 0, 1, 1),
-    # Quiescence in check: moves tried before quiet evasions are left out, once one move is known not to be mated.
+    # Quiescence in check: moves tried before quiet evasions are skipped, once one move is known to avoid mate.
     Tunable("quiescence_evasions", 3, 1, 8, 1),
     # Histories: bonus a ply of depth, and its limit.
     Tunable("history_bonus_slope", 170, 50, 350, 15),
     Tunable("history_bonus_max", 1800, 600, 4000, 150),
-    # Percent of that bonus that each history learns: of quiet moves by their squares, as continuations, and of
-    # captures.
+    # Percent of that bonus that each history learns: butterfly, continuation and capture history.
     Tunable("butterfly_share", 100, 0, 200, 10),
     Tunable("continuation_share", 100, 0, 200, 10),
     Tunable("capture_share", 100, 0, 200, 10),
-    # Killers: whether quiet moves that cut are remembered for their siblings, 0 or 1.
+    # Killers: whether quiet moves that cause a cutoff are stored for the sibling nodes, 0 or 1.
     Tunable("killers", 1, 0, 1, 1),
     # Counter moves: whether the last refutation of the opponent's move is tried early, 0 or 1.
     Tunable("counter_moves", 1, 0, 1, 1),
-    # What a quiet move that gives a safe check is raised by in the order, in units of the histories.
+    # Ordering bonus of a quiet move that gives a safe check, in units of the histories.
     Tunable("check_bonus", 8000, 0, 32000, 1000),
-    # Lazy SMP: centipawns that every thread's score is raised by before threads vote for a move.
+    # Lazy SMP: centipawns added to every thread's score before the threads vote for a move.
     Tunable("vote_base", 10, 1, 60, 3),
-    # Time for a move without surprises: moves that a clock without moves-to-go has to last for; percent of an even
-    # share of it; percent of that which an iteration may run on for; percent of the clock that no move may exceed, in
-    # general and as the last before the time control; percent of those that may be planned for.
+    # Time for a normal move: the number of moves that a clock without moves-to-go must last for; the plan in percent of
+    # an even share; the hard limit in percent of the plan; the most of the clock that a move may take, in percent, in
+    # general and for the last move before the time control; the most that the plan may take of that, in percent.
     Tunable("time_horizon", 50, 20, 80, 3),
     Tunable("time_share", 110, 50, 200, 8),
     Tunable("time_overrun", 400, 200, 900, 35),
@@ -149,19 +148,19 @@ TUNABLES: Final = (
     Tunable("time_plan_most", 60, 20, 100, 5),
     # Milliseconds that stay on the clock for stalls of the system.
     Tunable("time_reserve", 100, 0, 300, 20),
-    # Percent added when the opponent's time is ours, too.
+    # Percent added when the engine may think on the opponent's time.
     Tunable("time_ponder", 25, 0, 60, 4),
-    # What scales that time after an iteration, from this depth on.
+    # The results of iterations scale that time from this depth on.
     Tunable("time_scale_depth", 6, 2, 12, 1),
-    # A best move that stays: percent at first, less this for each iteration that confirms it, at least this.
+    # A stable best move: percent at first; percent less for each iteration that confirms it; least percent.
     Tunable("time_stable_base", 130, 100, 200, 6),
     Tunable("time_stable_step", 8, 0, 20, 1),
     Tunable("time_stable_least", 75, 40, 100, 4),
-    # A score that falls: hundredths of a percent a centipawn; centipawns of fall and of rise that count at most.
+    # A falling score: hundredths of a percent a centipawn; the most centipawns of fall and of rise that count.
     Tunable("time_fall_slope", 80, 0, 200, 10),
     Tunable("time_fall_most", 60, 20, 150, 8),
     Tunable("time_rise_most", 25, 0, 80, 5),
-    # A best move that took most of the nodes: percent without any, less this for all of them.
+    # The best move's share of the nodes: percent at share 0; percent less at share 1.
     Tunable("time_effort_base", 210, 120, 300, 9),
     Tunable("time_effort_slope", 140, 0, 240, 9),
 )
@@ -169,7 +168,7 @@ TUNABLES: Final = (
 BY_NAME: Final = {tunable.name: tunable for tunable in TUNABLES}
 assert len(BY_NAME) == len(TUNABLES), "two tunables have one name"
 
-#: What `reductions` depends on.
+#: The tunables that `reductions` depends on.
 REDUCTION_TUNABLES: Final = ("lmr_base", "lmr_factor")
 
 # Side lengths of the table of reductions.
@@ -182,7 +181,7 @@ def defaults() -> dict[str, int]:
     return {tunable.name: tunable.default for tunable in TUNABLES}
 
 
-#: Switches off everything that makes the search selective or takes a score from elsewhere, by name.
+#: Values by name that switch off everything that makes the search selective or takes a score from elsewhere.
 OFF: Final = {
     "tt_cutoffs": 0,
     "check_extension": 0,
@@ -207,9 +206,9 @@ OFF: Final = {
 
 
 def plain() -> dict[str, int]:
-    """Values by name, beyond their ranges, with which the search is nothing but alpha-beta with quiescence.
+    """Values by name, beyond their ranges, that make the search plain alpha-beta with quiescence.
 
-    It prunes, reduces, extends and corrects nothing, and takes no score from the table. Its value is minimax's over the
+    It prunes, reduces, extends and corrects nothing, and takes no score from the TT. Its value is minimax's over the
     game of `search.theory.chess_game`; the reference search there finds the same.
     """
     return defaults() | OFF
@@ -221,7 +220,7 @@ def namespace(values: Mapping[str, int]) -> SimpleNamespace:
 
 
 def reductions(base: int, factor: int) -> list[list[int]]:
-    """Plies that late moves are reduced by, in hundredths: [depth][number of the move], 64 by 64.
+    """Reductions of late moves in hundredths of a ply: [depth][number of the move], 64 by 64.
 
     `base` and `factor` are the tunables lmr_base and lmr_factor.
     """

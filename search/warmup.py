@@ -1,4 +1,4 @@
-"""Loading of every kernel that play needs, from the cache or by compiling it."""
+"""Loads every kernel that play needs, from the cache or by compiling it."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ def _load_perft() -> None:
     perft_kernel(stack, 1, encode(board, chess.Move.from_uci("e2e4")), 0, MAX_MOVES, np.zeros(1, np.int64))
 
 
-#: What a game needs, in the order of need: (what it is, the kernel, a call that loads it).
+#: The kernels that a game needs, in the order of need: (name, kernel, a call that loads it).
 PLAYING: Final[tuple[tuple[str, Any, Callable[[], None]], ...]] = (
     ("board", complete_position, _load_board),
     ("search", search_iteration, _load_search),
     ("table", hashfull, _load_hashfull),
 )
-#: What the tools need besides.
+#: All kernels: also those that only the tools need.
 EVERYTHING: Final = (
     *PLAYING,
     ("evaluation", evaluation_terms, _load_evaluation),
@@ -83,7 +83,7 @@ def load_kernels(
     kernels: tuple[tuple[str, Any, Callable[[], None]], ...] = PLAYING,
     on_step: Callable[[int, int, str], None] | None = None,
 ) -> int:
-    """Makes `kernels` ready to run; returns how many had to be compiled because the cache did not hold them.
+    """Makes `kernels` ready to run; returns how many were compiled because the cache did not hold them.
 
     `on_step(index, count, name)` is called before each.
     """

@@ -1,4 +1,4 @@
-"""Chooses the tracing build of the kernels. Imports nothing heavy, because it has to come before them."""
+"""Chooses the tracing build of the kernels. Imports nothing heavy, because it must run before their import."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""What a search takes without a technique: searched again and counted, where the statistics of a recording estimate.
+"""The cost of a search without a technique, counted by another search; a recording's statistics only estimate it.
 
-A count is a search of its own: of the same position to the same depth, but from an empty table, and at the root, with
-an open window. In a document `costs` is
+A count is a separate search of the same position to the same depth, but from an empty TT and, because the position is
+its root, with an open window. In a document `costs` is
 
     {"depth", "nodes", "value", "without": [{"reason", "nodes", "value"}]}
 
-nodes and value (centipawns) of the search as it is, and of the same without what each reason stands for. Needs the
+with nodes and value (centipawns) of the unchanged search, and of the search without each reason's technique. Needs the
 tracing build, like `search.explorer.recording`.
 """
 
@@ -47,11 +47,11 @@ class Costs:
 
 @dataclass(frozen=True)
 class Watch:
-    """Who follows the counting, and may end it.
+    """Callbacks that follow the counting and may end it.
 
-    `on_step(text)` is called before each search, and says in words which it is; what it raises ends the counting.
-    `on_start` is that of `record`; `check` is called behind each search and raises if that was stopped, since its count
-    is none then.
+    `on_step(text)` is called before each search and describes it; an exception from it ends the counting. `on_start` is
+    that of `record`. `check` is called after each search and raises if the search was stopped, because its count is
+    then invalid.
     """
 
     on_step: Callable[[str], None] = lambda text: None
@@ -68,9 +68,9 @@ def costs_at(
     without: Iterable[str] = (),
     watch: Watch = Watch(),
 ) -> Costs:
-    """Searches a position to `depth` as it is, and then without each technique of `reasons`, keys of SWITCHES.
+    """Searches a position to `depth` unchanged, then without each technique of `reasons`, keys of SWITCHES.
 
-    `classical` and `without` as in `record`: what is switched off already stays so. Raises RecordingError.
+    `classical` and `without` as in `record`: techniques that are already off stay off. Raises RecordingError.
     """
     asked, off = list(dict.fromkeys(reasons)), list(without)
     unknown = [reason for reason in asked if reason not in SWITCHES]
@@ -90,7 +90,7 @@ def costs_at(
 
 
 def costs_of_node(document: Document, node: int, reasons: Iterable[str], watch: Watch = Watch()) -> Costs:
-    """The same for the position of a row, to that row's depth. Raises RecordingError, PositionError."""
+    """`costs_at` for the position of a row, to that row's depth. Raises RecordingError, PositionError."""
     game, depth = game_at(document, node), document["nodes"]["depth"][node]
     if document["nodes"]["quiescence"][node] or depth < 1:
         raise RecordingError(f"node {node} is quiescence: it has no depth to search again")
@@ -99,7 +99,7 @@ def costs_of_node(document: Document, node: int, reasons: Iterable[str], watch: 
 
 
 def costs_of_search(document: Document, watch: Watch = Watch()) -> Costs:
-    """The same for the whole search, to its last complete depth, and every technique that left something out there.
+    """`costs_at` for the whole search, to its last complete depth, and every technique that left something out there.
 
     Raises RecordingError, PositionError.
     """

@@ -1,4 +1,4 @@
-"""Work that takes a while, as those see it who wait for it: how far it is, and how to end it early."""
+"""Long-running work from the view of its waiting callers: its progress, and a way to end it early."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Final
 
 
 class StoppedError(Exception):
-    """Work that nobody wants any more; raised by the work itself, where it looks."""
+    """The work was stopped; the work itself raises this at its next check."""
 
 
 class Job:
     """One piece of work. Threads other than its own may read `progress` and call `stop` at any time."""
 
     def __init__(self) -> None:
-        #: How far the work is, in words; "" for nothing to say.
+        #: The progress in words; "" for none.
         self.progress = ""
         self._lock = threading.Lock()
         self._is_stopped = False
@@ -27,7 +27,7 @@ class Job:
         return self._is_stopped
 
     def stop(self) -> None:
-        """Asks the work to end as soon as it can. More than once is no more than once."""
+        """Asks the work to end as soon as it can. Further calls have no effect."""
         with self._lock:
             waiting, self._on_stop = self._on_stop, []
             self._is_stopped = True
@@ -35,7 +35,7 @@ class Job:
             callback()
 
     def when_stopped(self, callback: Callable[[], None]) -> None:
-        """Has `callback` called when the work is stopped, from the thread that stops it; at once if it is already."""
+        """Calls `callback` when the work is stopped, on the thread that stops it; at once if it is already stopped."""
         with self._lock:
             if not self._is_stopped:
                 self._on_stop.append(callback)
@@ -48,14 +48,14 @@ class Job:
             raise StoppedError
 
     def tell(self, progress: str) -> None:
-        """Says how far the work is."""
+        """Sets the progress."""
         self.progress = progress
 
     def go_on(self, progress: str) -> None:
-        """Says how far the work is, if it should go on; otherwise raises `StoppedError`."""
+        """Sets the progress if the work should go on; otherwise raises `StoppedError`."""
         self.check()
         self.tell(progress)
 
 
-#: What nobody looks at, and nobody stops.
+#: A job without an observer: its progress is not read, and it is not stopped.
 UNWATCHED: Final = Job()

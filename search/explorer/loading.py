@@ -1,6 +1,6 @@
-"""Loading of the recording kernels, which takes a second from the cache and about a minute where they must be compiled.
+"""Loads the recording kernels: a second from the cache, about a minute when they must be compiled.
 
-It happens in a thread of its own, so that who waits can be told how far it is, and need not wait to its end.
+A separate thread loads them, so that a waiting caller gets progress reports and can stop waiting before the end.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-#: Seconds of loading that are nobody's concern: from the cache it takes no longer.
+#: Seconds of loading without a report: loading from the cache takes no longer.
 _SILENCE: Final = 1.5
 
-#: Seconds between two looks at the thread.
+#: Seconds between two checks of the thread.
 _TICK: Final = 0.1
 
 
@@ -28,10 +28,10 @@ class KernelLoader:
         self._began = 0.0
 
     def wait(self, tell: Callable[[str], None], every: float = 5.0) -> None:
-        """Starts loading, unless that has been done, and waits until it is over.
+        """Starts loading, unless it has started, and waits for its end.
 
-        `tell(text)` is called from the waiting thread, after a second and a half and then `every` so many seconds; what
-        it raises ends the waiting, while the loading goes on. Raises what loading raised.
+        `tell(text)` is called on the waiting thread, after a second and a half and then every `every` seconds; an
+        exception from it ends the waiting, while the loading goes on. Raises the exception of the loading, if any.
         """
         thread = self._start()
         told = None
@@ -54,7 +54,7 @@ class KernelLoader:
 
     def _load(self) -> None:
         try:
-            # Imported here, because this is what takes the first second.
+            # Imported here because the import takes the first second.
             from search.warmup import load_kernels
 
             load_kernels(on_step=self._on_step)
@@ -65,5 +65,5 @@ class KernelLoader:
         self._step = f"{name} kernels ({index + 1} of {count})"
 
 
-#: The process's own.
+#: The loader of this process.
 KERNELS: Final = KernelLoader()

@@ -1,9 +1,9 @@
-"""What a recorded search amounts to: how good its move ordering was, how much it left out, and what that saved.
+"""Statistics of a recorded search: the quality of its move ordering, how much it left out, and what that saved.
 
-All of it is computed from the columns of the document alone (see `search.explorer.chess_document`).
+They are computed from the columns of the document alone (see `search.explorer.chess_document`).
 
     first_move_best, branching, minimax_estimate, minimal_tree
-                    the most telling of what follows, for the deepest complete iteration; null without one
+                    the most telling of the fields below, for the deepest complete iteration; null without one
     first_move      how often the first move searched was the best: nodes of the main search that ended with a cutoff
                     or with an exact value; {"nodes", "first", "share", "by_number"}, whose last number is "or later"
     quiescence_first_move  the same for quiescence, cutoffs only
@@ -12,14 +12,14 @@ All of it is computed from the columns of the document alone (see `search.explor
     trees           per complete iteration the sizes of two trees of the same depth without quiescence: {"depth",
                     "nodes" that were searched, "minimax" and "minimax_leaves", "minimal" and "minimal_leaves"}
     mobility        legal moves by ply, the mean over the visits to it in the deepest iteration
-    reasons         by reason {"key", "ended": nodes it ended, "skipped": moves it left out, "saved": what that spared}
+    reasons         by reason {"key", "ended": nodes it ended, "skipped": moves it left out, "saved": nodes saved so}
     costs           in words: how "saved" is estimated
 
 Plain minimax visits every node of the full tree, m0 * m1 * ... * m(k-1) of them at ply k, if mi is the mobility at ply
-i. The least that any search without selectivity has to visit to prove the value, Knuth and Moore's minimal tree, holds
-at ply k the product of the mi with even i, and of those with odd i, less one ("An analysis of alpha-beta pruning",
-Artificial Intelligence 6, 1975, here with branching that changes from ply to ply). Compared with these the search may
-be smaller than the minimal tree: it reduces and skips moves, and knows positions from the table.
+i. Any search without selectivity must visit at least Knuth and Moore's minimal tree to prove the value. At ply k it has
+the product of the mi with even i, plus that of those with odd i, less one ("An analysis of alpha-beta pruning",
+Artificial Intelligence 6, 1975, here with branching that changes from ply to ply). The search may still be smaller than
+the minimal tree: it reduces and skips moves, and finds positions in the TT.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from typing import Any, Final
 
 from search.explorer.chess_document import COUNTED_SEARCHES, MOVE_SEARCHES, Document, keys
 
-#: Moves whose share of the cutoffs is told apart; later ones are taken together.
+#: How many moves have their own share of the cutoffs; later moves share one.
 TOLD_APART: Final = 10
 
 #: How a node ends that has searched moves.
@@ -192,9 +192,9 @@ def _growth(iterations: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _mobility(view: _View, iterations: list[dict[str, Any]]) -> list[float]:
     """Mean number of legal moves by ply, down to the last but one of the deepest iteration; empty without any.
 
-    They are those of the last iteration of which there are rows. Main search and quiescence are averaged apart, because
-    quiescence sees the positions after captures; it is asked only about plies to which the main search has not come. A
-    ply that nobody saw has as many as the one two plies up.
+    They come from the last iteration with rows. Main search and quiescence are averaged apart, because quiescence sees
+    positions after captures; it counts only at plies that the main search does not reach. A ply without visits takes
+    the number of two plies above.
     """
     recorded = [iteration for iteration in iterations if iteration["first_node"] >= 0]
     if not recorded:

@@ -1,4 +1,4 @@
-"""Positions as people hand them over: a FEN, a FEN with moves, or a PGN."""
+"""Positions in the forms that users give them: a FEN, a FEN with moves, or a PGN."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOVE_NUMBER: Final = re.compile(r"(\d{1,5})(w|b|\.\.\.|\.)?")
 
 
 class PositionError(ValueError):
-    """A text that is no position; the message says in one line what is wrong, and where."""
+    """An invalid text of a position; the message says in one line what is wrong, and where."""
 
 
 def read_game(text: str, after: str | None = None) -> Game:
@@ -28,9 +28,9 @@ def read_game(text: str, after: str | None = None) -> Game:
 def read_board(text: str, after: str | None = None) -> chess.Board:
     """The board of a text, with its moves; the start position for an empty one or "startpos". Needs no kernels.
 
-    A FEN, standard or Chess960, may be followed by `moves` and moves in UCI notation. Of a PGN's first game it is the
-    position behind the main line's last move, or behind the one that `after` names: "23w" or "23" is White's 23rd
-    move, "23b" Black's, "0" the start. Raises PositionError.
+    `moves` and moves in UCI notation may follow a FEN, standard or Chess960. A PGN gives the position of its first game
+    after the last move of the main line, or after the move that `after` names: "23w" or "23" is White's 23rd move,
+    "23b" Black's, "0" the start. Raises PositionError.
     """
     stripped = text.strip()
     head, _, moves = stripped.partition(" moves ")
@@ -45,7 +45,7 @@ def read_board(text: str, after: str | None = None) -> chess.Board:
 
 
 def replay(fen: str, moves: Sequence[str], *, chess960: bool) -> Game:
-    """The game behind `moves` (UCI notation, "0000" for passing) from `fen`, as a recording has them.
+    """The game after `moves` (UCI notation, "0000" for a null move) from `fen`, as a recording has them.
 
     Raises PositionError.
     """
@@ -94,7 +94,7 @@ def _play(board: chess.Board, moves: list[str]) -> None:
 class _StrictBuilder(chess.pgn.GameBuilder[chess.pgn.Game]):
     """Builds a game's main line and refuses the first thing in it that is wrong, which python-chess would pass over."""
 
-    # python-chess declares this None here, and heeds it all the same.
+    # python-chess declares None as the result here, but uses the result.
     def begin_variation(self) -> chess.pgn.SkipType:  # type: ignore[override]
         return chess.pgn.SKIP
 
@@ -107,7 +107,7 @@ class _StrictBuilder(chess.pgn.GameBuilder[chess.pgn.Game]):
 
 def _pgn_board(text: str, after: str | None) -> chess.Board:
     game = chess.pgn.read_game(io.StringIO(text), Visitor=_StrictBuilder)
-    # Without any tag python-chess reads any text as a game without moves.
+    # python-chess reads any text without tags as a game without moves.
     if game is None or (not game.variations and "[" not in text):
         raise PositionError(f"neither a FEN nor a PGN: {_quoted(text.strip())}")
     node = game.end() if after is None else _chosen(game, after)
@@ -118,7 +118,7 @@ def _pgn_board(text: str, after: str | None) -> chess.Board:
 
 
 def _chosen(game: chess.pgn.Game, after: str) -> Any:
-    """The node of the main line behind the move that is named like "23w"."""
+    """The node of the main line after the move that a name like "23w" gives."""
     match = _MOVE_NUMBER.fullmatch(after.strip())
     if match is None:
         raise PositionError(f"no move {_quoted(after)}: expected a number with w or b, such as 23w")
@@ -137,6 +137,6 @@ def _chosen(game: chess.pgn.Game, after: str) -> Any:
 
 
 def _quoted(text: str) -> str:
-    """A text as it may stand in a message of one line."""
+    """A text quoted for a message of one line."""
     line = " ".join(text.split())
     return repr(line if len(line) <= 80 else line[:77] + "...")

@@ -1,4 +1,4 @@
-"""Searches a position with the tracing build and makes a document of what the search wrote down.
+"""Searches a position with the tracing build and makes a document of the recording.
 
 The build has to be chosen before the kernels are imported, which this module does: call
 `search.explorer.build.choose_tracing` first.
@@ -184,7 +184,7 @@ def _document(game: Game, limits: Limits, search: _Search, without: list[str], c
     rows = trace["nodes"][: int(trace["node_count"])].copy()
     skips = trace["skipped"][: int(trace["skip_count"])].copy()
     visits, skipped = int(trace["visits"]), int(trace["skips"])
-    # A node that the end of the search left open still holds the number of its first visit.
+    # A node that was open when the search ended still holds the number of its visit.
     is_open = rows["end"] == tracing.STOPPED
     rows["visits"][is_open] = visits - rows["visits"][is_open] + 1
 

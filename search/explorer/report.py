@@ -26,7 +26,7 @@ def print_text(document: Document, out: TextIO, plies: int = DEFAULT_PLIES, line
 
 
 def text_lines(document: Document, plies: int = DEFAULT_PLIES, lines: int = DEFAULT_LINES) -> Iterator[str]:
-    """The lines that `print_text` prints."""
+    """The lines of `print_text`."""
     yield from _heading(document)
     yield ""
     yield from _iterations(document)
@@ -122,7 +122,7 @@ class _Tree:
 
 
 def _tree(document: Document, plies: int, lines: int) -> Iterator[str]:
-    """The tree of the last iteration of which there are rows."""
+    """The tree of the last iteration with rows."""
     recorded = [iteration for iteration in document["iterations"] if iteration["first_node"] >= 0]
     if not recorded:
         return

@@ -65,7 +65,7 @@ class RequestError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A search that is asked for."""
+    """A requested search."""
 
     tree: Tree
     algorithm: str
@@ -85,14 +85,14 @@ class _Asked:
         return [self.hand.get(node, tuple(siblings)) for node, siblings in enumerate(children)]
 
     def order_name(self) -> str:
-        """What this order is called."""
+        """The name of the order."""
         if self.hand:
             return _ORDER_NAMES["hand"]
         return f"random, seed {self.seed}" if self.order == "random" else _ORDER_NAMES[self.order]
 
 
 def _ask(body: object) -> tuple[_Asked, dict[str, Any]]:
-    """What a request asks for, and the request as it can be asked again."""
+    """The search that a request describes, and the request in a form that can be sent again."""
     fields = _fields(body, ("text", "format", "algorithm", "lattice", "order", "title"))
     text = _text(fields, "text", most=None)
     form = fields.get("format")
@@ -170,7 +170,7 @@ def _hand(value: object, tree: Tree) -> dict[int, tuple[int, ...]]:
         node = int(key) if isinstance(key, str) and key.isdecimal() and len(key) < 9 else -1
         if not 0 <= node < len(tree):
             raise RequestError(f"this tree has no node {quoted(str(key))} to order by hand")
-        # A bool and a float can be equal to an int, but are no node's number.
+        # A bool or a float can equal an int, but is no node's number.
         are_numbers = isinstance(children, list) and all(type(child) is int for child in children)
         if not are_numbers or sorted(children) != sorted(tree.children[node]):
             raise RequestError(f"the order by hand of node {node} does not name each of its children once")
@@ -198,7 +198,7 @@ def _describe(tree: Tree) -> str:
 
 
 def catalogue() -> dict[str, Any]:
-    """What there is to choose from."""
+    """The available choices."""
     return {
         "version": version(),
         "techniques": list(SWITCHES),
@@ -221,7 +221,7 @@ def catalogue() -> dict[str, Any]:
 
 
 def example(body: object, job: Job = UNWATCHED) -> dict[str, Any]:
-    """The tree of an example as text, and what it is to be searched with."""
+    """The tree of an example as text, and the settings of its search."""
     key = _text(_fields(body, ("key",)), "key")
     if key not in EXAMPLES:
         raise RequestError(f"there is no example {quoted(key)}")
@@ -250,7 +250,7 @@ def generate(body: object, job: Job = UNWATCHED) -> dict[str, Any]:
 
 
 def trace(body: object, job: Job = UNWATCHED) -> Document:
-    """The document of the search that is asked for."""
+    """The document of the requested search."""
     asked, again = _ask(body)
     done = _run(asked, job)
     job.check()
@@ -264,7 +264,7 @@ def trace(body: object, job: Job = UNWATCHED) -> Document:
 
 
 def run_of(body: object) -> Run:
-    """The search that is asked for."""
+    """The requested search."""
     return _run(_ask(body)[0], UNWATCHED)
 
 
@@ -288,7 +288,7 @@ def _order_row(asked: _Asked, key: str, job: Job, *, chosen: bool) -> dict[str, 
     try:
         counts = _run_untranslated(asked, job).statistics
     except (TreeError, AlgorithmError, UnsoundRuleError):
-        # Best and worst are known of numbers only.
+        # Best and worst exist only for numbers.
         return row
     return row | {"evaluated": counts.evaluated, "visited": counts.visited}
 

@@ -1,1 +1,1 @@
-"""The compiled search: everything in here runs as machine code, or describes the records that it works on."""
+"""The compiled search: kernels, and the records that they work on."""

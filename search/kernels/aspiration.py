@@ -1,14 +1,14 @@
 """One iteration of the deepening search: windows around the last score, and the order of the root's moves.
 
-Aspiration: the value is most likely near that of the last iteration, and the narrower the window, the more is cut off.
-Where it lies outside after all, the search says on which side, and only that side has to be opened further.
+Aspiration: the value is most likely near that of the last iteration, and a narrower window cuts off more. When the
+value lies outside, the search says on which side, and only that side of the window has to widen.
   when     depth >= aspiration_depth, there is a last score, and it is no mate
   formula  last score - width .. last score + width, width = aspiration_window; at each failure width is multiplied by
            aspiration_growth / 100, then low:  alpha = score - width, beta = middle of the window that failed
                                          high: beta = score + width
   worth    not measured
 
-The engine's threads and self-play, which has no Python between its searches, both deepen by this kernel.
+The engine's threads and self-play both use this kernel; self-play runs no Python between its searches.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from search.kernels.score import INFINITE, LOWER, MATE_BOUND, NO_SCORE, UPPER
 
 @inlined
 def _move_up(worker, index, place):
-    """Takes the root move at `index`, with its nodes, to the earlier `place`. Mutates `worker`."""
+    """Moves the root move at `index`, with its nodes, up to the earlier `place`. Mutates `worker`."""
     move, nodes = worker.root_moves[index], worker.root_nodes[index]
     while index > place:
         worker.root_moves[index] = worker.root_moves[index - 1]
@@ -34,9 +34,9 @@ def _move_up(worker, index, place):
 
 @inlined
 def _order_root_moves(worker):
-    """Best move first, then by the nodes each took: what was hard to refute is looked at early. Mutates `worker`.
+    """Puts the best move first and sorts the others by their nodes, so that moves that were hard to refute come early.
 
-    Moves that a fail high left unsearched have no nodes, and keep their order behind.
+    Moves that a fail high left unsearched have no nodes; they keep their order at the end. Mutates `worker`.
     """
     best = worker.stack[0].pv[0]
     for index in range(worker.root_count):
@@ -52,7 +52,7 @@ def _order_root_moves(worker):
 
 @inlined
 def _first_window(worker, depth, last):
-    """The first window of an iteration, around the `last` score if that is of use. Mutates `worker`."""
+    """Sets the first window of an iteration: around the `last` score if it is usable. Mutates `worker`."""
     tune = worker.tune
     worker.width = tune.aspiration_window
     worker.candidate = 0
@@ -65,19 +65,19 @@ def _first_window(worker, depth, last):
 
 @inlined
 def _widen(worker, score):
-    """Moves the window after a search that ended outside, with this `score`; says how it failed, LOWER or UPPER.
+    """Widens the window after a search returned this `score` outside it; returns how it failed, LOWER or UPPER.
 
     Mutates `worker`.
     """
     worker.width = worker.width * worker.tune.aspiration_growth // 100
     if score <= worker.alpha:
-        # Pull beta in as well: the true value is below, and a narrow window is quicker. What had beaten an earlier
-        # window has not held.
+        # Lower beta as well: the true value is below, and a narrow window is faster. A move that beat an earlier window
+        # has not held.
         worker.candidate = 0
         worker.beta = (worker.alpha + worker.beta) // 2
         worker.alpha = max(score - worker.width, -INFINITE)
         return np.int64(UPPER)
-    # What beat the window is the move to play unless the wider one finds a better, and is looked at first.
+    # The move that beat the window is played unless the wider window finds a better one, and is searched first.
     worker.candidate = worker.stack[0].pv_length
     worker.beta = min(score + worker.width, INFINITE)
     return np.int64(LOWER)
@@ -86,14 +86,15 @@ def _widen(worker, score):
 @kernel
 def search_iteration(worker, tt, depth, last):
     """Searches the root to `depth` plies, widening the window around the `last` score (NO_SCORE: none) until the value
-    lies inside it; returns that, int64.
+    lies inside it; returns the value, int64.
 
-    While `worker.reports` is set it also returns at each window that fails: the value is a bound then, `worker.failed`
-    says which (LOWER, UPPER; 0 when it is none), and the next call with the same arguments goes on with a wider window.
+    While `worker.reports` is set it also returns at each window that fails. The value is then a bound, and
+    `worker.failed` says which (LOWER or UPPER; 0 when the value is no bound). The next call with the same arguments
+    continues with a wider window.
 
-    Mutates both. The best line is then in `frames[0].pv`, and `root_moves` with their `root_nodes` are in the order for
-    the next iteration, the best move first. If the search was aborted, its value means nothing, and the line is empty
-    unless a move has beaten the last iteration's.
+    Mutates `worker` and `tt`. Afterwards `stack[0].pv` holds the best line, and `root_moves` with their `root_nodes`
+    are in the order for the next iteration, the best move first. If the search was aborted, its value means nothing,
+    and the line is empty unless a move beat the last iteration's.
     """
     frame = worker.stack[0]
     worker.aborted = 0

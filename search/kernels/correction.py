@@ -1,15 +1,15 @@
-"""Correction history: how far the static evaluation has been off lately in positions like this one.
+"""Correction history: the recent error of the static evaluation in similar positions.
 
-After each search whose result tells more than the evaluation did, the difference is remembered under a few features
-of the position: its pawns, each side's pieces, and the last two moves. The evaluation of the next position that shares
-a feature is shifted by what was learnt. (The idea, for pawn structures, is from the engine Caissa by Michał Witanowski;
-the other keys came into use in Stockfish.)
+After each search whose result tells more than the evaluation, the search stores the difference under a few features of
+the position: its pawns, each side's pieces, and the last two moves. Later evaluations of positions that share a feature
+are corrected by it. (The idea, for pawn structures, is from the engine Caissa by Michał Witanowski; the other keys come
+from Stockfish.)
 
-  when     learnt where a node of the main search ends (block 18 of `search.kernels.alphabeta`), and read wherever a
-           position is evaluated, in quiescence, too
-  formula  sum of correction_pawns, correction_pieces and correction_moves times their entries; the entries, in
-           sixteenths of a centipawn, are moved by correction_rate / 1000 * depth * error in centipawns, _MOST_LEARNT at
-           most, the less the closer they are to CORRECTION_LIMIT
+  when     learnt where a node of the main search ends (block 18 of `search.kernels.alphabeta`); read wherever a
+           position is evaluated, also in quiescence
+  formula  sum of correction_pawns, correction_pieces and correction_moves times their entries. The entries, in
+           sixteenths of a centipawn, move by correction_rate / 1000 * depth * error in centipawns, at most
+           _MOST_LEARNT, and less the closer they are to CORRECTION_LIMIT
   worth    +45.4 +- 36.0  [ledger: correction-history]
 """
 
@@ -26,14 +26,14 @@ from search.kernels.worker import CORRECTION_LIMIT, CORRECTION_SIZE
 
 _MASK = np.uint64(CORRECTION_SIZE - 1)
 
-#: Entries are in sixteenths of a centipawn and weighted in hundredths: their sum is divided by this into centipawns.
+#: Entries are in sixteenths of a centipawn, and weights in hundredths: dividing their sum by this gives centipawns.
 _SCALE = 16 * 100
 
-#: What one search may move an entry by.
+#: The most that one search moves an entry.
 _MOST_LEARNT = CORRECTION_LIMIT // 4
 
-#: Each ply without capture or pawn move takes one part in so many of the evaluation. Half of it is left when the
-#: fifty-move rule ends the game: an advantage that has led to nothing until then is hardly one.
+#: Each ply without capture or pawn move takes this fraction of the evaluation: 1 / _FADING. Half of the evaluation is
+#: left when the fifty-move rule ends the game: an advantage without progress is worth less.
 _FADING = 200
 
 
@@ -45,7 +45,7 @@ def _slot(key):
 
 @inlined
 def prefetch_corrections(worker, ply):
-    """Starts loading what `corrected_eval` looks up at `ply` into the CPU's cache."""
+    """Starts loading the entries that `corrected_eval` reads at `ply` into the CPU's cache."""
     position = worker.stack[ply].position
     us = position.turn
     prefetch(worker.pawn_corrections[us], np.int64(_slot(position.pawn_key)))
@@ -59,7 +59,7 @@ def prefetch_corrections(worker, ply):
 def corrected_eval(worker, ply, raw_eval):
     """The raw evaluation of the position at `ply` plus its corrections, int64 centipawns, never a mate score.
 
-    It is also drawn towards 0 as the fifty-move rule comes near: it loses halfmoves / _FADING of its value.
+    It also shrinks as the fifty-move rule comes near: it loses halfmoves / _FADING of its value.
     """
     position = worker.stack[ply].position
     us = position.turn
@@ -77,7 +77,10 @@ def corrected_eval(worker, ply, raw_eval):
 
 @inlined
 def update_correction_history(worker, ply, depth, error):
-    """The search to `depth` found a value `error` centipawns above the evaluation at `ply`. Mutates `worker`."""
+    """Learns that the search to `depth` found a value `error` centipawns above `static_eval` at `ply`.
+
+    Mutates `worker`.
+    """
     position = worker.stack[ply].position
     us = position.turn
     bonus = min(max(error * depth * worker.tune.correction_rate // 1000, -_MOST_LEARNT), _MOST_LEARNT)

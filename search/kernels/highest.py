@@ -1,4 +1,4 @@
-"""The highest of a run of numbers, by vector instructions: what picking the best move comes down to."""
+"""The highest of a run of numbers by vector instructions: the inner loop of picking the best move."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.compiler.jit import AHEAD_OF_TIME, machine_op
 
-#: Numbers that are compared at a time. So many behind a run are read, too, and have to be LOWEST.
+#: How many numbers are compared at a time. The code also reads this many after a run; they must be LOWEST.
 LANES: Final = 8
 LOWEST: Final = np.iinfo(np.int64).min
 
@@ -33,7 +33,10 @@ def _half(builder: Any, vector: Any, begin: int) -> Any:
 
 @machine_op(lambda numbers, first, end: np.int64(max(numbers[first:end])))
 def highest(typingctx: Any, numbers: Any, first: Any, end: Any) -> Any:
-    """The highest of `numbers[first:end]`, int64[n], which are at least one and have LANES of LOWEST behind them."""
+    """The highest of `numbers[first:end]`, int64.
+
+    `numbers` is int64[n]. The run holds at least one number, and LANES numbers LOWEST follow it.
+    """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, args[0]).data

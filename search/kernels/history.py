@@ -5,7 +5,7 @@
     continuation_history   [earlier move][move], 1 and 2 plies back     -5.2 +- 37.3  [ledger: continuation-history]
     capture_history        [color][piece][target][captured piece]       +10.4 +- 39.9  [ledger: capture-history]
     killers                [ply], two, before the quiet moves           -13.9 +- 37.1  [ledger: killers]
-    counter_moves          [earlier move], behind the killers           not measured
+    counter_moves          [earlier move], after the killers            not measured
 
 `gravity` is the one update formula. It keeps every entry within -HISTORY_LIMIT .. HISTORY_LIMIT.
 """
@@ -25,13 +25,13 @@ HISTORY_LIMIT = 16_384
 
 @inlined
 def history_bonus(worker, depth):
-    """The reward for a cutoff at `depth` plies, int64: deep ones cost more and tell more."""
+    """The reward for a cutoff at `depth` plies, int64: deep cutoffs cost more nodes and tell more."""
     return min(depth * worker.tune.history_bonus_slope, worker.tune.history_bonus_max)
 
 
 @inlined
 def gravity(value, bonus, limit):
-    """A history value moved towards the sign of `bonus`, the less the closer it is to `limit`, int64."""
+    """A history value moved towards the sign of `bonus`, int64. The move shrinks as the value nears `limit`."""
     return value + bonus - value * abs(bonus) // limit
 
 
@@ -44,7 +44,7 @@ def continuation_of(position, move):
 
 @inlined
 def earlier_continuation(worker, ply, back):
-    """The number of the move made `back` plies before the one to choose at `ply`, NO_CONTINUATION when none."""
+    """The `continuation_of` the move `back` plies before the choice at `ply`, int64; NO_CONTINUATION when none."""
     if ply < back:
         return np.int64(NO_CONTINUATION)
     return worker.stack[ply - back].continuation
@@ -52,7 +52,7 @@ def earlier_continuation(worker, ply, back):
 
 @inlined
 def quiet_history(worker, ply, move):
-    """Sum of butterfly and continuation histories of a quiet move at `ply`, int64, within three limits."""
+    """Sum of a quiet move's butterfly and continuation histories at `ply`, int64, within three HISTORY_LIMITs."""
     position = worker.stack[ply].position
     number = continuation_of(position, move)
     butterfly = np.int64(worker.butterfly_history[position.turn, move_origin(move), move_target(move)])
@@ -63,7 +63,7 @@ def quiet_history(worker, ply, move):
 
 @inlined
 def _update_continuation(worker, ply, back, number, bonus):
-    """Moves the history of move `number` after the move `back` plies before by `bonus`. Mutates `worker`."""
+    """Adds `bonus` to the history of move `number` after the move `back` plies earlier. Mutates `worker`."""
     earlier = earlier_continuation(worker, ply, back)
     if earlier != NO_CONTINUATION:
         value = np.int64(worker.continuation_history[earlier, number])
@@ -72,7 +72,7 @@ def _update_continuation(worker, ply, back, number, bonus):
 
 @inlined
 def update_quiet_history(worker, ply, move, bonus):
-    """Moves the histories of a quiet move at `ply` by their shares of `bonus`. Mutates `worker`."""
+    """Adds to each history of a quiet move at `ply` its share of `bonus`. Mutates `worker`."""
     position = worker.stack[ply].position
     color, origin, target = position.turn, move_origin(move), move_target(move)
     value = np.int64(worker.butterfly_history[color, origin, target])
@@ -87,7 +87,7 @@ def update_quiet_history(worker, ply, move, bonus):
 
 @inlined
 def counter_move(worker, ply):
-    """The quiet move that last refuted the one that led to `ply`, int64; NO_MOVE at the root or when there is none."""
+    """The quiet move that last refuted the move that led to `ply`, int64; NO_MOVE at the root or when none did."""
     if ply == 0 or worker.tune.counter_moves == 0:
         return np.int64(NO_MOVE)
     return np.int64(worker.counter_moves[earlier_continuation(worker, ply, 1)])
@@ -95,7 +95,7 @@ def counter_move(worker, ply):
 
 @inlined
 def update_counter_move(worker, ply, move):
-    """Remembers a quiet move as the refutation of the one that led to `ply`, if any did. Mutates `worker`."""
+    """Stores a quiet move as the refutation of the move that led to `ply`, if there is one. Mutates `worker`."""
     if ply > 0:
         worker.counter_moves[earlier_continuation(worker, ply, 1)] = move
 
@@ -109,7 +109,7 @@ def capture_history(worker, position, move):
 
 @inlined
 def update_capture_history(worker, position, move, bonus):
-    """Moves the history of a capture by its share of `bonus`. Mutates `worker`."""
+    """Adds to the history of a capture its share of `bonus`. Mutates `worker`."""
     piece, captured = piece_at(position, move_origin(move)), captured_piece(position, move)
     value = np.int64(worker.capture_history[position.turn, piece, move_target(move), captured])
     share = worker.tune.capture_share * bonus // 100
@@ -118,10 +118,11 @@ def update_capture_history(worker, position, move, bonus):
 
 @inlined
 def update_histories(worker, ply, depth, best):
-    """Learns from a cutoff at `ply` by the move `best`, the last that was tried. Mutates `worker`.
+    """Updates the histories after a cutoff at `ply` by `best`, the last move tried. Mutates `worker`.
 
-    A quiet `best` becomes the first killer and the counter move. `best` gains unless it promotes without a capture,
-    which has no history. Captures tried before it lose as much; quiet moves do so only when `best` is quiet.
+    A quiet `best` becomes the first killer and the counter move. `best` gains `history_bonus` unless it promotes
+    without a capture, which has no history. Captures tried before it lose as much; quiet moves only when `best` is
+    quiet.
     """
     frame = worker.stack[ply]
     position = frame.position

@@ -1,4 +1,4 @@
-"""What every node of the search does: stopping, draws, making moves, reading the table, keeping the best line."""
+"""The common parts of all nodes: stopping, draws, making moves, evaluation, TT cutoffs, the best line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from search.kernels.worker import NO_CONTINUATION
 
 @inlined
 def must_stop(worker):
-    """Whether the search has to end at this node; marks it as aborted then. Mutates `worker`."""
+    """Whether the search must end at this node; sets `worker.aborted` if so. Mutates `worker`."""
     if worker.stop > worker.stop_threshold or worker.nodes >= worker.node_limit:
         worker.aborted = 1
         return True
@@ -43,14 +43,14 @@ def is_draw(worker, ply):
 
 @inlined
 def _enter(worker, ply, move, continuation):
-    """Counts the node of the frame behind `ply`, whose position `move` has just made. Mutates `worker`."""
+    """Counts the node at `ply` + 1, whose position `move` has just made. Mutates `worker`."""
     frame = worker.stack[ply]
     frame.move = move
     frame.continuation = continuation
     forget_accumulators(worker.accumulators, ply + 1)
     worker.keys[worker.root_index + ply + 1] = worker.stack[ply + 1].position.key
     worker.nodes += 1
-    # Unlike the table's bucket these are in the CPU's farther caches at worst. A network asks for no pawns.
+    # Unlike the TT bucket, these are in the CPU's outer caches at worst. A network needs no pawn structure.
     if worker.network.hidden == 0:
         prefetch_pawns(worker.stack[ply + 1].position, worker.workspace)
     prefetch_corrections(worker, ply + 1)
@@ -60,17 +60,17 @@ def _enter(worker, ply, move, continuation):
 def prefetch_move(worker, tt, ply, move):
     """Starts loading the TT bucket of the position after a move from the frame at `ply`.
 
-    Memory takes about as long as an evaluation, so call this as soon as the move is known. Any int64 will do: what is
-    no move of the position loads another bucket.
+    A load from memory takes about as long as an evaluation, so call this as soon as the move is known. Any int64 is
+    safe: one that is no move of the position loads another bucket.
     """
     prefetch_bucket(tt, key_after(worker.stack[ply].position, move))
 
 
 @inlined
 def play(worker, ply, move):
-    """Makes a move from the frame at `ply` into the next one and counts the node. Mutates `worker`.
+    """Makes a move from the frame at `ply` into the next frame and counts the node. Mutates `worker`.
 
-    Call `prefetch_move` some time before.
+    Call `prefetch_move` well before.
     """
     position = worker.stack[ply].position
     make_move(position, worker.stack[ply + 1].position, move)
@@ -94,8 +94,8 @@ def play_null_move(worker, ply):
 def evaluate(worker, ply):
     """Static evaluation of the position at `ply`, int64 centipawns for the side to move, without corrections.
 
-    The network decides, if there is one, except in endings of which the classical evaluation knows more: it decides
-    where a king is bare, and a lead that cannot be won is worth 0 (`eval.network.endings` says why). Mutates `worker`.
+    The network evaluates, if there is one, with two exceptions: the classical evaluation handles positions with a bare
+    king, and a lead that cannot be won is worth 0 (`eval.network.endings` says why). Mutates `worker`.
     """
     position = worker.stack[ply].position
     if worker.network.hidden != 0:
@@ -110,18 +110,22 @@ def evaluate(worker, ply):
 
 @subkernel
 def _evaluate_custom(worker, ply):
-    """The same with a custom evaluation, which replaces the network, too."""
+    """`evaluate` with a custom evaluation, which also replaces the network."""
     return custom_evaluation(worker.stack[ply].position)
 
 
-# A constant of the build, so that neither of the two tests which one plays.
+# CUSTOM is a constant of the build, so no node has to test it.
 if CUSTOM is not None:
     evaluate = _evaluate_custom
 
 
 @inlined
 def is_improving(worker, ply):
-    """Whether the side to move stands better than at its last turn without a check, int64 0 or 1."""
+    """Whether the side to move stands better than at its last turn out of check, int64 0 or 1.
+
+    Compares with two plies ago, or with four if the side was in check then. 1 when neither has an evaluation. 0 in
+    check, and always if the tunable `improving` is 0.
+    """
     static_eval = worker.stack[ply].static_eval
     if static_eval == NO_SCORE or worker.tune.improving == 0:
         return 0
@@ -134,7 +138,7 @@ def is_improving(worker, ply):
 
 @inlined
 def is_tt_cutoff(bound, score, alpha, beta):
-    """Whether a stored score with its bound answers a search with this window, bool."""
+    """Whether a stored score with this bound decides a search with this window, bool."""
     if score >= beta:
         return bound & LOWER != 0
     return score <= alpha and bound & UPPER != 0
@@ -142,7 +146,7 @@ def is_tt_cutoff(bound, score, alpha, beta):
 
 @inlined
 def update_pv(worker, ply, move):
-    """The best line at `ply` becomes `move` and the next frame's line. Mutates `worker`."""
+    """Sets the best line at `ply` to `move` and the next frame's line. Mutates `worker`."""
     frame = worker.stack[ply]
     child = worker.stack[ply + 1]
     frame.pv[0] = move

@@ -1,23 +1,24 @@
 """The move picker: a node's moves one at a time, best first, in stages.
 
-Most nodes end after a move or two, so each stage begins only when the one before it is used up: the TT move is tried
-before any move is generated, the captures before the quiet moves are generated, scored and sorted.
+Most nodes end after a move or two, so each stage begins only when the one before it is empty. The TT move is tried
+before any move is generated. The captures are tried before the quiet moves are generated, scored and sorted.
 
-    stage       what it gives
+    stage       moves
     ROOT        the root's moves in the order of the last iteration, instead of everything below
     TT_MOVE     the move of the transposition table
-    NOISY       captures and promotions, most valuable victim first, capture history deciding between them; those that
-                lose material by static exchange evaluation are put aside
-    killers     two quiet moves that refuted siblings of this node, then the one that last refuted the opponent's move
+    NOISY       captures and promotions by most valuable victim and capture history; those that lose material by static
+                exchange evaluation are deferred
+    killers     two quiet moves that refuted siblings of this node, then the quiet move that last refuted the opponent's
+                move
     QUIETS      all quiet moves by butterfly and continuation history, safe checks raised by check_bonus; in quiescence
                 only the checks
-    BAD_NOISY      what NOISY put aside
+    BAD_NOISY   the moves that NOISY deferred
 
-`start` sets the stage, `next_move` gives a move and moves on. The state is the frame's (see `search.kernels.worker`),
-so the search can look at it: `frame.skip_quiets` may be set on the way and ends the quiet stages.
+`start` sets the stage; `next_move` returns a move and advances. The state is in the frame (see
+`search.kernels.worker`), so the search can use it: setting `frame.skip_quiets` between moves ends the quiet stages.
 
-The picker also prefetches the TT bucket of its next move, a whole search ahead where it can. The search prefetches that
-of the TT move itself.
+The picker also prefetches the TT bucket of its next move, where possible a whole search ahead. The search prefetches
+the TT move itself.
 """
 
 from __future__ import annotations
@@ -53,17 +54,17 @@ ROOT, TT_MOVE, NOISY_START, NOISY, FIRST_KILLER, SECOND_KILLER, COUNTER, QUIET_S
 )
 assert COUNTER == FIRST_KILLER + 2
 
-#: Which quiet moves a node tries: none, those that give check, all.
+#: Which quiet moves a node tries: none, only checks, all.
 NO_QUIETS, CHECKS_ONLY, ALL_QUIETS = 0, 1, 2
 
-#: Worth of one step of `mvv_lva`, a victim being eight: a history at its limit outweighs two victims, and from one end
-#: to the other all but the most extreme.
+#: Value of one step of `mvv_lva`; one victim is eight steps. A history at its limit outweighs two victims, and the
+#: whole range of a history outweighs all but the most extreme.
 VICTIM_STEP: Final = HISTORY_LIMIT // 16
 
-#: What a check may lose by exchange and still count as safe, centipawns.
+#: A check that loses at most this much by exchange counts as safe, centipawns.
 CHECK_LOSS: Final = 75
 
-#: `frame.order` holds in one number all that picking the best move needs: value << 24 | move << 8 | its place.
+#: A number in `frame.order` holds all that picking the best move needs: value << 24 | move << 8 | index in `order`.
 VALUE_SHIFT: Final = 24
 MOVE_SHIFT: Final = 8
 MOVE_MASK: Final = 0xFFFF
@@ -73,7 +74,7 @@ assert MAX_MOVES <= PLACE_MASK + 1
 
 @inlined
 def mvv_lva(position, move):
-    """Most valuable victim first, then least valuable attacker, int64; a promotion counts as taking its piece."""
+    """Most valuable victim, then least valuable attacker, int64. A promotion counts as capturing its piece."""
     victim = captured_piece(position, move)
     if is_promotion(move):
         victim += promotion_piece(move) - PAWN
@@ -82,9 +83,9 @@ def mvv_lva(position, move):
 
 @inlined
 def start(worker, ply, tt_move, quiets):
-    """Prepares the moves of the frame at `ply`: the legal `tt_move` or NO_MOVE first, `quiets` of the quiet ones.
+    """Prepares the moves of the frame at `ply`. Mutates `worker`.
 
-    Mutates `worker`.
+    `tt_move` is legal or NO_MOVE, and comes first. `quiets` says which quiet moves are tried (NO_QUIETS, ...).
     """
     frame = worker.stack[ply]
     frame.tt_move = tt_move
@@ -96,7 +97,7 @@ def start(worker, ply, tt_move, quiets):
 
 @inlined
 def start_root(worker):
-    """Prepares the root's moves, in the order of `root_moves`, none of them searched yet. Mutates `worker`."""
+    """Prepares the root's moves in the order of `root_moves` and clears their nodes. Mutates `worker`."""
     frame = worker.stack[0]
     for index in range(worker.root_count):
         frame.order[index] = worker.root_moves[index]
@@ -109,7 +110,7 @@ def start_root(worker):
 
 @inlined
 def usable_tt_move(position, move, quiets):
-    """The table's move if it is legal here and among those the node tries, else NO_MOVE: int64."""
+    """The TT move if it is legal here and the node tries such moves, else NO_MOVE: int64."""
     if move == NO_MOVE or not is_legal(position, move):
         return np.int64(NO_MOVE)
     if quiets == ALL_QUIETS or is_noisy(move) or (quiets == CHECKS_ONLY and gives_check(position, move)):
@@ -119,17 +120,17 @@ def usable_tt_move(position, move, quiets):
 
 @inlined
 def _end_order(frame):
-    """Puts behind the moves what `highest` wants there. Mutates `frame`."""
+    """Writes the LANES of LOWEST that `highest` reads after the moves. Mutates `frame`."""
     for index in range(frame.end, frame.end + LANES):
         frame.order[index] = LOWEST
 
 
 @inlined
 def _find_best(worker, tt, ply):
-    """Brings the best of the moves that are left to the cursor, if there is one. Mutates `worker`.
+    """Moves the best remaining move to the cursor, if there is one, and prefetches it. Mutates `worker`.
 
-    One step of a selection sort: after a cutoff the rest was never sorted. It is made before the move is asked for, so
-    that what the table knows of it is there when it is made: before it most often comes the search of another move.
+    This is one step of a selection sort, so a cutoff saves sorting the rest. It runs one move ahead: the TT bucket
+    loads while the search of another move runs.
     """
     frame = worker.stack[ply]
     cursor = frame.cursor
@@ -143,7 +144,7 @@ def _find_best(worker, tt, ply):
 
 @subkernel
 def _add_noisy(worker, tt, ply):
-    """Generates and values captures and promotions. Mutates `worker`."""
+    """Generates and scores captures and promotions. Mutates `worker`."""
     frame = worker.stack[ply]
     position = frame.position
     end = generate_noisy(position, frame.moves, 0)
@@ -162,7 +163,7 @@ def _add_noisy(worker, tt, ply):
 
 @inlined
 def _check_squares(position):
-    """From where a piece of the side to move attacks the other king, by piece type: seven bitboards."""
+    """The squares from which each piece type of the side to move attacks the other king: seven bitboards."""
     king = king_square(position, position.turn ^ 1)
     diagonal = bishop_attacks(king, position.pieces[OCCUPIED])
     straight = rook_attacks(king, position.pieces[OCCUPIED])
@@ -171,10 +172,10 @@ def _check_squares(position):
 
 @subkernel
 def _add_quiets(worker, tt, ply):
-    """Generates and values quiet moves behind the bad_noisy. Mutates `worker`.
+    """Generates and scores quiet moves, and stores them after the bad noisy moves. Mutates `worker`.
 
-    Safe checks by the moving piece itself are raised: they leave few answers, and what the histories know of the move
-    is mostly from positions where it gave none. (Stockfish orders them so, too.)
+    Safe checks by the moving piece itself get `check_bonus`: they leave few answers, and their histories come mostly
+    from positions where the move gave no check. (Stockfish does the same.)
     """
     frame = worker.stack[ply]
     position = frame.position
@@ -199,7 +200,7 @@ def _add_quiets(worker, tt, ply):
 
 @inlined
 def _take_best(worker, tt, ply):
-    """The best of the moves that are left, int64; at least one is. Mutates `worker`."""
+    """The best remaining move, int64; at least one must remain. Mutates `worker`."""
     frame = worker.stack[ply]
     best = frame.order[frame.cursor]
     frame.cursor += 1
@@ -209,7 +210,7 @@ def _take_best(worker, tt, ply):
 
 @inlined
 def _is_bad_noisy(position, move):
-    """Whether a noisy move belongs behind the quiet ones: it loses material or promotes to less than a queen."""
+    """Whether a noisy move comes after the quiet moves: it loses material or promotes to less than a queen."""
     if is_promotion(move) and promotion_piece(move) != QUEEN:
         return True
     return not see_ge(position, move, 0)
@@ -217,7 +218,7 @@ def _is_bad_noisy(position, move):
 
 @inlined
 def _remembered(worker, tt, ply, stage):
-    """The killer or counter move of `stage` if it is to be tried at `ply`, else NO_MOVE: int64."""
+    """The killer or counter move of `stage` if it should be tried at `ply`, else NO_MOVE: int64."""
     frame = worker.stack[ply]
     if stage == COUNTER:
         move = np.int64(frame.counter)
@@ -233,7 +234,7 @@ def _remembered(worker, tt, ply, stage):
 
 @subkernel
 def next_move(worker, tt, ply):
-    """The next move to try at `ply`, int64, NO_MOVE when there is none left. Mutates `worker`."""
+    """The next move to try at `ply`, int64; NO_MOVE when none is left. Mutates `worker`."""
     frame = worker.stack[ply]
     position = frame.position
     if frame.stage == ROOT:
@@ -253,10 +254,10 @@ def next_move(worker, tt, ply):
             move = _take_best(worker, tt, ply)
             if move == frame.tt_move:
                 continue
-            # Quiescence looks at the exchange itself, after cheaper tests.
+            # Quiescence tests the exchange itself, after cheaper tests.
             if frame.quiets != ALL_QUIETS or not _is_bad_noisy(position, move):
                 return move
-            # What is picked lies in front of the cursor: the bad_noisy are gathered there, best first.
+            # The slots before the cursor are free: the bad noisy moves are collected there, best first.
             frame.order[frame.bad_noisy] = move
             frame.bad_noisy += 1
         frame.stage = DONE if frame.quiets == NO_QUIETS else FIRST_KILLER

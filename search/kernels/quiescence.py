@@ -1,4 +1,4 @@
-"""Quiescence: the search beyond the nominal depth that only looks at what could change the material."""
+"""Quiescence: beyond the nominal depth, the search tries only moves that could change the material."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ CHECK_PLIES = 1
 
 @subkernel
 def quiescence(worker, tt, ply, alpha, beta, checks):
-    """Fail-soft value of the position at `ply` when only noisy moves, evasions and (for `checks` plies) checks count.
+    """Fail-soft value of the position at `ply`, int64, when only noisy moves, evasions and (for `checks` plies) quiet
+    checks count.
 
-    The side to move may stand pat on its static evaluation unless it is in check. Same contract as `alpha_beta`, and
-    blocks in the same manner. Mutates `worker` and `tt`.
+    The side to move may stand pat on its static evaluation unless it is in check. The contract and the form of the
+    blocks are those of `alpha_beta`. Mutates `worker` and `tt`.
     """
     frame = worker.stack[ply]
     position = frame.position
@@ -53,12 +54,12 @@ def quiescence(worker, tt, ply, alpha, beta, checks):
     if ply >= MAX_PLY:
         return trace.ended(worker, trace.HORIZON, np.int64(DRAW) if in_check else evaluate(worker, ply))
 
-    # 2. Transposition table: any search of this position was at least as deep as this one.
+    # 2. Transposition table: every stored search of this position is at least as deep as this one.
     #      when     no PV node, its bound fits the window
-    #      formula  its score; its move and evaluation are used in any case
-    #    Unlike in `alpha_beta` the score counts however near the fifty-move rule is, and where the stored search tried
-    #    fewer quiet checks. That may miss a draw by the rule or a quiet check beyond the horizon; the main search sees
-    #    both once it is that deep.
+    #      formula  tt_score; tt_move and the evaluation are used in any case
+    #    Unlike `alpha_beta`, quiescence takes the score even near the fifty-move rule, and even if the stored search
+    #    tried fewer quiet checks. It may miss a draw by the rule or a quiet check beyond the horizon; the main search
+    #    sees both once it is that deep.
     is_pv = beta - alpha > 1
     tt_move = np.int64(NO_MOVE)
     raw_eval = np.int64(NO_SCORE)
@@ -71,9 +72,9 @@ def quiescence(worker, tt, ply, alpha, beta, checks):
         raw_eval = entry_eval(data)
         prefetch_move(worker, tt, ply, tt_move)
 
-    # 3. Stand pat: nobody has to capture, and some quiet move nearly always keeps what the evaluation sees. So
+    # 3. Stand pat: the side to move need not capture, and some quiet move nearly always keeps the evaluation. So
     #    static_eval is a lower bound of the value.
-    #      when     not in check, where the next move may be forced
+    #      when     not in check (in check the next move may be forced)
     #      formula  static_eval; cut if >= beta, otherwise alpha is at least this
     best_score = np.int64(-INFINITE)
     static_eval = np.int64(NO_SCORE)
@@ -89,9 +90,9 @@ def quiescence(worker, tt, ply, alpha, beta, checks):
                 store(tt, position.key, worker.generation, ply, QUIESCENCE_DEPTH, best_score, LOWER, raw_eval, NO_MOVE)
             return trace.ended(worker, trace.STAND_PAT, best_score)
         alpha = max(alpha, best_score)
-        # 4. Quiet checks: a mate or a fork may begin with one, and the answers are few.
+        # 4. Quiet checks: a mate or a fork may begin with a check, and a check leaves few answers.
         #      when     not in check, in the first CHECK_PLIES plies of quiescence, and quiescence_checks is not 0
-        #      formula  quiet moves that give check are tried behind the noisy ones; worth: see CHECK_PLIES
+        #      formula  quiet checks are tried after the noisy moves; worth: see CHECK_PLIES
         has_checks = checks > 0 and worker.tune.quiescence_checks != 0
         quiets = np.int64(CHECKS_ONLY) if has_checks else np.int64(NO_QUIETS)
 
@@ -103,7 +104,7 @@ def quiescence(worker, tt, ply, alpha, beta, checks):
         if move == NO_MOVE:
             break
         if not in_check:
-            # 5. Delta pruning: even the victim for free does not lift the score to alpha.
+            # 5. Delta pruning: even winning the victim for free does not raise the score to alpha.
             #      when     not in check, a capture, no promotion, alpha is no mate
             #      formula  static_eval + victim + delta_margin <= alpha; the node's value is at least that sum
             #      worth    not measured
@@ -113,7 +114,7 @@ def quiescence(worker, tt, ply, alpha, beta, checks):
                     best_score = max(best_score, optimistic)
                     trace.skipped(worker, ply, move, trace.DELTA)
                     continue
-            # 6. SEE pruning: the move loses the moving piece for less.
+            # 6. SEE pruning: the move loses more than it captures.
             #      when     not in check; quiet checks, too
             #      formula  exchange < -quiescence_see_margin
             #      worth    not measured
@@ -121,7 +122,7 @@ def quiescence(worker, tt, ply, alpha, beta, checks):
                 trace.skipped(worker, ply, move, trace.EXCHANGE_QUIESCENCE)
                 continue
         elif best_score > -MATE_BOUND and move_count >= worker.tune.quiescence_evasions:
-            # 7. Evasions: after some moves, one of them not mated, other quiet moves are not worth their nodes.
+            # 7. Evasions: after some moves, at least one of which avoids mate, quiet moves are not worth their nodes.
             #      when     in check, best_score is no mate against us
             #      formula  move_count >= quiescence_evasions; captures and promotions are still tried
             #      worth    not measured
@@ -146,13 +147,13 @@ def quiescence(worker, tt, ply, alpha, beta, checks):
 
     trace.skipped_rest(worker, ply)
     # 8. Checkmate.
-    #      when     in check and no move was searched: none is left out before that
+    #      when     in check and no move was searched: no move is skipped before the first search
     #      formula  ply - MATE
     if in_check and move_count == 0:
         return trace.ended(worker, trace.CHECKMATE, np.int64(ply - MATE))
 
     # 9. Store the result. Moves were left out, so no bound here is exact.
-    #      when     all moves were searched or left out, or one caused a cutoff; standing pat keeps an earlier entry
+    #      when     all moves were searched or skipped, or one caused a cutoff; standing pat keeps an earlier entry
     #      formula  LOWER if best_score >= beta, otherwise UPPER, with QUIESCENCE_DEPTH
     bound = LOWER if best_score >= beta else UPPER
     store(tt, position.key, worker.generation, ply, QUIESCENCE_DEPTH, best_score, bound, raw_eval, best_move)

@@ -1,14 +1,14 @@
 """The score contract.
 
-Scores are int64 centipawns from the side to move's view, larger is better for it.
+Scores are int64 centipawns from the side to move's view; larger is better for it.
 
     MATE - n          the side to move mates in n plies           MATE_BOUND and up
     0                 a draw
     -(MATE - n)       the side to move is mated in n plies
 
-`ply` distances are from the root, so a mate found deeper is worth less. Every score returned by a search lies
-strictly between -INFINITE and INFINITE. The table stores mates by their distance from the position they belong to
-(`to_table`, `from_table`), because one position is met at many plies.
+`ply` is the distance from the root, so a deeper mate is worth less. Every score that a search returns lies strictly
+between -INFINITE and INFINITE. The TT stores a mate by its distance from the stored position (`to_table`,
+`from_table`), because one position occurs at many plies.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ MATE_BOUND = MATE - MAX_PLY
 NO_SCORE = 32_002
 DRAW = 0
 
-#: What a stored or returned score says about the true one. Bits, so that EXACT is both.
+#: How a stored or returned score bounds the true score. These are bits: EXACT is UPPER | LOWER.
 UPPER, LOWER, EXACT = 1, 2, 3
 
 
 @inlined
 def to_table(score, ply):
-    """A score at distance `ply` from the root as it is stored: mates count from the position itself."""
+    """A score at distance `ply` from the root as the TT stores it: mates count from the position itself."""
     if score >= MATE_BOUND:
         return score + ply
     if score <= -MATE_BOUND:
@@ -39,7 +39,7 @@ def to_table(score, ply):
 
 @inlined
 def from_table(score, ply):
-    """The inverse of `to_table`; a mate too far from here to be told stays a mate."""
+    """The inverse of `to_table`. A mate too distant to represent at this ply stays a mate, at MATE_BOUND."""
     if score >= MATE_BOUND:
         return max(score - ply, MATE_BOUND)
     if score <= -MATE_BOUND:
@@ -48,7 +48,7 @@ def from_table(score, ply):
 
 
 def mate_distance(score: int) -> int | None:
-    """Full moves to mate, negative when being mated, None when `score` is no mate: UCI's `score mate`."""
+    """UCI's `score mate`: full moves to mate, negative when being mated, None when `score` is no mate."""
     if score >= MATE_BOUND:
         return (MATE - score + 1) // 2
     if score <= -MATE_BOUND:

@@ -1,25 +1,25 @@
-"""The tracing build: the search writes down the tree that it walks through.
+"""The tracing build: the search records the tree that it visits.
 
-The playing build knows nothing of this: a worker has no field `recording` in it, and a hook is nothing, or the value
-that it was given to hand on (see `engine.compiler.jit.hook`).
+In the playing build a worker has no field `recording`, and a hook compiles to nothing, or to the value that it is given
+to return (see `engine.compiler.jit.hook`).
 
-In the tracing build the hooks fill preallocated records and change nothing that the search looks at, so that it
-decides as if nobody watched. When the records are full, the search goes on and only counts what it visits.
+In the tracing build the hooks fill preallocated records. They change nothing that the search reads, so it decides as it
+does without them. When the records are full, the search continues and only counts its visits.
 
     hook              where
-    searching         before a call that is not the plain first search of a move: why it is made, and how deep
+    searching         before a call that is not the plain first search of a move: its reason and depth
     entered           a node of the main search begins with its window
     entered_quiescence  the same for quiescence
-    shortened         behind internal iterative reduction: the depth that counts
+    shortened         after internal iterative reduction: the reduced depth
     evaluated         the static evaluation is known
     evaluated_quiescence  the same for quiescence
-    skipped           a move is left out, and why
-    skipped_rest      behind the last move: the quiet moves that the picker did not give out any more
-    ended             where a node returns its value: why it ends
+    skipped           a move is skipped: the reason
+    skipped_rest      after the last move: the quiet moves that the picker did not return
+    ended             a node returns its value: why it ends
 
 A visit is a row of NODE. Searching a position again, with another depth or window, is another visit below the same
-parent, so there are more visits than nodes: those are counted when a move is played, which is before visits whose
-`search` is NULL, PROBE or MOVE.
+parent, so there are more visits than nodes. The search counts a node when it plays a move, which comes before visits
+whose `search` is NULL, PROBE or MOVE.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from engine.compiler.jit import TRACING, hook, subkernel
 from search.kernels.score import NO_SCORE
 from search.limits import MAX_PLY
 
-#: Most visits that a recording holds, and skipped moves for each of them.
+#: The most visits that a recording holds, and the skipped moves that it holds for each visit.
 MOST_VISITS: Final = 1 << 20
 SKIPS_PER_VISIT: Final = 8
 
-# Why a position is searched. The first four search the parent's own position, the others the position behind a move
-# (or behind passing, NULL); those from PROBE on have their move from the move picker.
+# Why a position is searched. The first four search the parent's own position. The others search the position after a
+# move (after a null move for NULL). From PROBE on, the move comes from the move picker.
 WINDOW, RAZOR, VERIFY, SINGULAR, NULL, PROBE, PROBCUT_SEARCH, MOVE, FULL_DEPTH, OPEN_WINDOW = range(10)
 
 # What is expected of a node: an exact value, a cutoff, or no move that beats alpha.
 PV, CUT, ALL = range(3)
 
-# How a node ended. STOPPED: it never did, because the search was stopped.
+# How a node ended. STOPPED: the search was stopped before the node ended.
 (
     STOPPED,
     DRAW_BY_RULE,
@@ -65,7 +65,7 @@ PV, CUT, ALL = range(3)
     HORIZON,
 ) = range(16)
 
-# Why a move was skipped. The first three end the node's quiet moves altogether.
+# Why a move was skipped. The first three skip all remaining quiet moves of the node.
 (
     LATE_MOVE,
     FUTILITY,
@@ -78,37 +78,37 @@ PV, CUT, ALL = range(3)
     EXCLUDED,
 ) = range(16, 25)
 
-#: One visit of a node, in order of entering. Scores are the side to move's.
+#: One visit of a node; rows are in the order of entering. Scores are from the side to move's view.
 NODE: Final = np.dtype(
     [
         # Row of the node that called, -1 for the root.
         ("parent", np.int32),
-        # Visits in the subtree, this one included; while the node is open, the number of this visit, from 1.
+        # Visits in the subtree, including this one; while the node is open, the number of this visit, from 1.
         ("visits", np.int32),
-        # The move that led here; NO_MOVE (0) for none, and for passing.
+        # The move that led here; NO_MOVE (0) for none and for a null move.
         ("move", np.int32),
-        # The window, and the value that came out.
+        # The window and the value returned.
         ("alpha", np.int16),
         ("beta", np.int16),
         ("value", np.int16),
-        # Static evaluation with its corrections, NO_SCORE where there is none; what the table made of it.
+        # The corrected static evaluation, NO_SCORE where there is none; the estimate after the TT adjusted it.
         ("static_eval", np.int16),
         ("eval", np.int16),
-        # Depth in plies after the node's own extension and reduction, 0 in quiescence: that of the parent, less 1,
-        # less `reduction`, plus `extension`, where a move led here. `ply` is the distance from the root.
+        # Depth in plies after the node's own extension and reduction, 0 in quiescence. Where a move led here, it is the
+        # parent's depth - 1 - `reduction` + `extension`. `ply` is the distance from the root.
         ("ply", np.int16),
         ("depth", np.int16),
         ("reduction", np.int16),
         ("extension", np.int16),
         # Number of the move that caused the cutoff, from 1; 0 for none.
         ("cutter", np.int16),
-        # Moves that were searched, moves that were skipped, and legal moves.
+        # How many moves were searched, were skipped, and are legal.
         ("searched", np.int16),
         ("skipped", np.int16),
         ("legal", np.int16),
         ("expected", np.int8),
         ("search", np.int8),
-        # Stage of the parent's move picker after it had given out the move, -1 for none.
+        # Stage of the parent's move picker after it returned the move, -1 for none.
         ("stage", np.int8),
         ("end", np.int8),
         ("quiescence", np.int8),
@@ -117,26 +117,26 @@ NODE: Final = np.dtype(
     align=True,
 )
 
-#: A move that was left out at the node of a row.
+#: A move that the node of row `node` skipped.
 SKIP: Final = np.dtype([("node", np.int32), ("move", np.uint16), ("reason", np.int16)])
 
-#: What happened so far at one ply: the moves that were given out, and why the rest of the quiet ones is left out.
+#: The state of one ply: the moves that the picker returned, and why the remaining quiet moves are skipped.
 LEVEL: Final = np.dtype([("seen", np.int32, (MAX_MOVES,)), ("seen_count", np.int64), ("rest", np.int64)], align=True)
 
 TRACE: Final = np.dtype(
     [
-        # Rows that may be filled, and those that are.
+        # How many rows may be filled, and how many are.
         ("node_limit", np.int64),
         ("node_count", np.int64),
         ("skip_limit", np.int64),
         ("skip_count", np.int64),
-        # All visits and skipped moves, also those that found no row.
+        # All visits and skipped moves, including those without a row.
         ("visits", np.int64),
         ("skips", np.int64),
-        # Row of the innermost open node, and how many nodes without a row are open below it.
+        # Row of the innermost open node; how many nodes without a row are open below it.
         ("current", np.int64),
         ("unrecorded", np.int64),
-        # About the node that will be entered next.
+        # About the next node to be entered.
         ("search", np.int64),
         ("reduction", np.int64),
         ("extension", np.int64),
@@ -148,12 +148,12 @@ TRACE: Final = np.dtype(
     align=True,
 )
 
-#: What a worker has besides in this build.
+#: The fields that this build adds to a worker.
 TRACE_FIELDS: Final = [("recording", TRACE)] if TRACING else []
 
 
 def start_recording(worker: Any, capacity: int) -> None:
-    """Empties the worker's recording and lets it hold `capacity` visits, at most MOST_VISITS. Mutates `worker`."""
+    """Empties the worker's recording and limits it to `capacity` visits, at most MOST_VISITS. Mutates `worker`."""
     trace = worker["recording"]
     trace["node_limit"] = capacity
     trace["skip_limit"] = SKIPS_PER_VISIT * capacity
@@ -164,13 +164,13 @@ def start_recording(worker: Any, capacity: int) -> None:
 
 
 # --------------------------------------------------------------------------------------------------------------
-# The hooks. All mutate `worker.recording`, and nothing else.
+# The hooks. All mutate `worker.recording` and nothing else.
 # --------------------------------------------------------------------------------------------------------------
 
 
 @hook
 def searching(worker, search, reduction, extension):
-    """The next node is entered for the reason `search`, by `reduction` plies shallower and `extension` deeper."""
+    """The next node is entered for the reason `search`, `reduction` plies shallower and `extension` plies deeper."""
     trace = worker.recording
     trace.search = search
     trace.reduction = reduction
@@ -179,7 +179,7 @@ def searching(worker, search, reduction, extension):
 
 @hook
 def entered(worker, ply, asked, depth, alpha, beta, cut):
-    """A node of the main search begins, to `depth` where its parent `asked` for less; `cut` is 1 or 0."""
+    """A node of the main search begins at `depth`; its parent `asked` for this depth or less. `cut` is 1 or 0."""
     _enter(worker, ply, asked, depth, alpha, beta, cut, 0)
 
 
@@ -191,7 +191,7 @@ def entered_quiescence(worker, ply, alpha, beta):
 
 @hook
 def shortened(worker, depth):
-    """The current node is searched to `depth`, which may be less than it was entered with."""
+    """The current node is searched to `depth`, which may be less than its depth on entry."""
     trace = worker.recording
     if trace.unrecorded == 0:
         node = trace.nodes[trace.current]
@@ -201,7 +201,7 @@ def shortened(worker, depth):
 
 @hook
 def evaluated(worker, ply, estimate, improving):
-    """The frame at `ply` has its evaluation; the table made `estimate` of it; whether the side to move is improving."""
+    """The frame at `ply` has its evaluation, which the TT turned into `estimate`; `improving` is 1 or 0."""
     _evaluate(worker, worker.stack[ply].static_eval, estimate, improving)
 
 
@@ -213,13 +213,13 @@ def evaluated_quiescence(worker, evaluation):
 
 @hook
 def skipped(worker, ply, move, reason):
-    """The current node, at `ply`, leaves `move` out."""
+    """The current node, at `ply`, skips `move`."""
     _skip(worker, ply, move, reason)
 
 
 @hook
 def skipped_rest(worker, ply):
-    """The current node, at `ply`, has been given its last move: quiet ones that are missing are left out."""
+    """The current node, at `ply`, has its last move; records the quiet moves that it did not see as skipped."""
     trace = worker.recording
     frame = worker.stack[ply]
     if trace.unrecorded > 0 or frame.skip_quiets == 0:
@@ -236,7 +236,7 @@ def skipped_rest(worker, ply):
 
 @hook
 def ended(worker, reason, value):
-    """`value`, with which the current node ends for that reason."""
+    """The current node ends with `value` for this reason. Returns `value`."""
     trace = worker.recording
     if trace.unrecorded > 0:
         trace.unrecorded -= 1
@@ -247,7 +247,7 @@ def ended(worker, reason, value):
     node.visits = trace.visits - node.visits + 1
     if reason == CUTOFF:
         node.cutter = node.searched
-    # A search of the same position, for singularity say, goes before the parent's own moves.
+    # A search of the same position (a singular search, for example) comes before the parent's own moves.
     level = trace.levels[node.ply]
     level.seen_count = 0
     trace.current = node.parent
@@ -255,13 +255,13 @@ def ended(worker, reason, value):
 
 
 # --------------------------------------------------------------------------------------------------------------
-# What they share
+# Helpers of the hooks
 # --------------------------------------------------------------------------------------------------------------
 
 
 @subkernel
 def _see(worker, ply, move):
-    """Remembers that the picker at `ply` has given out `move`."""
+    """Records that the picker at `ply` returned `move`."""
     level = worker.recording.levels[ply]
     level.seen[level.seen_count] = move
     level.seen_count += 1
@@ -279,7 +279,7 @@ def _is_seen(worker, ply, move):
 
 @subkernel
 def _expectation(worker, parent, search, alpha, beta, cut, is_quiescence):
-    """PV, CUT or ALL. Quiescence does not say what it expects: the opposite of the parent, unless it is at its ply."""
+    """PV, CUT or ALL. Quiescence states no expectation: it gets the parent's at the same ply, else the opposite."""
     if beta - alpha > 1:
         return PV
     if is_quiescence == 0:
@@ -294,7 +294,7 @@ def _expectation(worker, parent, search, alpha, beta, cut, is_quiescence):
 def _enter(worker, ply, asked, depth, alpha, beta, cut, is_quiescence):
     trace = worker.recording
     search, reduction, extension = trace.search, trace.reduction, trace.extension + depth - asked
-    # Unless it is announced otherwise, the next node is the first search of a move.
+    # Unless `searching` says otherwise, the next node is the first search of a move.
     trace.search = MOVE
     trace.reduction = 0
     trace.extension = 0

@@ -1,4 +1,4 @@
-"""The transposition table: what earlier searches found out about a position.
+"""The transposition table: the results of earlier searches, by position.
 
 A table is an array of 16-byte entries in buckets of four, one cache line each. An entry is two words:
 
@@ -9,9 +9,9 @@ A table is an array of 16-byte entries in buckets of four, one cache line each. 
 Threads read and write entries without locks. A torn entry, half of one write and half of another, fails the check
 and reads as a miss (Hyatt and Mann, "A lock-less transposition-table implementation", ICGA Journal 25, 2002).
 
-Two positions may still have one key of 64 bits: the entry of one then hands over its move to the other, where it may
-not even be legal. That is why `search.kernels.picker.usable_tt_move` asks `is_legal` before a move of the table is
-played. Scores cannot be tested like that; a false one is as unlikely as two such positions in one search.
+Two positions may share a key of 64 bits. Then the entry of one gives its move to the other, where it may be illegal, so
+`search.kernels.picker.usable_tt_move` asks `is_legal` before the search plays a TT move. Scores cannot be checked so; a
+false score is as unlikely as two such positions in one search.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ BUCKET: Final = 4
 
 #: Generations wrap after this many searches.
 GENERATIONS: Final = 64
-#: One generation of age counts as this many plies of depth when a victim is chosen.
+#: One generation of age counts as this many plies of depth when `store` chooses a victim.
 AGE_WEIGHT: Final = 8
-#: A result of this search about the same position that is deeper by more plies than this is kept.
+#: `store` keeps a result of this search for the same position that is deeper by more plies than this.
 MUCH_DEEPER: Final = 3
 
-#: No depth: stored evaluations and quiescence results.
+#: The depth of quiescence results.
 QUIESCENCE_DEPTH: Final = 0
 
 MASK_16 = np.uint64(0xFFFF)
@@ -46,7 +46,7 @@ S16, S32, S48, S56, S58 = (np.uint64(n) for n in (16, 32, 48, 56, 58))
 def allocate_table(mebibytes: int) -> Any:
     """An empty table: ENTRY[mebibytes * 65536], aligned to cache lines.
 
-    Raises MemoryError when the memory is not to be had. Pages are taken from the system as they are first used.
+    Raises MemoryError when there is not enough memory. The system provides each page at its first use.
     """
     return allocate(ENTRY, (mebibytes << 20) // ENTRY.itemsize)
 
@@ -102,7 +102,7 @@ def entry_bound(data):
 
 @inlined
 def entry_age(data, generation):
-    """How many searches ago an entry was written, int64 0 to 63."""
+    """How many searches ago the entry was written, int64 0 to 63."""
     return (generation - np.int64(data >> S58)) & (GENERATIONS - 1)
 
 
@@ -121,9 +121,9 @@ def probe(tt, key):
 def store(tt, key, generation, ply, depth, score, bound, raw_eval, move):
     """Records a search result. Mutates `tt`.
 
-    Replaces the key's own entry, unless that is of this search and MUCH_DEEPER and the new one not exact; where there
-    is none, the entry of the bucket that is worth least: shallow ones first, an age of one search counting as
-    AGE_WEIGHT plies.
+    Replaces the key's own entry, unless that entry is of this search and more than MUCH_DEEPER plies deeper and the new
+    result is not exact. A result without a move keeps the move of that entry. Without an entry for the key, replaces
+    the least valuable entry of the bucket: an empty one, else that of the least depth - AGE_WEIGHT * age.
     """
     start = bucket_start(tt, key)
     victim = start
@@ -158,7 +158,7 @@ def store(tt, key, generation, ply, depth, score, bound, raw_eval, move):
 
 @kernel
 def hashfull(tt, generation):
-    """Permille of a sample of 4000 entries that this search has written, int64: UCI's `hashfull`."""
+    """UCI's `hashfull`: permille of a sample of 4000 entries that this search wrote, int64."""
     sample = min(4000, tt.size)
     used = 0
     for index in range(sample):

@@ -16,7 +16,7 @@ from search import tunables
 from search.kernels.tracing import TRACE_FIELDS
 from search.limits import MAX_PLY
 
-#: Keys of the game before the root that are kept: more than the fifty-move rule lets a repetition reach back.
+#: How many keys of the game before the root are kept: more than the fifty-move rule lets a repetition reach back.
 GAME_KEYS: Final = 384
 
 #: Colour, piece type and target of a move as one number, and the number that stands for no move.
@@ -33,13 +33,13 @@ STOP, STOP_NOW = 1, 2
 #: The tunables by name.
 TUNE: Final = np.dtype([(name, np.int64) for name in tunables.BY_NAME])
 
-#: What a line has at one ply.
+#: The state of one ply of a line.
 FRAME: Final = np.dtype(
     [
         ("position", POSITION),
-        # The move picker's state (see `search.kernels.picker`): its stage, the TT move, which quiet moves are wanted
-        # and whether those left are skipped; moves as generated, and with value and place in one number; the next of
-        # them, their end, and how many in front lose material.
+        # The move picker's state (see `search.kernels.picker`): its stage; the TT move; which quiet moves are wanted;
+        # whether the remaining quiet moves are skipped; the index of the next move and of the end; how many losing
+        # noisy moves stand in front; the generated moves; each move with its value and index in one number.
         ("stage", np.int64),
         ("tt_move", np.int64),
         ("quiets", np.int64),
@@ -56,14 +56,14 @@ FRAME: Final = np.dtype(
         ("killers", np.int32, (2,)),
         # The quiet move that last refuted the move that led here, NO_MOVE where there is none.
         ("counter", np.int64),
-        # How many moves have failed high at this ply, in searches on the same frame as well, since a node two plies
-        # before came to its moves.
+        # How many moves failed high at this ply, including in other searches on the same frame, since a node two plies
+        # earlier started its moves.
         ("cutoffs", np.int64),
         # The move that led to the next frame; NO_MOVE for a null move.
         ("move", np.int64),
         # That move as an index into the continuation history, 0 to 767; NO_CONTINUATION for a null move.
         ("continuation", np.int64),
-        # Move left out of the search, while singularity is tested; else NO_MOVE.
+        # The move that a singular search excludes; else NO_MOVE.
         ("excluded", np.int64),
         # The corrected static evaluation, NO_SCORE in check.
         ("static_eval", np.int64),
@@ -76,66 +76,66 @@ FRAME: Final = np.dtype(
 
 WORKER: Final = np.dtype(
     [
-        # The network that evaluates, each thread's own copy so that kernels find it where they find all else, and its
-        # accumulators. They come first because rows of int16 are quickest where they begin with a cache line.
+        # The network that evaluates, and its accumulators. Each thread has its own copy, so kernels find it in the
+        # worker. They come first because rows of int16 are fastest when they start on a cache line.
         ("network", NETWORK),
         ("accumulators", accumulator_stack(MAX_PLY + 2)),
-        # Written by other threads: the search ends at its next node when this is more than `stop_threshold`.
+        # Other threads write this: the search ends at its next node when it exceeds `stop_threshold`.
         ("stop", np.int64),
-        # STOP while the search has no move to answer with, else 0.
+        # STOP while the search has no move to play, else 0.
         ("stop_threshold", np.int64),
-        # Set by the search when it ended early: its value means nothing then.
+        # Set by the search when it ends early: its value then means nothing.
         ("aborted", np.int64),
         ("nodes", np.int64),
         ("node_limit", np.int64),
         # Depth of the iteration, plies.
         ("root_depth", np.int64),
-        # No null moves before this ply, while a null move's cutoff is verified.
+        # While a null move cutoff is verified, there are no null moves before this ply.
         ("nmp_min_ply", np.int64),
         # Deepest ply reached, quiescence included.
         ("selective_depth", np.int64),
         ("generation", np.int64),
-        # Moves to search at the root, best first, and the nodes that each took in the iteration's last window.
+        # Moves to search at the root, best first; the nodes that each took in the iteration's last window.
         ("root_count", np.int64),
         ("root_moves", np.int64, (MAX_MOVES,)),
         ("root_nodes", np.int64, (MAX_MOVES,)),
-        # Zobrist keys of game and line; the root's has index root_index.
+        # Zobrist keys of the game and the line; the root's key has index root_index.
         ("root_index", np.int64),
         ("keys", np.uint64, (GAME_KEYS + MAX_PLY + 2,)),
-        # [color][origin][target] how well a quiet move has done lately; bounded by HISTORY_LIMIT.
+        # [color][origin][target] how well a quiet move did recently; bounded by HISTORY_LIMIT.
         ("butterfly_history", np.int16, (2, 64, 64)),
         # [color][moving piece][target][captured piece] the same for captures.
         ("capture_history", np.int16, (2, 7, 64, 7)),
-        # [earlier move][move] how well a quiet move has answered or followed up another, both as
+        # [earlier move][move] how well a quiet move answered or followed up another, both as
         # color * 384 + (piece - 1) * 64 + target. The extra row stands for no earlier move and stays 0.
         ("continuation_history", np.int16, (CONTINUATIONS + 1, CONTINUATIONS)),
         # [earlier move] the quiet move that last refuted it, or NO_MOVE. The extra entry stands for a null move.
         ("counter_moves", np.int32, (CONTINUATIONS + 1,)),
-        # How far evaluations were off (see `search.kernels.correction`): [side to move][pawns], [side to move][whose
-        # pieces][pieces] and [earlier move][move], each within CORRECTION_LIMIT.
+        # The errors of earlier evaluations (see `search.kernels.correction`): [side to move][pawns],
+        # [side to move][color of the pieces][pieces] and [earlier move][move], each within CORRECTION_LIMIT.
         ("pawn_corrections", np.int16, (2, CORRECTION_SIZE)),
         ("piece_corrections", np.int16, (2, 2, CORRECTION_SIZE)),
         ("move_corrections", np.int16, (CONTINUATIONS + 1, CONTINUATIONS + 1)),
-        # The numbers of the search (see `search.tunables`) and the reductions that follow from them.
+        # The tunables (see `search.tunables`) and the reductions computed from them.
         ("tune", TUNE),
         ("reductions", np.int64, (64, 64)),
-        # What the evaluation writes on.
+        # Scratch memory of the evaluation.
         ("workspace", WORKSPACE),
         ("stack", FRAME, (MAX_PLY + 2,)),
-        # What only the root needs stands last: what every node needs is close together in front.
-        # 1 when there are other legal moves at the root than `root_moves`, else 0.
+        # Fields that only the root needs come last, so that the fields of every node are close together.
+        # 1 when the root has other legal moves than `root_moves`, else 0.
         ("root_is_partial", np.int64),
-        # The iteration's window (see `search.kernels.aspiration`): its bounds, how much its failing side is moved next,
-        # and the length of the line that beat an earlier one.
+        # The iteration's window (see `search.kernels.aspiration`): its bounds, how far the failing side moves next, and
+        # the length of the line that beat an earlier window.
         ("alpha", np.int64),
         ("beta", np.int64),
         ("width", np.int64),
         ("candidate", np.int64),
-        # Written by the reporter's thread (see `search.threads`): 1 when the iteration is to return at each window that
-        # fails, else 0. And, by the iteration, UPPER or LOWER when it has done so, else 0.
+        # The reporter's thread writes `reports` (see `search.threads`): 1 makes the iteration return at each window
+        # that fails, else 0. The iteration writes `failed`: UPPER or LOWER when it returned so, else 0.
         ("reports", np.int64),
         ("failed", np.int64),
-        # In the tracing build: what the search did (see `search.kernels.tracing`).
+        # In the tracing build: the recording (see `search.kernels.tracing`).
         *TRACE_FIELDS,
     ],
     align=True,
@@ -150,9 +150,9 @@ def new_worker() -> Any:
 
 
 def set_tunables(worker: Any, values: Mapping[str, int]) -> None:
-    """Gives the worker these tunables, by name, and the reductions that follow from them. Mutates `worker`.
+    """Sets these tunables by name, and the reductions computed from them. Mutates `worker`.
 
-    Raises KeyError that names the unknown tunable.
+    Raises KeyError that names an unknown tunable.
     """
     for name, value in values.items():
         if name not in tunables.BY_NAME:
@@ -169,7 +169,7 @@ def tunables_of(worker: Any) -> dict[str, int]:
 
 
 def forget(worker: Any) -> None:
-    """Clears everything that a worker has learnt. Mutates `worker`."""
+    """Clears everything that a worker learnt. Mutates `worker`."""
     worker["butterfly_history"] = 0
     worker["counter_moves"] = 0
     worker["capture_history"] = 0
@@ -181,7 +181,7 @@ def forget(worker: Any) -> None:
 
 
 def set_network(worker: Any, network: Any) -> None:
-    """Makes the worker evaluate with a NETWORK record, or by the classical evaluation (None). Mutates `worker`."""
+    """Makes the worker evaluate with a NETWORK record, or with the classical evaluation (None). Mutates `worker`."""
     if network is None:
         worker["network"]["hidden"] = 0
     else:

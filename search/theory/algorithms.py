@@ -1,4 +1,4 @@
-"""Every algorithm of this room by its name, to be run on any tree and watched."""
+"""Every algorithm of this package by its name; runs it on any tree and records it."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from search.theory.recorder import Recorder, View
 from search.theory.table import Table
 from search.theory.trees import Children, Tree, TreeGame, shortened
 
-#: Events of one run at most: a search that starts again many times can make more of them than anyone will look at.
+#: The most events of one run: a search that restarts many times can make more than a reader needs.
 MAX_EVENTS: Final = 2_000_000
 
 
 class AlgorithmError(ValueError):
-    """An algorithm that does not go with what it is given; one line says why."""
+    """An algorithm that does not fit its input; one line says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What some of the algorithms can be told."""
+    """The parameters of some algorithms."""
 
-    #: Where an aspiration window begins; None for the guess at the root.
+    #: The centre of the first aspiration window, from MAX's view; None for the guess at the root.
     expected: int | None = None
-    #: How far it reaches to either side; None for an eighth of the range of the leaves.
+    #: The distance from there to either side; None for an eighth of the range of the leaves.
     width: int | None = None
 
 
@@ -70,11 +70,11 @@ class _Task:
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """A search that can be watched."""
+    """A search that a watcher can follow."""
 
     key: str
     name: str
-    #: One sentence: what it does that others do not.
+    #: One sentence: how it differs from the others.
     summary: str
     view: View
     #: One of these two: a search of numbers, or a rule for any lattice.
@@ -222,9 +222,9 @@ ALGORITHMS: Final[dict[str, Algorithm]] = {algorithm.key: algorithm for algorith
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What a run cost, beside what it could have cost."""
+    """The cost of a run, and the least and greatest possible costs."""
 
-    #: Visits of nodes, and of these the ones that ended in valuing a leaf; repeated ones count each time.
+    #: Visits of nodes, and the visits that valued a leaf; repeated visits count each time.
     visited: int
     evaluated: int
     #: Nodes never visited.
@@ -234,7 +234,7 @@ class Statistics:
     #: Nodes and leaves of the tree: what minimax visits and values.
     nodes: int
     leaves: int
-    #: Leaves that every search without a table has to see, see `search.theory.counting`; None in lattices.
+    #: The fewest leaves for a search without a table, see `search.theory.counting`; None in lattices.
     fewest_leaves: int | None
     #: Branching, depth and Knuth and Moore's bound if the tree is uniform.
     uniform: tuple[int, int, int] | None
@@ -242,13 +242,13 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """An algorithm's run on a tree."""
+    """The run of an algorithm on a tree."""
 
     algorithm: Algorithm
     tree: Tree
     #: The order in which children were visited.
     children: Children
-    #: What values and bounds are elements of; `Chain` for numbers. `lattice.format` writes them.
+    #: The lattice of values and bounds; `Chain` for numbers. `lattice.format` writes them.
     lattice: Lattice[Any]
     #: The root's value, from MAX's view.
     value: Any
@@ -272,13 +272,13 @@ def run(
     force: bool = False,
     check: Callable[[], None] | None = None,
 ) -> Run:
-    """Runs the algorithm `key` on `tree` and writes down its events; at any depth that a tree may have.
+    """Runs the algorithm `key` on `tree`, at any depth that a tree may have, and records its events.
 
-    `children` is the order of visiting, see `search.theory.orders`, the tree's own if None. Without `lattice`, leaves
-    are whole numbers. Raises `AlgorithmError` for an unknown key or a lattice that the algorithm cannot work in;
+    `children` is the order of visiting (see `search.theory.orders`); None is the tree's own. Without `lattice`, leaves
+    are whole numbers. Raises `AlgorithmError` for an unknown key or a lattice that the algorithm does not support;
     `TreeError` for a leaf that is no value, or a run of more than MAX_EVENTS events; and `UnsoundRuleError`, unless
-    `force` is set, for a rule that may give a wrong value in this lattice. `check` is called every few events, and what
-    it raises ends the run.
+    `force` is set, for a rule that may give a wrong value in this lattice. `check` is called every few events, and an
+    exception from it ends the run.
     """
     algorithm = ALGORITHMS.get(key)
     if algorithm is None:
@@ -312,7 +312,7 @@ def _search_numbers(
     leaves = [value for value in tree.integers() if value is not None]
     width = settings.width if settings.width is not None else (max(leaves) - min(leaves)) // 8 + 1
     sign = 1 if tree.root_is_max else -1
-    # What is expected is told from MAX's view, like everything that is shown.
+    # The expected value is given from MAX's view, like every value that is shown.
     expected = game.guess(0) if settings.expected is None else sign * settings.expected
     if width < 1:
         raise AlgorithmError(f"the width of an aspiration window is at least 1, not {width}")

@@ -1,10 +1,10 @@
-"""Alpha-beta: minimax's value without visiting what cannot change it.
+"""Alpha-beta: minimax's value without visits to nodes that cannot change it.
 
-`smallest_depth` derives it step by step. A search has a window: alpha is what the side to move is certain of elsewhere,
-beta what the opponent will not let it exceed. As soon as a move reaches beta, the opponent avoids the whole position,
-and the moves that are left need not be looked at.
+`smallest_depth` derives it step by step. A search has a window. Alpha is the value that the side to move is sure of
+elsewhere; beta is the value that the opponent does not let it exceed. As soon as a move reaches beta, the opponent
+avoids the whole position, and the remaining moves need no search.
 
-The two versions differ in what they say about a value outside the window.
+The two versions differ in the value that they return outside the window.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def fail_hard(
 ) -> int:
     """Minimax's value of `position` if it lies in the window `alpha` < `beta`, otherwise the nearer end of the window.
 
-    This is the algorithm as Knuth and Moore proved it right ("An analysis of alpha-beta pruning", Artificial
-    Intelligence 6, 1975): their F2.
+    This is F2 of Knuth and Moore, who proved it correct ("An analysis of alpha-beta pruning", Artificial Intelligence
+    6, 1975).
     """
     watch.enter(position, alpha, beta)
     certain, is_leaf = alpha, True
@@ -33,7 +33,7 @@ def fail_hard(
         is_leaf = False
         child = game.apply(position, move)
         certain = max(certain, -fail_hard(game, child, -beta, -certain, watch))
-        # While nothing beats alpha, all that is known of this position is that it is no better.
+        # While no move beats alpha, alpha is the only known bound of this position.
         watch.back(position, child, certain if certain > alpha else None, certain, beta)
         if certain >= beta:
             watch.cut(position)
@@ -58,11 +58,11 @@ def alpha_beta(
     With t for minimax's value and v for the one returned: v <= alpha implies t <= v, alpha < v < beta implies t == v,
     and v >= beta implies t >= v. (Knuth and Moore, "An analysis of alpha-beta pruning", Artificial Intelligence 6,
     1975; bounds outside the window as in Fishburn, "Another optimization of alpha-beta search", SIGART 84, 1983.)
-    It visits what `fail_hard` visits, and says more about it.
+    It visits the same nodes as `fail_hard` and returns tighter bounds.
     """
     watch.enter(position, alpha, beta)
     best: int | None = None
-    # What is certain so far, by an earlier sibling here or at an ancestor, need not be reached again.
+    # The value that is certain so far, from an earlier move here or at an ancestor.
     floor = alpha
     for move in game.moves(position):
         child = game.apply(position, move)

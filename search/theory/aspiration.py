@@ -1,8 +1,7 @@
-"""Aspiration: begin with a narrow window around the value that is expected, and widen it if that was wrong.
+"""Aspiration: start with a narrow window around the expected value, and widen it if the value lies outside.
 
-The narrower the window, the more is cut. If the value turns out to lie outside, the fail-soft result says on which
-side, and the search is done again with that side further open. (Marsland, "A review of game-tree pruning", ICCA Journal
-9, 1986.)
+A narrower window cuts more. If the value lies outside, the fail-soft result says on which side, and the search runs
+again with that side wider. (Marsland, "A review of game-tree pruning", ICCA Journal 9, 1986.)
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Final
 from search.theory.games import INFINITE, Position
 from search.theory.watch import UNWATCHED, Watcher
 
-#: By how much a side of the window that was too narrow is widened, each time.
+#: The factor by which a side of the window that failed grows, each time.
 WIDENING: Final = 4
 
 
@@ -26,8 +25,8 @@ def aspirate(
 ) -> int:
     """The value that `search(alpha, beta)`, a search with `alpha_beta`'s contract, finds with the full window.
 
-    The first window is `expected` - `width` to `expected` + `width`, with `width` at least 1. `position` is only what
-    the watcher is told. Raises ValueError for a width below 1.
+    The first window is `expected` - `width` to `expected` + `width`. `position` is only passed to the watcher. Raises
+    ValueError for a width below 1.
     """
     if width < 1:
         raise ValueError(f"the width of an aspiration window is at least 1, not {width}")

@@ -1,12 +1,11 @@
-"""Chess as the kernels search it, as a game for the algorithms of this room: on python-chess, with nothing pruned.
+"""Chess as the kernels search it, as a game for the algorithms of this package: on python-chess, without pruning.
 
 The tree is that of `search.kernels.alphabeta` with every selective technique switched off (`search.tunables.plain`):
-all moves to a fixed depth, then what `search.kernels.quiescence` calls quiescence. Its two peculiarities become rules
-of the game: where a side may stand pat, that is one move more, after which nothing can be played; and moves that
-quiescence never looks at do not exist. So minimax over this game is the definition of the value that the kernel has to
-find.
+all moves to a fixed depth, then the quiescence of `search.kernels.quiescence`. Two properties of quiescence become
+rules of the game: to stand pat is one more move, after which the game ends; and moves that quiescence never tries do
+not exist. So minimax over this game defines the value that the kernel must find.
 
-Only the evaluation itself is the kernel's, for it is what is searched, not how.
+The evaluation is the kernels' own: the game tests how the kernels search, not how they evaluate.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from search.limits import MAX_PLY
 from search.theory.exchange import exchange_value, worth
 from search.theory.plain_chess import Key, position_key
 
-#: The move by which a side in quiescence is content with the static evaluation.
+#: The move by which a side in quiescence accepts the static evaluation.
 STAND_PAT: Final = chess.Move.null()
 
 _EVALUATOR: Final = Evaluator()
@@ -36,10 +35,10 @@ FIFTY_MOVES: Final = 100
 
 @dataclass(frozen=True)
 class ChessNode:
-    """A position in the tree: `depth` plies are still to be searched in full, then `checks` plies of quiet checks.
+    """A position in the tree: `depth` plies remain to be searched in full, then `checks` plies of quiet checks.
 
     `ply` counts from the root. `earlier` is the node before, None at the root; `before_root` has the keys of the game
-    that led to the root, in order. `stood` is set when the last move was to stand pat: the board has not changed then.
+    that led to the root, in order. `stood` is set when the last move was to stand pat, which leaves the board the same.
     """
 
     board: chess.Board
@@ -52,7 +51,7 @@ class ChessNode:
 
     @cached_property
     def key(self) -> Key:
-        """Equal for positions that are the same to the rule of repetition."""
+        """Equal for positions that the rule of repetition considers the same."""
         return position_key(self.board)
 
     def line(self) -> Iterator[Key]:
@@ -65,7 +64,7 @@ class ChessNode:
 
 
 def root_node(board: chess.Board, depth: int) -> ChessNode:
-    """The root of a search to `depth` plies, at least 1, of a position with the moves that led to it."""
+    """The root of a search to `depth` plies, at least 1; `board` is a position with the moves that led to it."""
     replay = board.root()
     keys = []
     for move in board.move_stack:
@@ -78,7 +77,7 @@ class ChessGame:
     """The game that the kernels search; see the module."""
 
     def moves(self, position: ChessNode) -> Iterator[chess.Move]:
-        """Legal moves above the horizon and in check; else standing pat and the moves that quiescence looks at."""
+        """Legal moves above the horizon and in check; else standing pat and the moves that quiescence tries."""
         if self._is_over(position):
             return
         board = position.board
@@ -108,7 +107,7 @@ class ChessGame:
         )
 
     def value(self, position: ChessNode) -> int:
-        """The evaluation that a side was content with; a draw, a mate counted from the root, or stalemate."""
+        """The evaluation that a side accepted, a draw, a mate counted from the root, or stalemate."""
         board = position.board
         if position.stood:
             return -stand_pat(board)
@@ -122,14 +121,14 @@ class ChessGame:
         return position.stood or position.ply >= MAX_PLY or self._is_drawn(position)
 
     def _is_drawn(self, position: ChessNode) -> bool:
-        """Whether the rules end the game here. The root is searched whatever they say."""
+        """Whether the rules end the game here. The root is always searched."""
         return position.ply > 0 and (
             is_repeated(position) or is_fifty_move_draw(position.board) or has_insufficient_material(position.board)
         )
 
 
 def is_repeated(position: ChessNode) -> bool:
-    """Whether the position was there once since the root (not counting the root), or twice before."""
+    """Whether the position occurred once since the root (not counting the root), or twice before."""
     reach = position.board.halfmove_clock
     earlier = 0
     if reach < 4:
@@ -145,12 +144,12 @@ def is_repeated(position: ChessNode) -> bool:
 
 
 def is_fifty_move_draw(board: chess.Board) -> bool:
-    """Whether fifty moves went by without capture or pawn move, and the last one did not mate."""
+    """Whether fifty moves passed without capture or pawn move, and the last one did not mate."""
     return board.halfmove_clock >= FIFTY_MOVES and (not board.is_check() or any(board.generate_legal_moves()))
 
 
 def has_insufficient_material(board: chess.Board) -> bool:
-    """Whether bare kings are left, with one minor piece or with bishops on squares of one colour."""
+    """Whether only the kings remain, alone, with one minor piece, or with bishops on squares of one colour."""
     if board.pawns | board.rooks | board.queens:
         return False
     if chess.popcount(board.occupied) <= 3:
@@ -161,7 +160,7 @@ def has_insufficient_material(board: chess.Board) -> bool:
 
 
 def is_noisy(board: chess.Board, move: chess.Move) -> bool:
-    """Captures and promotions."""
+    """Whether the move is a capture or a promotion."""
     return bool(move.promotion) or board.is_capture(move)
 
 
@@ -176,7 +175,7 @@ def quiet_checks(board: chess.Board) -> Iterator[chess.Move]:
 
 
 def ordered(board: chess.Board, moves: Iterator[chess.Move]) -> list[chess.Move]:
-    """Most valuable victim first, then least valuable attacker; it changes what a search costs, never its value."""
+    """Most valuable victim first, then least valuable attacker; this changes the cost of a search, never its value."""
 
     def rank(move: chess.Move) -> int:
         victim = worth(move.promotion) + worth(board.piece_type_at(move.to_square))
@@ -186,7 +185,7 @@ def ordered(board: chess.Board, moves: Iterator[chess.Move]) -> list[chess.Move]
 
 
 def stand_pat(board: chess.Board) -> int:
-    """What a side may be content with: its evaluation, drawn towards 0 as the fifty-move rule comes near."""
+    """The value of standing pat: the evaluation, which shrinks as the fifty-move rule comes near."""
     return static_evaluation(board) * (200 - board.halfmove_clock) // 200
 
 

@@ -1,20 +1,20 @@
-"""Connect Four on a board of any size: too large for minimax, and full of positions that come up by several ways."""
+"""Connect Four on a board of any size: too large for minimax, with many transpositions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
-#: Stones of the side to move and of the other. Each column has a bit a square from the bottom up, and one more on top.
+#: Stones of the side to move and of the other. Each column has one bit a square from the bottom up, and one extra bit.
 Position: TypeAlias = tuple[int, int]
 
 #: The empty board.
 START: Final[Position] = (0, 0)
 
-#: More than any guess; a win is worth that, less the stones on the board: the sooner, the better.
+#: More than any guess. A win is worth this less the stones on the board: the sooner, the better.
 WIN: Final = 100_000
 
-#: What an open line is worth by the stones that are in it already.
+#: The value of an open line by the number of its stones.
 _OPEN_LINE: Final = (0, 1, 4, 16, 64, 256, 1024)
 
 
@@ -28,12 +28,12 @@ class ConnectFour:
         self._height = rows + 1
         self._top = [1 << (column * self._height + rows - 1) for column in range(columns)]
         self._bottom = [1 << column * self._height for column in range(columns)]
-        # Up, right, and the two diagonals: how far the bit of the next square is away.
+        # Distance of the next square's bit: up, right, and the two diagonals.
         self._steps = (1, self._height, self._height + 1, self._height - 1)
         self._lines = self._all_lines()
 
     def moves(self, position: Position) -> Sequence[int]:
-        """The columns that are not full, from the left; none when the last stone has made a line."""
+        """The columns that are not full, from the left; none when the last stone made a line."""
         mine, theirs = position
         if self.has_line(theirs):
             return ()
@@ -41,14 +41,14 @@ class ConnectFour:
         return [column for column in range(self.columns) if not stones & self._top[column]]
 
     def apply(self, position: Position, move: int) -> Position:
-        """The stone falls to the lowest free square."""
+        """The position after a stone falls to the lowest free square of the column."""
         mine, theirs = position
         stones = mine | theirs
         # Adding the lowest bit carries through the stones of the column to the first free square.
         return theirs, mine | (stones + self._bottom[move]) & ~stones
 
     def value(self, position: Position) -> int:
-        """Lost when the other side has a line, otherwise drawn."""
+        """Lost when the other side has a line, the later the better; otherwise drawn."""
         mine, theirs = position
         return (mine | theirs).bit_count() - WIN if self.has_line(theirs) else 0
 
@@ -57,7 +57,7 @@ class ConnectFour:
         return position
 
     def guess(self, position: Position) -> int:
-        """Lines that only one side can still complete, those with more stones counting more."""
+        """The lines that only one side can still complete; lines with more stones count more."""
         mine, theirs = position
         score = 0
         for line in self._lines:

@@ -1,8 +1,8 @@
-"""How few leaves can be enough: Knuth and Moore's formula for uniform trees, and the smallest proof for any tree.
+"""The fewest leaves of a proof: Knuth and Moore's formula for uniform trees, and the smallest proof for any tree.
 
-Whoever claims that a tree is worth v has to show two things. MAX has a strategy that gets at least v: at MAX's turn one
-move, at MIN's turn an answer to every move. And MIN has a strategy that holds MAX to v. A search must have seen the
-leaves of both. Two such strategies always meet in exactly one leaf, where both are followed, so that one counts once.
+A proof that a tree is worth v shows two things. MAX has a strategy that gets at least v: one move at each MAX turn, an
+answer to every move of MIN. And MIN has a strategy that holds MAX to v. A search must see the leaves of both. Two such
+strategies share exactly one leaf, the one that play by both reaches, so that leaf counts once.
 """
 
 from __future__ import annotations
@@ -13,44 +13,45 @@ from typing import Final
 
 from search.theory.trees import Tree, minimax_values, postorder
 
-#: What it costs to prove what is not true.
+#: The cost of proving a false claim.
 _IMPOSSIBLE: Final = math.inf
 
 
 def minimax_leaves(branching: int, depth: int) -> int:
-    """Leaves of a uniform tree, all of which minimax values: b^d."""
+    """Leaves of a uniform tree, b^d; minimax values all of them."""
     return int(branching**depth)
 
 
 def minimal_leaves(branching: int, depth: int) -> int:
     """Leaves that alpha-beta values in a uniform tree with the best move always first: b^ceil(d/2) + b^floor(d/2) - 1.
 
-    About twice the square root of b^d; no algorithm that returns the right value can do with less. (Slagle and Dixon,
-    1969; Knuth and Moore, 1975.)
+    About twice the square root of b^d; no correct algorithm needs fewer. (Slagle and Dixon, 1969; Knuth and Moore,
+    1975.)
     """
     return int(branching ** ((depth + 1) // 2) + branching ** (depth // 2) - 1)
 
 
 def uniform_nodes(branching: int, depth: int) -> int:
-    """All nodes of a uniform tree, the root included."""
+    """All nodes of a uniform tree, including the root."""
     return sum(minimax_leaves(branching, ply) for ply in range(depth + 1))
 
 
 def minimal_nodes(branching: int, depth: int) -> int:
     """All nodes that alpha-beta visits in a uniform tree when the best move is always first.
 
-    The minimal tree cut off at a ply is the minimal tree of that depth, so its leaves at all plies add up.
+    The minimal tree cut off at a ply is the minimal tree of that depth, so the result is the sum of the minimal leaves
+    over all depths.
     """
     return sum(minimal_leaves(branching, ply) for ply in range(depth + 1))
 
 
 def effective_branching(leaves: float, depth: int) -> float:
-    """The branching factor of a uniform tree of this depth whose every leaf is valued, and that has so many."""
+    """The branching factor of a uniform tree of this depth with this many leaves."""
     return float(leaves ** (1 / depth)) if depth else float(leaves)
 
 
 def proofs(tree: Tree, leaf_values: Sequence[int | None], value: int) -> tuple[list[float], list[float]]:
-    """For every node, how many leaves prove that it is worth at least `value`, and at most: infinite if it is not."""
+    """For every node, how many leaves prove that its value is at least, and at most, `value`; infinite if it is not."""
     at_least, at_most = [_IMPOSSIBLE] * len(tree), [_IMPOSSIBLE] * len(tree)
     for node in postorder(tree):
         leaf = leaf_values[node]
@@ -70,7 +71,7 @@ def proofs(tree: Tree, leaf_values: Sequence[int | None], value: int) -> tuple[l
 def fewest_leaves(tree: Tree) -> int:
     """The leaves of the smallest proof of the root's value, over all orders.
 
-    No search can do without them, unless a table tells it that subtrees are equal.
+    Every search needs at least so many, unless a table tells it that subtrees are equal.
 
     Alpha-beta reaches it with the order `best` of `search.theory.orders`. On uniform trees it is `minimal_leaves`,
     whatever the leaves. Raises `TreeError` for leaves that are no whole numbers.

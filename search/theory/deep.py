@@ -1,4 +1,4 @@
-"""Room for recursion: the algorithms of this room call themselves once a ply, and trees may be 2000 plies deep."""
+"""Stack for deep recursion: the algorithms of this package recurse once a ply, and trees may be 2000 plies deep."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Final, TypeVar
 
 Result = TypeVar("Result")
 
-#: Calls that fit on any stack, beside those of the caller.
+#: Plies that fit on any stack, besides the caller's calls.
 _SHALLOW: Final = 200
 
-#: Python's calls a ply, at most: the search itself and what it calls without recursion.
+#: The most Python calls a ply: the search itself and its calls without recursion.
 _CALLS_PER_PLY: Final = 2
 
-#: Bytes of stack; only what is touched takes memory. Python's own calls need none of it, those through C would.
+#: Bytes of stack; only touched pages take memory. Pure Python calls need none of it; calls through C do.
 _STACK: Final = 256 << 20
 
 _LOCK: Final = threading.Lock()
-#: Recursion limits that are needed right now, and the one to return to.
+#: The recursion limits that are needed now, and the limit to restore.
 _needed: list[int] = []
 _usual = 0
 
 
 def with_deep_stack(function: Callable[[], Result], plies: int) -> Result:
-    """What `function` returns, or raises, when it recurses to `plies` plies; safe to use from several threads at once.
+    """Calls `function`, which recurses to `plies` plies; returns its result or raises its exception. Thread-safe.
 
-    Deep searches run in a thread of their own, with a large stack and a higher recursion limit. That limit is the whole
-    process's, so it is raised for as long as anyone needs it and put back afterwards.
+    Deep searches run in their own thread, with a large stack and a higher recursion limit. That limit applies to the
+    whole process, so it stays raised while any call needs it, and is restored afterwards.
     """
     if plies <= _SHALLOW:
         return function()
@@ -38,7 +38,7 @@ def with_deep_stack(function: Callable[[], Result], plies: int) -> Result:
     def work() -> None:
         try:
             outcome.append(function())
-        except BaseException as error:  # it is raised again where the caller waits
+        except BaseException as error:  # raised again in the caller's thread
             failure.append(error)
 
     limit = _CALLS_PER_PLY * plies + 1000

@@ -1,8 +1,8 @@
-"""Iterative deepening: search to depth 1, then 2, and so on, each search guided by the one before.
+"""Iterative deepening: search to depth 1, then 2, and so on; each search guides the next.
 
-The searches before the last cost little, because each is many times smaller than the next. What they leave behind, the
-best moves in the table, killers and histories, and a value to aspire to, lets the last one cut more than it could have
-alone. And whenever time is up there is an answer. (Slate and Atkin, "Chess 4.5", 1977.)
+The searches before the last cost little, because each is many times smaller than the next. They leave best moves in the
+table, killers, histories, and a value for the aspiration window, so the last search cuts more than it would alone. And
+there is an answer whenever time is up. (Slate and Atkin, "Chess 4.5", 1977.)
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def deepen(
     width: int | None = None,
     watch: Watcher[Position, int] = UNWATCHED,
 ) -> Iterator[int]:
-    """The values of `position` for depths 1, 2, ... `depth`, each that of `enhanced`, as they are found.
+    """Yields the values of `position` for depths 1, 2, ... `depth`, each that of `enhanced`, as they are found.
 
-    With `width`, searches from the third on aspire to what was found two plies earlier: at the horizon it is then the
-    same side's turn, which guesses tend to favour.
+    With `width`, searches from the third on use an aspiration window around the value of two depths earlier: then the
+    same side is to move at the horizon, and guesses tend to favour that side.
     """
     found: list[int] = []
     for now in range(1, depth + 1):

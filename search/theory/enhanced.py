@@ -1,4 +1,4 @@
-"""Alpha-beta to a depth with what an engine adds to it: a transposition table and an order of moves."""
+"""Alpha-beta to a depth with an engine's additions: a transposition table and move ordering."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from search.theory.watch import UNWATCHED, Watcher
 
 @dataclass(frozen=True)
 class Memory(Generic[Position, Move]):
-    """What a search remembers, from node to node and from one search of a game to the next."""
+    """The memory of a search, from node to node and from one search of a game to the next."""
 
-    #: None searches without one.
+    #: None searches without a table.
     table: Table[Move] | None = None
-    #: The first decides, then the second, and so on; none leaves the game's order.
+    #: The first decides, the second breaks its ties, and so on; an empty sequence keeps the game's order.
     orderings: Sequence[Ordering[Position, Move]] = ()
 
 
@@ -59,7 +59,7 @@ def enhanced(
             if best is None or value > best:
                 best = value
                 floor = max(floor, best)
-                # A value that fails low is only a bound on each move, and says nothing about which is best.
+                # A value that fails low only bounds each move, and does not tell which is best.
                 best_move = move if best > alpha else None
             watch.back(position, child, best, floor, beta)
             if best >= beta:

@@ -1,6 +1,6 @@
-"""What a search does, one event after the other, and why, in words.
+"""The events of a search and their reasons, in words.
 
-Every bound and value of an event is told from MAX's view, whoever is to move, so nothing has to be negated to show it.
+Every bound and value of an event is from MAX's view, whichever side is to move, so displays negate nothing.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-#: Every kind of event, and what it says. `update`, `keep`: `value` is what is certain at `node` now, `other` the child
-#: that is done. `cut`: `other` is the ancestor whose value does it. `iteration`: `value` is the depth.
+#: Every kind of event, and its sentence. `update`, `keep`: `value` is now certain at `node`, `other` is the finished
+#: child. `cut`: `other` is the ancestor whose value causes the cut. `iteration`: `value` is the depth.
 KINDS: Final[dict[str, str]] = {
     "enter": "Visit {node}.",
     "leaf": "{node} is worth {value}.",
@@ -23,9 +23,9 @@ KINDS: Final[dict[str, str]] = {
     "window": "Search {node} with the window {alpha} to {beta}.",
 }
 
-#: Every reason, and what it says.
+#: Every reason, and its sentence.
 REASONS: Final[dict[str, str]] = {
-    # Cuts at a MIN node: what it is worth can only sink, and MAX does better elsewhere.
+    # Cuts at a MIN node: its value can only fall, and MAX does better elsewhere.
     "alpha-shallow": "MIN can already hold {node} to {value}, but one step up, at {other}, MAX has {alpha} for certain "
     "and will not come here: the rest cannot matter.",
     "alpha-deep": "MIN can already hold {node} to {value}, but further up, at {other}, MAX has {alpha} for certain and "
@@ -34,7 +34,7 @@ REASONS: Final[dict[str, str]] = {
     "that it fails low is all there is to know.",
     "alpha-scout": "MIN can already hold {node} to {value}, and the question was only whether it is more than {alpha}: "
     "it is not.",
-    # Cuts at a MAX node: what it is worth can only rise, and MIN does better elsewhere.
+    # Cuts at a MAX node: its value can only rise, and MIN does better elsewhere.
     "beta-shallow": "MAX can already get {value} at {node}, but one step up, at {other}, MIN holds MAX to {beta} and "
     "will not come here: the rest cannot matter.",
     "beta-deep": "MAX can already get {value} at {node}, but further up, at {other}, MIN holds MAX to {beta} and will "
@@ -43,7 +43,7 @@ REASONS: Final[dict[str, str]] = {
     "it fails high is all there is to know.",
     "beta-scout": "MAX can already get {value} at {node}, and the question was only whether it is less than {beta}: it "
     "is not.",
-    # Cuts in lattices: by what the parent or another single node above has, or only by several together.
+    # Cuts in lattices: by the value of the parent or another single node above, or only by several together.
     "alpha-parent": "MIN can already hold {node} to {value}, and one step up, at {other}, MAX has no less than that "
     "for certain: the rest cannot matter.",
     "beta-parent": "MAX can already get {value} at {node}, and one step up, at {other}, MIN holds MAX to no more than "
@@ -67,12 +67,12 @@ REASONS: Final[dict[str, str]] = {
     "table-upper": "The table knows that {node} is worth at most {value}, and that is enough for the window {alpha} to "
     "{beta}.",
     "table-move": "The table cannot answer for {node}, but it knows which move was best before: that one comes first.",
-    # What the value of a node that is done means.
+    # The meaning of a finished node's value.
     "exact": "{node} is worth {value}.",
     "lower": "{node} is worth at least {value}.",
     "upper": "{node} is worth at most {value}.",
     "sufficient": "{node} is left with {value}. Visiting what was cut might change that, but not the root's value.",
-    # Questions that are asked again, or asked differently.
+    # Searches that are repeated, or started with another window.
     "fail-low": "The value lies below the window. Search {node} again, from {alpha} to {beta}.",
     "fail-high": "The value lies above the window. Search {node} again, from {alpha} to {beta}.",
     "null-window": "First only ask whether {node} is worth changing the plan: the window {alpha} to {beta} holds no "
@@ -83,11 +83,11 @@ REASONS: Final[dict[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that a search did at a node of a tree.
+    """One step of a search at a node of a tree.
 
     `node` and `other` are indices of `search.theory.trees.Tree`; `other` is -1 for none. `alpha`, `beta` and `value`
-    are numbers or elements of a lattice, from MAX's view, or None: `alpha` and `beta` as the search holds them at the
-    node after this event.
+    are numbers or elements of a lattice, from MAX's view, or None. `alpha` and `beta` are the window at the node after
+    this event.
     """
 
     kind: str
@@ -113,6 +113,6 @@ def explain(event: Event, name: Callable[[int], str], show: Callable[[Any], str]
         other=name(event.other) if event.other >= 0 else "",
         alpha=text(event.alpha),
         beta=text(event.beta),
-        # An iteration's value is a number of plies, whatever the others are.
+        # An iteration's value is a number of plies, whatever the type of the other values.
         value=str(event.value) if event.kind == "iteration" else text(event.value),
     )

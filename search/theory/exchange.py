@@ -8,10 +8,10 @@ from engine.board.exchange import EXCHANGE_VALUES
 
 
 def exchange_value(board: chess.Board, move: chess.Move) -> int:
-    """What the mover gains, in centipawns of EXCHANGE_VALUES, when both capture on the target as long as it pays.
+    """The mover's gain in centipawns of EXCHANGE_VALUES when both sides capture on the target as long as it pays.
 
-    Both take with their least valuable piece first, and pins and checks are not looked at; a king does not take what is
-    defended.
+    Both sides capture with their least valuable piece first. Pins and checks are ignored; a king does not capture a
+    defended piece.
     """
     if board.is_castling(move):
         return 0
@@ -29,12 +29,12 @@ def exchange_value(board: chess.Board, move: chess.Move) -> int:
 
 
 def worth(piece_type: chess.PieceType | None) -> int:
-    """What a piece is worth in exchanges, centipawns; 0 for none."""
+    """The value of a piece in exchanges, centipawns; 0 for none."""
     return int(EXCHANGE_VALUES[piece_type or 0])
 
 
 def _recapture(board: chess.Board, square: chess.Square, standing: int, side: chess.Color, occupied: int) -> int:
-    """What `side` gains at best by taking the piece worth `standing` on `square`, or by leaving it there."""
+    """The best gain of `side` on `square`: from capturing the piece worth `standing`, or 0 from not capturing."""
     attackers = board.attackers_mask(side, square, occupied) & occupied
     if not attackers:
         return 0

@@ -1,7 +1,7 @@
 """Finite lattices given by their order, and the two smallest that are not distributive.
 
-Text: `0 < a, b < 1; b < c < 1` says that 0 is below a and b, these are below 1, and so on. New lines do what semicolons
-do. What follows from that need not be said. Every pair has to have a least upper and a greatest lower bound.
+Text: `0 < a, b < 1; b < c < 1` says that 0 is below a and b, these are below 1, and so on. New lines act as semicolons.
+Implied relations may be omitted. Every pair must have a least upper and a greatest lower bound.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Final
 from search.theory.lattices import NAME, Lattice, LatticeError, violating_triple
 from search.theory.trees import shortened
 
-#: Elements at most.
+#: The most elements.
 MAX_ELEMENTS: Final = 64
 
 
 class FiniteLattice(Lattice[str]):
-    """The lattice of `elements` in which a < b for all pairs (a, b) of `relations`, and all that follows.
+    """The lattice of `elements` in which a < b for all pairs (a, b) of `relations`, and all implied relations hold.
 
-    Raises `LatticeError` if that is no order, or no lattice: then the message names the pair at fault.
+    Raises `LatticeError` if that is no order, or no lattice; in that case the message names the pair at fault.
     """
 
     kind = "order"
@@ -32,7 +32,7 @@ class FiniteLattice(Lattice[str]):
         self.kind = kind
         self.elements = tuple(elements)
         self._index = {name: index for index, name in enumerate(elements)}
-        # Bit j of above[i] says that element j is above i, or is i itself.
+        # Bit j of above[i] is set if element j is above i or is i itself.
         above = [1 << index for index in range(len(elements))]
         for low, high in relations:
             if low == high:
@@ -78,7 +78,7 @@ class FiniteLattice(Lattice[str]):
         return element
 
     def violation(self) -> tuple[str, str, str] | None:
-        """The first triple that violates the distributive law, by trying all."""
+        """The first triple that violates the distributive law; tries all triples."""
         return violating_triple(self, self.elements)
 
     def _nearest(self, a: int, b: int, beyond: Sequence[int], side: str) -> int:

@@ -1,4 +1,4 @@
-"""What a game is: moves, what they lead to, and what a position is worth where the game, or the search, ends."""
+"""The definition of a game: its moves, their results, and the value of a position where game or search ends."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ INFINITE: Final = 1 << 30
 
 
 class Game(Protocol[Position, Move]):
-    """A finite game of two players who move in turn, and what one gains the other loses.
+    """A finite zero-sum game of two players who move in turn.
 
-    Positions are never changed. Values are whole numbers from the view of the side to move in the position that is
-    valued, so a value changes its sign from ply to ply (negamax), and lie strictly between -INFINITE and INFINITE.
+    Positions never change. Values are whole numbers strictly between -INFINITE and INFINITE, from the view of the side
+    to move in the valued position, so a value changes its sign from ply to ply (negamax).
     """
 
     def moves(self, position: Position) -> Iterable[Move]:
-        """The moves that are to be looked at, best guess first; none where the game or the search ends.
+        """The moves to search, best guess first; none where the game or the search ends.
 
-        They may be made while they are asked for: a search that has seen enough asks for no more.
+        The iterable may be lazy: after a cutoff a search takes no further moves.
         """
         ...
 
@@ -32,13 +32,13 @@ class Game(Protocol[Position, Move]):
         ...
 
     def value(self, position: Position) -> int:
-        """What a position without moves is worth to the side to move."""
+        """The value of a position without moves to the side to move."""
         ...
 
 
 @dataclass(frozen=True)
 class Rules(Generic[Position, Move]):
-    """A `Game` of three functions. Nim, where one takes 1 to 3 matches and who takes the last one wins:
+    """A `Game` of three functions. Nim, where a player takes 1 to 3 matches and wins with the last match:
 
     >>> nim = Rules(lambda left: range(1, min(left, 3) + 1), lambda left, taken: left - taken, lambda left: -1)
     """
@@ -49,16 +49,16 @@ class Rules(Generic[Position, Move]):
 
 
 class SearchGame(Game[Position, Move], Protocol[Position, Move]):
-    """A game that can also be searched to a depth and remembered; its moves are hashable."""
+    """A game for depth-limited search and tables; its moves are hashable."""
 
     def key(self, position: Position) -> Hashable:
-        """What a table files the position under.
+        """The position's key in a table.
 
-        Two positions may share a key only if everything that can be played from them, and what it is worth to the side
-        to move, is the same, whatever was played before.
+        Two positions may share a key only if all play from them, and its value to the side to move, is the same,
+        whatever moves led to them.
         """
         ...
 
     def guess(self, position: Position) -> int:
-        """What the position seems to be worth to the side to move, without looking further."""
+        """An estimate of the position's value to the side to move, without search."""
         ...

@@ -1,4 +1,4 @@
-"""Trees to experiment with: uniform ones in a chosen order, irregular ones, and those of games."""
+"""Trees for experiments: uniform trees in a chosen order, irregular trees, and game trees."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def uniform_tree(
 ) -> Tree:
     """A tree with `branching` children at every inner node and all leaves at `depth`, MAX to move.
 
-    The leaves are distinct numbers, the same for a seed whatever the arrangement. `random` spreads them evenly. `worst`
-    puts every later sibling on the side where it is better for the mover than all before: alpha-beta visits everything.
-    `best` is the other way round: every first child is best, and alpha-beta visits as little as possible. With `leaf`
-    the leaves are what it gives, elements of a lattice perhaps, and the arrangement is random. Raises `TreeError` if
-    the tree would be too large, or for a branching below 1 or a negative depth.
+    The leaves are distinct numbers; a seed gives the same numbers in every arrangement. `random` shuffles them. With
+    `worst`, every sibling is better for the mover than all before it: alpha-beta visits everything. With `best`, every
+    first child is best: alpha-beta visits as little as possible. With `leaf`, that function gives the leaves (elements
+    of a lattice, for example), so the arrangement is random. Raises `TreeError` if the tree would be too large, or for
+    a branching below 1 or a negative depth.
     """
     if branching < 1 or depth < 0:
         raise TreeError(f"a tree has at least 1 child a node and 0 plies, not {branching} and {depth}")
@@ -38,7 +38,7 @@ def uniform_tree(
     texts = [str(number) for number in numbers] if leaf is None else [leaf(generator) for _ in numbers]
 
     builder = TreeBuilder()
-    #: Nodes still to be added: ply, and which of its ply's ranges of `texts` is its own; None closes a node.
+    #: The nodes that remain to be added: ply, and index of its range of `texts` in this ply; None closes a node.
     pending: list[tuple[int, int] | None] = [(0, 0)]
     while pending:
         entry = pending.pop()
@@ -52,10 +52,10 @@ def uniform_tree(
         builder.open()
         pending.append(None)
         below = [(ply + 1, place * branching + child) for child in range(branching)]
-        # The numbers rise from left to right, so good ones are first for MIN, last for MAX.
+        # The numbers rise from left to right, so the good ones are first for MIN and last for MAX.
         first_is_best = ply % 2 == 1
         if arrangement == "random" or first_is_best == (arrangement == "best"):
-            below.reverse()  # what is added last comes first
+            below.reverse()  # the last entry comes first
         pending += below
     return builder.build()
 
@@ -70,8 +70,8 @@ def random_tree(
 ) -> Tree:
     """A tree of 1 to `branching` children a node, MAX to move, whose inner nodes end early with the chance `stop`.
 
-    It grows ply by ply, and stops growing in time for `most_nodes`. Leaves are what `leaf` gives. Raises `TreeError`
-    for a depth or a branching that no tree has.
+    It grows ply by ply to at most `most_nodes` nodes. `leaf` gives the leaves. Raises `TreeError` for an invalid depth
+    or branching.
     """
     if not 0 <= depth <= MAX_DEPTH or branching < 1:
         raise TreeError(f"a tree is 0 to {MAX_DEPTH} plies deep and has at least 1 child a node")
@@ -111,13 +111,13 @@ def game_tree(
     name: Callable[[Position, Move], str] = lambda _, move: str(move),
     most_nodes: int = MAX_NODES,
 ) -> Tree:
-    """All that can be played from `position` in `depth` plies; the side to move there is MAX.
+    """The tree of all play from `position` to `depth` plies; the side to move there is MAX.
 
     A leaf has the game's value, or at the horizon its guess; labels are the moves by `name`. Raises `TreeError` for a
     tree of more than `most_nodes` nodes.
     """
     builder = TreeBuilder(most_nodes=most_nodes)
-    #: Nodes still to be added: position, plies left, sign of the view of the side to move, label; None closes a node.
+    #: The nodes that remain to be added: position, plies left, sign of the mover's view, label; None closes a node.
     pending: list[tuple[Position, int, int, str] | None] = [(position, depth, 1, "")]
     while pending:
         entry = pending.pop()
@@ -138,7 +138,7 @@ def game_tree(
 
 
 def different_positions(game: SearchGame[Position, Move], position: Position, depth: int) -> int:
-    """How many different positions there are up to `depth` plies from this one: what a perfect table saves."""
+    """The number of different positions up to `depth` plies from this one: the nodes with a perfect table."""
     level: dict[Hashable, Position] = {game.key(position): position}
     count = 1
     for _ in range(depth):

@@ -1,4 +1,4 @@
-"""A game cut off at a depth: what a search sees that cannot see the end."""
+"""A game cut off at a depth, for a search that cannot reach the end of the game."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Limited(Generic[Position]):
 
 
 class DepthLimited(Generic[Position, Move]):
-    """`game` in which play stops after a number of plies: where it stops, the guess counts as the value.
+    """`game` in which play stops after a number of plies; there the guess is the value.
 
-    With this, minimax and all that prunes without forgetting it applies to games of any length, as they are.
+    With it, minimax and the pruning searches without a table work on games of any length.
     """
 
     def __init__(self, game: SearchGame[Position, Move]) -> None:
@@ -31,7 +31,7 @@ class DepthLimited(Generic[Position, Move]):
         return self._game.moves(limited.position) if limited.depth > 0 else ()
 
     def apply(self, limited: Limited[Position], move: Move) -> Limited[Position]:
-        """One ply less may be played then."""
+        """The position after the move, with one ply less."""
         return Limited(self._game.apply(limited.position, move), limited.depth - 1)
 
     def value(self, limited: Limited[Position]) -> int:
@@ -42,11 +42,11 @@ class DepthLimited(Generic[Position, Move]):
 
 
 class Counted(Generic[Position, Move]):
-    """`game`, counting how many positions a search reaches (`nodes`) and values (`leaves`)."""
+    """`game` with counts of the positions that a search reaches (`nodes`) and values (`leaves`)."""
 
     def __init__(self, game: Game[Position, Move]) -> None:
         self._game = game
-        #: The root is reached without a move.
+        #: The root counts, although no move leads to it.
         self.nodes = 1
         self.leaves = 0
 
@@ -66,7 +66,7 @@ class Counted(Generic[Position, Move]):
 
 
 class CountedSearch(Counted[Position, Move]):
-    """The same for a game with keys and guesses; a guess at the horizon is a leaf that is valued."""
+    """`Counted` for a game with keys and guesses; a guess at the horizon counts as a leaf."""
 
     def __init__(self, game: SearchGame[Position, Move]) -> None:
         super().__init__(game)

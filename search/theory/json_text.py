@@ -1,4 +1,4 @@
-"""JSON that knows where it stands and never runs out of stack, however deep it goes."""
+"""A JSON reader that records places and never overflows the stack, however deep the text."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _STRING: Final = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _WORDS: Final[dict[str, bool | None]] = {"true": True, "false": False, "null": None}
 
-#: Digits of a number at most: a longer one is no value, and Python refuses to read it.
+#: The most digits of a number: a longer one is no valid value, and Python refuses to read it.
 _MAX_DIGITS: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A value of a JSON text, and where it begins."""
+    """A value of a JSON text, and the place where it begins."""
 
     value: Value
     place: Place
@@ -42,7 +42,7 @@ class Lines:
 
 
 class _Reader:
-    """The state of reading: lists and objects that are still open are kept in a list, not on Python's stack."""
+    """The state of the reader: a position in the text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -53,7 +53,7 @@ class _Reader:
         return TreeError(message, self.lines.place(self.index if index is None else index))
 
     def skip(self) -> str:
-        """Moves to the next character that is no space, and gives it; "" at the end."""
+        """Moves to the next character that is no space, and returns it; "" at the end."""
         space = _SPACE.match(self.text, self.index)
         assert space is not None
         self.index = space.end()
@@ -105,7 +105,7 @@ class _Reader:
 def read_json(text: str) -> Item:
     """The value of a JSON text, iteratively. Raises `TreeError`, which names line and column."""
     reader = _Reader(text)
-    #: What is open: a list, or an object with the name of the field that is being read.
+    #: The open lists, and open objects with their current field names: a list instead of Python's stack.
     open_items: list[tuple[Item, str]] = []
     while True:
         character = reader.skip()
@@ -124,7 +124,7 @@ def read_json(text: str) -> Item:
                 continue
         else:
             item = Item(reader.scalar(), place)
-        # The item is complete: put it where it belongs, and so on with all that it completes.
+        # The item is complete: add it to its container, and repeat for each container that this completes.
         while open_items:
             container, name = open_items.pop()
             following = reader.skip()

@@ -1,7 +1,7 @@
 """Alpha-beta in lattices: five rules for when the rest of a node cannot matter, from cautious to sharp.
 
-Write v for the value so far of the node, alpha for the join of what all MAX nodes above it have so far, beta for the
-meet of all MIN nodes above. Here at a MIN node; at MAX nodes everything is mirrored.
+Let v be the node's value so far, alpha the join of the values so far of all MAX nodes above it, and beta the meet of
+those of all MIN nodes above it. The table is for a MIN node; at MAX nodes everything is mirrored.
 
 naive          never: the definition, meet at MIN and join at MAX
 shallow        v <= what the parent has: MAX gains nothing by coming here               sound in any lattice
@@ -11,25 +11,25 @@ strong         (v meet beta) <= alpha: only what MIN lets through higher up coun
 fold           the root, computed from the path alone, is the same with v as with       needs distributivity
                the bottom in place of v
 
-`shallow` and `deep` are those of Ginsberg and Jaffray ("Alpha-beta pruning under partial orders", in: More Games of No
+`shallow` and `deep` are from Ginsberg and Jaffray ("Alpha-beta pruning under partial orders", in: More Games of No
 Chance, 2001), who show that deep pruning needs distributivity.
 
-`fold` is what `strong` means. What the path gives the root rises if the node's value does; so if the node's value and
-its extreme give the root the same, so does all that lies between. It costs a walk up the path after every child. In a
-distributive lattice all these joins and meets can be sorted into one: the root gets alpha join (beta meet v), but for
-things that do not depend on v. This is the same for v and for the bottom if and only if (beta meet v) <= alpha, and
-that is `strong`: as sharp as `fold` for one operation more than `weak`. (In other lattices `strong` is sharper still,
-and wrong more often.)
+`fold` is the definition of `strong`. The root's value along the path rises with the node's value. So if the node's
+value and its extreme give the root the same value, all values between do, too. The test costs a walk up the path after
+every child. In a distributive lattice all these joins and meets reduce to one term: the root gets alpha join
+(beta meet v), apart from terms that do not depend on v. This is the same for v and for the bottom if and only if
+(beta meet v) <= alpha, and that is `strong`: as sharp as `fold` for one operation more than `weak`. (In other lattices
+`strong` is even sharper, and wrong more often.)
 
-`fold` looks as if it were right in any lattice, since no law is used to compute it. It is not: it only says that the
-node cannot change the root as long as the nodes above keep their values so far. In a distributive lattice that is
-enough, for alpha only rises from then on and beta only sinks. In others a later child can bring the difference back. In
-N5, MAX to move, take [a [[c 1] b]]: once c is seen, the root gets a join c = 1, and the next leaf, 1, would not change
-that. But then MIN's b comes, and of c it leaves 0, of 1 it leaves b: the root is a or b.
+`fold` seems correct in any lattice, because it uses no law. It is not: it only shows that the node cannot change the
+root while the nodes above keep their current values. In a distributive lattice that is enough, because alpha then only
+rises and beta only falls. In others a later child can restore the difference. In N5, MAX to move, take [a [[c 1] b]]:
+after c, the root gets a join c = 1, and the next leaf, 1, would not change that. But then comes MIN's b; its meet with
+c is 0, its meet with 1 is b: the root is a or b.
 
 On chains `deep`, `weak`, `strong` and `fold` are all alpha-beta.
 
-In lattices that are not distributive, only `naive` and `shallow` are sure to be right, so the others are refused there;
+In lattices that are not distributive, only `naive` and `shallow` are always correct, so the others are refused there;
 the tests show how they fail.
 """
 
@@ -49,10 +49,10 @@ ElementOut = TypeVar("ElementOut", covariant=True)
 
 
 class LatticeGame(Protocol[Position, Move, ElementOut]):
-    """A game whose ends are worth an element of a lattice to MAX."""
+    """A game whose final positions have an element of a lattice as their value to MAX."""
 
     def moves(self, position: Position) -> Iterable[Move]:
-        """None where the game ends."""
+        """The moves; none where the game ends."""
         ...
 
     def apply(self, position: Position, move: Move) -> Position:
@@ -60,7 +60,7 @@ class LatticeGame(Protocol[Position, Move, ElementOut]):
         ...
 
     def value(self, position: Position) -> ElementOut:
-        """What a position without moves is worth to MAX."""
+        """The value to MAX of a position without moves."""
         ...
 
     def is_max(self, position: Position) -> bool:
@@ -70,20 +70,20 @@ class LatticeGame(Protocol[Position, Move, ElementOut]):
 
 @dataclass(slots=True)
 class Step(Generic[Position, Element]):
-    """A node on the path from the root to where the search is."""
+    """A node on the path from the root to the current node."""
 
     position: Position
     is_max: bool
-    #: What it is worth by the children seen so far: the bottom for MAX and the top for MIN at first.
+    #: Its value by the children seen so far: at first the bottom for MAX and the top for MIN.
     value: Element
-    #: Join of the values so far of all MAX nodes above, meet of those of all MIN nodes above.
+    #: Join of the current values of all MAX nodes above, meet of those of all MIN nodes above.
     alpha: Element
     beta: Element
 
 
 Path: TypeAlias = Sequence[Step[Any, Element]]
 
-#: Whether the rest of the last node of a path may be left out.
+#: Decides whether the search may skip the rest of the last node of a path.
 Rule: TypeAlias = Callable[[Lattice[Any], Path[Any]], bool]
 
 
@@ -93,23 +93,23 @@ def naive(lattice: Lattice[Element], path: Path[Element]) -> bool:
 
 
 def shallow(lattice: Lattice[Element], path: Path[Element]) -> bool:
-    """Against the parent alone."""
+    """Compares with the parent alone."""
     return len(path) > 1 and _is_beaten(lattice, path[-1], path[-2].value)
 
 
 def deep(lattice: Lattice[Element], path: Path[Element]) -> bool:
-    """Against any single node above that belongs to the other side."""
+    """Compares with each single node above that belongs to the other side."""
     return _beater(lattice, path) is not None
 
 
 def weak(lattice: Lattice[Element], path: Path[Element]) -> bool:
-    """Against all nodes above that belong to the other side, together."""
+    """Compares with all nodes above that belong to the other side, together."""
     node = path[-1]
     return _is_beaten(lattice, node, node.beta if node.is_max else node.alpha)
 
 
 def strong(lattice: Lattice[Element], path: Path[Element]) -> bool:
-    """The same, counting only what the nodes of the own side leave of the value."""
+    """As `weak`, but only counts the part of the value that the own side's nodes above let through."""
     node = path[-1]
     if node.is_max:
         return lattice.is_below(node.beta, lattice.join(node.value, node.alpha))
@@ -117,7 +117,7 @@ def strong(lattice: Lattice[Element], path: Path[Element]) -> bool:
 
 
 def fold(lattice: Lattice[Element], path: Path[Element]) -> bool:
-    """Whether the root would be worth the same if the node went all the way from its value to its extreme."""
+    """Whether the root's value stays the same if the node's value moves all the way to its extreme."""
     node = path[-1]
     extreme = lattice.top if node.is_max else lattice.bottom
     return _root_value(lattice, path, node.value) == _root_value(lattice, path, extreme)
@@ -128,7 +128,7 @@ NEED_DISTRIBUTIVITY: Final[frozenset[Rule]] = frozenset({deep, weak, strong, fol
 
 
 class UnsoundRuleError(ValueError):
-    """A rule that can give wrong values in this lattice; the message and `triple` (as texts) prove that it may."""
+    """A rule that can give wrong values in this lattice; the message and `triple` (as texts) prove it."""
 
     def __init__(self, rule: str, triple: tuple[str, str, str]) -> None:
         self.triple = triple
@@ -157,10 +157,10 @@ def lattice_value(
     *,
     force: bool = False,
 ) -> Element:
-    """What `position` is worth to MAX, visiting only what `rule` leaves.
+    """The value of `position` to MAX; visits only the nodes that `rule` does not cut.
 
-    The watcher is told everything from MAX's view. Raises `UnsoundRuleError`; with `force` the rule is used all the
-    same, and the value may be wrong.
+    The watcher gets all values from MAX's view. Raises `UnsoundRuleError` for a rule that may be wrong in this lattice;
+    with `force` it uses the rule anyway, and the value may be wrong.
     """
     if not force:
         check_rule(lattice, rule)
@@ -209,7 +209,7 @@ def _bounds_below(lattice: Lattice[Element], path: Path[Element]) -> tuple[Eleme
 
 
 def justification(lattice: Lattice[Element], path: Sequence[Step[Position, Element]]) -> tuple[str, Position | None]:
-    """The simplest reason why the rest of the last node may be left out, and the node that is enough for it.
+    """The simplest reason to skip the rest of the last node, and the single node above that suffices for it, or None.
 
     The reason is a key of `search.theory.events.REASONS`; "" if there is none.
     """
@@ -220,17 +220,17 @@ def justification(lattice: Lattice[Element], path: Sequence[Step[Position, Eleme
         return f"{name}-{'parent' if above == len(path) - 2 else 'single'}", path[above].position
     if weak(lattice, path):
         return ("beta-meet" if is_max else "alpha-join"), None
-    # Where `fold` holds, `strong` does in any lattice.
+    # In any lattice, `strong` holds where `fold` does.
     return (f"{name}-strong" if strong(lattice, path) else ""), None
 
 
 def _is_beaten(lattice: Lattice[Element], node: Step[Any, Element], other: Element) -> bool:
-    """Whether the node can only become worse for the side that has `other` elsewhere than what it has there."""
+    """Whether the node can never be better than `other` for the side that has `other` elsewhere."""
     return lattice.is_below(other, node.value) if node.is_max else lattice.is_below(node.value, other)
 
 
 def _beater(lattice: Lattice[Element], path: Path[Element]) -> int | None:
-    """The nearest node above, as an index of the path, that alone makes the last node useless."""
+    """The index in the path of the nearest node above that alone makes the last node useless, or None."""
     for index in range(len(path) - 2, -1, -2):  # every second one belongs to the other side
         if _is_beaten(lattice, path[-1], path[index].value):
             return index
@@ -238,7 +238,7 @@ def _beater(lattice: Lattice[Element], path: Path[Element]) -> int | None:
 
 
 def _root_value(lattice: Lattice[Element], path: Path[Element], value: Element) -> Element:
-    """What the root would be worth by what is known on the path, if its last node were worth `value`."""
+    """The root's value by the current values on the path, if the last node had `value`."""
     for node in reversed(path[:-1]):
         value = lattice.join(node.value, value) if node.is_max else lattice.meet(node.value, value)
     return value
@@ -247,8 +247,8 @@ def _root_value(lattice: Lattice[Element], path: Path[Element], value: Element) 
 class LatticeTree:
     """An explicit tree whose leaves are elements of a lattice as a `LatticeGame`; positions and moves are nodes.
 
-    `children` is the order in which they are visited, the tree's own if None. Raises `TreeError` at the first leaf that
-    is no element.
+    `children` is the order of visiting, the tree's own if None. Raises `TreeError` at the first leaf that is no
+    element.
     """
 
     def __init__(self, tree: Tree, lattice: Lattice[Any], children: Children | None = None) -> None:
@@ -269,12 +269,12 @@ class LatticeTree:
         return self._values[position]
 
     def is_max(self, position: int) -> bool:
-        """Whether MAX is to move, or would be."""
+        """Whether MAX is to move, or would be at a leaf."""
         return self._tree.is_max(position)
 
 
 def leaf_elements(tree: Tree, lattice: Lattice[Element]) -> list[Element | None]:
-    """The leaves' elements, None at inner nodes. Raises `TreeError` at the first leaf that is none."""
+    """The leaves' elements, None at inner nodes. Raises `TreeError` at the first leaf that is no element."""
     elements: list[Element | None] = []
     for node, text in enumerate(tree.leaf):
         try:

@@ -1,4 +1,4 @@
-"""Lattices by name: what a user may choose from."""
+"""Lattices by name: the kinds that a user can choose."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from search.theory.finite_lattice import diamond, pentagon, read_order
 from search.theory.lattices import Chain, Divisors, Intervals, Lattice, LatticeError, Product, Sets
 from search.theory.trees import shortened
 
-#: Factors of a product at most.
+#: The most factors of a product.
 _MAX_FACTORS: Final = 8
 
 
@@ -73,7 +73,7 @@ def _fixed(make: Callable[[], Lattice[Any]]) -> Callable[[str], Lattice[Any]]:
     return build
 
 
-#: Every kind: what its description looks like and means, and how to make it.
+#: Every kind: the form and meaning of its description, and the function that makes it.
 KINDS: Final[dict[str, tuple[str, Callable[[str], Lattice[Any]]]]] = {
     "chain": ("numbers: nothing, or their range like 0..9", _chain),
     "sets": ("sets: the names to choose from, like a b c; values like {a,c}", _sets),

@@ -1,11 +1,11 @@
-"""Lattices: values of which two need not be comparable, but always have a least upper and a greatest lower bound.
+"""Lattices: two values need not be comparable, but always have a least upper and a greatest lower bound.
 
-MAX takes the join of what its moves lead to, MIN the meet. Numbers are the special case in which join and meet are
-maximum and minimum. Other cases: several aims at once (products), the possible worlds in which a plan works (sets), or
-values that are only known to lie between two bounds (intervals).
+MAX takes the join of its moves' values, MIN the meet. Numbers are the special case in which join and meet are maximum
+and minimum. Other cases are several aims at once (products), the possible worlds in which a plan works (sets), and
+values known only to lie between two bounds (intervals).
 
 A lattice is distributive if a meet (b join c) = (a meet b) join (a meet c) for all a, b and c. All lattices of this
-module are, the smallest that are not are in `search.theory.finite_lattice`. It matters for pruning: see
+module are distributive; the smallest that are not are in `search.theory.finite_lattice`. Pruning depends on it: see
 `search.theory.lattice_search`.
 """
 
@@ -23,15 +23,15 @@ from search.theory.trees import MAX_VALUE, Place, shortened
 
 Element = TypeVar("Element")
 
-#: A word that can name an element: what has a meaning in the formats of trees and lattices is left out.
+#: A word that can name an element: without the characters that have a meaning in the formats of trees and lattices.
 NAME: Final = re.compile(r"[^\s,;:<>=(){}\[\]\"]+")
 
-#: Names in a universe of sets at most.
+#: The most names in a universe of sets.
 MAX_NAMES: Final = 64
 
 
 class LatticeError(ValueError):
-    """A lattice, or an element of one, that is not taken: one line says why. `line`, `column` from 1, 0 for nowhere."""
+    """An invalid lattice or element: one line says why. `line` and `column` (from 1) say where, 0 for nowhere."""
 
     def __init__(self, message: str, place: Place = (0, 0)) -> None:
         self.line, self.column = place
@@ -39,12 +39,12 @@ class LatticeError(ValueError):
 
 
 class Lattice(ABC, Generic[Element]):
-    """A bounded lattice. Elements are hashable and never changed; `meet` and `join` take any two of them."""
+    """A bounded lattice. Elements are hashable and never change; `meet` and `join` take any two of them."""
 
     #: The smallest and the largest element.
     bottom: Element
     top: Element
-    #: The name by which `search.theory.lattice_text.make_lattice` knows lattices of this sort.
+    #: The kind's name for `search.theory.lattice_text.make_lattice`.
     kind: str = ""
 
     @abstractmethod
@@ -61,7 +61,7 @@ class Lattice(ABC, Generic[Element]):
 
     @abstractmethod
     def parse(self, text: str) -> Element:
-        """The element that a text stands for. Raises `LatticeError`."""
+        """The element that a text names. Raises `LatticeError`."""
 
     @abstractmethod
     def format(self, element: Element) -> str:
@@ -73,7 +73,7 @@ class Lattice(ABC, Generic[Element]):
 
 
 def violating_triple(lattice: Lattice[Element], elements: Iterable[Element]) -> tuple[Element, Element, Element] | None:
-    """The first triple of these elements that violates the distributive law, None if none does."""
+    """The first triple of these elements that violates the distributive law; None if none does."""
     for a, b, c in product(list(elements), repeat=3):
         if lattice.meet(a, lattice.join(b, c)) != lattice.join(lattice.meet(a, b), lattice.meet(a, c)):
             return a, b, c
@@ -81,7 +81,7 @@ def violating_triple(lattice: Lattice[Element], elements: Iterable[Element]) -> 
 
 
 class Chain(Lattice[int]):
-    """Whole numbers in their order, between `low` and `high`: ordinary minimax. Distributive: max and min are."""
+    """Whole numbers in their order, between `low` and `high`: ordinary minimax. Distributive, as max and min are."""
 
     kind = "chain"
 
@@ -99,7 +99,7 @@ class Chain(Lattice[int]):
         return max(a, b)
 
     def parse(self, text: str) -> int:
-        """A whole number, or `-inf` and `+inf` where the chain is not bounded."""
+        """A whole number, or `-inf` and `+inf` where the chain is unbounded."""
         if self.top == INFINITE and text in ("inf", "+inf", "∞", "+∞"):
             return INFINITE
         if self.bottom == -INFINITE and text in ("-inf", "-∞"):
@@ -120,8 +120,8 @@ class Chain(Lattice[int]):
 class Sets(Lattice[frozenset[str]]):
     """The subsets of a universe: join is union, meet is intersection, and these distribute over each other.
 
-    If a value is the set of possible worlds in which MAX wins, this is what a plan for all worlds at once is worth: bad
-    worlds included, which is why it can be less than what the best plan for each world gives.
+    If a value is the set of possible worlds in which MAX wins, minimax gives the value of one plan for all worlds. It
+    can be less than the values of the best plans for each world.
     """
 
     kind = "sets"
@@ -138,11 +138,11 @@ class Sets(Lattice[frozenset[str]]):
         self.bottom, self.top = frozenset(), frozenset(universe)
 
     def meet(self, a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
-        """What is in both."""
+        """The intersection."""
         return a & b
 
     def join(self, a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
-        """What is in either."""
+        """The union."""
         return a | b
 
     def parse(self, text: str) -> frozenset[str]:
@@ -161,7 +161,7 @@ class Sets(Lattice[frozenset[str]]):
 
 
 class Product(Lattice[tuple[Any, ...]]):
-    """Several lattices at once, each place for itself: several aims, of which none outweighs another.
+    """Several lattices at once, place by place: several aims, none of which outweighs another.
 
     Distributive if every factor is.
     """
@@ -184,7 +184,7 @@ class Product(Lattice[tuple[Any, ...]]):
         return tuple(factor.join(x, y) for factor, x, y in zip(self.factors, a, b, strict=True))
 
     def parse(self, text: str) -> tuple[Any, ...]:
-        """One element a factor in parentheses, with commas between."""
+        """One element for each factor, in parentheses, separated by commas."""
         parts = _split(text[1:-1]) if text.startswith("(") and text.endswith(")") else []
         if len(parts) != len(self.factors):
             raise LatticeError(
@@ -198,7 +198,7 @@ class Product(Lattice[tuple[Any, ...]]):
         return "(" + ",".join(factor.format(part) for factor, part in zip(self.factors, element, strict=True)) + ")"
 
     def violation(self) -> tuple[Any, Any, Any] | None:
-        """That of the first factor that has one, with the bottom at the other places."""
+        """The violation of the first factor that has one, with the bottom at the other places."""
         for place, factor in enumerate(self.factors):
             triple = factor.violation()
             if triple is not None:
@@ -212,7 +212,7 @@ class Product(Lattice[tuple[Any, ...]]):
 class Divisors(Lattice[int]):
     """The divisors of a number: meet is the greatest common divisor, join the least common multiple.
 
-    Distributive: for each prime they are minimum and maximum of exponents.
+    Distributive: for each prime, meet and join are minimum and maximum of the exponents.
     """
 
     kind = "divisors"
@@ -243,11 +243,11 @@ class Divisors(Lattice[int]):
 
 
 class Intervals(Lattice[tuple[int, int]]):
-    """Values that are only known to lie between two bounds; one interval is below another if both its bounds are.
+    """Values known only to lie between two bounds; one interval is below another if both its bounds are.
 
-    What is known of a maximum: it is at least the larger lower bound, and at most the larger upper bound. So join and
-    meet go bound by bound, as in a product of two chains, of which this is a part; hence it is distributive. (Not the
-    intervals ordered by inclusion, which are not.)
+    A maximum is at least the larger lower bound and at most the larger upper bound. So join and meet go bound by bound,
+    as in a product of two chains. This lattice is a part of that product, and therefore distributive. (Intervals
+    ordered by inclusion are a different lattice, which is not distributive.)
     """
 
     kind = "intervals"
@@ -265,7 +265,7 @@ class Intervals(Lattice[tuple[int, int]]):
         return max(a[0], b[0]), max(a[1], b[1])
 
     def parse(self, text: str) -> tuple[int, int]:
-        """`3..5`, or `4` for what is known exactly."""
+        """`3..5`, or `4` for an exact value."""
         ends = text.split("..")
         if len(ends) > 2:
             raise LatticeError(f"'{shortened(text)}' is no interval: write its bounds, like 3..5")
@@ -287,7 +287,7 @@ def _integer(text: str) -> int:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between commas that are not within brackets."""
+    """The parts between the commas outside brackets."""
     parts, depth = [""], 0
     for character in text:
         depth += (character in "({") - (character in ")}")

@@ -9,7 +9,7 @@ from search.theory.watch import UNWATCHED, Watcher
 def minimax(game: Game[Position, Move], position: Position, watch: Watcher[Position, int] = UNWATCHED) -> int:
     """The value of `position` to the side to move when both sides play their best.
 
-    That side is MAX, the other one MIN, and every value here is what MAX gets; the watcher is told so, too.
+    That side is MAX, the other MIN. Every value here, also for the watcher, is from MAX's view.
     """
     watch.enter(position)
     best: int | None = None
@@ -27,7 +27,7 @@ def minimax(game: Game[Position, Move], position: Position, watch: Watcher[Posit
 
 
 def _minimum(game: Game[Position, Move], position: Position, watch: Watcher[Position, int]) -> int:
-    """What MAX gets where it is MIN's turn."""
+    """The value to MAX of a position with MIN to move."""
     watch.enter(position)
     best: int | None = None
     for move in game.moves(position):

@@ -1,8 +1,8 @@
 """Negamax: minimax as one function instead of two.
 
-min(a, b) = -max(-a, -b): what the opponent leaves me is the negative of what the opponent gets. If every value is told
-from the view of the side to move, both sides do the same thing, and each step from a position to the next changes sign.
-The searches of this room, and every engine, are written this way.
+min(a, b) = -max(-a, -b): my value is the negative of the opponent's. If every value is from the view of the side to
+move, both sides do the same, and the sign changes from each position to the next. The searches of this package, and
+every engine, are written this way.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from search.theory.watch import UNWATCHED, Watcher
 
 
 def negamax(game: Game[Position, Move], position: Position, watch: Watcher[Position, int] = UNWATCHED) -> int:
-    """Minimax's value of `position` to the side to move; the watcher is told everything from the mover's view."""
+    """Minimax's value of `position` to the side to move; the watcher gets all values from the mover's view."""
     watch.enter(position)
     best: int | None = None
     for move in game.moves(position):

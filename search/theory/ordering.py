@@ -1,6 +1,6 @@
-"""Move ordering: alpha-beta cuts the more, the earlier the good moves come.
+"""Move ordering: the earlier the good moves come, the more alpha-beta cuts.
 
-None of these change a value. Each gives moves a rank, and may learn from the moves that cut.
+No ordering changes a value. Each ranks moves, and may learn from the moves that cut.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import Final, Generic, Protocol, TypeVar
 
 from search.theory.games import Move, Position, SearchGame
 
-#: What an ordering takes and never gives.
+#: Types that an ordering only takes as arguments.
 PositionIn = TypeVar("PositionIn", contravariant=True)
 MoveIn = TypeVar("MoveIn", contravariant=True)
 
-#: Killers that are remembered a ply.
+#: How many killers each ply has.
 KILLERS: Final = 2
 
 
@@ -22,11 +22,11 @@ class Ordering(Protocol[PositionIn, MoveIn]):
     """One way to guess how good moves are."""
 
     def rank(self, position: PositionIn, move: MoveIn, ply: int) -> int:
-        """The higher, the earlier the move is searched; `ply` counts from the root."""
+        """The rank of a move: higher ranks are searched earlier. `ply` counts from the root."""
         ...
 
     def learn(self, position: PositionIn, move: MoveIn, ply: int, depth: int) -> None:
-        """The move cut off all others, in a search of `position` to `depth`."""
+        """Learns that the move caused a cutoff in a search of `position` to `depth`."""
         ...
 
 
@@ -37,9 +37,9 @@ def arrange(
     ply: int,
     first: Move | None = None,
 ) -> list[Move]:
-    """The moves, `first` at the front; the orderings rank the rest, each deciding where those before it see no odds.
+    """The moves with `first` in front. The orderings rank the rest; each breaks the ties of those before it.
 
-    Moves of the same rank stay as the game gave them.
+    Moves of equal rank keep the game's order.
     """
     return sorted(
         moves,
@@ -49,7 +49,7 @@ def arrange(
 
 
 class ByGuess(Generic[Position, Move]):
-    """By what the position after a move seems to be worth to the one who made it."""
+    """By the guess for the position after the move, from the mover's view."""
 
     def __init__(self, game: SearchGame[Position, Move]) -> None:
         self._game = game
@@ -69,12 +69,12 @@ class Killers(Generic[Position, Move]):
         self._killers: dict[int, list[Move]] = {}
 
     def rank(self, position: Position, move: Move, ply: int) -> int:
-        """The latest killer of the ply first, then the one before."""
+        """The latest killer of the ply first, then the earlier one."""
         killers = self._killers.get(ply, [])
         return KILLERS - killers.index(move) if move in killers else 0
 
     def learn(self, position: Position, move: Move, ply: int, depth: int) -> None:
-        """The move is the latest killer of its ply."""
+        """Makes the move the latest killer of its ply."""
         killers = [killer for killer in self._killers.get(ply, []) if killer != move]
         self._killers[ply] = [move, *killers][:KILLERS]
 
@@ -82,7 +82,7 @@ class Killers(Generic[Position, Move]):
 class History(Generic[Position, Move]):
     """A move that often cut, anywhere in the tree, is likely to cut again. (Schaeffer, ICCA Journal 6, 1983.)
 
-    Each side has a score for each of its moves; a cut adds the square of its depth, since deep ones save more.
+    Each side has a score for each of its moves; a cut adds the square of its depth, because deep cuts save more.
     """
 
     def __init__(self) -> None:

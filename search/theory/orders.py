@@ -1,4 +1,4 @@
-"""In which order the children of an explicit tree are visited: as given, best first, worst first, shuffled, by hand."""
+"""Visiting orders of an explicit tree's children: as given, best first, worst first, random, by hand."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ ORDERS: Final[tuple[Order, ...]] = ("given", "best", "worst", "random")
 
 
 def ordered_children(tree: Tree, order: Order, seed: int = 0) -> Children:
-    """The children of every node in this order; only best and worst look at the leaves, which must be whole numbers.
+    """The children of every node in this order; only best and worst use the leaves, which must be whole numbers.
 
-    `best` lets alpha-beta look at as few leaves as any order could: the best child first and, where a cut is to be
-    forced, the child that forces it most cheaply. `worst` is by the children's values, worst for the mover first.
+    With `best`, alpha-beta values as few leaves as any order allows: the best child comes first or, where a cut is
+    possible, the child that forces it most cheaply. `worst` sorts by the children's values, worst for the mover first.
     Raises `TreeError` for leaves that are no numbers.
     """
     if order == "given":
@@ -31,7 +31,7 @@ def ordered_children(tree: Tree, order: Order, seed: int = 0) -> Children:
     at_least, at_most = proofs(tree, leaf_values, values[0])
 
     def goodness(node: int, child: int) -> tuple[float, int]:
-        """The smaller, the earlier."""
+        """The sort key: smaller keys come earlier."""
         is_max = tree.is_max(node)
         cost = (at_least if is_max else at_most)[child]
         return cost, -values[child] if is_max else values[child]
@@ -51,7 +51,7 @@ def ordered_children(tree: Tree, order: Order, seed: int = 0) -> Children:
 
 
 def visiting_order(tree: Tree, children: Children) -> list[int]:
-    """All nodes in the order in which a search that cuts nothing would visit them."""
+    """All nodes in the order in which a search without cuts visits them."""
     visited, pending = [], [0]
     while pending:
         node = pending.pop()
@@ -61,7 +61,7 @@ def visiting_order(tree: Tree, children: Children) -> list[int]:
 
 
 def children_of(tree: Tree, visiting: Sequence[int]) -> Children:
-    """The inverse of `visiting_order`: an order by hand. Raises `TreeError` if no order of `tree` gives this."""
+    """The inverse of `visiting_order`, for orders by hand. Raises `TreeError` if no order of `tree` gives this."""
     if sorted(visiting) != list(range(len(tree))):
         raise TreeError(f"an order of this tree names each of its {len(tree)} nodes once")
     children: list[list[int]] = [[] for _ in range(len(tree))]

@@ -1,7 +1,7 @@
-"""Chess to a fixed depth on python-chess: its rules, and a guess that a beginner would make.
+"""Chess to a fixed depth on python-chess: its rules, and a beginner's guess.
 
-For counting nodes, where the game of `chess_game` with its quiescence would blur what a depth is. Repetition and the
-fifty-move rule are left out: what a position is worth does not depend on how it came about, so it can be remembered.
+It serves to count nodes: in `chess_game`, quiescence would blur the depth. Repetition and the fifty-move rule are left
+out, so a position's value does not depend on its history and a table can store it.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ import chess
 
 Key: TypeAlias = tuple[int, ...]
 
-#: What being mated is worth.
+#: The value of being mated.
 MATED: Final = -1_000_000
 
 #: Centipawns, by python-chess's numbers of pieces: the usual rule of thumb.
 PIECE_VALUES: Final = (0, 100, 320, 330, 500, 900, 0)
 
-#: Centipawns that a step towards the centre is worth to a piece.
+#: The value of a piece's step towards the centre, centipawns.
 _CENTRE_STEP: Final = 5
 
-#: Steps to the edge at most, of each square: 0 at the rim, 3 in the middle.
+#: Steps from each square to the nearest edge: 0 at the rim, 3 in the middle.
 _CENTRALITY: Final = tuple(
     min(square % 8, 7 - square % 8, square // 8, 7 - square // 8) for square in range(len(chess.SQUARES))
 )
 
 
 def position_key(board: chess.Board) -> Key:
-    """Pieces, side to move, castling rights, and the en passant square where a pawn stands ready to capture there."""
+    """Pieces, side to move, castling rights, and the en passant square if a pawn can attack it."""
     ready = 0
     if board.ep_square is not None:
         ready = chess.BB_PAWN_ATTACKS[not board.turn][board.ep_square] & board.pawns & board.occupied_co[board.turn]
@@ -41,7 +41,7 @@ def position_key(board: chess.Board) -> Key:
 
 
 class PlainChess:
-    """The rules of chess as a `SearchGame`; moves come as python-chess makes them."""
+    """The rules of chess as a `SearchGame`; moves come in python-chess's order."""
 
     def moves(self, position: chess.Board) -> Iterable[chess.Move]:
         """The legal moves."""
@@ -58,11 +58,11 @@ class PlainChess:
         return MATED if position.is_check() else 0
 
     def key(self, position: chess.Board) -> Key:
-        """What the rules look at, but for the clock and the past."""
+        """The state that the rules use, without the fifty-move clock and the history."""
         return position_key(position)
 
     def guess(self, position: chess.Board) -> int:
-        """Material and a taste for the centre, centipawns."""
+        """Material and central squares, centipawns."""
         score = 0
         for piece_type in chess.PIECE_TYPES:
             for color, sign in ((position.turn, 1), (not position.turn, -1)):

@@ -1,11 +1,11 @@
-"""Principal variation search: assume that the first move is best, and only ask of the others whether that is wrong.
+"""Principal variation search: assume that the first move is best, and only test whether another move beats it.
 
-Asking whether a move is better than alpha takes a window with nothing in it, (alpha, alpha + 1): a null window. It cuts
-more than any other, because every answer is either "no" or "more than that". Only a move that turns out to be better is
-searched again for its value. With good ordering that is rare, and the price is small. (The idea of testing before
-searching is Pearl's SCOUT, "Asymptotic properties of minimax trees and game-searching procedures", Artificial
-Intelligence 14, 1980; in this form: Marsland and Campbell, "Parallel search of strongly ordered game trees", Computing
-Surveys 14, 1982. Fishburn calls it minimal window search.)
+To test whether a move beats alpha, an empty window suffices: (alpha, alpha + 1), a null window. It cuts more than any
+other window, because every value lies outside it. Only a move that beats alpha is searched again for its value. With
+good ordering that is rare, and the cost is small. (The idea of testing before searching is Pearl's SCOUT, "Asymptotic
+properties of minimax trees and game-searching procedures", Artificial Intelligence 14, 1980; in this form: Marsland and
+Campbell, "Parallel search of strongly ordered game trees", Computing Surveys 14, 1982. Fishburn calls it minimal window
+search.)
 """
 
 from __future__ import annotations

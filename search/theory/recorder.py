@@ -1,4 +1,4 @@
-"""Writes down what a search of a tree does, as events."""
+"""Records the search of a tree as events."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from search.theory.events import Event
 from search.theory.trees import Children, Tree, TreeError
 from search.theory.watch import Watcher
 
-#: Whose view an algorithm tells its values from: of the side to move, of the side to move at the root, or of MAX.
+#: The view of an algorithm's values: of the side to move, of the side to move at the root, or of MAX.
 View = Literal["mover", "root", "max"]
 
 #: Events between two calls of `check`: some rules take milliseconds for one event.
@@ -19,33 +19,32 @@ _LOOKS: Final = 32
 
 @dataclass(slots=True)
 class _Visit:
-    """A node on the path from the root to where the search is."""
+    """A node on the path from the root to the current node."""
 
     node: int
-    #: The window at the beginning, and as it is now.
+    #: The window at the beginning, and the current window.
     low: Any
     high: Any
     alpha: Any
     beta: Any
-    #: Whether this visit only asks a yes-or-no question.
+    #: Whether this visit has a null window.
     is_scout: bool
-    #: What is certain so far, by the children of this visit.
+    #: The value that is certain so far, by the children of this visit.
     value: Any = None
     done: int = 0
-    #: The node's own value, as soon as that is known whatever the window is.
+    #: The node's exact value, as soon as it is known independently of the window.
     exact: Any = None
     #: Whether anything below was cut.
     was_cut: bool = False
-    #: The child from which the value comes, -1 for none.
+    #: The child that the value comes from, -1 for none.
     best: int = -1
 
 
 class Recorder(Watcher[int, Any]):
     """Collects the events of one search of `tree`, whose positions are the tree's nodes.
 
-    `children` is the order in which the search meets them; `in_lattice` tells that values are no numbers. A search that
-    makes more than `most_events` is ended by `TreeError`. `check` is called every few events, and what it raises ends
-    the search, too.
+    `children` is the order of visiting; `in_lattice` says that values are no numbers. More than `most_events` events
+    end the search with `TreeError`. `check` is called every few events, and an exception from it also ends the search.
     """
 
     def __init__(
@@ -80,12 +79,12 @@ class Recorder(Watcher[int, Any]):
         self._emit("enter", position)
 
     def leaf(self, position: int, value: Any) -> None:
-        """A leaf's value is exact, in whatever window."""
+        """A leaf's value is exact in any window."""
         self._path[-1].exact = self._from_max(position, value)
         self._emit("leaf", position, self._path[-1].exact)
 
     def back(self, position: int, child: int, best: Any, alpha: Any = None, beta: Any = None) -> None:
-        """An update if the value so far is another, or if nothing was certain so far."""
+        """An update if the value changes or is the first; else a keep."""
         visit = self._path[-1]
         visit.alpha, visit.beta = self._window(position, alpha, beta)
         visit.done += 1
@@ -96,7 +95,7 @@ class Recorder(Watcher[int, Any]):
         self._emit("update" if changed else "keep", position, value, other=child)
 
     def cut(self, position: int, reason: str = "", ancestor: int | None = None) -> None:
-        """Only if a child is left to be cut."""
+        """An event only if a child remains to be cut."""
         visit = self._path[-1]
         if visit.done == len(self._children[position]):
             return
@@ -106,7 +105,7 @@ class Recorder(Watcher[int, Any]):
         self._emit("cut", position, visit.value, reason, -1 if ancestor is None else ancestor)
 
     def table(self, position: int, reason: str, value: Any) -> None:
-        """Bounds change their sides where values change their sign."""
+        """Lower and upper bounds swap where values change their sign."""
         if self._sign(position) < 0 and reason != "table-exact" and reason != "table-move":
             reason = "table-upper" if reason == "table-lower" else "table-lower"
         value = self._from_max(position, value)
@@ -117,7 +116,7 @@ class Recorder(Watcher[int, Any]):
         self._emit("table", position, value, reason)
 
     def leave(self, position: int, value: Any) -> None:
-        """What the value means follows from the window that was asked for."""
+        """The meaning of the value follows from the window of the visit."""
         visit = self._path[-1]
         value = self._from_max(position, value)
         self._returned[position] = value
@@ -132,7 +131,7 @@ class Recorder(Watcher[int, Any]):
         self.events.append(Event("iteration", position, value=depth))
 
     def window(self, position: int, alpha: Any, beta: Any, reason: str) -> None:
-        """Remembers that the next visit is a scout's, if so; what is low for MIN is high for MAX."""
+        """Notes a null window for the next visit; a fail low for MIN is a fail high for MAX."""
         if reason == "null-window":
             self._scouted = position
         elif self._sign(position) < 0:
@@ -140,10 +139,10 @@ class Recorder(Watcher[int, Any]):
         self.events.append(Event("window", position, *self._window(position, alpha, beta), reason=reason))
 
     def line(self) -> list[int]:
-        """The nodes of the principal variation, after the search, as far as it is known.
+        """After the search: the nodes of the principal variation, as far as it is known.
 
-        It ends where the table answered. In a lattice it follows the children that are worth what their parent is, and
-        ends where several together make up the value.
+        It ends where the table answered. In a lattice it follows children with their parent's value, and ends where
+        only several children together give the value.
         """
         line, node = [0], self._best[0]
         while node >= 0:
@@ -175,10 +174,10 @@ class Recorder(Watcher[int, Any]):
         return -beta, -alpha
 
     def _why(self, visit: _Visit) -> tuple[str, int | None]:
-        """The reason of a cut among numbers, and whose value it is that the node cannot beat.
+        """The reason of a cut among numbers, and the node above that causes it, or None.
 
-        That is the nearest node of the other side whose value so far is the bound; if there is none, the bound is that
-        of the question.
+        That is the nearest node of the other side whose value so far is the bound. If there is none, the bound comes
+        from the search's window.
         """
         is_max = self._tree.is_max(visit.node)
         name, bound = ("beta", visit.beta) if is_max else ("alpha", visit.alpha)
@@ -189,7 +188,7 @@ class Recorder(Watcher[int, Any]):
 
     def _meaning(self, visit: _Visit, value: Any) -> str:
         if self._in_lattice:
-            # What is cut can change values on the way, but not that of the root.
+            # A cut can change values on the path, but not the root's.
             return "sufficient" if visit.was_cut and len(self._path) > 1 else "exact"
         if visit.low is None or value == visit.exact:
             return "exact"

@@ -1,4 +1,4 @@
-"""A run written onto its tree: every node with the window it got and the value it had, and where branches were cut."""
+"""A run as text on its tree: each node's window and value, and the cuts."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from search.theory.tree_text import write_dot, write_indented
 def run_as_text(run: Run) -> str:
     """The tree as indented text, in the format that `read_tree` takes.
 
-    The window is that of the latest visit, v= what came out of it. `(cut after 2 of 3: alpha-deep)` says that the last
-    of three children was left out, and why; `(pruned)` that a node was never visited.
+    The window is that of the latest visit, and v= its value. `(cut after 2 of 3: alpha-deep)` says that the last of
+    three children was skipped, and why; `(pruned)` says that a node was never visited.
     """
     return write_indented(run.tree, _remarks(run, windows=True))
 
 
 def run_as_dot(run: Run) -> str:
-    """The tree for Graphviz, with values; what was not visited is dashed."""
+    """The tree for Graphviz, with values; nodes without a visit are dashed."""
     visited = run.visited()
     pruned = frozenset(range(len(run.tree))) - visited
     return write_dot(run.tree, pruned, _remarks(run, windows=False))

@@ -1,10 +1,10 @@
 """From a minimum that stops early to alpha-beta, one small step at a time.
 
 Trees here are nested sequences: a leaf is a number, an inner node the sequence of its children. Each step is complete
-and can be run; the tests do so and count what each step looks at.
+and runs; the tests run it and count the nodes that it visits.
 
-Steps 1 and 2 ask for the depth of the leaf nearest to the root. Steps 3 and 4 see that the trick in it belongs to any
-running minimum or maximum. Steps 5 to 7 let the two alternate, step 8 makes one function of two.
+Steps 1 and 2 find the depth of the leaf nearest to the root. Steps 3 and 4 show that the same trick works for any
+running minimum or maximum. Steps 5 to 7 alternate the two; step 8 merges the two functions into one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Nested: TypeAlias = "int | Sequence[Nested]"
 INFINITE: Final = 1 << 30
 
 
-# Step 1. The smallest depth of a leaf: look everywhere, keep the minimum.
+# Step 1. The smallest depth of a leaf: visit everything, keep the minimum.
 def smallest_depth(node: Nested, depth: int = 0) -> int:
     """The depth of the leaf nearest to the root; the root's is 0. Visits everything."""
     if isinstance(node, int):
@@ -29,9 +29,9 @@ def smallest_depth(node: Nested, depth: int = 0) -> int:
     return smallest
 
 
-# Step 2. Tell the children what is already known. Whoever is as deep as the nearest leaf so far can only find leaves
-# that are no nearer, so it gives up at once. There are two parts to it, and all that follows has both: the knowledge
-# that is passed down, and the test that stops the work.
+# Step 2. Pass the known minimum to the children. A node as deep as the nearest leaf so far can only contain leaves that
+# are no nearer, so its visit ends at once. The trick has two parts, and so do all later steps: a bound that is passed
+# down, and a test that stops the work.
 def smallest_depth_stopping(node: Nested, so_far: int = INFINITE, depth: int = 0) -> int:
     """As `smallest_depth`, if that is below `so_far`; otherwise some number that is not below `so_far`."""
     if isinstance(node, int) or depth >= so_far:
@@ -42,8 +42,8 @@ def smallest_depth_stopping(node: Nested, so_far: int = INFINITE, depth: int = 0
     return smallest
 
 
-# Step 3. Stop a running maximum. Forget depths: take the maximum of some numbers for someone who stops caring once it
-# reaches a ceiling. A running maximum never falls, so when it touches the ceiling the rest may remain unseen.
+# Step 3. Stop a running maximum. Leave depths aside: take the maximum of some numbers for a caller that needs it only
+# below a ceiling. A running maximum never falls, so when it reaches the ceiling, the rest need not be seen.
 def maximum_below(numbers: Sequence[int], ceiling: int) -> int:
     """The largest number if all lie below `ceiling`, otherwise the first that does not."""
     largest = -INFINITE
@@ -54,7 +54,7 @@ def maximum_below(numbers: Sequence[int], ceiling: int) -> int:
     return largest
 
 
-# Step 4. The mirror image: a running minimum never rises, so it may stop at a floor.
+# Step 4. The mirror image: a running minimum never rises, so it can stop at a floor.
 def minimum_above(numbers: Sequence[int], floor: int) -> int:
     """The smallest number if all lie above `floor`, otherwise the first that does not."""
     smallest = INFINITE
@@ -65,9 +65,9 @@ def minimum_above(numbers: Sequence[int], floor: int) -> int:
     return smallest
 
 
-# Step 5. Who would give a floor? Someone who takes the maximum of several minima. While it works on the second minimum
-# it holds the first already: a minimum that has sunk to that can no longer raise the maximum. So the running maximum of
-# one level is the floor of the level below, and it gets tighter with each row.
+# Step 5. A floor comes from the maximum of several minima. During the second minimum, the first is already known: a
+# minimum that has fallen to it can no longer raise the maximum. So the running maximum of one level is the floor of the
+# level below, and it gets tighter with each row.
 def maximum_of_minima(rows: Sequence[Sequence[int]]) -> int:
     """The largest of the rows' smallest numbers."""
     largest = -INFINITE
@@ -76,8 +76,8 @@ def maximum_of_minima(rows: Sequence[Sequence[int]]) -> int:
     return largest
 
 
-# Step 6. Let it alternate down a whole tree. MAX hands its running maximum to MIN as a floor, MIN its running minimum
-# to MAX as a ceiling. Each node only knows what its parent holds: shallow pruning.
+# Step 6. Alternate down a whole tree. MAX passes its running maximum to MIN as a floor; MIN passes its running minimum
+# to MAX as a ceiling. Each node knows only its parent's value: shallow pruning.
 def shallow_max(node: Nested, ceiling: int = INFINITE) -> int:
     """Minimax's value of `node`, MAX to move, if it is below `ceiling`; otherwise a number from `ceiling` up."""
     if isinstance(node, int):
@@ -102,9 +102,9 @@ def shallow_min(node: Nested, floor: int = -INFINITE) -> int:
     return smallest
 
 
-# Step 7. Do not forget what was known further up. MAX's grandparent is MAX, too, and may hold more than MAX itself does
-# by now; what does not beat that is of no use to it, for it would not come here. So both limits go down together, and
-# each level tightens its own: deep pruning. By their usual names the floor is alpha and the ceiling is beta.
+# Step 7. Keep the bounds from further up. A MAX node's grandparent is a MAX node, too, and may have a higher value by
+# now; a value that does not beat it is useless, because the grandparent would not choose this line. So both bounds go
+# down together, and each level tightens its own: deep pruning. The floor is usually called alpha, the ceiling beta.
 def max_value(node: Nested, alpha: int = -INFINITE, beta: int = INFINITE) -> int:
     """Minimax's value of `node`, MAX to move, if it lies between `alpha` and `beta`; otherwise a bound on that side."""
     if isinstance(node, int):
@@ -131,9 +131,9 @@ def min_value(node: Nested, alpha: int = -INFINITE, beta: int = INFINITE) -> int
     return smallest
 
 
-# Step 8. One function instead of two. min(a, b) = -max(-a, -b): seen from the side to move, MIN does what MAX does,
-# with signs changed and the two limits swapped. On any game, with its reasons told to a watcher, this is
-# `search.theory.alphabeta.alpha_beta`.
+# Step 8. One function instead of two. min(a, b) = -max(-a, -b): from the view of the side to move, MIN does the same as
+# MAX, with signs changed and the two bounds swapped. `search.theory.alphabeta.alpha_beta` is this function for any
+# game, with a watcher.
 def value_to_mover(node: Nested, sign: int = 1, alpha: int = -INFINITE, beta: int = INFINITE) -> int:
     """The value of `node` to the side to move: MAX for `sign` 1, MIN for -1. `alpha` and `beta` are that side's."""
     if isinstance(node, int):

@@ -1,8 +1,8 @@
-"""The transposition table: what was found out about a position, for when it comes up again by another way.
+"""The transposition table: results of searched positions, for when other moves lead to the same position.
 
-Alpha-beta often learns no more than a bound, so an entry says which kind its value is of. A bound is of use only if it
-decides the question at hand, and a value only if it was searched as deep as is asked for now. Even where it is of no
-use, the move that was best then is a good first guess. (Slate and Atkin, "Chess 4.5", 1977; Marsland, 1986.)
+Alpha-beta often learns only a bound, so an entry says what kind of bound its value is. A bound helps only if it decides
+the current window, and a value only if its depth is the depth of the current search. Even an entry that does not help
+has a best move, which is a good first guess. (Slate and Atkin, "Chess 4.5", 1977; Marsland, 1986.)
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Bound(Enum):
 
 
 def bound_of(value: int, alpha: int, beta: int) -> Bound:
-    """What `alpha_beta`'s contract says of a value that it returned for this window."""
+    """The bound that a value returned for this window is, by `alpha_beta`'s contract."""
     if value <= alpha:
         return Bound.UPPER
     return Bound.LOWER if value >= beta else Bound.EXACT
@@ -35,7 +35,7 @@ def bound_of(value: int, alpha: int, beta: int) -> Bound:
 
 @dataclass(frozen=True, slots=True)
 class Entry(Generic[Move]):
-    """The outcome of one search of a position: its depth, its value, and the move that was best, None for none."""
+    """The result of one search of a position: its depth, its value and bound, and its best move, None for none."""
 
     depth: int
     value: int
@@ -45,8 +45,8 @@ class Entry(Generic[Move]):
     def answers(self, depth: int, alpha: int, beta: int) -> bool:
         """Whether a search to exactly `depth` may return this value for the window `alpha` < `beta`.
 
-        An engine takes deeper entries, too. Then its values are better than those of the depth that was asked for, and
-        no longer minimax's of that depth: here they have to be.
+        An engine takes deeper entries, too. Its values are then better than those of the asked depth, but no longer
+        minimax's of that depth. Here they must be.
         """
         if depth != self.depth:
             return False
@@ -56,10 +56,10 @@ class Entry(Generic[Move]):
 
 
 class Table(Generic[Move]):
-    """A transposition table that never forgets: one entry a position, the latest search of it.
+    """An unbounded transposition table: one entry for each position, from its latest search.
 
-    Since an entry is only written when a search of the position ends, a position that comes up again within its own
-    search (a game may move in circles as long as the depth is limited) finds nothing or what an earlier search found.
+    An entry is written when the search of its position ends. So a position that recurs within its own search (a
+    depth-limited game may repeat positions) finds no entry, or that of an earlier search.
     """
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class Table(Generic[Move]):
         return self._entries.get(key)
 
     def store(self, key: Hashable, entry: Entry[Move]) -> None:
-        """Replaces what was known. A best move outlives a search that found none."""
+        """Replaces the entry. If the new entry has no move, it keeps the move of the old one."""
         earlier = self._entries.get(key)
         if entry.move is None and earlier is not None and earlier.move is not None:
             entry = Entry(entry.depth, entry.value, entry.bound, earlier.move)

@@ -1,4 +1,4 @@
-"""Tic-tac-toe: small enough to be searched to its end, large enough to show what pruning and a table save."""
+"""Tic-tac-toe: small enough to search to its end, large enough to show what pruning and a table save."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Position: TypeAlias = tuple[int, int]
 #: The empty board.
 START: Final[Position] = (0, 0)
 
-#: What a won game is worth; guesses are smaller.
+#: The value of a won game; guesses are smaller.
 WIN: Final = 10
 
 #: Rows, columns, diagonals.
@@ -26,14 +26,14 @@ class TicTacToe:
     """A `SearchGame`; a move is the number of a square."""
 
     def moves(self, position: Position) -> Sequence[int]:
-        """The free squares, row by row; none when the last move has made three in a row."""
+        """The free squares, row by row; none when the last move made three in a row."""
         mine, theirs = position
         if has_line(theirs):
             return ()
         return [square for square in range(9) if not (mine | theirs) >> square & 1]
 
     def apply(self, position: Position, move: int) -> Position:
-        """The other side is to move then."""
+        """The position after the move, with the other side to move."""
         mine, theirs = position
         return theirs, mine | 1 << move
 
@@ -46,7 +46,7 @@ class TicTacToe:
         return position
 
     def guess(self, position: Position) -> int:
-        """How many more lines are open to the side to move than to the other: 8 at most."""
+        """Open lines of the side to move minus those of the other: at most 8."""
         mine, theirs = position
         return sum((not line & theirs) - (not line & mine) for line in LINES)
 

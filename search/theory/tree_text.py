@@ -1,4 +1,4 @@
-"""Trees as text: nested lists, JSON, indented lines; and DOT, which is only written.
+"""Trees as text: nested lists, JSON, indented lines; DOT for output only.
 
 Nested list    [[3 12 8] [2 4 6] root:[14 5 2]]   commas or spaces; `name:` before an item labels it; `MIN` in front of
                the whole thing lets MIN move at the root
@@ -7,8 +7,8 @@ Indented       MAX d=2 a=-inf b=+inf v=3          a line a node, children furthe
                    3 a=-inf b=+inf                reading only: depth left, window, value, remarks in parentheses
 JSON           {"mover": "max", "tree": [[3, 12, 8], {"label": "root", "children": [{"value": 2}]}]}
 
-A leaf's value is a word without spaces, or spaces and commas within brackets like `{a, b}` and `(1, 0)`, or a string in
-double quotes. What it means is for the algorithm to say: a whole number, or an element of a lattice.
+A leaf's value is a word without spaces, except within brackets like `{a, b}` and `(1, 0)`, or a string in double
+quotes. The algorithm decides its meaning: a whole number, or an element of a lattice.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Format = Literal["list", "indented", "json"]
 
 FORMATS: Final[tuple[Format, ...]] = ("list", "indented", "json")
 
-#: Whose turn it is, in every format.
+#: The side to move at the root, in every format.
 _MOVERS: Final = {"MAX": True, "MIN": False}
 
 _JSON_FORMAT: Final = "secateur tree"
@@ -42,7 +42,7 @@ _UNCLOSED: Final = "a bracket or a quote in this word is not closed on its line"
 def read_tree(text: str, form: Format | None = None) -> Tree:
     """The tree that a text describes. Raises `TreeError`, which names line and column.
 
-    Without a format it is guessed from how the text begins.
+    Without a format, the beginning of the text decides.
     """
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > MAX_BYTES:
@@ -54,14 +54,14 @@ def read_tree(text: str, form: Format | None = None) -> Tree:
 
 
 def guess_format(text: str) -> Format:
-    """The format in which a text must have been meant, so that its mistakes are told in that format's terms.
+    """The format that a text seems to use, so that error messages fit that format.
 
     Braces are objects in JSON, sets in the other formats. An object begins with a name in quotes and a colon; an empty
     one is no node, so `{}` is the empty set. A text that begins with a brace and a quote is JSON also where the colon
     is missing, unless a comma or the closing brace stands in its place. A nested list begins with `[`, or with a mover
     or a label in front of that; or it is a mover and a leaf on one line.
     """
-    # What follows a quote that its line does not close is not looked at again, which would take quadratic time.
+    # The text after an unclosed quote is not scanned again, because that would take quadratic time.
     bare = _TO_QUOTE.sub(lambda match: '""' if match[1] else match[0], text)
     if re.match(r'\s*\{\s*"(?!"\s*[,}])', bare) or re.match(r'\s*[\[{].*\{\s*""\s*:', bare, re.DOTALL):
         return "json"
@@ -76,7 +76,7 @@ def guess_format(text: str) -> Format:
 
 
 def _next_word(text: str, index: int) -> tuple[str, int]:
-    """The first word behind the spaces at `index`, "" where none begins, and where that is."""
+    """The first word after the spaces at `index` ("" where none begins), and its index."""
     space = _SPACES.match(text, index)
     assert space is not None
     start = space.end()
@@ -126,7 +126,7 @@ def write_json(tree: Tree) -> str:
 
 
 def write_indented(tree: Tree, remarks: dict[int, str] | None = None) -> str:
-    """The tree as one line a node; `remarks` are put behind nodes and must be readable as such, see the module."""
+    """The tree as one line a node; `remarks` follow their nodes and must have the module's form of a remark."""
     lines = []
     for node, leaf in enumerate(tree.leaf):
         depth = tree.depth[node]
@@ -152,7 +152,7 @@ def write_dot(tree: Tree, dashed: frozenset[int] = frozenset(), remarks: dict[in
 
 
 def _close(tree: Tree, open_nodes: list[int], node: int) -> int:
-    """Takes the nodes that end before `node` from those that are open; gives how many they are."""
+    """Removes the nodes that end before `node` from `open_nodes`; returns their number."""
     closed = 0
     while open_nodes and open_nodes[-1] != tree.parent[node]:
         open_nodes.pop()
@@ -161,15 +161,15 @@ def _close(tree: Tree, open_nodes: list[int], node: int) -> int:
 
 
 def _quoted(text: str) -> str:
-    """The text as one word of the formats, in quotes where it has to be."""
+    """The text as one word of the formats, in quotes if necessary."""
     is_word = text and _word_end(text, 0) == len(text) and not text.startswith('"') and not text.endswith(":")
     return text if is_word and text not in _MOVERS else json.dumps(text, ensure_ascii=False)
 
 
 def _word_end(text: str, start: int) -> int:
-    """Where the word ends that begins at `start`; `start` itself if none does, -1 if a bracket or quote is not closed.
+    """The end of the word that begins at `start`; `start` if none begins, -1 if a bracket or quote is not closed.
 
-    A word may hold anything within (), {} or double quotes, and ends after a colon.
+    A word may contain anything within (), {} or double quotes, and ends after a colon.
     """
     closing: list[str] = []
     index = start
@@ -248,7 +248,7 @@ def _read_list(text: str) -> Tree:
 def _read_indented(text: str) -> Tree:
     builder = TreeBuilder()
     root_is_max = True
-    #: How far in each open node stands, and its children, None as long as there are none.
+    #: The indentation of each open node, and of its children (None until the first child).
     margins: list[int] = []
     inner: list[int | None] = []
     for number, line in enumerate(text.split("\n"), start=1):
@@ -282,7 +282,7 @@ def _read_indented(text: str) -> Tree:
 
 
 def _node_of_line(line: str, start: int, number: int) -> tuple[str, str, Place]:
-    """Label, kind or value, and where that stands; everything else on the line is checked and left out."""
+    """Label, kind or value, and the place of the latter; the rest of the line is checked and dropped."""
     words: list[tuple[str, int]] = []
     index = start
     while index < len(line):
@@ -327,7 +327,7 @@ def _read_json(text: str) -> Tree:
             root_is_max = mover.value == "max"
         document = fields["tree"]
     builder = TreeBuilder()
-    #: What is still to be added, last first; None closes a node.
+    #: The items that remain to be added, last first; None closes a node.
     pending: list[Item | None] = [document]
     while pending:
         following = pending.pop()

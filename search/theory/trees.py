@@ -1,4 +1,4 @@
-"""Explicit trees: the games that can be drawn."""
+"""Explicit trees: games that are small enough to draw."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from engine.files import printable
 
-#: What a tree may be, at most: bytes of its text, plies from the root to a leaf, nodes.
+#: Limits of a tree: bytes of its text, plies from the root to a leaf, nodes.
 MAX_BYTES: Final = 1_000_000
 MAX_DEPTH: Final = 2000
 MAX_NODES: Final = 200_000
@@ -25,7 +25,7 @@ Place: TypeAlias = tuple[int, int]
 
 
 class TreeError(ValueError):
-    """A tree that is not taken; one line says what is wrong. `line` and `column` (from 1) say where, 0 for nowhere."""
+    """An invalid tree; one line says what is wrong. `line` and `column` (from 1) say where, 0 for nowhere."""
 
     def __init__(self, message: str, place: Place = (0, 0)) -> None:
         self.line, self.column = place
@@ -77,11 +77,11 @@ class Tree:
         return self.label[node] or f"#{node}"
 
     def place(self, node: int) -> Place:
-        """Where in its text a node stands, (0, 0) if it comes from none."""
+        """Where in its text a node stands; (0, 0) if it comes from no text."""
         return self.places[node] if self.places else (0, 0)
 
     def integers(self) -> tuple[int | None, ...]:
-        """The leaves' values as whole numbers, None at inner nodes. Raises `TreeError` at the first that is none."""
+        """The leaves' values as whole numbers, None at inner nodes. Raises `TreeError` at the first other leaf."""
         return tuple(None if text is None else self._integer(node, text) for node, text in enumerate(self.leaf))
 
     def _integer(self, node: int, text: str) -> int:
@@ -93,18 +93,18 @@ class Tree:
         return value
 
     def uniform(self) -> tuple[int, int] | None:
-        """(branching, depth) if every inner node has as many children and every leaf is as deep, otherwise None."""
+        """(branching, depth) if all inner nodes have equally many children and all leaves equal depth, else None."""
         counts = {len(children) for children in self.children if children}
         depths = {self.depth[leaf] for leaf in self.leaves}
         return (max(counts, default=0), self.height) if len(counts) <= 1 and len(depths) == 1 else None
 
 
-#: The largest value of a leaf, either way: so guesses and sums of a few stay within what searches call infinite.
+#: The largest absolute value of a leaf: guesses and small sums stay below INFINITE.
 MAX_VALUE: Final = 1_000_000_000
 
 
 def shortened(text: str, most: int = 40) -> str:
-    """A text for a message: of one line, printable, and not too long."""
+    """A text for a message: one printable line of at most `most` characters."""
     text = printable(" ".join(text.split()))
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
@@ -132,23 +132,23 @@ class TreeBuilder:
         return self._path
 
     def open(self, label: str = "", place: Place = (0, 0)) -> int:
-        """Adds an inner node and goes into it; gives its number."""
+        """Adds an inner node and enters it; returns its number."""
         node = self._add(None, label, place)
         self._path.append(node)
         return node
 
     def add_leaf(self, text: str, label: str = "", place: Place = (0, 0)) -> int:
-        """Adds a leaf; gives its number."""
+        """Adds a leaf; returns its number."""
         return self._add(text, label, place)
 
     def close(self) -> None:
-        """Goes back to the parent. Raises `TreeError` if the node has no children."""
+        """Returns to the parent. Raises `TreeError` if the node has no children."""
         node = self._path.pop()
         if not self._children[node]:
             raise TreeError("a node without children has to be a leaf with a value", self._places[node])
 
     def build(self, *, root_is_max: bool = True) -> Tree:
-        """The tree; only when it `is_complete`."""
+        """The tree. Call it only when the builder `is_complete`."""
         return Tree(
             tuple(self._parent),
             tuple(map(tuple, self._children)),
@@ -179,7 +179,7 @@ class TreeBuilder:
 def tree_from_columns(
     parent: Sequence[int], leaf: Sequence[str | None], label: Sequence[str] | None = None, *, root_is_max: bool = True
 ) -> Tree:
-    """The tree with these columns, nodes in preorder. Raises `TreeError` if they make none."""
+    """The tree with these columns, nodes in preorder. Raises `TreeError` if they form no tree."""
     count = len(parent)
     label = [""] * count if label is None else label
     if len(leaf) != count or len(label) != count:
@@ -203,7 +203,7 @@ def tree_from_columns(
 
 
 def postorder(tree: Tree) -> Iterator[int]:
-    """All nodes, children before their parents: since nodes are numbered in preorder, that is simply backwards."""
+    """All nodes, children before their parents: preorder numbers backwards."""
     return iter(range(len(tree) - 1, -1, -1))
 
 
@@ -223,10 +223,9 @@ def minimax_values(tree: Tree, leaf_values: Sequence[int | None]) -> list[int]:
 class TreeGame:
     """A tree with numbers at its leaves as a game (`SearchGame`): positions are nodes, moves are numbers of children.
 
-    `children` is the order in which moves are given, the tree's own if None; a move is the same number in any order.
-    What a position seems to be worth is the average of the leaves below: a stand-in for an evaluation, as good as a
-    fair one and not always right. A position's key stands for all that is below it, so equal subtrees in which the
-    same side is to move are the same position.
+    `children` is the order of the moves, the tree's own if None; a move has the same number in any order. The guess is
+    the average of the leaves below a position: it stands for an evaluation, fairly good and sometimes wrong. A
+    position's key stands for its whole subtree, so equal subtrees with the same side to move are the same position.
     """
 
     def __init__(self, tree: Tree, children: Children | None = None) -> None:
@@ -249,13 +248,13 @@ class TreeGame:
         return self._tree.children[position][move]
 
     def value(self, position: int) -> int:
-        """The leaf's value to the side that would be to move."""
+        """The leaf's value to the side that would move there."""
         value = self._values[position]
         assert value is not None
         return value if self._tree.is_max(position) else -value
 
     def key(self, position: int) -> int:
-        """One number for all nodes like this one."""
+        """One number for all nodes with an equal subtree."""
         return self._twins[position]
 
     def guess(self, position: int) -> int:

@@ -1,4 +1,4 @@
-"""How to look over the shoulder of a search: it tells a watcher what it does, in the words of the mover."""
+"""The interface for watching a search: the search calls a watcher at each step."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ Value = TypeVar("Value")
 
 
 class Watcher(Generic[Position, Value]):
-    """One who is told. This one does not listen; `search.theory.recorder.Recorder` writes everything down.
+    """A watcher that ignores all calls; `search.theory.recorder.Recorder` records them.
 
-    An algorithm says everything from one and the same view: negamax-like ones from that of the side to move in
-    `position`, the others from that of the side to move at the root, or of MAX. Who listens has to know which.
+    An algorithm uses one view for all values: negamax-like ones that of the side to move in `position`, the others that
+    of the side to move at the root, or of MAX. The watcher has to know which.
     """
 
     def enter(self, position: Position, alpha: Value | None = None, beta: Value | None = None) -> None:
         """The visit of a position begins, with this window if there is one."""
 
     def leaf(self, position: Position, value: Value) -> None:
-        """The position is not searched further: it is worth `value`."""
+        """The position is not searched further: its value is `value`."""
 
     def back(
         self,
@@ -29,13 +29,13 @@ class Watcher(Generic[Position, Value]):
         alpha: Value | None = None,
         beta: Value | None = None,
     ) -> None:
-        """`child` is done. `best` is now certain at `position`, None for nothing; the next child gets this window."""
+        """`child` is finished. `best` is now certain at `position` (None: nothing); the next child gets this window."""
 
     def cut(self, position: Position, reason: str = "", ancestor: Position | None = None) -> None:
-        """The other children are not visited. Who knows why says it; otherwise the watcher finds out."""
+        """The other children are not visited. The caller gives the reason if it knows it; else the watcher finds it."""
 
     def table(self, position: Position, reason: str, value: Value) -> None:
-        """The transposition table knows the position: a reason of `search.theory.events`, and the value it gives."""
+        """The transposition table has the position: a reason of `search.theory.events`, and the stored value."""
 
     def leave(self, position: Position, value: Value) -> None:
         """The visit ends with this value."""
@@ -44,8 +44,8 @@ class Watcher(Generic[Position, Value]):
         """Iterative deepening starts again from the root `position`, now to `depth` plies."""
 
     def window(self, position: Position, alpha: Value, beta: Value, reason: str) -> None:
-        """The next visit of `position` is a question of its own, with this window; `reason` as in `table`."""
+        """The next visit of `position` is a separate search with this window; `reason` as in `table`."""
 
 
-#: Listens to nothing.
+#: Ignores all calls.
 UNWATCHED: Final[Watcher[Any, Any]] = Watcher()
