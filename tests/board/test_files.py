@@ -366,7 +366,7 @@ def test_no_output_goes_to_a_pipe_or_device(no_file: Path) -> None:
 def test_messages_show_no_control_characters_and_no_endless_text() -> None:
     assert printable("a\x1b[31mb\n\udc80ä") == r"a\x1b[31mb\n\udc80ä"
     assert quoted("x" * QUOTE_LENGTH) == "'" + "x" * QUOTE_LENGTH + "'"
-    assert quoted("x" * 100) == "'" + "x" * QUOTE_LENGTH + "...' (100 characters)"
+    assert quoted("x" * 1000) == "'" + "x" * QUOTE_LENGTH + "...' (1000 characters)"
     assert shown("x" * PATH_LENGTH) == "x" * PATH_LENGTH
     long = shown("/begin/" + "x" * 10_000_000 + "/end\x1b.pgn")
     assert len(long) < 2 * PATH_LENGTH

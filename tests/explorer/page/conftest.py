@@ -69,9 +69,10 @@ def launch_chromium(library: Any) -> Any:
     )
 
 
-@pytest.fixture(scope="session")
+# Not of the session: while Playwright runs, no other test of the process may have an event loop.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """The browser that all tests share."""
+    """The browser that the tests of a file share."""
     playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
     with playwright.sync_playwright() as library:
         chromium = launch_chromium(library)
