@@ -381,28 +381,26 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                     trace.skipped(worker, ply, move, trace.EXCHANGE_QUIET)
                     continue
 
+        # 16. Late move reduction, in hundredths of a ply: moves far down the list are most likely no good.
+        #      when     depth >= LMR_DEPTH, from the second move on (third in PV nodes), never below one ply
+        #      formula  lmr_base + lmr_factor * ln(depth) * ln(number of the move), and one line per term below
+        #      worth    +188.5 +- 47.6  [ledger: late-move-reduction]
+        is_killer = move == frame.killers[0] or move == frame.killers[1]
+        reduction -= 100 * history // tune.lmr_history_divisor if is_quiet else tune.lmr_noisy
+        reduction += tune.lmr_not_improving * (1 - improving)
+        reduction += tune.lmr_cut_node * cut_node
+        reduction += tune.lmr_tt_noisy * noisy_tt_move
+        reduction += tune.lmr_cutoffs * (worker.stack[ply + 1].cutoffs > CUTOFFS_MANY)
+        reduction -= tune.lmr_pv * is_pv
+        reduction -= tune.lmr_killer * is_killer
+
         frame.tried[frame.tried_count] = move
         frame.tried_count += 1
         move_count += 1
         quiet_count += is_quiet
         nodes_before = worker.nodes
         node.play(worker, ply, move)
-
-        # 16. Late move reduction, in hundredths of a ply: moves far down the list are most likely no good.
-        #      when     depth >= LMR_DEPTH, from the second move on (third in PV nodes), never below one ply
-        #      formula  lmr_base + lmr_factor * ln(depth) * ln(number of the move), and one line per term below
-        #      worth    +188.5 +- 47.6  [ledger: late-move-reduction]
-        child = worker.stack[ply + 1]
-        is_killer = move == frame.killers[0] or move == frame.killers[1]
-        reduction -= 100 * history // tune.lmr_history_divisor
-        reduction -= tune.lmr_noisy * (not is_quiet)
-        reduction += tune.lmr_not_improving * (1 - improving)
-        reduction += tune.lmr_cut_node * cut_node
-        reduction += tune.lmr_tt_noisy * noisy_tt_move
-        reduction += tune.lmr_cutoffs * (child.cutoffs > CUTOFFS_MANY)
-        reduction -= tune.lmr_pv * is_pv
-        reduction -= tune.lmr_killer * is_killer
-        reduction -= tune.lmr_check * (child.position.checkers != U0)
+        reduction -= tune.lmr_check * (worker.stack[ply + 1].position.checkers != U0)
 
         # 17. Principal variation search: the first move gets the whole window. The others must only be shown not to
         #     beat it, first to a reduced depth; those that do beat it are searched again.
