@@ -157,7 +157,7 @@ class StateFile:
         whole = text[: text.rfind(b"\n") + 1]
         lines = whole.splitlines()
         try:
-            first = parse_json(lines[0])
+            first = parse_json(lines[0], with_paths=True)
             self.settings = dict(first["settings"])
             if first[self._key] != FORMAT:
                 raise ValueError

@@ -78,9 +78,8 @@ class SearchRun:
         # Depth and number of the last reported root move.
         self._reported = (0, 0)
         self._last: Info | None = None
+        #: Why the tablebase could not be read.
         self.problems: list[str] = []
-        #: Whether the tablebase could not be read.
-        self.has_bad_tables = False
 
     def elapsed(self) -> float:
         """Milliseconds since the start."""
@@ -164,7 +163,6 @@ class SearchRun:
             return tables.rank(self.request.game.board, list(moves), should_stop)
         except ValueError as error:
             self.problems.append(str(error))
-            self.has_bad_tables = True
             return None
 
     def _node_limits(self) -> tuple[int, int]:
@@ -211,12 +209,14 @@ class SearchRun:
             self.manager.iteration_done(found.depth, found.score, found.line[0], effort, is_settled)
             if self._is_enough(mate, is_settled) or self.manager.is_over(self.elapsed()):
                 return found
-        if found is None or (found.depth == 1 and not found.complete and not found.others):
-            # Without time for a first iteration, play the first move, or the best so far, with the root's evaluation.
-            static_eval = int(worker["stack"][0]["static_eval"])
-            line = (root.moves[0],) if found is None else found.line
-            found = Iteration(1, 0 if static_eval == NO_SCORE else static_eval, line, complete=False)
-            self.tell(found, int(worker["nodes"]))
+        else:
+            if found is not None:
+                return found
+        # Without time for a first iteration, play the first move, or the best so far, with the root's evaluation.
+        static_eval = int(worker["stack"][0]["static_eval"])
+        line = (root.moves[0],) if found is None else found.line
+        found = Iteration(1, 0 if static_eval == NO_SCORE else static_eval, line, complete=False)
+        self.tell(found, int(worker["nodes"]))
         return found
 
     def _is_enough(self, mate: int | None, is_settled: bool) -> bool:

@@ -219,12 +219,11 @@ class Searcher:
         if not legal:
             return Result(None, None, None, 0, time.perf_counter() - start)
         request = Request(game, limits, start, overhead, ponders, lines, level, on_info, on_progress)
-        self._generation = (self._generation + 1) % GENERATIONS
         if level is not None and level != self._level:
             # A weaker player does not use the results of a stronger one.
             self.new_game()
-            self._generation = 1
         self._level = level
+        self._generation = (self._generation + 1) % GENERATIONS
         run = SearchRun(request, Equipment(self._worker, self._helpers, self._tt, self._generation, self._tables))
         with self._lock:
             self._run = run
@@ -243,8 +242,8 @@ class Searcher:
             with self._lock:
                 self._run = None
             self.arm()
-        if run.has_bad_tables:
-            self._tables = None
+        if run.problems:
+            self._tables = None  # they cannot be read
         nodes = int(self._worker["nodes"]) + helped
         best = self._answer(found, others, level)
         if best is not found:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import random
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -65,7 +66,9 @@ def main(arguments: list[str]) -> int:
         load_kernels()
         found = openings(options.count, options.seed, draw, plies, options.score, options.nodes)
         for number, fen in enumerate(found, start=1):
-            print(f"{PREFIX} {fen}", flush=True)
+            # One write: OpenBench's client reads both streams from one pipe.
+            sys.stdout.write(f"{PREFIX} {fen}\n")
+            sys.stdout.flush()
             steps.show(f"{number} of {options.count} openings")
     return 0
 

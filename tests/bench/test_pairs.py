@@ -1,5 +1,6 @@
 """The state files of `spsa` and `ablation`: nothing is lost, nothing foreign is touched, damage is named."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -137,3 +138,9 @@ def test_both_sides_play_both_colours_from_one_opening() -> None:
     assert [(game.white.name, game.black.name) for game in task.games] == [("plus", "minus"), ("minus", "plus")] * 2
     assert [game.opening.name for game in task.games] == ["b", "b", "c", "c"]
     assert [(game.game, game.pair) for game in task.games] == [(8, 4), (9, 4), (10, 5), (11, 5)]
+
+
+def test_settings_may_name_files_whose_names_are_no_text(tmp_path: Path) -> None:
+    path, book = tmp_path / "run.jsonl", os.fsdecode(b"book\xff.epd")
+    StateFile(path, "spsa").begin({"book": book})
+    assert StateFile(path, "spsa").settings == {"book": book}

@@ -157,6 +157,12 @@ def test_wrong_options(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("output", ["", ".", "/"])
+def test_a_folder_is_no_network(made: Path, output: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train.main([str(made), "--output", output]) == 2
+    assert capsys.readouterr().err == f"secateur train: --output {Path(output)}: this is a folder, not a file\n"
+
+
 def test_a_network_is_trained_on(made: Path, trained: Path, tmp_path: Path) -> None:
     """It begins where the other one ended, and the recipe says which that was."""
     output = tmp_path / "on.snet"

@@ -116,6 +116,8 @@ def main(arguments: list[str]) -> int:
     from eval.network.format import network_output
     from eval.training.shards import only_writer
 
+    if not options.output.name:
+        raise UsageError(f"--output {options.output}: this is a folder, not a file")
     folder = options.checkpoint or options.output.with_suffix(".training")
     if options.plot is not None:
         with arguments_are_judged():
