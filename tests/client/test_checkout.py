@@ -41,11 +41,15 @@ def test_uci_main_brings_it_along(run_python: Callable[..., str]) -> None:
 
 
 def test_elsewhere_it_is_the_package_and_nothing_else(run_python: Callable[..., str], tmp_path: Path) -> None:
-    script = "import sys, secateur; print(secateur.Engine.__module__, *{'engine', 'eval', 'search'} & set(sys.modules))"
+    script = (
+        "import sys; sys.path[:] = [path for path in sys.path if path != sys.argv[1]]; import secateur; "
+        "print(secateur.Engine.__module__, *{'engine', 'eval', 'search'} & set(sys.modules))"
+    )
     checkout = PROJECT / "engine" / "checkout"
     (tmp_path / "engine.py").write_text("raise RuntimeError('a file of the user')", encoding="utf-8")
-    for paths in ((checkout,), (tmp_path, PROJECT, checkout)):
-        assert run_python(script, paths=paths, PYTHONSAFEPATH="1") == "secateur.engine.client.engine\n"
+    # `make` puts the project on the path of its environment; the first of these is an environment without it.
+    for removed, paths in ((str(PROJECT), (checkout,)), ("", (tmp_path, PROJECT, checkout))):
+        assert run_python(script, removed, paths=paths, PYTHONSAFEPATH="1") == "secateur.engine.client.engine\n"
 
 
 @pytest.mark.parametrize(
