@@ -152,28 +152,34 @@ class Deepening:
         earlier = () if last is None else last.lines
         found: list[Iteration] = []
         for number in range(1, min(root.lines, len(order)) + 1):
-            taken = {one.line[0] for one in found}
-            left = [move for move in order if move not in taken]
-            best_rank = max(root.rank(move) for move in left)
-            left = [move for move in left if root.rank(move) == best_rank]
+            left = self._candidates([one.line[0] for one in found])
             set_root_moves(worker, left, root.is_partial or len(left) < len(root.moves))
             one = self._line(depth, earlier[number - 1] if number <= len(earlier) else None, number)
-            searched = worker["root_moves"][: worker["root_count"]].tolist()
+            searched = worker["root_moves"][: len(left)].tolist()
             if number == 1:
-                nodes = worker["root_nodes"][: len(searched)]
-                total = int(nodes.sum())
+                nodes = worker["root_nodes"][: len(left)].tolist()
                 # The kernel leaves the best move first.
-                self._effort = int(nodes[0]) / total if total else 1.0
+                self._effort = nodes[0] / sum(nodes) if any(nodes) else 1.0
             if one is None or not one.complete:
                 # An unfinished line counts only if it is the first.
                 fresh = found if found else [one] if one is not None else []
                 return self._cut_short(fresh, earlier)
             found.append(one)
             order[:] = _in_new_order(order, searched)
-        found = _sorted(found, root)
-        firsts = [one.line[0] for one in found]
-        order[:] = firsts + [move for move in order if move not in firsts]
-        return replace(found[0], others=tuple(found[1:]))
+        if len(found) > 1:
+            found = _sorted(found, root)
+            firsts = [one.line[0] for one in found]
+            order[:] = firsts + [move for move in order if move not in firsts]
+            return replace(found[0], others=tuple(found[1:]))
+        return found[0]
+
+    def _candidates(self, taken: list[int]) -> list[int]:
+        """The root's moves of the best rank, best first, without those that better lines have `taken`."""
+        left = [move for move in self._order if move not in taken] if taken else self._order
+        if self._root.ranks is None:
+            return left
+        best_rank = max(map(self._root.rank, left))
+        return [move for move in left if self._root.rank(move) == best_rank]
 
     def _line(self, depth: int, last: Iteration | None, number: int) -> Iteration | None:
         """The line of that `number`, or None when the search stopped before the line could change the move to play.
@@ -229,6 +235,8 @@ def _sorted(lines: list[Iteration], root: Root) -> list[Iteration]:
 
 def _in_new_order(order: list[int], searched: list[int]) -> list[int]:
     """`order` with the `searched` moves in their new order, in the places that these moves had before."""
+    if len(searched) == len(order):
+        return searched
     places = iter(searched)
     among = set(searched)
     return [next(places) if move in among else move for move in order]
