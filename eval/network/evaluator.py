@@ -8,8 +8,8 @@ import chess
 
 from engine.board.convert import write_board
 from engine.memory import allocate
+from eval.kernels.inference import LINE_FRAME, evaluate_line
 from eval.network.format import Network
-from eval.network.inference import LINE_FRAME, evaluate_line
 from eval.network.layout import accumulator_stack
 
 _ONE_PLY: Final = accumulator_stack(1)

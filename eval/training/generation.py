@@ -27,8 +27,8 @@ from engine.compiler.sources import PROJECT_ROOT, add_sources, kernel_sources
 from engine.memory import allocate
 from eval.build import require_own_evaluation
 from eval.network.format import decode_network, network_digest
-from eval.training.records import GAME, PLY, VARIANTS
-from eval.training.selfplay import RULES, play_game
+from eval.training.kernels.records import GAME, PLY, VARIANTS
+from eval.training.kernels.selfplay import RULES, play_game
 from eval.training.shards import (
     FINISHED,
     UNFINISHED,

@@ -17,23 +17,25 @@ falling rate.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final
+from pathlib import Path
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from engine.compiler.jit import inlined, kernel
-from eval.classical import FULL_PHASE
-from eval.terms.endgames import FULL_SCALE
-from eval.terms.king import DANGER_DIVISOR, ENDGAME_DIVISOR, MOST_DANGER
-from eval.training.coefficients import IS_DANGER, Coefficients, Labelled
-from eval.training.recipe import Recipe
+from engine.board.position import POSITION
+from engine.files import Output
+from engine.memory import allocate
+from eval import weights as layout
+from eval.kernels.classical import PHASE, SCALE, SUMMARY
+from eval.kernels.workspace import new_workspace
+from eval.training.kernels.tuning import COLUMNS, Coefficients, collect, loss_and_gradient, values
+from eval.training.samples import Samples, game_numbers
 from eval.training.shards import ShardError
-from eval.weights import COUNT, GROUPS, ROWS
-
-Weights = npt.NDArray[np.float64]
+from eval.training.slope import Floats, expected_results, fit_slope
+from eval.weights import COUNT, DANGER, GROUPS, ROWS
 
 #: Rows of the breakdown that games cannot teach: the side that drives a bare king wins anyway.
 FIXED_ROWS: Final = (ROWS.index("Endings"),)
@@ -47,106 +49,115 @@ RESULT_VARIANCE: Final = 0.12
 
 _MOMENTUM, _SQUARES, _TINY = 0.9, 0.999, 1e-10
 
+#: Positions traced at a time.
+_CHUNK: Final = 4096
 
-@inlined
-def _column(data, weights, column, phase):
-    """The sum of one column's counts times one phase of the weights, float64."""
-    total = 0.0
-    for entry in range(data.starts[column], data.starts[column + 1]):
-        total += data.counts[entry] * weights[data.weights[entry], phase]
-    return total
+#: bool[COUNT]: the weights whose unit is danger; those that are not tuned.
+IS_DANGER: Final = np.repeat([group.row == DANGER for group in GROUPS], [group.size for group in GROUPS])
+IS_FIXED: Final = np.repeat([group.row in FIXED_ROWS for group in GROUPS], [group.size for group in GROUPS])
 
-
-@inlined
-def _clipped(danger):
-    return min(max(danger, 0.0), MOST_DANGER)
+VALUES_FILE: Final = Path(layout.__file__).with_name("values.py")
 
 
-@inlined
-def _value(data, weights, index):
-    """The evaluation of position `index` for White without rounding, float64."""
-    middlegame = _column(data, weights, 3 * index, 0)
-    endgame = _column(data, weights, 3 * index, 1)
-    for color in range(2):
-        sign = 2.0 * color - 1.0
-        danger = _clipped(_column(data, weights, 3 * index + 1 + color, 0))
-        middlegame += sign * danger * danger / DANGER_DIVISOR
-        endgame += sign * _clipped(_column(data, weights, 3 * index + 1 + color, 1)) / ENDGAME_DIVISOR
-    phase = data.phases[index] / FULL_PHASE
-    scale = data.scales[index] / FULL_SCALE
-    if scale == 0.0:
-        return 0.0
-    return middlegame * phase + endgame * scale * (1.0 - phase)
+@dataclass(frozen=True)
+class Recipe:
+    """How to tune.
 
-
-@kernel
-def values(data, weights, out):
-    """Writes the evaluation of every position for White into `out`, float64[n] (mutated).
-
-    `data` is Coefficients, `weights` float64[COUNT][2].
+    `result_share` of the target is the game's result, the rest the search's score. `prior` is the assumed spread of
+    weights around their old values, in centipawns (or units of danger), `rate` the first step's length in the same
+    units, `batch` the positions a step. `validation` is the share of all games held out for validation. Raises
+    ValueError, in one line, for values that make no sense.
     """
-    for index in range(out.size):
-        out[index] = _value(data, weights, index)
+
+    result_share: float = 0.05
+    prior: float = 30.0
+    epochs: int = 10
+    seed: int = 1
+    rate: float = 1.0
+    batch: int = 16_384
+    validation: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.result_share <= 1.0:
+            raise ValueError(f"--result-share lies between 0 and 1, not at {self.result_share:g}")
+        for name in ("prior", "epochs"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"--{name} is more than 0, not {getattr(self, name):g}")
+        if self.seed < 0:
+            raise ValueError(f"--seed is 0 or more, not {self.seed}")
 
 
-@inlined
-def _add_column(data, column, phase, factor, gradient):
-    """Adds `factor` times one column's counts to one phase of the gradient. Mutates `gradient`."""
-    for entry in range(data.starts[column], data.starts[column + 1]):
-        gradient[data.weights[entry], phase] += factor * data.counts[entry]
+# --------------------------------------------------------------------------------------------------------------
+# Positions
+# --------------------------------------------------------------------------------------------------------------
 
 
-@kernel
-def loss_and_gradient(data, weights, chosen, slope, gradient):
-    """Mean squared error over the positions `chosen` (int64[m]); adds its derivatives to `gradient` (mutated).
-
-    `data` is Coefficients, `weights` and `gradient` float64[COUNT][2].
+class Labelled(NamedTuple):
+    """Positions with labels: their coefficients, White's result, the search's score in centipawns (both float64[n]) and
+    the number of the game (int64[n]).
     """
-    loss = 0.0
-    for index in chosen:
-        expected = 1.0 / (1.0 + math.exp(-_value(data, weights, index) / slope))
-        error = expected - data.targets[index]
-        loss += error * error
-        if data.scales[index] == 0:
+
+    coefficients: Coefficients
+    results: Floats
+    scores: Floats
+    games: npt.NDArray[np.int64]
+
+
+def trace_samples(samples: Samples) -> tuple[Coefficients, npt.NDArray[np.int64]]:
+    """The coefficients of SAMPLE[n], with targets of 0, and the evaluations' summaries, int64[n][SUMMARY]."""
+    line, workspace, trace = allocate(POSITION, 1), new_workspace(), np.zeros((2, COUNT), np.int32)
+    # Every weight may count in every column.
+    most = _CHUNK * COLUMNS * COUNT
+    weights, counts = np.zeros(most, np.uint16), np.zeros(most, np.int16)
+    summary = np.zeros((len(samples), SUMMARY), np.int64)
+    parts = []
+    for first in range(0, len(samples), _CHUNK):
+        chunk = slice(first, first + _CHUNK)
+        starts = np.zeros(COLUMNS * len(samples[chunk]) + 1, np.int64)
+        collect(samples[chunk], line, workspace, trace, summary[chunk], IS_DANGER, starts, weights, counts)
+        phases, scales = summary[chunk, PHASE].astype(np.uint8), summary[chunk, SCALE].astype(np.uint8)
+        size = starts[-1]
+        parts.append(
+            Coefficients(starts, weights[:size].copy(), counts[:size].copy(), phases, scales, np.zeros(len(phases)))
+        )
+    return _join(parts), summary
+
+
+def _join(parts: list[Coefficients]) -> Coefficients:
+    """Several sets of positions as one."""
+    empty = Coefficients(
+        np.zeros(1, np.int64),
+        np.zeros(0, np.uint16),
+        np.zeros(0, np.int16),
+        np.zeros(0, np.uint8),
+        np.zeros(0, np.uint8),
+        np.zeros(0),
+    )
+    whole = Coefficients(*(np.concatenate(arrays) for arrays in zip(empty, *parts, strict=True)))
+    offsets = np.cumsum([0, *(len(part.weights) for part in parts)])
+    starts = [part.starts[1:] + offset for part, offset in zip(parts, offsets, strict=False)]
+    return whole._replace(starts=np.concatenate([empty.starts, *starts]))
+
+
+def load(shards: Iterable[Samples]) -> Labelled:
+    """Traces the samples of shards, SAMPLE[n] each."""
+    parts: list[Coefficients] = []
+    results, scores, games = [np.zeros(0)], [np.zeros(0)], [np.zeros(0, np.int64)]
+    begun = 0
+    for samples in shards:
+        if not len(samples):
             continue
-        # d loss / d value, then by the chain rule down to the weights.
-        steepness = 2.0 * error * expected * (1.0 - expected) / slope / chosen.size
-        phase = data.phases[index] / FULL_PHASE
-        middlegame = steepness * phase
-        endgame = steepness * (1.0 - phase) * data.scales[index] / FULL_SCALE
-        _add_column(data, 3 * index, 0, middlegame, gradient)
-        _add_column(data, 3 * index, 1, endgame, gradient)
-        for color in range(2):
-            sign = 2.0 * color - 1.0
-            column = 3 * index + 1 + color
-            danger = _column(data, weights, column, 0)
-            if 0.0 < danger < MOST_DANGER:
-                _add_column(data, column, 0, sign * middlegame * 2.0 * danger / DANGER_DIVISOR, gradient)
-            if 0.0 < _column(data, weights, column, 1) < MOST_DANGER:
-                _add_column(data, column, 1, sign * endgame / ENDGAME_DIVISOR, gradient)
-    return loss / chosen.size
+        parts.append(trace_samples(samples)[0])
+        results.append(samples["result"] * 0.5)
+        scores.append(samples["score"].astype(np.float64))
+        games.append(begun + game_numbers(samples))
+        begun = int(games[-1][-1]) + 1
+    return Labelled(_join(parts), np.concatenate(results), np.concatenate(scores), np.concatenate(games))
 
 
-def expected_results(centipawns: npt.NDArray[np.float64], slope: float) -> npt.NDArray[np.float64]:
-    """White's expected results, 0 to 1, for values in centipawns."""
-    expected: npt.NDArray[np.float64] = 1.0 / (1.0 + np.exp(-np.clip(centipawns / slope, -500.0, 500.0)))
-    return expected
-
-
-def fit_slope(centipawns: npt.NDArray[np.float64], results: npt.NDArray[np.float64]) -> float:
-    """The slope with which values predict results best (least squares), by golden section between 20 and 2000."""
-
-    def loss(log_slope: float) -> float:
-        return float(np.mean((expected_results(centipawns, math.exp(log_slope)) - results) ** 2))
-
-    low, high, ratio = math.log(20.0), math.log(2000.0), (math.sqrt(5.0) - 1.0) / 2.0
-    while high - low > 1e-4:
-        left, right = high - ratio * (high - low), low + ratio * (high - low)
-        if loss(left) <= loss(right):
-            high = right
-        else:
-            low = left
-    return math.exp((low + high) / 2.0)
+# --------------------------------------------------------------------------------------------------------------
+# Tuning
+# --------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -155,7 +166,7 @@ class Outcome:
     and validation positions: before tuning and after each epoch.
     """
 
-    weights: Weights
+    weights: Floats
     slope: float
     score_slope: float
     training: list[float]
@@ -169,46 +180,33 @@ def split_games(games: npt.NDArray[np.int64], share: float, seed: int) -> npt.ND
     return held_out
 
 
-def targets_of(labelled: Labelled, share: float) -> tuple[npt.NDArray[np.float64], float]:
-    """The blend of results and scores, and the slope fitted to the scores."""
-    score_slope = fit_slope(labelled.scores, labelled.results)
-    return share * labelled.results + (1.0 - share) * expected_results(labelled.scores, score_slope), score_slope
-
-
-def mean_error(data: Coefficients, weights: Weights, chosen: npt.NDArray[np.int64], slope: float) -> float:
+def mean_error(data: Coefficients, weights: Floats, chosen: npt.NDArray[np.int64], slope: float) -> float:
     """Mean squared error over some positions."""
     return float(loss_and_gradient(data, weights, chosen, slope, np.zeros_like(weights))) if len(chosen) else math.nan
 
 
-def _spreads(prior: float) -> Weights:
-    """Spread of the prior of each weight, float64[COUNT][1]; 0 for fixed weights."""
-    spreads = np.full((COUNT, 1), float(prior))
-    spreads[IS_DANGER] *= DANGER_SPREAD
-    for group in GROUPS:
-        if group.row in FIXED_ROWS:
-            spreads[group.first : group.first + group.size] = 0.0
-    return spreads
-
-
 def tune(
-    labelled: Labelled, prior: Weights, recipe: Recipe, on_epoch: Callable[[int, float, float], None] | None = None
+    labelled: Labelled, prior: Floats, recipe: Recipe, on_epoch: Callable[[int, float, float], None] | None = None
 ) -> Outcome:
     """Tunes all weights from their `prior` values. The same positions, recipe and machine give the same weights.
 
     `on_epoch(number, training error, validation error)` is called before the first epoch (number 0) and after each.
+    Raises ShardError when there are no positions.
     """
-    targets, score_slope = targets_of(labelled, recipe.result_share)
-    data = labelled.coefficients._replace(targets=targets)
-    initial = np.zeros(data.size)
-    values(data, prior, initial)
-    slope = fit_slope(initial, labelled.results)
     held_out = split_games(labelled.games, recipe.validation, recipe.seed)
     training, validation = np.flatnonzero(~held_out), np.flatnonzero(held_out)
     if not len(training):
         raise ShardError("there are no positions to tune on")
-    spreads = _spreads(recipe.prior)
-    is_free = spreads > 0.0
-    pull = RESULT_VARIANCE * CORRELATION / len(training) / np.where(is_free, spreads, 1.0) ** 2
+    score_slope = fit_slope(labelled.scores, labelled.results)
+    share = recipe.result_share
+    targets = share * labelled.results + (1.0 - share) * expected_results(labelled.scores, score_slope)
+    data = labelled.coefficients._replace(targets=targets)
+    initial = np.zeros(len(targets))
+    values(data, prior, initial)
+    slope = fit_slope(initial, labelled.results)
+    is_free = ~IS_FIXED[:, None]
+    spreads = recipe.prior * np.where(IS_DANGER, DANGER_SPREAD, 1.0)[:, None]
+    pull = np.where(is_free, RESULT_VARIANCE * CORRELATION / len(training) / spreads**2, 0.0)
 
     weights, rng = prior.copy(), np.random.default_rng(recipe.seed)
     momentum, squares = np.zeros_like(weights), np.zeros_like(weights)
@@ -238,3 +236,43 @@ def tune(
             weights -= np.where(is_free, rate * corrected / (size + _TINY), 0.0)
         note(epoch + 1)
     return Outcome(weights, slope, score_slope, [one for one, _ in errors], [two for _, two in errors])
+
+
+# --------------------------------------------------------------------------------------------------------------
+# The file of the values
+# --------------------------------------------------------------------------------------------------------------
+
+_HEAD: Final = '''\
+"""The values of the evaluation's weights, written by `secateur texel`; `eval.weights` says what each is for.
+
+Middlegame first, then endgame. Square tables are seen as White sees the board, rank 8 first. Groups by rank begin with
+the owner's first rank.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+'''
+
+
+def _block(numbers: npt.NDArray[np.int64]) -> list[str]:
+    """The source lines of one phase of a group: a string literal, in the shape of a board for square tables."""
+    if len(numbers) != 64:
+        return [f'        "{" ".join(map(str, numbers))}",']
+    rows = [" ".join(f"{number:4d}" for number in row) for row in numbers.reshape(8, 8)[::-1]]
+    return ['        """', *(f"        {row}" for row in rows), '        """,']
+
+
+def values_source(values: npt.NDArray[np.int64]) -> str:
+    """The text of `eval/values.py` for int64[COUNT][2] values."""
+    lines = ["VALUES: Final[dict[str, tuple[str, str]]] = {"]
+    for group in GROUPS:
+        part = values[group.first : group.first + group.size]
+        lines += [f'    "{group.name}": (', *_block(part[:, 0]), *_block(part[:, 1]), "    ),"]
+    return _HEAD + "\n".join([*lines, "}"]) + "\n"
+
+
+def values_output(path: Path) -> Output:
+    """The file to write `values_source` to. Raises OSError when another kind of file exists there."""
+    return Output(path, lambda head: head.startswith(_HEAD.encode()[:60]), "file of the evaluation's values")

@@ -8,8 +8,8 @@ import chess
 
 from engine.board.convert import from_board
 from engine.compiler.jit import kernel
-from eval.classical import evaluate
-from eval.workspace import new_workspace
+from eval.kernels.classical import evaluate
+from eval.kernels.workspace import new_workspace
 from tests.board.board_positions import CLASSIC_PERFTS, random_game, scattered_position
 
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from engine.board.convert import from_board
-from eval.classical import FULL_PHASE, SUMMARY, evaluation_terms, tapered
+from eval.kernels.classical import FULL_PHASE, SUMMARY, evaluation_terms, tapered
+from eval.kernels.workspace import new_workspace
 from eval.report import breakdown, evaluation_report
 from eval.terms.endgames import FULL_SCALE
 from eval.terms.king import price_of
 from eval.terms.weigh import pack, unpack_endgame, unpack_middlegame
 from eval.weights import COUNT, GROUPS, ROWS, WEIGHTS
-from eval.workspace import new_workspace
 from search.kernels.score import MATE_BOUND
 from tests.eval.eval_positions import played, score, static, varied
 

@@ -15,12 +15,12 @@ from engine.board.convert import encode, write_board
 from engine.board.moves import NO_MOVE
 from engine.compiler.jit import CPU_FEATURES, VECTOR_BITS, subkernel
 from engine.memory import allocate
+from eval.kernels.inference import EVALUATION_LIMIT, LINE_FRAME, evaluate_line
+from eval.kernels.vectors import SCRELU_DOTS, _dot_twin, screlu_dot
 from eval.network.evaluator import NetworkEvaluator
 from eval.network.format import Network
-from eval.network.inference import EVALUATION_LIMIT, LINE_FRAME, evaluate_line
 from eval.network.layout import MAX_HIDDEN, OUTPUT_LIMIT, QA, accumulator_stack
 from eval.network.reference import active_features, bucket_of, integer_score
-from eval.network.vectors import SCRELU_DOTS, _dot_twin, screlu_dot
 from search.kernels.score import MATE_BOUND
 from tests.board.board_positions import lively_move
 from tests.eval.eval_positions import varied

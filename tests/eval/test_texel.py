@@ -8,14 +8,15 @@ import chess
 import numpy as np
 import numpy.typing as npt
 import pytest
+from eval.training.coefficients import IS_DANGER, Labelled, join, load, trace_positions
+from eval.training.recipe import Recipe
+from eval.training.values_file import VALUES_FILE, values_source, write_values
 
 from engine.board.convert import write_board
 from engine.board.position import POSITION
 from engine.memory import allocate
-from eval.classical import ENDGAME, MIDDLEGAME, PHASE, SCALE, tapered
-from eval.training.coefficients import IS_DANGER, Labelled, join, load, trace_positions
+from eval.kernels.classical import ENDGAME, MIDDLEGAME, PHASE, SCALE, tapered
 from eval.training.commands import texel as command
-from eval.training.recipe import Recipe
 from eval.training.samples import Batch
 from eval.training.texel import (
     Weights,
@@ -26,7 +27,6 @@ from eval.training.texel import (
     tune,
     values,
 )
-from eval.training.values_file import VALUES_FILE, values_source, write_values
 from eval.weights import BISHOP_PAIR, COUNT, GROUPS, KNIGHT_MOBILITY, MATERIAL, MOP_UP_EDGE, WEIGHTS
 from tests.eval.eval_positions import played, varied
 

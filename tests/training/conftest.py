@@ -16,7 +16,7 @@ from engine.board.convert import decode, to_board
 from engine.board.position import POSITION
 from engine.memory import allocate
 from eval.training.generation import Player, Settings, generate
-from eval.training.records import STANDARD, unpack_starts
+from eval.training.kernels.records import STANDARD, unpack_starts
 
 QUICK = Settings(soft_nodes=150, hard_nodes=1200)
 TINY = ["--hidden", "32", "--superbatches", "3", "--batch-size", "256", "--validation", "0.2", "--threads", "1"]

@@ -14,8 +14,8 @@ from engine.memory import allocate
 from eval.network.format import SCALE, Network
 from eval.network.layout import QA, QB
 from eval.network.reference import active_features, bucket_of
-from eval.training.gradients import Blend, Layers
-from eval.training.records import SAMPLE, pack
+from eval.training.kernels.gradients import Blend, Layers
+from eval.training.kernels.records import SAMPLE, pack
 
 Array = npt.NDArray[np.float64]
 

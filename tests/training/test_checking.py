@@ -15,7 +15,7 @@ import pytest
 from engine.board.convert import decode, encode, from_board
 from engine.memory import allocate
 from eval.training.generation import Settings
-from eval.training.records import (
+from eval.training.kernels.records import (
     CHECKMATE,
     DRAW_SCORE,
     ENDINGS,

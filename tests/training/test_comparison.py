@@ -20,8 +20,8 @@ from engine.compiler.library import JIT, KERNELS_VARIABLE
 from engine.memory import allocate
 from eval.network.format import read_network, write_network
 from eval.training.comparison import Comparison, classical_scores, compare
+from eval.training.kernels.records import unpack_samples
 from eval.training.quantise import integer_scores
-from eval.training.records import unpack_samples
 from eval.training.samples import Filter, samples
 from eval.training.shards import read_shard
 from tests.eval.eval_positions import score

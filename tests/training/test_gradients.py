@@ -13,9 +13,9 @@ import pytest
 
 from engine.board.convert import from_board
 from engine.compiler.jit import kernel
-from eval.network.features import feature, orientation, output_bucket
+from eval.kernels.features import feature, orientation, output_bucket
 from eval.network.reference import active_features
-from eval.training.gradients import (
+from eval.training.kernels.gradients import (
     CHUNK,
     Blend,
     Layers,
@@ -28,7 +28,7 @@ from eval.training.gradients import (
     parameter_count,
     write_features,
 )
-from eval.training.optimizer import MOST_WEIGHT, adamw_step, make_step, reduce_gradients
+from eval.training.kernels.optimizer import MOST_WEIGHT, adamw_step, make_step, reduce_gradients
 from tests.board.board_positions import RARE_POSITIONS
 from tests.eval.eval_positions import varied
 from tests.training.float_network import exact, loss_of, samples_of
@@ -190,10 +190,10 @@ def test_the_gradient_is_that_of_pytorch(boards: list[chess.Board], samples: npt
 INTERPRETED = """
 import json
 import numpy as np
-from eval.training.gradients import (
+from eval.training.kernels.gradients import (
     CHUNK, Blend, add_gradients, layers_of, new_scratch, new_vector, parameter_count
 )
-from eval.training.optimizer import adamw_step, make_step, reduce_gradients
+from eval.training.kernels.optimizer import adamw_step, make_step, reduce_gradients
 from tests.training.test_gradients import boards_for, random_layers
 from tests.training.float_network import samples_of
 

@@ -12,8 +12,8 @@ import pytest
 
 from eval.training import outcomes
 from eval.training.commands import wdl
+from eval.training.kernels.records import SAMPLE
 from eval.training.outcomes import BINS, SCORE_LIMIT, bin_scores, chances, count_results, fit
-from eval.training.records import SAMPLE
 from search.outcome import FULL_MATERIAL, material, win_chance
 
 TRUE = np.array([140.0, -60.0, 90.0, 70.0, 30.0, -20.0])
@@ -47,7 +47,7 @@ def test_the_engine_and_the_fit_mean_the_same_by_their_coefficients(monkeypatch:
 
 
 def packed(board: chess.Board) -> tuple[int, list[int]]:
-    """Occupied squares and piece codes as `eval.training.records.PACKED` has them."""
+    """Occupied squares and piece codes as `eval.training.kernels.records.PACKED` has them."""
     codes = []
     for square in chess.scan_forward(board.occupied):
         piece = board.piece_at(square)

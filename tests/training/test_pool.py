@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pytest
 
 from eval.training import pool as pool_module
-from eval.training.gradients import CHUNK
+from eval.training.kernels.gradients import CHUNK
 from eval.training.pool import FACTS, TRAINING, Facts, batches, build_pool, held_out, open_pool
 from eval.training.samples import ALL, Filter, samples
 from eval.training.shards import ShardError, read_shard

@@ -15,10 +15,10 @@ from engine.memory import allocate
 from eval.network.format import SCALE, Network, read_network
 from eval.network.layout import OUTPUT_LIMIT, QB
 from eval.network.reference import integer_score
-from eval.training.gradients import layers_of, new_vector, parameter_count
+from eval.training.kernels.gradients import layers_of, new_vector, parameter_count
+from eval.training.kernels.records import unpack_samples
 from eval.training.pool import open_pool
 from eval.training.quantise import quantised
-from eval.training.records import unpack_samples
 from eval.training.trainer import layers_in, load_run, load_state
 from tests.eval.eval_positions import varied
 from tests.training.float_network import Parameters, exact, output_of, rounding_bound

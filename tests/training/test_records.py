@@ -13,7 +13,7 @@ from engine.board.convert import from_board, to_board
 from engine.board.position import POSITION
 from engine.compiler.jit import kernel
 from engine.memory import allocate
-from eval.training.records import GAME, PACKED, PLY, SAMPLE, pack, unpack, unpack_samples
+from eval.training.kernels.records import GAME, PACKED, PLY, SAMPLE, pack, unpack, unpack_samples
 from tests.board.board_positions import RARE_POSITIONS, random_game, scattered_position
 
 

@@ -13,7 +13,7 @@ import pytest
 from engine.board.convert import decode, to_board
 from engine.board.position import POSITION
 from engine.memory import allocate
-from eval.training.records import unpack_samples
+from eval.training.kernels.records import unpack_samples
 from eval.training.samples import ALL, ANY_HALFMOVES, Filter, positions, samples
 from eval.training.shards import read_shard
 from tests.training.conftest import Record, replayed

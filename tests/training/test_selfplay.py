@@ -14,8 +14,8 @@ import pytest
 from engine.board.convert import write_board
 from engine.compiler.jit import kernel
 from eval.training.generation import Player, Settings
-from eval.training.records import ENDINGS, STANDARD, VARIANTS
-from eval.training.selfplay import think
+from eval.training.kernels.records import ENDINGS, STANDARD, VARIANTS
+from eval.training.kernels.selfplay import think
 from search.deepening import MAX_DEPTH, Deepening, Root, set_root
 from search.kernels.score import MATE
 from search.kernels.transposition import allocate_table

@@ -26,9 +26,9 @@ from eval.network.evaluator import NetworkEvaluator
 from eval.network.format import MAGIC, encode_network, network_digest, read_network
 from eval.training import pool
 from eval.training.commands import net, train
+from eval.training.kernels.records import unpack_samples
 from eval.training.pool import FACTS, open_pool
 from eval.training.quantise import integer_scores
-from eval.training.records import unpack_samples
 from eval.training.trainer import _NEW_TEXT, NEW, RUN, Entry, Moment, Trainer, load_run
 from eval.training.training_view import TrainingView, plot_losses, sparkline
 from tests.conftest import PROJECT

@@ -15,10 +15,10 @@ import pytest
 
 from engine.memory import readable
 from eval.network.format import SCALE
-from eval.training.gradients import CHUNK
+from eval.training.kernels.gradients import CHUNK
+from eval.training.kernels.records import SAMPLE
 from eval.training.pool import Facts, Pool
 from eval.training.quantise import integer_scores, measure, quantised
-from eval.training.records import SAMPLE
 from eval.training.samples import Filter
 from eval.training.trainer import (
     CHECKPOINT,

@@ -6,12 +6,10 @@ import argparse
 import json
 from collections.abc import Iterator
 
-from bench.plots import check_path
 from engine.arguments import Parser, command, complain
-from engine.errors import arguments_are_judged
 from engine.progress import Steps
 from eval.training.shards import Shard, ShardError, find_shards, read_shard
-from eval.training.statistics import Statistics, plot, verify
+from eval.training.statistics import Statistics, verify
 
 
 def main(arguments: list[str]) -> int:
@@ -22,17 +20,11 @@ def main(arguments: list[str]) -> int:
 
 @command("secateur datagen stats")
 def _stats(arguments: list[str]) -> int:
-    parser = _parser("stats", "Counts games, positions, results, endings, scores and phases.")
-    parser.add_argument("--plot", metavar="FILE.png|.svg", help="draw the histograms, too")
-    options = parser.parse_args(arguments)
+    options = _parser("stats", "Counts games, positions, results, endings, scores and phases.").parse_args(arguments)
     statistics = Statistics()
     problems: list[str] = []
-    with arguments_are_judged():
-        picture = None if options.plot is None else check_path(options.plot)
     for shard in _shards(options, problems):
         statistics.add(shard)
-    if picture is not None:
-        plot(statistics, picture, ", ".join(options.paths))
     if options.json:
         print(json.dumps({**statistics.as_dict(), "problems": problems}))
     else:
@@ -59,14 +51,14 @@ def _verify(arguments: list[str]) -> int:
         print(json.dumps({"sound": sound, "games": games, "positions": positions, "problems": problems}))
     else:
         bad = f", {len(problems)} not sound" if problems else ""
-        print(f"{sound} shards sound{bad}: {games} games, {positions} positions")
+        print(f"{sound} {'shard' if sound == 1 else 'shards'} sound{bad}: {games} games, {positions} positions")
     return 1 if problems else 0
 
 
 def _parser(action: str, description: str) -> Parser:
     parser = Parser(
         prog=f"secateur datagen {action}",
-        description=f"{description} A shard that is truncated or corrupt is reported and left out.",
+        description=f"{description} A truncated or corrupt shard is reported and left out.",
     )
     parser.add_argument("paths", nargs="+", metavar="FOLDER|FILE", help="folders of shards, or single shards")
     parser.add_argument("--finished", action="store_true", help="leave out shards that are still being written")

@@ -137,7 +137,6 @@ VICTIMS: Final = (
     Victim("datagen new {data} --games 16 --network <>", "network.snet"),
     Victim("datagen stats <>", "shards"),
     Victim("datagen verify <>", "shards"),
-    Victim("datagen stats <shards> --plot <>", "plot.png", REPLACES),
     Victim("texel <> --epochs 1", "shards"),
     Victim("texel <shards> --epochs 1 --output <> --overwrite", "values.py", REPLACES),
     Victim("wdl <>", "shards"),
