@@ -34,20 +34,14 @@ COSTS: Final = {
     "eval.training.kernels.selfplay.play_game": ("self-play", 45.0),
     "eval.training.kernels.checking.check_games": ("the check of games", 11.0),
     "eval.training.kernels.decoding.decode_samples": ("the decoder of games", 4.0),
-    "eval.training.kernels.decoding.sample_phases": ("the phases of positions", 1.5),
     "eval.training.kernels.decoding.sample_evaluations": ("the evaluation of positions", 18.0),
     "eval.training.kernels.records.unpack_samples": ("the decoder of positions", 1.0),
-    "eval.training.kernels.records.unpack_starts": ("the decoder of openings", 1.0),
-    "eval.training.coefficients._collect": ("the evaluation's terms", 15.0),
-    "eval.training.texel.values": ("the tuned evaluation", 1.5),
-    "eval.training.texel.loss_and_gradient": ("the tuner's gradients", 1.0),
     "eval.training.kernels.gradients.add_gradients": ("the network's gradients", 3.0),
     "eval.training.kernels.gradients.outputs": ("the network's outputs", 0.7),
-    "eval.training.kernels.gradients.write_features": ("the network's inputs", 0.5),
     "eval.training.kernels.gradients.count_unsound": ("the check of positions", 0.3),
     "eval.training.kernels.optimizer.reduce_gradients": ("the sum of gradients", 0.4),
     "eval.training.kernels.optimizer.adamw_step": ("the optimizer", 0.4),
-    "eval.training.quantise._integer_scores": ("the network in whole numbers", 0.8),
+    "eval.training.kernels.gradients.integer_scores": ("the network in whole numbers", 0.8),
 }
 
 #: About how many seconds it takes to build the library of all kernels for one level of processor.

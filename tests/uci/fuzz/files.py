@@ -137,8 +137,6 @@ VICTIMS: Final = (
     Victim("datagen new {data} --games 16 --network <>", "network.snet"),
     Victim("datagen stats <>", "shards"),
     Victim("datagen verify <>", "shards"),
-    Victim("texel <> --epochs 1", "shards"),
-    Victim("texel <shards> --epochs 1 --output <> --overwrite", "values.py", REPLACES),
     Victim("wdl <>", "shards"),
     Victim("train <> --output new.snet {tiny}", "shards"),
     Victim("train <shards> --output <> {tiny}", "network.snet", REPLACES),
