@@ -53,7 +53,7 @@ BLOCKS_PER_SHARD: Final = 256
 _DIGEST: Final = re.compile("(?:[0-9a-f]{64})?")
 
 #: The modules of this package that games depend on.
-_SOURCES: Final = ("generation.py", "records.py", "selfplay.py")
+_SOURCES: Final = ("generation.py", "kernels/records.py", "kernels/selfplay.py")
 
 
 @dataclass(frozen=True)

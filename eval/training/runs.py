@@ -26,7 +26,7 @@ import numpy as np
 from engine.compiler.cache_folder import MARKER, listed, mark
 from engine.files import Output, open_regular, parse_json, printable, read_bytes, reason, replace_file, shown
 from eval.network.format import is_network, read_network
-from eval.training.kernels.gradients import Floats, Layers, layers_of, new_vector, parameter_count
+from eval.training.kernels.gradients import Floats, new_vector, parameter_count
 from eval.training.pool import FACTS, TRAINING, VALIDATION, holds_samples
 from eval.training.samples import Filter
 from eval.training.trainer import Entry, Moment, Recipe, State, Trainer, TrainingError, first_state, state_from
@@ -156,9 +156,14 @@ def begin_run(folder: Path, run: Run, start: bytes | None) -> None:
     check_new(folder, overwrite=True)  # again: making the pool may have taken hours
     for name in _FILES:
         (folder / name).unlink(missing_ok=True)
-    replace_file(folder / RUN, json.dumps(asdict(run), indent=2).encode() + b"\n")
+    save_run(folder, run)
     if start is not None:
         replace_file(folder / START, start)
+
+
+def save_run(folder: Path, run: Run) -> None:
+    """Writes `run.json`. Raises OSError."""
+    replace_file(folder / RUN, json.dumps(asdict(run), indent=2).encode() + b"\n")
 
 
 def adopt_pool(folder: Path, new: Path) -> None:
@@ -218,11 +223,6 @@ def load_state(folder: Path, recipe: Recipe) -> State:
     except (EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
         raise TrainingError(f"{shown(path)}: is damaged: {printable(str(error))}") from None
     return State(**vectors, log=log, pool=pool)
-
-
-def layers_in(state: State, recipe: Recipe) -> Layers:
-    """The network's parameters in a state."""
-    return layers_of(state.parameters, recipe.hidden, recipe.buckets)
 
 
 def train(

@@ -1,4 +1,4 @@
-"""Positions and kernels that the tests of this room share."""
+"""Positions and kernels that the tests of evaluations share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.board.board_positions import CLASSIC_PERFTS, random_game, scattered_p
 
 
 @kernel
-def static(position, workspace):
+def static(position, workspace):  # type: ignore[no-untyped-def]
     """`evaluate` as an entry point."""
     return evaluate(position, workspace)
 

@@ -13,10 +13,10 @@ import pytest
 
 import uci_main
 from engine.board.convert import decode, to_board
-from engine.board.position import POSITION
 from engine.memory import allocate
 from eval.training.generation import Player, Settings, generate
-from eval.training.kernels.records import STANDARD, unpack_starts
+from eval.training.kernels.records import SAMPLE, STANDARD
+from eval.training.samples import unpacked
 
 QUICK = Settings(soft_nodes=150, hard_nodes=1200)
 TINY = ["--hidden", "32", "--superbatches", "3", "--batch-size", "256", "--validation", "0.2", "--threads", "1"]
@@ -31,9 +31,9 @@ class Record(NamedTuple):
 
 def start_of(game: Any) -> chess.Board:
     """The start of GAME[1] as python-chess has it."""
-    positions = allocate(POSITION, 1)
-    unpack_starts(game, positions)
-    return to_board(positions[0], chess960=int(game[0]["variant"]) != STANDARD)
+    sample = allocate(SAMPLE, 1)
+    sample["position"] = game["start"]
+    return to_board(unpacked(sample)[0], chess960=int(game[0]["variant"]) != STANDARD)
 
 
 def replayed(record: Record) -> list[chess.Board]:

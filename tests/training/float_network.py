@@ -60,7 +60,8 @@ def clipped(parameters: Parameters, board: chess.Board) -> Array:
         parameters.bias + parameters.features[active_features(board, perspective)].sum(axis=0)
         for perspective in (board.turn, not board.turn)
     ]
-    return np.clip(np.concatenate(sides), 0.0, 1.0)
+    roots: Array = np.clip(np.concatenate(sides), 0.0, 1.0)
+    return roots
 
 
 def output_of(parameters: Parameters, board: chess.Board) -> float:

@@ -19,7 +19,7 @@ from eval.training import generation
 from eval.training.commands import datagen
 from eval.training.generation import Progress
 from eval.training.progress import ProgressView
-from eval.training.shards import read_shard
+from eval.training.shards import ShardWriter, read_shard
 from tests.conftest import PROJECT
 from tests.eval.networks import random_network
 
@@ -35,7 +35,7 @@ def test_games_are_made_counted_and_verified(tmp_path: Path, capsys: pytest.Capt
     assert (told["folder"], told["games"]) == (str(folder), 16)
 
     assert uci_main.main(["datagen", "verify", str(folder)]) == 0
-    assert capsys.readouterr().out == f"1 shards sound: 16 games, {told['positions']} positions\n"
+    assert capsys.readouterr().out == f"1 shard sound: 16 games, {told['positions']} positions\n"
     assert uci_main.main(["datagen", "verify", str(folder), "--json"]) == 0
     sound = json.loads(capsys.readouterr().out)
     assert sound == {"sound": 1, "games": 16, "positions": told["positions"], "problems": []}
@@ -53,28 +53,15 @@ def test_games_are_made_counted_and_verified(tmp_path: Path, capsys: pytest.Capt
     assert 0 < counts["quiet"] < counts["positions"]
 
 
-@pytest.mark.parametrize("ending", ["png", "svg"])
-def test_histograms_are_drawn(made: Path, tmp_path: Path, ending: str) -> None:
-    pytest.importorskip("matplotlib", reason="the extra 'lab' is not installed")
-    picture = tmp_path / f"picture.{ending}"
-    assert datagen.main(["stats", str(made), "--plot", str(picture)]) == 0
-    start = picture.read_bytes()[:200]
-    assert start.startswith(b"\x89PNG") if ending == "png" else b"<svg" in picture.read_bytes() or b"<?xml" in start
-
-
 def test_bad_shards_are_reported_and_left_out(
     made: Path, copied: Callable[[], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = copied()
-    good = path.with_name("shard-000001.games")
-    good.write_bytes((made / "shard-000000.games").read_bytes())
+    path.with_name("shard-000001.games").write_bytes(path.read_bytes())
     path.write_bytes(path.read_bytes()[:-1])
-    for action in ("stats", "verify"):
-        assert datagen.main([action, str(path.parent), "--quiet"]) == 1
-        out, err = capsys.readouterr()
-        assert err == f"secateur datagen: {path}: is truncated: it has no foot\n"
-        assert "64" in out
-    assert datagen.main(["verify", str(path.parent), "--json"]) == 1
+    assert datagen.main(["stats", str(path.parent), "--quiet"]) == 1
+    assert capsys.readouterr().err == f"secateur datagen: {path}: is truncated: it has no foot\n"
+    assert datagen.main(["verify", str(path.parent), "--json", "--quiet"]) == 1
     told = json.loads(capsys.readouterr().out)
     assert (told["sound"], told["games"], len(told["problems"])) == (1, 64, 1)
 
@@ -88,7 +75,7 @@ def test_unfinished_shards_count_unless_told_otherwise(
     assert datagen.main(["verify", str(path.parent)]) == 0
     assert capsys.readouterr().out.startswith("2 shards sound: ")
     assert datagen.main(["verify", "--finished", str(path.parent)]) == 0
-    assert capsys.readouterr().out.startswith("1 shards sound: 64 games")
+    assert capsys.readouterr().out.startswith("1 shard sound: 64 games")
 
 
 @pytest.mark.parametrize(
@@ -104,7 +91,6 @@ def test_unfinished_shards_count_unless_told_otherwise(
         ("F --games 1 --win 5", "argument --win: '5' is not 2 whole numbers with commas between them"),
         ("F --games 1 --draw 1,2,x", "argument --draw: '1,2,x' is not 3 whole numbers with commas between them"),
         ("stats", "the following arguments are required: FOLDER|FILE"),
-        ("stats . --plot a.gif", "a.gif: a picture's name ends with .png or .svg"),
     ],
 )
 def test_wrong_usage_is_told_in_one_line(
@@ -141,13 +127,13 @@ def test_failures_are_told_in_one_line(
 def test_a_full_disk_names_the_shard(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def append(writer: generation.ShardWriter, block: bytes) -> None:
+    def append(writer: ShardWriter, block: bytes) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     def blocks(*_: object) -> Iterator[tuple[int, bytes]]:
         yield 0, b""
 
-    monkeypatch.setattr(generation.ShardWriter, "append", append)
+    monkeypatch.setattr(ShardWriter, "append", append)
     monkeypatch.setattr(generation, "_play_in_order", blocks)
     assert datagen.main([str(tmp_path), "--games", "16", "--quiet"]) == 1
     shard = tmp_path / "shard-000000.part"
@@ -219,14 +205,6 @@ for make in (lambda: Player(Settings()), lambda: generate(Path(sys.argv[1]), Set
 """
 
 
-def test_help(capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments in (["--help"], ["stats", "--help"], ["verify", "--help"]):
-        with pytest.raises(SystemExit) as exit_:
-            datagen.main(arguments)
-        assert exit_.value.code == 0
-        assert "usage: secateur datagen" in capsys.readouterr().out
-
-
 def test_the_games_are_said_before_they_are_played(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -249,7 +227,7 @@ def test_progress_tells_pace_and_time_left(monkeypatch: pytest.MonkeyPatch) -> N
     lines = [view.line()]
     view.update(Progress(10, 20_000))
     lines.append(view.line())
-    for block in range(1, 7):
+    for block in range(1, 4):
         clock[0] += 30
         view.update(Progress(10 + block, 20_000 + 2000 * block, 2000 * block))
         lines.append(view.line())
@@ -259,7 +237,4 @@ def test_progress_tells_pace_and_time_left(monkeypatch: pytest.MonkeyPatch) -> N
         "176 games, 22000 positions in 0:00:30, 67 positions/s, 0:19:30 left",
         "192 games, 24000 positions in 0:01:00, 67 positions/s, 0:19:00 left",
         "208 games, 26000 positions in 0:01:30, 67 positions/s, 0:18:30 left",
-        "224 games, 28000 positions in 0:02:00, 67 positions/s, 0:18:00 left",
-        "240 games, 30000 positions in 0:02:30, 67 positions/s, 0:17:30 left",
-        "256 games, 32000 positions in 0:03:00, 67 positions/s, 0:17:00 left",
     ]

@@ -1,4 +1,4 @@
-"""The trainer's passes: the right features, the right outputs, and the gradient that finite differences have."""
+"""The trainer's passes: features, outputs, and the gradient against finite differences; and the optimiser."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from engine.board.convert import from_board
 from engine.compiler.jit import kernel
-from eval.kernels.features import feature, orientation, output_bucket
+from eval.kernels.features import output_bucket
 from eval.network.reference import active_features
 from eval.training.kernels.gradients import (
     CHUNK,
@@ -26,7 +25,7 @@ from eval.training.kernels.gradients import (
     new_vector,
     outputs,
     parameter_count,
-    write_features,
+    sample_features,
 )
 from eval.training.kernels.optimizer import MOST_WEIGHT, adamw_step, make_step, reduce_gradients
 from tests.board.board_positions import RARE_POSITIONS
@@ -75,46 +74,19 @@ def gradient_of(layers: Layers, samples: npt.NDArray[np.void], blend: Blend = BL
     return add_gradients(layers, samples, chunks, blend, new_scratch(HIDDEN), gradient), gradient
 
 
-def rows_of(boards: list[chess.Board]) -> list[list[list[int]]]:
-    """[position][side to move, other] sorted features, by the trainer's kernel."""
-    rows, pieces = np.zeros((len(boards), 2, 32), np.int64), np.zeros(len(boards), np.int64)
-    write_features(samples_of(boards), rows, pieces)
-    return [[sorted(side[:count].tolist()) for side in row] for row, count in zip(rows, pieces, strict=True)]
+@kernel
+def features_of(sample, rows):  # type: ignore[no-untyped-def]
+    return sample_features(sample.position, rows)
 
 
 def test_features_are_those_of_python_chess() -> None:
-    boards = boards_for(300) + [chess.Board(fen, chess960=is_960) for fen, is_960 in RARE_POSITIONS]
-    expected = [[sorted(active_features(board, side)) for side in (board.turn, not board.turn)] for board in boards]
-    assert rows_of(boards) == expected
-    kings = {chess.square_file(board.king(chess.WHITE) or 0) for board in boards}
-    assert kings == set(range(8))
-
-
-@kernel
-def engine_feature(position, perspective, square, color):  # type: ignore[no-untyped-def]
-    return feature(perspective, orientation(position, perspective), color, np.int64(position.squares[square]), square)
-
-
-def test_trainer_and_engine_see_the_same() -> None:
-    for board in boards_for(60):
-        position = from_board(board)
-        seen = [
-            sorted(
-                engine_feature(position, side, square, int(piece.color)) for square, piece in board.piece_map().items()
-            )
-            for side in (int(board.turn), int(not board.turn))
-        ]
-        assert rows_of([board])[0] == seen
-
-
-def test_mirrored_positions_look_alike() -> None:
-    """From left to right, and with colours changed: the network needs to learn them but once."""
-    for board in boards_for(60):
-        board.castling_rights = 0
-        mirrored = board.transform(chess.flip_horizontal)
-        flipped = board.mirror()
-        same, left, other = rows_of([board, mirrored, flipped])
-        assert same == left == other
+    boards = boards_for(200) + [chess.Board(fen, chess960=is_960) for fen, is_960 in RARE_POSITIONS]
+    rows = np.zeros((2, 32), np.int64)
+    for board, sample in zip(boards, samples_of(boards), strict=True):
+        count = features_of(sample, rows)
+        seen = [sorted(row[:count].tolist()) for row in rows]
+        assert seen == [sorted(active_features(board, side)) for side in (board.turn, not board.turn)]
+    assert {chess.square_file(board.king(chess.WHITE) or 0) for board in boards} == set(range(8))
 
 
 def test_buckets_are_four_pieces_wide() -> None:
@@ -145,7 +117,7 @@ def test_the_gradient_is_that_of_finite_differences(
     parameters = exact(layers)
     rng = np.random.default_rng(35)
     chosen: list[tuple[str, tuple[int, ...]]] = []
-    for name, size in (("features", 25), ("bias", 5), ("output", 25), ("output_bias", buckets)):
+    for name, size in (("features", 12), ("bias", 4), ("output", 12), ("output_bias", 2)):
         slopes = np.abs(getattr(gradient, name)).ravel()
         # The steepest ones, and some of all.
         indices = {*np.argsort(-slopes)[: size // 2 + 1].tolist(), *rng.integers(slopes.size, size=size).tolist()}
@@ -161,30 +133,8 @@ def test_the_gradient_is_that_of_finite_differences(
         slope = (losses[1] - losses[0]) / (2.0 * step)
         assert getattr(gradient, name)[place] == pytest.approx(slope, rel=2e-3, abs=2e-5), (name, place)
         checked += abs(slope) > 1e-2
-    assert checked > 20
+    assert checked > 10
     assert not vector[HIDDEN * 769 + buckets * (2 * HIDDEN + 1) :].any()
-
-
-def test_the_gradient_is_that_of_pytorch(boards: list[chess.Board], samples: npt.NDArray[np.void]) -> None:
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    _, layers = random_layers(8, seed=36)
-    loss, gradient = gradient_of(layers, samples)
-    parts = [torch.tensor(part.astype(np.float64), requires_grad=True) for part in layers]
-    features, bias, output, output_bias = parts
-    total = torch.zeros((), dtype=torch.float64)
-    for board, sample in zip(boards, samples, strict=True):
-        sides = [bias + features[active_features(board, side)].sum(0) for side in (board.turn, not board.turn)]
-        bucket = (chess.popcount(board.occupied) - 2) // 4
-        value = (torch.cat(sides).clamp(0, 1) ** 2) @ output[bucket] + output_bias[bucket]
-        sign = 1 if board.turn == chess.WHITE else -1
-        target = BLEND.result_share * (0.5 + sign * (int(sample["result"]) * 0.5 - 0.5)) + (1 - BLEND.result_share) / (
-            1 + np.exp(-sign * int(sample["score"]) / BLEND.scale)
-        )
-        total = total + (torch.sigmoid(400.0 * value / BLEND.scale) - target) ** 2
-    total.backward()
-    assert loss == pytest.approx(float(total), rel=1e-5)
-    for part, found in zip(parts, gradient, strict=True):
-        assert found == pytest.approx(part.grad.numpy(), rel=1e-3, abs=1e-4)
 
 
 INTERPRETED = """

@@ -80,19 +80,6 @@ def test_every_game_ends_by_the_rules_or_by_adjudication(records: list[Record]) 
     assert {"won by score", "repetition"} <= seen
 
 
-def test_no_adjudication_comes_late(records: list[Record]) -> None:
-    """A game does not go on after the scores have decided it."""
-    for record in records:
-        scores = record.plies["score"].astype(int)
-        opening = int(record.game[0]["opening"])
-        for end in range(1, len(scores)):
-            before = scores[:end]
-            assert streak(before, lambda score: score >= QUICK.win_score) < QUICK.win_plies
-            assert streak(before, lambda score: score <= -QUICK.win_score) < QUICK.win_plies
-            late = before[max(QUICK.draw_from - opening, 0) :]
-            assert streak(late, lambda score: abs(score) <= QUICK.draw_score) < QUICK.draw_plies
-
-
 BY_THE_RULES = {"checkmate", "stalemate", "repetition", "fifty-move rule", "insufficient material", "length"}
 
 
