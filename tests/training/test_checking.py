@@ -29,7 +29,7 @@ from eval.training.kernels.records import (
 )
 from eval.training.shards import ShardError, ShardWriter, encode_block, read_shard
 from eval.training.statistics import verify
-from tests.training.conftest import Record, replayed, start_of
+from tests.training.conftest import Record, start_of
 from tests.training.float_network import pack_sample
 
 
@@ -53,13 +53,15 @@ def game_between(start: str, moves: list[str], ending: int, result: int, scores:
     return Record(game, plies)
 
 
-def test_games_that_were_played_are_sound(tmp_path: Path, records: list[Record]) -> None:
+def test_games_that_were_played_are_sound(
+    tmp_path: Path, records: list[Record], lines: list[list[chess.Board]]
+) -> None:
     """Among them are games with castling of all variants."""
     verify(shard_of(tmp_path, records))
     castled = {
         int(record.game[0]["variant"])
-        for record in records
-        for board, ply in zip(replayed(record), record.plies, strict=False)
+        for record, boards in zip(records, lines, strict=True)
+        for board, ply in zip(boards, record.plies, strict=False)
         if board.is_castling(decode(int(ply["move"]), board.chess960))
     }
     assert castled == {0, 1, 2}
@@ -170,13 +172,15 @@ def folders(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
 
 
-def test_illegal_moves_are_found_at_their_place(tmp_path: Path, records: list[Record]) -> None:
+def test_illegal_moves_are_found_at_their_place(
+    tmp_path: Path, records: list[Record], lines: list[list[chess.Board]]
+) -> None:
     rng = np.random.default_rng(3)
     for number in range(30):
         victim = int(rng.integers(1, 8))
         ply = int(rng.integers(0, len(records[victim].plies)))
         damaged = [Record(record.game.copy(), record.plies.copy()) for record in records[:8]]
-        board = replayed(records[victim])[ply]
+        board = lines[victim][ply]
         move = int(rng.integers(0, 1 << 16))
         if any(encode(board, legal) == move for legal in board.legal_moves):
             continue

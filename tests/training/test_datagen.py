@@ -26,7 +26,9 @@ from tests.eval.networks import random_network
 QUICK = ["--nodes", "150", "--workers", "1"]
 
 
-def test_games_are_made_counted_and_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_games_are_made_counted_and_verified(
+    in_process: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "new" / "data"
     assert uci_main.main(["datagen", str(folder), "--games", "16", *QUICK]) == 0
     assert capsys.readouterr().out.startswith(f"{folder}: 16 games, ")
@@ -140,7 +142,7 @@ def test_a_full_disk_names_the_shard(
     assert capsys.readouterr().err == f"secateur datagen: {shard}: No space left on device\n"
 
 
-def test_games_of_a_network(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_games_of_a_network(in_process: None, made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A network decides what is played, and the shards say which one."""
     file = tmp_path / "random.snet"
     write_network(file, random_network(seed=5))

@@ -80,7 +80,7 @@ def features_of(sample, rows):  # type: ignore[no-untyped-def]
 
 
 def test_features_are_those_of_python_chess() -> None:
-    boards = boards_for(200) + [chess.Board(fen, chess960=is_960) for fen, is_960 in RARE_POSITIONS]
+    boards = boards_for(CHUNK) + [chess.Board(fen, chess960=is_960) for fen, is_960 in RARE_POSITIONS]
     rows = np.zeros((2, 32), np.int64)
     for board, sample in zip(boards, samples_of(boards), strict=True):
         count = features_of(sample, rows)

@@ -29,7 +29,8 @@ from tests.eval.networks import random_network
 def turned(packed: Any) -> npt.NDArray[np.int64]:
     """The scores of samples as the side to move sees them."""
     black = packed["position"]["state"] >= 128
-    return np.where(black, -packed["score"], packed["score"]).astype(np.int64)
+    scores: npt.NDArray[np.int64] = np.where(black, -packed["score"], packed["score"]).astype(np.int64)
+    return scores
 
 
 def material(packed: Any) -> npt.NDArray[np.int64]:

@@ -12,7 +12,7 @@ import pytest
 from engine.board.convert import decode, to_board
 from eval.training.samples import ALL, ANY_HALFMOVES, Filter, game_numbers, samples, unpacked
 from eval.training.shards import ShardWriter, encode_block
-from tests.training.conftest import Record, replayed
+from tests.training.conftest import Record
 
 FILTERS = [
     Filter(),
@@ -25,16 +25,18 @@ FILTERS = [
 ]
 
 
+#: A few games of each variant.
+SOME = (*range(8), *range(40, 44), *range(52, 56))
+
+
 @pytest.fixture(scope="module")
 def some(records: list[Record]) -> list[Record]:
-    """A few games of each variant."""
-    return [*records[:8], *records[40:44], *records[52:56]]
+    return [records[index] for index in SOME]
 
 
 @pytest.fixture(scope="module")
-def boards(some: list[Record]) -> list[list[chess.Board]]:
-    """All positions of these games by python-chess."""
-    return [replayed(record) for record in some]
+def boards(lines: list[list[chess.Board]]) -> list[list[chess.Board]]:
+    return [lines[index] for index in SOME]
 
 
 @pytest.fixture(scope="module")
@@ -81,14 +83,14 @@ def test_samples_are_those_of_python_chess(
     shard: Path, some: list[Record], boards: list[list[chess.Board]], wanted: Filter
 ) -> None:
     (packed,) = samples(shard, wanted)
-    portraits = [epd(to_board(position)) for position in unpacked(packed)]
+    portraits = [epd(to_board(position, chess960=True)) for position in unpacked(packed)]
     labels = (packed[name].tolist() for name in ("score", "result", "ply", "game"))
     assert list(zip(portraits, *labels, strict=True)) == expected(some, boards, wanted)
     assert len(packed) > 0
 
 
-def test_filters_filter(shard: Path) -> None:
-    counts = [sum(map(len, samples(shard, wanted))) for wanted in FILTERS]
+def test_filters_filter(made: Path) -> None:
+    counts = [sum(map(len, samples(made, wanted))) for wanted in FILTERS]
     assert counts[1] == max(counts)
     assert len(set(counts)) == len(FILTERS)
 
