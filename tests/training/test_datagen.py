@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,14 +11,11 @@ import pytest
 
 import uci_main
 from eval.build import VARIABLE
-from eval.network.format import network_digest, write_network
 from eval.training import generation
 from eval.training.commands import datagen
 from eval.training.generation import Progress
 from eval.training.progress import ProgressView
-from eval.training.shards import ShardWriter, read_shard
-from tests.conftest import PROJECT
-from tests.eval.networks import random_network
+from eval.training.shards import ShardWriter
 
 QUICK = ["--nodes", "150", "--workers", "1"]
 
@@ -30,8 +24,10 @@ def test_games_are_made_counted_and_verified(
     in_process: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "new" / "data"
-    assert uci_main.main(["datagen", str(folder), "--games", "16", *QUICK]) == 0
-    assert capsys.readouterr().out.startswith(f"{folder}: 16 games, ")
+    assert uci_main.main(["datagen", str(folder), "--games", "10", *QUICK]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith(f"{folder}: 16 games, ")
+    assert err.startswith("--games 10 is rounded up to 16: games are played in blocks of 16\n")
     assert uci_main.main(["datagen", str(folder), "--games", "16", *QUICK, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["folder"], told["games"]) == (str(folder), 16)
@@ -88,6 +84,7 @@ def test_unfinished_shards_count_unless_told_otherwise(
         ("F --games 0", "--games is at least 1, not 0"),
         ("F --games 1 --workers 0", "--workers is at least 1, not 0"),
         ("F --games 1 --nodes 0", "soft nodes is 1 to 1099511627776, not 0"),
+        ("F --games 1 --hard-nodes 100", "hard nodes is 5000 to 1099511627776, not 100"),
         ("F --games 1 --opening-plies 9-8", "opening most is 9 to 100, not 8"),
         ("F --games 1 --opening-plies x", "argument --opening-plies: 'x' is not a number or a range like 8-9"),
         ("F --games 1 --win 5", "argument --win: '5' is not 2 whole numbers with commas between them"),
@@ -142,84 +139,31 @@ def test_a_full_disk_names_the_shard(
     assert capsys.readouterr().err == f"secateur datagen: {shard}: No space left on device\n"
 
 
-def test_games_of_a_network(in_process: None, made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A network decides what is played, and the shards say which one."""
-    file = tmp_path / "random.snet"
-    write_network(file, random_network(seed=5))
-    folder = tmp_path / "games"
-    arguments = ["--games", "16", *QUICK]
-    assert datagen.main([str(folder), *arguments, "--network", str(file)]) == 0
-    shard = read_shard(folder / "shard-000000.games")
-    assert shard.settings["network"] == network_digest(file.read_bytes())
-    classical = read_shard(made / "shard-000000.games")
-    assert classical.settings["network"] == ""
-    assert shard.plies[:100].tobytes() != classical.plies[:100].tobytes()
-    capsys.readouterr()
-    assert datagen.main(["verify", str(folder)]) == 0
-    # The folder is that network's from now on.
-    assert datagen.main([str(folder), *arguments]) == 1
-    assert "was made with network " in capsys.readouterr().err
-    damaged = tmp_path / "damaged.snet"
-    damaged.write_bytes(file.read_bytes()[:-1])
-    assert datagen.main([str(folder), *arguments, "--network", str(damaged)]) == 1
-    assert capsys.readouterr().err.startswith(f"secateur datagen: {damaged}: the file is cut short: ")
-
-
-EVALUATION = "def evaluate(position):\n    return 0\n"
-
-
 def test_a_custom_evaluation_makes_no_training_data(tmp_path: Path, run_python: Callable[..., str]) -> None:
-    """Neither by the command, which does not even compile it, nor where a worker has it."""
+    """Neither by the command nor where a worker has it."""
     file = tmp_path / "level.py"
-    file.write_text(EVALUATION, encoding="utf-8")
-    refusal = (
+    file.write_text("def evaluate(position):\n    return 0\n", encoding="utf-8")
+    said = run_python(PLAYER, str(tmp_path / "games"), **{VARIABLE: str(file)})
+    assert said.splitlines() == [
         "training data are made with Secateur's own evaluation or a network, not with level.py:evaluate: "
         "leave out --evaluation and SECATEUR_EVALUATION"
-    )
-    folder = tmp_path / "games"
-    arguments = ["datagen", str(folder), "--games", "16", *QUICK]
-    for flag, variable in (([f"--evaluation={file}"], ""), ([], str(file))):
-        done = subprocess.run(
-            [sys.executable, str(PROJECT / "uci_main.py"), *flag, *arguments],
-            env={**os.environ, VARIABLE: variable},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.returncode == 2
-        assert done.stderr.splitlines()[-1] == f"secateur datagen: {refusal}"
-    said = run_python(PLAYER, str(folder), **{VARIABLE: str(file)})
-    assert said.splitlines() == [refusal] * 2
-    assert not folder.exists()
+    ] * 2 + ["2"]
+    assert not (tmp_path / "games").exists()
 
 
 PLAYER = """
 import sys
 from pathlib import Path
 from eval.build import EvaluationError
+from eval.training.commands.datagen import main
 from eval.training.generation import Player, Settings, generate
 for make in (lambda: Player(Settings()), lambda: generate(Path(sys.argv[1]), Settings(), games=1)):
     try:
         make()
     except EvaluationError as error:
         print(error)
+print(main([sys.argv[1], "--games", "1"]))
 """
-
-
-def test_the_games_are_said_before_they_are_played(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked: list[int | None] = []
-
-    def generate(folder: Path, settings: object, games: int | None, *rest: object) -> Progress:
-        asked.append(games)
-        assert capsys.readouterr().err == "--games 40 is rounded up to 48: games are played in blocks of 16\n"
-        return Progress(3, 100, 100)
-
-    monkeypatch.setattr("eval.training.generation.generate", generate)
-    assert datagen.main([str(tmp_path), "--games", "40"]) == 0
-    assert asked == [48]
 
 
 def test_progress_tells_pace_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,6 @@ import numpy.typing as npt
 import pytest
 
 from engine.compiler.jit import kernel
-from eval.kernels.features import output_bucket
 from eval.network.reference import active_features
 from eval.training.kernels.gradients import (
     CHUNK,
@@ -87,12 +86,6 @@ def test_features_are_those_of_python_chess() -> None:
         seen = [sorted(row[:count].tolist()) for row in rows]
         assert seen == [sorted(active_features(board, side)) for side in (board.turn, not board.turn)]
     assert {chess.square_file(board.king(chess.WHITE) or 0) for board in boards} == set(range(8))
-
-
-def test_buckets_are_four_pieces_wide() -> None:
-    found = [int(output_bucket(pieces, 8)) for pieces in range(2, 33)]
-    assert found == [(pieces - 2) // 4 for pieces in range(2, 33)]
-    assert {int(output_bucket(pieces, 1)) for pieces in range(2, 33)} == {0}
 
 
 @pytest.mark.parametrize("buckets", [1, 8])

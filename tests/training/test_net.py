@@ -84,17 +84,6 @@ def test_errors_are_those_of_sums_by_hand(compared: Comparison, made: Path) -> N
     assert poor.deviation > 0
 
 
-def test_size_is_no_fault(made: Path) -> None:
-    """Twice the evaluation is as good as the evaluation, with twice the scale."""
-
-    def doubled(packed: Any) -> npt.NDArray[np.int64]:
-        return 2 * turned(packed)
-
-    once, twice = compare({"once": turned, "twice": doubled}, samples(made)).errors
-    assert twice.scale == pytest.approx(2 * once.scale, rel=1e-3)
-    assert twice.results == pytest.approx(once.results, rel=1e-5)
-
-
 def test_nothing_to_compare_on(made: Path) -> None:
     with pytest.raises(ValueError, match="there are no positions to compare on"):
         compare({"scores": turned}, samples(made, Filter(skip=10_000)))

@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 import chess
+import pytest
 
 from eval.network.format import network_digest, read_network_file
-from eval.training.shards import read_shard
+from eval.training.generation import Settings, generate
+from eval.training.shards import ShardError, read_shard
 from eval.training.statistics import verify
 from tests.conftest import PROJECT
 from tests.uci.conftest import Engine
@@ -54,3 +56,6 @@ def test_a_generation(tmp_path: Path) -> None:
     assert [(len(shard.games), shard.settings["network"]) for shard in shards] == [(48, ""), (16, network_digest(data))]
     for shard in shards:
         verify(shard)
+    # The folder is that network's from now on.
+    with pytest.raises(ShardError, match="was made with network "):
+        generate(second, Settings(soft_nodes=100, hard_nodes=800), games=32)

@@ -53,11 +53,6 @@ def test_games_come_back_as_they_were(tmp_path: Path, blocks: list[bytes], recor
         assert shard.plies[first : first + len(record.plies)].tobytes() == record.plies.tobytes()
 
 
-def test_a_position_takes_four_and_a_half_bytes(made: Path) -> None:
-    shard = read_shard(made / "shard-000000.games")
-    assert shard.path.stat().st_size / shard.positions < 4.5
-
-
 def test_writing_is_resumed_after_any_cut(tmp_path: Path, blocks: list[bytes]) -> None:
     """Whatever a crash leaves, the same blocks make the same file in the end, and whole blocks are not asked for."""
     whole = write(tmp_path, blocks).read_bytes()
@@ -157,15 +152,6 @@ def test_wrong_lengths_do_not_pass_for_a_cut(tmp_path: Path, blocks: list[bytes]
         assert part.read_bytes() == damaged
 
 
-@pytest.mark.parametrize("data", [b"my notes", b"SECGAMES my notes", b"SECGAMES" + bytes(8), b"S\n"])
-def test_a_file_of_somebody_else_is_left_as_it_is(tmp_path: Path, data: bytes) -> None:
-    part = tmp_path / "shard-000007.part"
-    part.write_bytes(data)
-    with pytest.raises(ShardError, match=r"shard-000007\.part: "):
-        ShardWriter(tmp_path, 7, SETTINGS)
-    assert part.read_bytes() == data
-
-
 def test_a_shard_never_takes_the_place_of_another(tmp_path: Path, blocks: list[bytes]) -> None:
     whole = write(tmp_path, blocks).read_bytes()
     part = tmp_path / "shard-000007.part"
@@ -181,14 +167,6 @@ def test_a_shard_never_takes_the_place_of_another(tmp_path: Path, blocks: list[b
         with pytest.raises(ShardError, match=r"shard-000007\.games: is there already"):
             writer.finish()
     assert finished.read_bytes() == whole
-
-
-def test_other_settings_are_refused(tmp_path: Path, blocks: list[bytes]) -> None:
-    path = write(tmp_path, blocks[:2])
-    for ending in (".games", ".part"):
-        with pytest.raises(ShardError, match=r"was made with seed 1 instead of 2; use another folder$"):
-            ShardWriter(tmp_path, 7, {**SETTINGS, "seed": 2})
-        assert read_shard(path.with_suffix(ending if path.with_suffix(ending).exists() else ".part")).blocks == 2
 
 
 def test_every_truncation_is_refused(tmp_path: Path, blocks: list[bytes]) -> None:

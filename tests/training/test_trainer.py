@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
 from dataclasses import replace
@@ -18,9 +17,9 @@ from engine.memory import readable
 from eval.training.kernels.gradients import CHUNK
 from eval.training.kernels.records import SAMPLE
 from eval.training.pool import Facts, Pool
-from eval.training.quantise import integer_scores, measure, quantised
-from eval.training.runs import CHECKPOINT, LOG, load_state, save_state, state_outputs, train
-from eval.training.trainer import Entry, Moment, Pace, Recipe, Trainer, TrainingError, first_state
+from eval.training.quantise import measure, quantised
+from eval.training.runs import CHECKPOINT, load_state, save_state, state_outputs
+from eval.training.trainer import Recipe, Trainer, TrainingError, first_state
 from tests.training.float_network import samples_of
 
 VALUES = {chess.PAWN: 100, chess.KNIGHT: 300, chess.BISHOP: 320, chess.ROOK: 500, chess.QUEEN: 900, chess.KING: 0}
@@ -118,45 +117,6 @@ def test_threads_change_nothing_but_rounding(pool: Pool) -> None:
     assert np.median(np.abs(one.state.parameters - two.state.parameters)) < 1e-5
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_a_run_goes_on_exactly(pool: Pool, tmp_path: Path, threads: int) -> None:
-    recipe = replace(RECIPE, threads=threads)
-    whole = trained(recipe, pool)
-    train_some = Trainer(recipe, pool, first_state(recipe))
-    for _ in range(2):
-        train_some.superbatch()
-        save_state(state_outputs(tmp_path), train_some.state)
-
-    class KilledError(Exception):
-        pass
-
-    def kill(moment: Moment) -> None:
-        if moment.step == 5:
-            raise KilledError
-
-    with pytest.raises(KilledError):
-        train_some.superbatch(kill)
-    again = Trainer(recipe, pool, load_state(tmp_path, recipe))
-    assert len(again.state.log) == 2
-    train(tmp_path, again)
-    assert again.state.parameters.tobytes() == whole.state.parameters.tobytes()
-    assert again.state.squares.tobytes() == whole.state.squares.tobytes()
-    assert [entry.validation for entry in again.state.log] == [entry.validation for entry in whole.state.log]
-    lines = [json.loads(line) for line in (tmp_path / LOG).read_text(encoding="utf-8").splitlines()]
-    assert [line["superbatch"] for line in lines] == [1, 2, 3]
-    assert set(lines[0]) == {"superbatch", "positions", "training", "validation", "rate", "positions_per_second"}
-    train(tmp_path, again)
-    assert len(again.state.log) == 3
-
-
-def test_the_pace_is_told_with_and_without_loading(pool: Pool) -> None:
-    state = first_state(RECIPE)
-    state.log += [Entry(1, 1000, 0.1, None, 0.001, 500.0), Entry(2, 1000, 0.1, None, 0.001, 1000.0)]
-    loaded = replace(pool, facts=replace(pool.facts, seconds=5.0))
-    assert Trainer(RECIPE, loaded, state).pace() == Pace(5.0, 3.0, 666.7, 250.0)
-    assert Trainer(RECIPE, pool, state).pace() == Pace(None, 3.0, 666.7, None)
-
-
 def test_a_damaged_checkpoint_is_refused(pool: Pool, tmp_path: Path) -> None:
     trainer = Trainer(RECIPE, pool, first_state(RECIPE))
     save_state(state_outputs(tmp_path), trainer.state)
@@ -220,18 +180,3 @@ def test_recipes_that_make_no_sense_are_refused(change: dict[str, Any], words: s
     with pytest.raises(TrainingError) as caught:
         replace(RECIPE, **change)
     assert str(caught.value) == words
-
-
-@pytest.mark.parametrize("buckets", [1, 8])
-def test_rounding_costs_little_and_is_measured(pool: Pool, buckets: int) -> None:
-    trainer = trained(replace(RECIPE, buckets=buckets, superbatches=2), pool)
-    network = quantised(trainer.layers, {"seed": 1})
-    assert network.provenance == {"seed": 1}
-    _, exact = trainer.validate()
-    loss = measure(network, pool.validation, exact)
-    differences = integer_scores(network, pool.validation) - exact
-    assert loss.positions == len(pool.validation)
-    assert loss.most == pytest.approx(np.abs(differences).max())
-    assert loss.rms == pytest.approx(np.sqrt((differences**2).mean()))
-    assert 0.0 < loss.rms < loss.most < 10.0
-    assert np.abs(exact).max() > 5 * loss.most
