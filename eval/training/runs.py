@@ -65,7 +65,7 @@ class Run:
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.validation < 1.0:
-            raise TrainingError(f"validation lies between 0 and 1, not at {self.validation:g}")
+            raise TrainingError(f"validation is 0 or more and less than 1, not {self.validation:g}")
         if self.wanted.halfmoves < 1:
             raise TrainingError(f"halfmoves is more than 0, not {self.wanted.halfmoves}")
 
@@ -84,7 +84,7 @@ def check_new(folder: Path, overwrite: bool) -> None:
     if os.path.lexists(folder / RUN):
         load_run(folder)
         if not overwrite:
-            raise TrainingError(f"{shown(folder)} holds a run already: --resume goes on with it, --overwrite drops it")
+            raise TrainingError(f"{shown(folder)} holds a run already: --resume continues it, --overwrite replaces it")
         return
     for name in _FILES:
         if os.path.lexists(folder / name):
@@ -107,7 +107,7 @@ def load_run(folder: Path) -> Run:
         values["recipe"] = Recipe(**values["recipe"])
         run = Run(**values | {"data": tuple(values["data"])})
     except FileNotFoundError:
-        raise TrainingError(f"{shown(folder)}: holds no run to go on with") from None
+        raise TrainingError(f"{shown(folder)}: holds no run to resume") from None
     except OSError as error:
         raise TrainingError(f"{shown(path)}: {reason(error)}") from None
     except (ValueError, KeyError, TypeError) as error:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -84,7 +84,7 @@ class Recipe:
             per_thread = f" for each of {self.threads} threads" if self.threads > 1 else ""
             raise TrainingError(f"batch-size is a multiple of {CHUNK}{per_thread}, not {self.batch_size}")
         if not 0.0 <= self.result_share <= 1.0:
-            raise TrainingError(f"result-share lies between 0 and 1, not at {self.result_share:g}")
+            raise TrainingError(f"result-share is 0 to 1, not {self.result_share:g}")
         for name in ("superbatches", "threads", "rate", "clip"):
             if not getattr(self, name) > 0:
                 raise TrainingError(f"{name.replace('_', '-')} is more than 0, not {getattr(self, name):g}")
@@ -112,20 +112,6 @@ class Entry:
     validation: float | None
     rate: float
     positions_per_second: float
-
-
-@dataclass(frozen=True)
-class Pace:
-    """The duration and speed of a run: seconds, and positions a second.
-
-    `training` counts only the steps; `with_loading` also the decoding, filtering and shuffling of the pool. Figures
-    that include the pool are None if the pool does not record how long that took.
-    """
-
-    loading_seconds: float | None
-    training_seconds: float
-    training: float
-    with_loading: float | None
 
 
 @dataclass
@@ -202,13 +188,22 @@ class Trainer:
         """Whether all superbatches have been trained."""
         return len(self.state.log) >= self.recipe.superbatches
 
-    def pace(self) -> Pace:
-        """The pace of the superbatches in the log, which must not be empty."""
+    def pace(self) -> dict[str, Any]:
+        """Seconds and positions a second of the superbatches in the log, which must not be empty.
+
+        `training` counts only the steps; `with_loading` also the decoding, filtering and shuffling of the pool. Figures
+        that include the pool are None if the pool does not record how long that took.
+        """
         positions = sum(entry.positions for entry in self.state.log)
         seconds = sum(entry.positions / entry.positions_per_second for entry in self.state.log)
         loading = self.pool.facts.seconds
         whole = None if loading is None else round(positions / (seconds + loading), 1)
-        return Pace(loading, round(seconds, 6), round(positions / seconds, 1), whole)
+        return {
+            "loading_seconds": loading,
+            "training_seconds": round(seconds, 6),
+            "training": round(positions / seconds, 1),
+            "with_loading": whole,
+        }
 
     def rate(self, step: int) -> float:
         """The learning rate of a step (from 0 on) of the run."""

@@ -37,7 +37,7 @@ def test_a_run_is_read_back(tmp_path: Path) -> None:
     run = Run(Recipe(scale=123.5), ("a", "b"), True, Filter(skip=3, quiet=False, halfmoves=30), 0.25)
     save_run(tmp_path, run)
     assert load_run(tmp_path) == run
-    with pytest.raises(TrainingError, match=r"holds no run to go on with$"):
+    with pytest.raises(TrainingError, match=r"holds no run to resume$"):
         load_run(tmp_path / "other")
 
 
@@ -162,7 +162,7 @@ def test_the_earlier_run_stays_until_the_new_one_can_begin(
     notes.write_text("mine")
     other.write_bytes(encode_network(random_network(hidden=64)))
     assert uci_main.main(given) == 1
-    told = f"secateur train: {folder} holds a run already: --resume goes on with it, --overwrite drops it\n"
+    told = f"secateur train: {folder} holds a run already: --resume continues it, --overwrite replaces it\n"
     assert capsys.readouterr().err == told
     for more, words in (
         (["--batch-size", "1280000"], "do not fill a batch"),
@@ -209,6 +209,6 @@ def test_an_interrupted_run_says_how_to_resume(
     with monkeypatch.context() as patch:
         patch.setattr("eval.training.training_view.TrainingView.step", interrupt)
         assert uci_main.main(arguments(made, output, "--quiet")) == 1
-    told = f"secateur train: interrupted; --resume goes on with {tmp_path / 'net.training'}\n"
+    told = f"secateur train: interrupted; --resume continues {tmp_path / 'net.training'}\n"
     assert capsys.readouterr().err == told
     assert train.main(["--output", str(output), "--resume", "--quiet"]) == 0

@@ -16,6 +16,7 @@ import pytest
 
 import uci_main
 from bench.records import current_commit
+from engine.board.convert import to_board
 from engine.version import version
 from eval.network.evaluator import NetworkEvaluator
 from eval.network.format import network_digest, read_network
@@ -77,7 +78,7 @@ def test_the_engine_computes_what_was_exported(trained: Path) -> None:
     network = read_network(trained)
     samples = open_pool(trained.with_suffix(".training")).validation[:300]
     evaluator = NetworkEvaluator(network)
-    found = [evaluator.score_position(position) for position in unpacked(samples)]
+    found = [evaluator.score(to_board(position)) for position in unpacked(samples)]
     assert found == integer_scores(network, samples).tolist()
     assert np.ptp(found) > 50
 
@@ -131,7 +132,7 @@ def test_a_resumed_run_keeps_its_recipe_and_its_data(
     [
         (["--hidden", "7"], "hidden is a multiple of 32 up to 512, not 7"),
         (["--halfmoves", "0"], "halfmoves is more than 0, not 0"),
-        (["--validation", "1"], "validation lies between 0 and 1, not at 1"),
+        (["--validation", "1"], "validation is 0 or more and less than 1, not 1"),
         (["--plot", "curve.txt"], "curve.txt: a picture's name ends with .png or .svg"),
     ],
 )
@@ -168,7 +169,7 @@ def test_missing_things(made: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     for given, status, words in (
         ([str(tmp_path / "none")], 1, f"{tmp_path / 'none'}: there is no such file or folder"),
         ([], 2, "say what to train on: folders or shards of `secateur datagen`"),
-        (["--resume"], 1, f"{tmp_path / 'net.training'}: holds no run to go on with"),
+        (["--resume"], 1, f"{tmp_path / 'net.training'}: holds no run to resume"),
         ([str(made), "--batch-size", "1280000"], 1, "positions to train on do not fill a batch of 1280000"),
     ):
         threads = [] if given == ["--resume"] else ["--threads", "1"]

@@ -171,7 +171,7 @@ def test_no_validation_is_no_error(pool: Pool) -> None:
         ({"batch_size": 100}, "batch-size is a multiple of 128, not 100"),
         ({"threads": 3}, "batch-size is a multiple of 128 for each of 3 threads, not 256"),
         ({"threads": 0}, "threads is more than 0, not 0"),
-        ({"result_share": 1.5}, "result-share lies between 0 and 1, not at 1.5"),
+        ({"result_share": 1.5}, "result-share is 0 to 1, not 1.5"),
         ({"rate": math.nan}, "rate is more than 0, not nan"),
         ({"seed": -1}, "seed is 0 or more, not -1"),
     ],

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from engine.arguments import Parser, command, complain
-from engine.progress import Steps
-from eval.training.shards import Shard, ShardError, find_shards, read_shard
+from engine.progress import Steps, counted
+from eval.training.shards import Shard, ShardError, open_shards
 from eval.training.statistics import Statistics, verify
 
 
@@ -22,8 +22,8 @@ def main(arguments: list[str]) -> int:
 def _stats(arguments: list[str]) -> int:
     options = _parser("stats", "Counts games, positions, results, endings, scores and phases.").parse_args(arguments)
     statistics = Statistics()
-    problems: list[str] = []
-    for shard in _shards(options, problems):
+    problems = _Problems()
+    for shard in _shards(options, problems.report):
         statistics.add(shard)
     if options.json:
         print(json.dumps({**statistics.as_dict(), "problems": problems}))
@@ -36,13 +36,13 @@ def _stats(arguments: list[str]) -> int:
 def _verify(arguments: list[str]) -> int:
     parser = _parser("verify", "Checks all checksums and plays every game through: each move, score, end and result.")
     options = parser.parse_args(arguments)
-    problems: list[str] = []
+    problems = _Problems()
     sound = games = positions = 0
-    for shard in _shards(options, problems):
+    for shard in _shards(options, problems.report):
         try:
             verify(shard)
         except ShardError as error:
-            _report(error, problems)
+            problems.report(error)
             continue
         sound += 1
         games += len(shard.games)
@@ -67,20 +67,16 @@ def _parser(action: str, description: str) -> Parser:
     return parser
 
 
-def _report(error: ShardError, problems: list[str]) -> None:
-    problems.append(str(error))
-    complain("secateur datagen", str(error))
-
-
-def _shards(options: argparse.Namespace, problems: list[str]) -> Iterator[Shard]:
-    """Yields the readable shards and prints progress; reports the other shards and adds them to `problems`."""
+def _shards(options: argparse.Namespace, report: Callable[[ShardError], None]) -> Iterator[Shard]:
+    """Yields the readable shards and shows progress; reports the other shards."""
     with Steps("looking for shards", options.quiet) as steps:
-        paths = find_shards(options.paths, partial=not options.finished)
-        for number, path in enumerate(paths, start=1):
-            steps.show(f"shard {number} of {len(paths)}")
-            try:
-                shard = read_shard(path)
-            except ShardError as error:
-                _report(error, problems)
-            else:
-                yield shard
+        yield from counted(open_shards(options.paths, not options.finished, report), steps.show, "shards read")
+
+
+class _Problems(list[str]):
+    """The problems of shards, reported when they are found."""
+
+    def report(self, error: ShardError) -> None:
+        """Prints a problem, and keeps it."""
+        complain("secateur datagen", str(error))
+        self.append(str(error))

@@ -229,14 +229,14 @@ def _train(options: argparse.Namespace, folder: Path, run: Run, start: bytes | N
         with TrainingView(run.recipe.superbatches, trainer.steps, trainer.state.log, options.quiet) as view:
             train(folder, trainer, view.step, view.superbatch)
     except KeyboardInterrupt:
-        raise CommandError(f"interrupted; --resume goes on with {shown(folder)}") from None
+        raise CommandError(f"interrupted; --resume continues {shown(folder)}") from None
     with Steps("measuring and writing the network", options.quiet):
         facts = _export(trainer, output)
     if options.plot is not None:
         title = f"{shown(options.output.name)}: {pool.facts.training:,} positions, H = {run.recipe.hidden}"
         plot_losses(trainer.state.log, options.plot, title)
     if options.json:
-        outcome = {"network": str(options.output), **facts, "pace": asdict(trainer.pace()), "problems": problems}
+        outcome = {"network": str(options.output), **facts, "pace": trainer.pace(), "problems": problems}
         print(json.dumps(outcome, indent=2))
     else:
         _print(options.output, facts, trainer)
@@ -305,5 +305,6 @@ def _print(path: Path, facts: dict[str, Any], trainer: Trainer) -> None:
     print(f"{shown(path)}: training error {facts['training_error']:.6f}{checked}")
     if loss["positions"]:
         print(f"rounding costs {loss['rms']} centipawns (root mean square), {loss['most']} at most")
-    whole = "" if pace.with_loading is None else f", {pace.with_loading:,.0f} with decoding, filtering and shuffling"
-    print(f"{pace.training:,.0f} positions/s in training{whole}")
+    whole = pace["with_loading"]
+    loading = "" if whole is None else f", {whole:,.0f} with decoding, filtering and shuffling"
+    print(f"{pace['training']:,.0f} positions/s in training{loading}")
