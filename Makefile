@@ -10,8 +10,8 @@ BIN := $(VENV)/bin
 # Runs a command and says what it does: `$(TELL) "text" command`. Before there is an environment, PYTHON does so.
 TELL = $(BIN)/python -m engine.progress
 PIP = -m pip install --quiet --disable-pip-version-check --require-hashes -r
-KERNELS := $(wildcard engine/*.py engine/board/*.py engine/compiler/*.py eval/*.py eval/network/*.py eval/terms/*.py \
-	search/*.py search/kernels/*.py)
+KERNELS := $(wildcard engine/*.py engine/board/*.py engine/compiler/*.py eval/*.py eval/kernels/*.py eval/network/*.py \
+	eval/terms/*.py search/*.py search/kernels/*.py)
 
 # A folder that `clean` may remove is made with its stamp, too old to be up to date. In another the stamp has a text.
 .PRECIOUS: $(VENV)/.play $(VENV)-standalone/.ready

@@ -65,14 +65,13 @@ COMMANDS: dict[str, tuple[str, str, str, str | None]] = {
     "datagen": ("training", "eval.training.commands.datagen", "make and inspect self-play data", None),
     "train": ("training", "eval.training.commands.train", "train a network on self-play games", None),
     "net": ("training", "eval.training.commands.net", "show network files: architecture, origin, checksum", None),
-    "texel": ("training", "eval.training.commands.texel", "tune the classical evaluation on self-play games", None),
     "wdl": ("training", "eval.training.commands.wdl", "fit win, draw and loss chances to self-play games", "lab"),
     "explore": ("learn", "search.explorer.command", "step through toy trees and real searches on a local page", None),
     "claims": ("learn", "bench.commands.claims", "count what pruning, the TT and move ordering save", None),
 }
 
 #: Commands with their own kernels, which are in no library: Numba compiles all kernels of these commands.
-COMPILED_HERE: frozenset[str] = frozenset(("datagen", "texel", "train", "wdl"))
+COMPILED_HERE: frozenset[str] = frozenset(("datagen", "train", "wdl"))
 
 #: Starts a tuning build, for the games of `spsa`.
 TUNING_FLAG = "--tuning"

@@ -38,10 +38,10 @@ def duration(seconds: float) -> str:
 
 
 def counted(items: Iterable[T], show: Callable[[str], None], what: str) -> Iterator[T]:
-    """Yields the items, and calls `show` with the count after each, such as `3 shards` if `what` is `shards`."""
+    """Yields the items, and calls `show` with the count after each, such as `shards read: 3`."""
     for number, item in enumerate(items, start=1):
         yield item
-        show(f"{number} {what}")
+        show(f"{what}: {number}")
 
 
 def say(text: str) -> None:

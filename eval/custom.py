@@ -20,7 +20,7 @@ from engine.board.position import POSITION
 from engine.compiler.fingerprint import fingerprint
 from engine.compiler.jit import INTERPRETED, keep_apart, kernel, subkernel
 from eval.build import Choice, EvaluationError, chosen_evaluation
-from eval.network.inference import EVALUATION_LIMIT
+from eval.kernels.inference import EVALUATION_LIMIT
 
 #: The file of a custom evaluation is imported as a module of this name.
 MODULE: Final = "custom_evaluation"

@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.board.convert import from_board
-from eval.classical import ENDGAME, FULL_PHASE, MIDDLEGAME, PHASE, PRICES, SCALE, SUMMARY, evaluation_terms
 from eval.custom import CHOICE, custom_score
-from eval.network.endings import CLASSICAL_COUNTS, DRAWN, NETWORK_COUNTS, whose_word_counts
+from eval.kernels.classical import ENDGAME, FULL_PHASE, MIDDLEGAME, PHASE, PRICES, SCALE, SUMMARY, evaluation_terms
+from eval.kernels.endings import CLASSICAL_COUNTS, DRAWN, NETWORK_COUNTS, whose_word_counts
+from eval.kernels.inference import EVALUATION_LIMIT
+from eval.kernels.workspace import new_workspace
 from eval.network.evaluator import NetworkEvaluator
 from eval.network.format import Network
-from eval.network.inference import EVALUATION_LIMIT
 from eval.terms.endgames import FULL_SCALE
 from eval.weights import COUNT, DANGER, GROUPS, ROWS, WEIGHTS
-from eval.workspace import new_workspace
 
 #: The reason why a network's value does not count, by the value that counts instead.
 _WHY_NOT_THE_NETWORK: Final = {
@@ -75,7 +75,7 @@ def breakdown(board: chess.Board) -> Breakdown:
 def evaluation_report(board: chess.Board, network: Network | None = None) -> str:
     """A table of every term for both sides in pawns, middlegame and endgame, and the total from White's view.
 
-    With a `network`, its value comes last. Where another value counts (`eval.network.endings`), that value comes last,
+    With a `network`, its value comes last. Where another value counts (`eval.kernels.endings`), that value comes last,
     with the reason, after the network's. For a custom evaluation the report gives only the total, and says if it does
     not treat both sides alike here.
     """

@@ -1,4 +1,4 @@
-"""The values of the evaluation's weights, written by `secateur texel`; `eval.weights` says what each is for.
+"""The values of the classical evaluation's weights; `eval.weights` says what each is for.
 
 Middlegame first, then endgame. Square tables are seen as White sees the board, rank 8 first. Groups by rank begin with
 the owner's first rank.
@@ -9,18 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 VALUES: Final[dict[str, tuple[str, str]]] = {
-    "MATERIAL": (
-        "59 316 343 436 1023",
-        "112 321 331 563 995",
-    ),
-    "BISHOP_PAIR": (
-        "26",
-        "45",
-    ),
-    "PER_PAWN": (
-        "6 4 0",
-        "0 -4 -9",
-    ),
+    "MATERIAL": ("59 316 343 436 1023", "112 321 331 563 995"),
+    "BISHOP_PAIR": ("26", "45"),
+    "PER_PAWN": ("6 4 0", "0 -4 -9"),
     "PAWN_SQUARES": (
         """
            0    0    0    0    0    0    0    0
@@ -153,118 +144,37 @@ VALUES: Final[dict[str, tuple[str, str]]] = {
          -50  -42  -26  -18  -35  -24  -32  -44
         """,
     ),
-    "KNIGHT_MOBILITY": (
-        "-31 -19 -10 -4 0 3 6 10 12",
-        "-46 -25 0 8 13 16 19 17 13",
-    ),
-    "BISHOP_MOBILITY": (
-        "-21 -15 -4 0 3 6 8 9 10 12 15 15 26 24",
-        "-38 -12 -6 2 8 14 18 20 21 22 18 19 23 18",
-    ),
-    "ROOK_MOBILITY": (
-        "-45 -16 -6 -4 -1 0 0 2 4 6 5 7 13 13 27",
-        "-52 -25 -7 3 11 19 24 27 29 33 35 38 37 39 33",
-    ),
+    "KNIGHT_MOBILITY": ("-31 -19 -10 -4 0 3 6 10 12", "-46 -25 0 8 13 16 19 17 13"),
+    "BISHOP_MOBILITY": ("-21 -15 -4 0 3 6 8 9 10 12 15 15 26 24", "-38 -12 -6 2 8 14 18 20 21 22 18 19 23 18"),
+    "ROOK_MOBILITY": ("-45 -16 -6 -4 -1 0 0 2 4 6 5 7 13 13 27", "-52 -25 -7 3 11 19 24 27 29 33 35 38 37 39 33"),
     "QUEEN_MOBILITY": (
         "-20 -17 -17 -12 -13 -10 -9 -8 -6 -5 -4 -2 -2 0 -1 0 -2 3 5 7 8 5 5 7 8 7 11 8",
         "-30 -25 -22 -22 -20 -19 -14 -9 -10 -1 4 5 11 12 12 18 18 17 18 16 18 14 15 15 17 17 22 20",
     ),
-    "DOUBLED": (
-        "-5 -1",
-        "-13 -11",
-    ),
-    "ISOLATED": (
-        "-4 -10",
-        "-5 -9",
-    ),
-    "BACKWARD": (
-        "-1 -9",
-        "-5 -12",
-    ),
-    "PHALANX": (
-        "0 4 6 8 15 40 81 0",
-        "0 0 3 6 20 47 82 0",
-    ),
-    "SUPPORTED": (
-        "0 0 9 11 18 30 47 0",
-        "0 0 9 9 14 37 68 0",
-    ),
-    "CANDIDATE": (
-        "0 -2 2 3 4 10 0 0",
-        "0 -1 7 13 25 38 0 0",
-    ),
-    "PASSED": (
-        "0 -2 -5 -23 -2 25 49 0",
-        "0 -4 3 31 54 55 64 0",
-    ),
-    "PASSED_OWN_KING": (
-        "0 0 0 6 5 1 -1 0",
-        "0 0 0 -9 -16 -18 -20 0",
-    ),
-    "PASSED_ENEMY_KING": (
-        "0 0 0 -4 -5 -5 -2 0",
-        "0 0 0 8 19 31 34 0",
-    ),
-    "PASSED_BLOCKED": (
-        "0 0 0 2 -2 -12 -32 0",
-        "0 0 0 1 -9 -11 -63 0",
-    ),
-    "PASSED_FREE_STEP": (
-        "0 0 0 -1 2 22 30 0",
-        "0 0 0 6 14 26 45 0",
-    ),
-    "PASSED_FREE_PATH": (
-        "0 0 0 -11 -1 29 58 0",
-        "0 0 0 22 44 90 121 0",
-    ),
-    "PASSED_HELPED": (
-        "0 0 0 2 1 14 34 0",
-        "0 0 0 9 18 31 65 0",
-    ),
-    "PASSED_ROOK": (
-        "5 -10",
-        "18 -21",
-    ),
-    "UNSTOPPABLE": (
-        "0",
-        "336",
-    ),
-    "OUTPOST": (
-        "19 19",
-        "7 5",
-    ),
-    "OUTPOST_REACHABLE": (
-        "10",
-        "12",
-    ),
-    "BEHIND_PAWN": (
-        "5",
-        "7",
-    ),
-    "KING_DISTANCE": (
-        "-4 -4",
-        "0 0",
-    ),
-    "BISHOP_PAWNS": (
-        "-2 -4",
-        "-1 -1",
-    ),
-    "BISHOP_CENTER": (
-        "12",
-        "6",
-    ),
-    "ROOK_FILE": (
-        "11 26",
-        "5 6",
-    ),
-    "ROOK_SEVENTH": (
-        "-16",
-        "9",
-    ),
-    "CASTLING_RIGHTS": (
-        "14",
-        "0",
-    ),
+    "DOUBLED": ("-5 -1", "-13 -11"),
+    "ISOLATED": ("-4 -10", "-5 -9"),
+    "BACKWARD": ("-1 -9", "-5 -12"),
+    "PHALANX": ("0 4 6 8 15 40 81 0", "0 0 3 6 20 47 82 0"),
+    "SUPPORTED": ("0 0 9 11 18 30 47 0", "0 0 9 9 14 37 68 0"),
+    "CANDIDATE": ("0 -2 2 3 4 10 0 0", "0 -1 7 13 25 38 0 0"),
+    "PASSED": ("0 -2 -5 -23 -2 25 49 0", "0 -4 3 31 54 55 64 0"),
+    "PASSED_OWN_KING": ("0 0 0 6 5 1 -1 0", "0 0 0 -9 -16 -18 -20 0"),
+    "PASSED_ENEMY_KING": ("0 0 0 -4 -5 -5 -2 0", "0 0 0 8 19 31 34 0"),
+    "PASSED_BLOCKED": ("0 0 0 2 -2 -12 -32 0", "0 0 0 1 -9 -11 -63 0"),
+    "PASSED_FREE_STEP": ("0 0 0 -1 2 22 30 0", "0 0 0 6 14 26 45 0"),
+    "PASSED_FREE_PATH": ("0 0 0 -11 -1 29 58 0", "0 0 0 22 44 90 121 0"),
+    "PASSED_HELPED": ("0 0 0 2 1 14 34 0", "0 0 0 9 18 31 65 0"),
+    "PASSED_ROOK": ("5 -10", "18 -21"),
+    "UNSTOPPABLE": ("0", "336"),
+    "OUTPOST": ("19 19", "7 5"),
+    "OUTPOST_REACHABLE": ("10", "12"),
+    "BEHIND_PAWN": ("5", "7"),
+    "KING_DISTANCE": ("-4 -4", "0 0"),
+    "BISHOP_PAWNS": ("-2 -4", "-1 -1"),
+    "BISHOP_CENTER": ("12", "6"),
+    "ROOK_FILE": ("11 26", "5 6"),
+    "ROOK_SEVENTH": ("-16", "9"),
+    "CASTLING_RIGHTS": ("14", "0"),
     "SHELTER": (
         "-16 12 14 5 -8 8 2 0 -14 15 16 5 -2 -1 3 0 -13 13 9 2 3 -1 -1 0 -11 6 7 1 1 -11 -8 0",
         "8 -6 -1 1 7 3 8 0 1 -3 -6 -6 -1 -1 10 0 -1 -1 -4 -2 -4 3 11 0 -2 -2 -4 1 -2 -5 1 0",
@@ -273,108 +183,30 @@ VALUES: Final[dict[str, tuple[str, str]]] = {
         "-1 4 -21 -22 -6 0 -1 0 -8 10 -15 -8 -8 2 1 0 -6 11 -18 -19 -8 0 1 0 -8 7 -4 -7 -5 0 -3 0",
         "-9 10 9 5 1 -3 -4 0 -3 7 10 1 -1 -3 -4 0 -3 11 11 7 0 -3 -5 0 0 3 2 0 -1 2 4 0",
     ),
-    "STORM_BLOCKED": (
-        "0 0 10 5 3 0 5 0",
-        "0 0 -7 -7 -13 -11 -15 0",
-    ),
-    "PAWN_DISTANCE": (
-        "-1",
-        "-2",
-    ),
-    "PAWNLESS_WING": (
-        "6",
-        "-48",
-    ),
-    "ATTACKER": (
-        "37 30 32 19",
-        "36 34 16 38",
-    ),
-    "RING_ATTACK": (
-        "8",
-        "-3",
-    ),
-    "RING_WEAK": (
-        "16",
-        "-8",
-    ),
-    "SAFE_CHECK": (
-        "94 131 43 88 84 146 72 117",
-        "29 27 44 32 70 48 75 87",
-    ),
-    "UNSAFE_CHECK": (
-        "10",
-        "17",
-    ),
-    "NO_QUEEN": (
-        "-99",
-        "-72",
-    ),
-    "FLANK_ATTACK": (
-        "6 2",
-        "3 16",
-    ),
-    "FLANK_DEFENCE": (
-        "-6",
-        "-1",
-    ),
-    "OPEN_FILE": (
-        "10 15",
-        "7 -16",
-    ),
-    "KNIGHT_DEFENDER": (
-        "-23",
-        "-15",
-    ),
-    "ATTACK_BASE": (
-        "44",
-        "2",
-    ),
-    "PAWN_THREAT": (
-        "69 69 54",
-        "42 36 25",
-    ),
-    "MINOR_THREAT": (
-        "5 18 37 55 51",
-        "13 26 24 22 36",
-    ),
-    "ROOK_THREAT": (
-        "4 19 24 0 49",
-        "14 17 22 1 19",
-    ),
-    "KING_THREAT": (
-        "25",
-        "17",
-    ),
-    "HANGING": (
-        "19",
-        "25",
-    ),
-    "PUSH_THREAT": (
-        "16",
-        "14",
-    ),
-    "QUEEN_THREAT": (
-        "13 13",
-        "-1 1",
-    ),
-    "RESTRICTED": (
-        "4",
-        "1",
-    ),
-    "MOP_UP_EDGE": (
-        "0 0 0 0",
-        "60 30 10 0",
-    ),
-    "MOP_UP_KINGS": (
-        "0",
-        "-8",
-    ),
-    "MOP_UP_CORNER": (
-        "0",
-        "-16",
-    ),
-    "TEMPO": (
-        "30",
-        "15",
-    ),
+    "STORM_BLOCKED": ("0 0 10 5 3 0 5 0", "0 0 -7 -7 -13 -11 -15 0"),
+    "PAWN_DISTANCE": ("-1", "-2"),
+    "PAWNLESS_WING": ("6", "-48"),
+    "ATTACKER": ("37 30 32 19", "36 34 16 38"),
+    "RING_ATTACK": ("8", "-3"),
+    "RING_WEAK": ("16", "-8"),
+    "SAFE_CHECK": ("94 131 43 88 84 146 72 117", "29 27 44 32 70 48 75 87"),
+    "UNSAFE_CHECK": ("10", "17"),
+    "NO_QUEEN": ("-99", "-72"),
+    "FLANK_ATTACK": ("6 2", "3 16"),
+    "FLANK_DEFENCE": ("-6", "-1"),
+    "OPEN_FILE": ("10 15", "7 -16"),
+    "KNIGHT_DEFENDER": ("-23", "-15"),
+    "ATTACK_BASE": ("44", "2"),
+    "PAWN_THREAT": ("69 69 54", "42 36 25"),
+    "MINOR_THREAT": ("5 18 37 55 51", "13 26 24 22 36"),
+    "ROOK_THREAT": ("4 19 24 0 49", "14 17 22 1 19"),
+    "KING_THREAT": ("25", "17"),
+    "HANGING": ("19", "25"),
+    "PUSH_THREAT": ("16", "14"),
+    "QUEEN_THREAT": ("13 13", "-1 1"),
+    "RESTRICTED": ("4", "1"),
+    "MOP_UP_EDGE": ("0 0 0 0", "60 30 10 0"),
+    "MOP_UP_KINGS": ("0", "-8"),
+    "MOP_UP_CORNER": ("0", "-16"),
+    "TEMPO": ("30", "15"),
 }

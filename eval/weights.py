@@ -1,8 +1,8 @@
 """The layout of the classical evaluation's weights: the name, meaning and index of each.
 
-All weights lie in one vector, so that a term is an index and a count, both for the evaluation and for its tuner. A
+All weights lie in one vector, so that a term is an index and a count, both for the evaluation and for its breakdown. A
 weight is a pair of integers, for the middlegame and for the endgame. The unit is centipawns, except in `King attack`,
-whose weights are units of danger (see `eval.terms.king`). The tuner writes their values to `eval.values`.
+whose weights are units of danger (see `eval.terms.king`). `eval.values` has their values.
 """
 
 from __future__ import annotations

@@ -14,12 +14,12 @@ from engine.board.moves import MAX_MOVES
 from engine.board.perft import PERFT_FRAME, perft_kernel
 from engine.compiler import compiling
 from engine.memory import allocate
-from eval.classical import SUMMARY, evaluation_terms
-from eval.network.endings import whose_word_counts
-from eval.network.inference import LINE_FRAME, evaluate_line
+from eval.kernels.classical import SUMMARY, evaluation_terms
+from eval.kernels.endings import whose_word_counts
+from eval.kernels.inference import LINE_FRAME, evaluate_line
+from eval.kernels.workspace import new_workspace
 from eval.network.layout import accumulator_stack, new_network
 from eval.weights import COUNT
-from eval.workspace import new_workspace
 from search.kernels.aspiration import search_iteration
 from search.kernels.score import NO_SCORE
 from search.kernels.transposition import allocate_table, hashfull

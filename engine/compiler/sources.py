@@ -9,10 +9,10 @@ from typing import Final
 PROJECT_ROOT: Final = Path(__file__).resolve().parent.parent.parent
 
 #: Folders of kernels: all files in them count, except UNCOMPILED.
-KERNEL_FOLDERS: Final = ("engine/board", "engine/compiler", "eval", "eval/network", "eval/terms", "search/kernels")
+KERNEL_FOLDERS: Final = ("engine/board", "engine/compiler", "eval", "eval/kernels", "eval/terms", "search/kernels")
 
 #: Other files from which kernels take values.
-KERNEL_FILES: Final = ("engine/memory.py", "search/limits.py", "search/tunables.py")
+KERNEL_FILES: Final = ("engine/memory.py", "eval/network/layout.py", "search/limits.py", "search/tunables.py")
 
 #: Files of those folders that machine code does not depend on: they hold no kernel, and no kernel's module takes a
 #: value from them. An edit to one keeps the kernel cache.
@@ -26,9 +26,6 @@ UNCOMPILED: Final = frozenset(
         "engine/compiler/kernel_cache.py",
         "engine/compiler/launcher.py",
         "eval/build.py",
-        "eval/network/evaluator.py",
-        "eval/network/format.py",
-        "eval/network/reference.py",
         "eval/report.py",
     )
 )

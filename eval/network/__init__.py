@@ -1,1 +1,1 @@
-"""The network: its file format, and the kernels that evaluate with it and update it move by move."""
+"""The network: its file format, its layout in memory, and its evaluation for Python."""

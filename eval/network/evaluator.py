@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import chess
 
 from engine.board.convert import write_board
 from engine.memory import allocate
+from eval.kernels.inference import LINE_FRAME, evaluate_line
 from eval.network.format import Network
-from eval.network.inference import LINE_FRAME, evaluate_line
 from eval.network.layout import accumulator_stack
 
 _ONE_PLY: Final = accumulator_stack(1)
@@ -26,13 +26,5 @@ class NetworkEvaluator:
     def score(self, board: chess.Board) -> int:
         """Centipawns from the side to move's view."""
         write_board(board, self._frames[0]["position"])
-        return self._score()
-
-    def score_position(self, position: Any) -> int:
-        """The same for a POSITION record."""
-        self._frames[0]["position"] = position
-        return self._score()
-
-    def _score(self) -> int:
         self._stack["computed"] = 0
         return int(evaluate_line(self._network, self._stack, self._frames, 0))

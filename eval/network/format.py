@@ -37,7 +37,7 @@ from eval.network.layout import BLOCK, BUCKETS, FEATURES, MAX_HIDDEN, MOST_PIECE
 MAGIC: Final = b"SECATNET"
 VERSION: Final = 1
 
-#: Name of the feature set: see `eval.network.features`.
+#: Name of the feature set: see `eval.kernels.features`.
 FEATURE_SET: Final = "mirrored-768"
 ACTIVATION: Final = "screlu"
 
@@ -239,7 +239,7 @@ def _header(text: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def network_output(path: Path | Output) -> Output:
     """The file to write a network to. Raises OSError when another kind of file exists there."""
-    return Output.at(path, _is_network, "network file")
+    return Output.at(path, is_network, "network file")
 
 
 def write_network(path: Path | Output, network: Network) -> None:
@@ -250,7 +250,8 @@ def write_network(path: Path | Output, network: Network) -> None:
     network_output(path).replace(encode_network(network))
 
 
-def _is_network(head: bytes) -> bool:
+def is_network(head: bytes) -> bool:
+    """Whether a file that begins with these bytes is a network file."""
     return head.startswith(MAGIC)
 
 

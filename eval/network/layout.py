@@ -34,7 +34,7 @@ OUTPUT_LIMIT: Final = 127
 BLOCK: Final = 32
 MAX_HIDDEN: Final = 512
 
-#: Numbers of output buckets that a network may have: see `eval.network.features.output_bucket`.
+#: Numbers of output buckets that a network may have: see `eval.kernels.features.output_bucket`.
 BUCKETS: Final = (1, 8)
 
 NETWORK: Final = np.dtype(

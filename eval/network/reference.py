@@ -5,8 +5,8 @@ from __future__ import annotations
 import chess
 import numpy as np
 
+from eval.kernels.inference import EVALUATION_LIMIT
 from eval.network.format import Network
-from eval.network.inference import EVALUATION_LIMIT
 from eval.network.layout import QA, QB
 
 

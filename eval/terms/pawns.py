@@ -9,6 +9,7 @@ from engine.board.generate import forward
 from engine.board.position import PAWN, WHITE, king_square
 from engine.board.tables import PAWN_ATTACKS
 from engine.compiler.jit import inlined, subkernel
+from eval.kernels.workspace import PAWN_ENTRIES
 from eval.terms.masks import (
     BESIDE_AND_BEHIND,
     FILES,
@@ -39,7 +40,6 @@ from eval.weights import (
     STORM_BLOCKED,
     SUPPORTED,
 )
-from eval.workspace import PAWN_ENTRIES
 
 _ENTRY_MASK = np.uint64(PAWN_ENTRIES - 1)
 

@@ -1,7 +1,7 @@
 """How a term counts: a count times a weight, recorded when the evaluation is traced.
 
 Every kernel of the terms takes a `trace` as its last argument. The search passes None, and Numba compiles the recording
-away. The breakdown and the tuner pass int32[2][COUNT], [color][weight], and get how often each weight counted. So there
+away. The breakdown passes int32[2][COUNT], [color][weight], and gets how often each weight counted. So there
 is one evaluation, and its coefficients cannot differ from its value.
 """
 

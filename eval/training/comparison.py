@@ -17,16 +17,15 @@ import numpy.typing as npt
 
 from engine.board.position import POSITION
 from engine.memory import allocate
-from eval.training.decoding import sample_evaluations
-from eval.training.records import BLACK_TO_MOVE
+from eval.kernels.workspace import new_workspace
+from eval.training.kernels.decoding import sample_evaluations
+from eval.training.kernels.records import BLACK_TO_MOVE
+from eval.training.samples import game_numbers
 from eval.training.shards import ShardError
-from eval.training.texel import expected_results, fit_slope
-from eval.workspace import new_workspace
+from eval.training.slope import Floats, expected_results, fit_slope
 
 #: Evaluates SAMPLE[n]: centipawns for the side to move, int64[n].
 Evaluate = Callable[[Any], npt.NDArray[np.int64]]
-
-_Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -67,16 +66,15 @@ def classical_scores(samples: Any) -> npt.NDArray[np.int64]:
 def compare(evaluations: Mapping[str, Evaluate], shards: Iterable[Any]) -> Comparison:
     """Compares evaluations on the samples of shards, SAMPLE[n] each, with each game's samples in one piece.
 
-    Raises ValueError when there are no positions.
+    Raises ShardError when there are no positions.
     """
-    values: dict[str, list[_Floats]] = {name: [] for name in evaluations}
+    values: dict[str, list[Floats]] = {name: [] for name in evaluations}
     scores, results, games = [], [], []
     begun = 0
     for samples in shards:
         if not len(samples):
             continue
-        # The low byte of the game's number changes with every game.
-        games.append(begun + np.cumsum(np.diff(samples["game"], prepend=samples["game"][:1]) != 0))
+        games.append(begun + game_numbers(samples))
         begun = int(games[-1][-1]) + 1
         scores.append(samples["score"].astype(np.float64))
         results.append(samples["result"] * 0.5)
@@ -89,7 +87,7 @@ def compare(evaluations: Mapping[str, Evaluate], shards: Iterable[Any]) -> Compa
     scale = fit_slope(told, came)
     teacher = expected_results(told, scale)
     errors: list[Errors] = []
-    first: _Floats | None = None
+    first: Floats | None = None
     for name in evaluations:
         value = np.concatenate(values[name])
         to_scores = float(np.mean((expected_results(value, scale) - teacher) ** 2))
@@ -101,7 +99,7 @@ def compare(evaluations: Mapping[str, Evaluate], shards: Iterable[Any]) -> Compa
     return Comparison(len(game), begun, scale, tuple(errors))
 
 
-def _clustered(values: _Floats, games: npt.NDArray[np.int64]) -> tuple[float, float]:
+def _clustered(values: Floats, games: npt.NDArray[np.int64]) -> tuple[float, float]:
     """The mean of `values`, and its standard error when only values of different `games` are independent."""
     mean = float(np.mean(values))
     sums = np.bincount(games, values - mean)

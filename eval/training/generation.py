@@ -27,8 +27,8 @@ from engine.compiler.sources import PROJECT_ROOT, add_sources, kernel_sources
 from engine.memory import allocate
 from eval.build import require_own_evaluation
 from eval.network.format import decode_network, network_digest
-from eval.training.records import GAME, PLY, VARIANTS
-from eval.training.selfplay import RULES, play_game
+from eval.training.kernels.records import GAME, PLY, VARIANTS
+from eval.training.kernels.selfplay import RULES, play_game
 from eval.training.shards import (
     FINISHED,
     UNFINISHED,
@@ -53,7 +53,7 @@ BLOCKS_PER_SHARD: Final = 256
 _DIGEST: Final = re.compile("(?:[0-9a-f]{64})?")
 
 #: The modules of this package that games depend on.
-_SOURCES: Final = ("generation.py", "records.py", "selfplay.py")
+_SOURCES: Final = ("generation.py", "kernels/records.py", "kernels/selfplay.py")
 
 
 @dataclass(frozen=True)

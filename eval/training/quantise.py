@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from engine.compiler.jit import kernel
-from eval.network.features import output_bucket
 from eval.network.format import SCALE, Network
 from eval.network.layout import MOST_PIECES, OUTPUT_LIMIT, QA, QB
-from eval.training.gradients import Layers, sample_features
+from eval.training.kernels import gradients
+from eval.training.kernels.gradients import Integers, Layers
 
 #: Positions scored at a time.
 _CHUNK: Final = 65_536
-
-
-class Integers(NamedTuple):
-    """A quantised network's arrays as `eval.network.format.Network` has them."""
-
-    features: npt.NDArray[np.int16]
-    bias: npt.NDArray[np.int16]
-    output: npt.NDArray[np.int16]
-    output_bias: npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -67,28 +57,6 @@ def restore(network: Network, layers: Layers) -> None:
     layers.output_bias[:] = network.output_bias / (stretch * QA * QB)
 
 
-@kernel
-def _integer_scores(network, scale, samples, rows, accumulator, out):
-    """Writes the evaluation of SAMPLE[n] in centipawns, as `eval.network.layout` defines it, into `out` int64[n].
-
-    `network` is Integers. Mutates `rows` int64[2][32], `accumulator` int64[H] and `out`.
-    """
-    for index in range(samples.size):
-        pieces = sample_features(samples[index].position, rows)
-        bucket = output_bucket(pieces, network.output_bias.size)
-        total = np.int64(0)
-        for side in range(2):
-            for unit in range(accumulator.size):
-                accumulator[unit] = network.bias[unit]
-            for piece in range(pieces):
-                for unit in range(accumulator.size):
-                    accumulator[unit] += network.features[rows[side, piece], unit]
-            for unit in range(accumulator.size):
-                clipped = min(max(accumulator[unit], 0), QA)
-                total += clipped * clipped * np.int64(network.output[bucket, side, unit])
-        out[index] = (total // QA + np.int64(network.output_bias[bucket])) * scale // (QA * QB)
-
-
 def integer_scores(network: Network, samples: Any) -> npt.NDArray[np.int64]:
     """The quantised network's evaluations of SAMPLE[n], in centipawns for the side to move, int64[n]."""
     arrays = Integers(network.features, network.bias, network.output, network.output_bias)
@@ -96,7 +64,7 @@ def integer_scores(network: Network, samples: Any) -> npt.NDArray[np.int64]:
     out = np.zeros(len(samples), np.int64)
     for first in range(0, len(samples), _CHUNK):
         part = slice(first, first + _CHUNK)
-        _integer_scores(arrays, network.scale, samples[part], rows, accumulator, out[part])
+        gradients.integer_scores(arrays, network.scale, samples[part], rows, accumulator, out[part])
     return out
 
 

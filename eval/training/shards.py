@@ -7,7 +7,7 @@
              one game after the other; padded with zeros to a multiple of 8
     foot     FOOT (32 bytes)
 
-Numbers are little-endian; `eval.training.records` describes GAME and PLY. An unfinished shard has the name
+Numbers are little-endian; `eval.training.kernels.records` describes GAME and PLY. An unfinished shard has the name
 `shard-000000.part`. Blocks are appended whole. When writing resumes after a crash, an incomplete last block is cut off,
 and nothing else ever is. A finished shard has the name `shard-000000.games` and never changes. A shard whose CRC,
 length or counts are wrong is not read.
@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from engine.errors import CommandError
 from engine.files import leads_to, locked, open_regular, parse_json, reason, shown
-from eval.training.records import ENDINGS, GAME, PLY, VARIANTS
+from eval.training.kernels.records import ENDINGS, GAME, PLY, VARIANTS
 
 MAGIC: Final = b"SECGAMES"
 VERSION: Final = 1

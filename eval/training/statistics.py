@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from engine.board.moves import MAX_MOVES
 from engine.board.position import POSITION
-from engine.files import Output
 from engine.memory import allocate
-from eval.classical import FULL_PHASE
-from eval.training.checking import PROBLEMS, SOUND, check_games
-from eval.training.decoding import sample_phases
+from eval.kernels.classical import FULL_PHASE
 from eval.training.generation import Settings
-from eval.training.records import ENDINGS, VARIANTS
-from eval.training.samples import ALL, ANY_HALFMOVES, Filter, shard_samples, wanted_count
+from eval.training.kernels.checking import PROBLEMS, SOUND, check_games
+from eval.training.kernels.records import ENDINGS, VARIANTS
+from eval.training.samples import ALL, ANY_HALFMOVES, Filter, Samples, shard_samples
 from eval.training.shards import Shard, ShardError
 
 #: Histogram of scores: centipawns a bin, and the score from which on all scores fall into the last bin.
@@ -32,67 +28,74 @@ SCORE_EDGES: Final = (50, 100, 200, 400, 800, 1600)
 LENGTH_BIN: Final = 10
 _LENGTH_BINS: Final = 61
 
-Counts = npt.NDArray[np.int64]
+#: What each code of a packed position adds to the game phase; 7 is a rook that may castle.
+_CODE_PHASE: Final = np.array([0, 0, 1, 1, 2, 4, 0, 2], np.int64)
+#: The text counts positions by these ranges of phases.
+_PHASES: Final = ((24, 24), (18, 23), (12, 17), (6, 11), (1, 5), (0, 0))
 
 #: The most keys: those of a game and of the position after it.
 _MOST_KEYS: Final = 65_537
+
+
+def phases_of(samples: Samples) -> Any:
+    """The game phase of each of SAMPLE[n], FULL_PHASE to 0, int64[n]."""
+    pieces = samples["position"]["pieces"]
+    return np.minimum((_CODE_PHASE[pieces & 7] + _CODE_PHASE[pieces >> 4 & 7]).sum(axis=1), FULL_PHASE)
 
 
 class Statistics:
     """Counts over shards; call `add` for each. Arrays are int64, results in the order lost, drawn, won by White.
 
     `quiet` counts positions that pass the default filter, the halfmove clock ignored; `below[i]` those with a score
-    below SCORE_EDGES[i] in size. `scores` is [result of the game][bin], with bins SCORE_BIN wide and the middle one
-    around 0; `phases` is [phase]; `lengths` is [bin], with bins LENGTH_BIN recorded plies wide.
+    below SCORE_EDGES[i] in size. `scores` is [bin], with bins SCORE_BIN wide and the middle one around 0; `phases` is
+    [phase]; `lengths` is [bin], with bins LENGTH_BIN recorded plies wide.
     """
 
     def __init__(self) -> None:
         self.shards = self.size = self.games = self.positions = self.quiet = 0
-        self.results: Counts = np.zeros(3, np.int64)
-        self.endings: Counts = np.zeros(len(ENDINGS), np.int64)
-        self.variants: Counts = np.zeros(len(VARIANTS), np.int64)
-        self.scores: Counts = np.zeros((3, _SCORE_BINS), np.int64)
-        self.below: Counts = np.zeros(len(SCORE_EDGES), np.int64)
-        self.phases: Counts = np.zeros(FULL_PHASE + 1, np.int64)
-        self.lengths: Counts = np.zeros(_LENGTH_BINS, np.int64)
+        self.results = np.zeros(3, np.int64)
+        self.endings = np.zeros(len(ENDINGS), np.int64)
+        self.variants = np.zeros(len(VARIANTS), np.int64)
+        self.scores = np.zeros(_SCORE_BINS, np.int64)
+        self.below = np.zeros(len(SCORE_EDGES), np.int64)
+        self.phases = np.zeros(FULL_PHASE + 1, np.int64)
+        self.lengths = np.zeros(_LENGTH_BINS, np.int64)
 
     def add(self, shard: Shard) -> None:
         """Adds a shard to the counts."""
-        games = shard.games
-        samples = shard_samples(shard, ALL)
-        phases = np.zeros(len(samples), np.int64)
-        sample_phases(samples, allocate(POSITION, 1), phases)
+        games, samples = shard.games, shard_samples(shard, ALL)
         scores = samples["score"].astype(np.int64)
         bins = (np.clip(scores, -SCORE_END, SCORE_END) + SCORE_END + SCORE_BIN // 2) // SCORE_BIN
-        by_result = np.bincount(samples["result"] * _SCORE_BINS + bins, minlength=3 * _SCORE_BINS)
+        lengths = np.minimum(games["plies"] // LENGTH_BIN, _LENGTH_BINS - 1)
         self.shards += 1
         self.size += shard.path.stat().st_size
         self.games += len(games)
         self.positions += len(samples)
-        self.quiet += wanted_count(shard, Filter(halfmoves=ANY_HALFMOVES))
-        self.results += np.bincount(games["result"], minlength=3)
-        self.endings += np.bincount(games["ending"], minlength=len(ENDINGS))
-        self.variants += np.bincount(games["variant"], minlength=len(VARIANTS))
-        self.scores += by_result.reshape(3, -1)
+        self.quiet += len(shard_samples(shard, Filter(halfmoves=ANY_HALFMOVES)))
         self.below += np.array([np.count_nonzero(abs(scores) < edge) for edge in SCORE_EDGES])
-        self.phases += np.bincount(phases, minlength=FULL_PHASE + 1)
-        lengths = np.minimum(games["plies"] // LENGTH_BIN, _LENGTH_BINS - 1)
-        self.lengths += np.bincount(lengths, minlength=_LENGTH_BINS)
+        for counts, values in (
+            (self.results, games["result"]),
+            (self.endings, games["ending"]),
+            (self.variants, games["variant"]),
+            (self.scores, bins),
+            (self.phases, phases_of(samples)),
+            (self.lengths, lengths),
+        ):
+            counts += np.bincount(values, minlength=len(counts))
 
     def as_dict(self) -> dict[str, Any]:
         """The statistics for JSON."""
-        lost, drawn, won = map(int, self.results)
         return {
             "shards": self.shards,
             "bytes": self.size,
             "games": self.games,
             "positions": self.positions,
             "quiet": self.quiet,
-            "results": {"white": won, "draw": drawn, "black": lost},
-            "endings": dict(zip(ENDINGS, map(int, self.endings), strict=True)),
-            "variants": dict(zip(VARIANTS, map(int, self.variants), strict=True)),
+            "results": dict(zip(("black", "draw", "white"), self.results.tolist(), strict=True)),
+            "endings": dict(zip(ENDINGS, self.endings.tolist(), strict=True)),
+            "variants": dict(zip(VARIANTS, self.variants.tolist(), strict=True)),
             "score_bin": SCORE_BIN,
-            "scores": self.scores.sum(axis=0).tolist(),
+            "scores": self.scores.tolist(),
             "phases": self.phases.tolist(),
             "length_bin": LENGTH_BIN,
             "lengths": self.lengths.tolist(),
@@ -100,33 +103,27 @@ class Statistics:
 
     def lines(self) -> list[str]:
         """The statistics as lines of text."""
-        lost, drawn, won = map(int, self.results)
         positions, games = max(self.positions, 1), max(self.games, 1)
-        size = f"{self.size / 1e6:.1f} MB, {self.size / positions:.2f} bytes a position"
-        lines = [
-            f"shards     {self.shards} ({size})",
+        results = zip(self.results.tolist(), ("lost", "drawn", "won by White"), strict=True)
+        scores = [f"{int(count) / positions:.1%} < {edge}" for count, edge in zip(self.below, SCORE_EDGES, strict=True)]
+        phases = [
+            f"{int(self.phases[low : high + 1].sum()) / positions:.1%} {low if low == high else f'{low}-{high}'}"
+            for low, high in _PHASES
+        ]
+        return [
+            f"shards     {self.shards} ({self.size / 1e6:.1f} MB, {self.size / positions:.2f} bytes a position)",
             f"games      {self.games}, {self.positions / games:.1f} plies each",
             f"positions  {self.positions}, {self.quiet} quiet ({self.quiet / positions:.1%})",
-            f"results    {won} won by White ({won / games:.1%}), {drawn} drawn ({drawn / games:.1%}), "
-            f"{lost} lost ({lost / games:.1%})",
-            "endings    " + _shares(ENDINGS, self.endings, games),
-            "starts     " + _shares(VARIANTS, self.variants, games),
+            "results    " + ", ".join(f"{count} {name} ({count / games:.1%})" for count, name in reversed([*results])),
+            "endings    " + _shares(ENDINGS, self.endings.tolist(), games),
+            "starts     " + _shares(VARIANTS, self.variants.tolist(), games),
+            "|scores|   " + ", ".join(scores),
+            "phases     " + ", ".join(phases) + "  (24: all pieces, 0: pawns only)",
         ]
-        shares = [f"{int(count) / positions:.1%} < {edge}" for count, edge in zip(self.below, SCORE_EDGES, strict=True)]
-        lines.append("|scores|   " + ", ".join(shares))
-        groups = ((24, 24), (18, 23), (12, 17), (6, 11), (1, 5), (0, 0))
-        parts = [
-            f"{int(self.phases[low : high + 1].sum()) / positions:.1%} {low}-{high}"
-            if low < high
-            else f"{int(self.phases[low]) / positions:.1%} {low}"
-            for low, high in groups
-        ]
-        lines.append("phases     " + ", ".join(parts) + "  (24: all pieces, 0: pawns only)")
-        return lines
 
 
-def _shares(names: tuple[str, ...], counts: npt.NDArray[np.int64], total: int) -> str:
-    pairs = sorted(zip(map(int, counts), names, strict=True), reverse=True)
+def _shares(names: tuple[str, ...], counts: list[int], total: int) -> str:
+    pairs = sorted(zip(counts, names, strict=True), reverse=True)
     return ", ".join(f"{name} {count / total:.1%}" for count, name in pairs if count)
 
 
@@ -151,46 +148,3 @@ def verify(shard: Shard) -> None:
     problem = int(check_games(shard.games, shard.plies, shard.first, settings.as_rules(), scratch, place))
     if problem != SOUND:
         raise ShardError(f"{shard.path}: game {place[0]}, ply {place[1]}: {PROBLEMS[problem]}")
-
-
-def plot(statistics: Statistics, path: Path | Output, title: str) -> None:
-    """Draws the histograms as PNG or SVG. Raises `bench.plots.PlotError` when that fails."""
-    from bench.plots import PlotError, check_path, new_figure, save_figure
-
-    picture = check_path(path)
-    if not statistics.positions:
-        raise PlotError(f"{picture.path}: not drawn, there are no positions")
-    figure, (scores, results, phases, lengths) = new_figure(2, height=7.5, columns=2, width=11.0, share=False)
-    figure.suptitle(f"{title}: {statistics.games:,} games, {statistics.positions:,} positions")
-    _plot_scores(statistics, scores, results)
-    phases.bar(np.arange(FULL_PHASE + 1), statistics.phases / statistics.positions * 100, width=0.9, color=_BAR)
-    phases.set(xlabel="phase (24: all pieces, 0: pawns only)", ylabel="positions, %")
-    places = (np.arange(_LENGTH_BINS) + 0.5) * LENGTH_BIN
-    lengths.bar(places, statistics.lengths / statistics.games * 100, width=0.9 * LENGTH_BIN, color=_BAR)
-    lengths.set(xlabel="recorded plies of a game", ylabel="games, %")
-    lengths.set_xlim(0, (int(np.flatnonzero(statistics.lengths)[-1]) + 2) * LENGTH_BIN)
-    save_figure(figure, picture)
-
-
-_BAR: Final = "#1f5f8b"
-_RESULTS: Final = (("Black won", "#3c3c3c"), ("drawn", "#9aa5ad"), ("White won", "#e0b65c"))
-#: A bin with fewer positions is too small for a mean result.
-_LEAST: Final = 20
-
-
-def _plot_scores(statistics: Statistics, histogram: Any, results: Any) -> None:
-    """Plots scores by the results of their games, and the mean points for each score."""
-    middles = (np.arange(_SCORE_BINS) - _SCORE_BINS // 2) * SCORE_BIN
-    below = np.zeros(_SCORE_BINS)
-    for counts, (label, color) in zip(statistics.scores, _RESULTS, strict=True):
-        share = counts / statistics.positions * 100
-        histogram.bar(middles, share, width=SCORE_BIN, bottom=below, color=color, label=label)
-        below += share
-    histogram.set(xlabel=f"score of White, centipawns (beyond {SCORE_END} in the last bin)", ylabel="positions, %")
-    histogram.legend(frameon=False)
-    total = statistics.scores.sum(axis=0)
-    enough = total >= _LEAST
-    points = (statistics.scores[1] * 0.5 + statistics.scores[2])[enough] / total[enough]
-    results.plot(middles[enough], points * 100, color=_BAR, marker=".")
-    results.set(xlabel="score of White, centipawns", ylabel="points of White, %", ylim=(0, 100))
-    results.grid(alpha=0.3)

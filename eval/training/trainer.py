@@ -1,47 +1,32 @@
-"""Trains a network: superbatches of steps, a falling learning rate, checkpoints from which a run resumes exactly.
+"""Trains a network: superbatches of steps, and a falling learning rate.
 
     step         one batch: each thread computes the gradient of a part; sum in the threads' order; then AdamW
-    superbatch   many steps, then the error on the validation positions and a checkpoint
+    superbatch   many steps, then the error on the validation positions
     rate         rises over the first steps, then falls along a cosine to its last value in the last step
 
-A run lives in a folder: its pool (see `eval.training.pool`) and
-
-    run.json        recipe and data
-    checkpoint.npz  parameters, moments and log after the last finished superbatch; replaced as a whole
-    log.jsonl       a line for each superbatch
-    start.snet      the network that the run began with, if it did not begin with random weights
-
-The same recipe and data give the same network, to the last bit, on one machine; a killed run resumes and ends with that
-network, too. The number of threads belongs to the recipe, because it decides the order of sums.
+The same recipe and data give the same network, to the last bit, on one machine. The number of threads belongs to the
+recipe, because it decides the order of sums.
 """
 
 from __future__ import annotations
 
-import io
-import json
 import math
 import time
-import zipfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from engine.compiler.cache_folder import MARKER, listed, mark
 from engine.errors import CommandError
-from engine.files import Output, open_regular, parse_json, printable, read_bytes, reason, replace_file, shown
-from eval.network.format import SCALE, Network, network_output, read_network
+from eval.network.format import SCALE, Network
 from eval.network.layout import BLOCK, BUCKETS, MAX_HIDDEN
-from eval.training.gradients import (
+from eval.training.kernels.gradients import (
     CHUNK,
     Blend,
     Floats,
-    Layers,
     add_gradients,
     layers_of,
     new_scratch,
@@ -49,27 +34,9 @@ from eval.training.gradients import (
     outputs,
     parameter_count,
 )
-from eval.training.optimizer import adamw_step, make_step, reduce_gradients
-from eval.training.pool import (
-    BUCKET_FOLDER,
-    FACTS,
-    TRAINING,
-    VALIDATION,
-    Pool,
-    batches,
-    check_samples,
-    clear_buckets,
-    facts_output,
-)
+from eval.training.kernels.optimizer import adamw_step, make_step, reduce_gradients
+from eval.training.pool import Pool, batches
 from eval.training.quantise import restore
-from eval.training.samples import Filter
-
-RUN, CHECKPOINT, LOG, START = "run.json", "checkpoint.npz", "log.jsonl", "start.snet"
-#: Subfolder of a run's folder, where a new run is prepared before it replaces the old one.
-NEW: Final = ".new-run"
-_NEW_TEXT: Final = "Secateur makes a run here that is to take the place of the one in the folder above.\n"
-#: The other files of a run.
-_FILES: Final = (START, CHECKPOINT, LOG, FACTS, TRAINING, VALIDATION)
 
 #: Standard deviation of the first feature weights: with some 22 pieces, accumulators begin between 0 and 1.
 _FEATURE_SPREAD: Final = 0.1
@@ -117,32 +84,20 @@ class Recipe:
             per_thread = f" for each of {self.threads} threads" if self.threads > 1 else ""
             raise TrainingError(f"batch-size is a multiple of {CHUNK}{per_thread}, not {self.batch_size}")
         if not 0.0 <= self.result_share <= 1.0:
-            raise TrainingError(f"result-share lies between 0 and 1, not at {self.result_share:g}")
+            raise TrainingError(f"result-share is 0 to 1, not {self.result_share:g}")
         for name in ("superbatches", "threads", "rate", "clip"):
             if not getattr(self, name) > 0:
                 raise TrainingError(f"{name.replace('_', '-')} is more than 0, not {getattr(self, name):g}")
         for name in ("superbatch_size", "scale", "last_rate", "warm_up", "decay", "seed"):
             if not getattr(self, name) >= 0:
-                raise TrainingError(f"{name.replace('_', '-')} is not less than 0 as {getattr(self, name):g} is")
+                raise TrainingError(f"{name.replace('_', '-')} is 0 or more, not {getattr(self, name):g}")
 
-
-@dataclass(frozen=True)
-class Run:
-    """A recipe and its data: files and folders, whether unfinished shards count, the filter, and the share of the games
-    held out for validation.
-    """
-
-    recipe: Recipe
-    data: tuple[str, ...]
-    partial: bool = False
-    wanted: Filter = field(default_factory=Filter)
-    validation: float = 0.02
-
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.validation < 1.0:
-            raise TrainingError(f"validation lies between 0 and 1, not at {self.validation:g}")
-        if self.wanted.halfmoves < 1:
-            raise TrainingError(f"halfmoves is more than 0, not {self.wanted.halfmoves}")
+    def steps_of_pass(self, positions: int) -> int:
+        """The number of batches in a pass over so many positions. Raises TrainingError if they do not fill one."""
+        steps = positions // CHUNK // (self.batch_size // CHUNK)
+        if not steps:
+            raise TrainingError(f"{positions} positions to train on do not fill a batch of {self.batch_size}")
+        return steps
 
 
 @dataclass(frozen=True)
@@ -157,20 +112,6 @@ class Entry:
     validation: float | None
     rate: float
     positions_per_second: float
-
-
-@dataclass(frozen=True)
-class Pace:
-    """The duration and speed of a run: seconds, and positions a second.
-
-    `training` counts only the steps; `with_loading` also the decoding, filtering and shuffling of the pool. Figures
-    that include the pool are None if the pool does not record how long that took.
-    """
-
-    loading_seconds: float | None
-    training_seconds: float
-    training: float
-    with_loading: float | None
 
 
 @dataclass
@@ -229,16 +170,11 @@ class Trainer:
 
     def __init__(self, recipe: Recipe, pool: Pool, state: State) -> None:
         self.recipe, self.pool, self.state = recipe, pool, state
-        self._batch_chunks = recipe.batch_size // CHUNK
-        if pool.chunks < self._batch_chunks:
-            raise TrainingError(
-                f"{len(pool.training)} positions to train on do not fill a batch of {recipe.batch_size}"
-            )
+        a_pass = recipe.steps_of_pass(len(pool.training))
         if state.pool not in (None, pool.facts.crc):
             raise TrainingError("the data are not those that the run began with")
         state.pool = pool.facts.crc
         self.scale = recipe.scale or pool.facts.slope
-        a_pass = pool.chunks // self._batch_chunks
         self.steps = max(1, recipe.superbatch_size // recipe.batch_size) if recipe.superbatch_size else a_pass
         self.layers = layers_of(state.parameters, recipe.hidden, recipe.buckets)
         self._blend = Blend(float(recipe.result_share), float(self.scale))
@@ -252,13 +188,22 @@ class Trainer:
         """Whether all superbatches have been trained."""
         return len(self.state.log) >= self.recipe.superbatches
 
-    def pace(self) -> Pace:
-        """The pace of the superbatches in the log, which must not be empty."""
+    def pace(self) -> dict[str, Any]:
+        """Seconds and positions a second of the superbatches in the log, which must not be empty.
+
+        `training` counts only the steps; `with_loading` also the decoding, filtering and shuffling of the pool. Figures
+        that include the pool are None if the pool does not record how long that took.
+        """
         positions = sum(entry.positions for entry in self.state.log)
         seconds = sum(entry.positions / entry.positions_per_second for entry in self.state.log)
         loading = self.pool.facts.seconds
         whole = None if loading is None else round(positions / (seconds + loading), 1)
-        return Pace(loading, round(seconds, 6), round(positions / seconds, 1), whole)
+        return {
+            "loading_seconds": loading,
+            "training_seconds": round(seconds, 6),
+            "training": round(positions / seconds, 1),
+            "with_loading": whole,
+        }
 
     def rate(self, step: int) -> float:
         """The learning rate of a step (from 0 on) of the run."""
@@ -273,7 +218,7 @@ class Trainer:
         """Trains one superbatch and adds it to the state's log. Raises TrainingError when the numbers diverge."""
         number, recipe = len(self.state.log), self.recipe
         first = number * self.steps
-        stream = batches(recipe.seed, self.pool.chunks, self._batch_chunks, first)
+        stream = batches(recipe.seed, len(self.pool.training) // CHUNK, recipe.batch_size // CHUNK, first)
         loss, began = 0.0, time.perf_counter()
         # The caller's thread takes the first part of each batch.
         with ThreadPoolExecutor(max(recipe.threads - 1, 1)) as threads:
@@ -318,189 +263,3 @@ class Trainer:
         values = np.zeros(len(samples), np.float32)
         loss = float(outputs(self.layers, samples, self._blend, self._scratch[0], values))
         return (loss / len(samples) if len(samples) else None), values.astype(np.float64) * SCALE
-
-
-# --------------------------------------------------------------------------------------------------------------
-# The folder of a run
-# --------------------------------------------------------------------------------------------------------------
-
-
-def check_folder(folder: Path, overwrite: bool) -> None:
-    """Checks that a new run may begin in a folder; files with other names do not matter.
-
-    Raises TrainingError for an earlier run unless `overwrite` is set, and always when there is no run.json but a file
-    with the name of one of a run's files.
-    """
-    if (folder / RUN).exists():
-        load_run(folder)
-        if not overwrite:
-            raise TrainingError(f"{folder} holds a run already: --resume goes on with it, --overwrite drops it")
-        check_run(folder)
-        return
-    for name in (*_FILES, BUCKET_FOLDER):
-        if (folder / name).exists() or (folder / name).is_symlink():
-            raise TrainingError(f"{folder / name}: is there already and belongs to no run; remove it")
-
-
-def check_run(folder: Path) -> None:
-    """Checks that all files with the names of a run's files are its own.
-
-    Raises TrainingError for a link, because the run would write to the link's target, and OSError for other files.
-    """
-    for name in (RUN, START, CHECKPOINT, LOG, FACTS):
-        if (folder / name).is_symlink():
-            raise TrainingError(f"{shown(folder / name)}: is a link, not a file of the run")
-    network_output(folder / START)
-    state_outputs(folder)
-    facts_output(folder)
-    check_samples(folder)
-
-
-def state_outputs(folder: Path) -> tuple[Output, Output]:
-    """The checkpoint and the log. Raises OSError where other files have their names."""
-    return (
-        Output(folder / CHECKPOINT, lambda head: head[30:44] == b"parameters.npy", "checkpoint of a run"),
-        Output(folder / LOG, lambda head: head.startswith(b'{"superbatch": '), "log of a run"),
-    )
-
-
-def begin_run(folder: Path, run: Run, overwrite: bool) -> Path:
-    """Begins a new run; returns its folder: `folder`, or NEW in it while another run is there.
-
-    Raises OSError, and TrainingError as `check_folder`.
-    """
-    check_folder(folder, overwrite)
-    if (folder / RUN).exists():
-        folder /= NEW
-        folder.mkdir()
-        mark(folder, _NEW_TEXT)
-    save_run(folder, run)  # first: run.json marks the other files as the run's
-    return folder
-
-
-def adopt_run(folder: Path, run: Run) -> None:
-    """Replaces the earlier run by the one in the folder NEW. Raises OSError and TrainingError."""
-    new = folder / NEW
-    _clear(folder)
-    if (new / START).exists():
-        (new / START).replace(folder / START)
-    save_run(folder, run)
-    for name in (TRAINING, VALIDATION, FACTS):
-        (new / name).replace(folder / name)
-    drop_new(folder)
-
-
-def drop_new(folder: Path) -> None:
-    """Removes the run in the folder NEW of a run's folder. Raises OSError and TrainingError."""
-    new = folder / NEW
-    if listed(new, _NEW_TEXT) is None:
-        return  # there is none, or another program made it
-    if (new / RUN).exists():
-        drop_run(new)
-    (new / MARKER).unlink()
-    with suppress(OSError):  # other files are in it, and stay
-        new.rmdir()
-
-
-def drop_run(folder: Path) -> None:
-    """Removes the files of a run and no others. Raises OSError and TrainingError."""
-    _clear(folder)
-    # Last: run.json marks the other files as the run's.
-    (folder / RUN).unlink(missing_ok=True)
-
-
-def _clear(folder: Path) -> None:
-    """Removes the files of a run except run.json. Raises OSError and TrainingError."""
-    check_run(folder)
-    clear_buckets(folder)
-    for name in _FILES:
-        (folder / name).unlink(missing_ok=True)
-
-
-#: The largest size of `run.json`, in bytes.
-_MOST_JSON: Final = 1 << 24
-
-
-def save_run(folder: Path, run: Run) -> None:
-    """Writes `run.json`. Raises OSError."""
-    replace_file(folder / RUN, json.dumps(asdict(run), indent=2).encode() + b"\n")
-
-
-def load_run(folder: Path) -> Run:
-    """Reads `run.json`. Raises TrainingError, also when there is none."""
-    path = folder / RUN
-    try:
-        values = parse_json(read_bytes(path, _MOST_JSON), with_paths=True)
-        values["wanted"] = Filter(**values["wanted"])
-        values["recipe"] = Recipe(**values["recipe"])
-        return Run(**values | {"data": tuple(values["data"])})
-    except FileNotFoundError:
-        raise TrainingError(f"{folder}: holds no run to go on with") from None
-    except OSError as error:
-        raise TrainingError(f"{shown(path)}: {reason(error)}") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise TrainingError(f"{shown(path)}: cannot be used: {printable(str(error))}") from None
-
-
-def save_state(outputs: tuple[Output, Output], state: State) -> None:
-    """Writes checkpoint and log. Raises OSError."""
-    checkpoint, log_file = outputs
-    lines = "".join(json.dumps(asdict(entry)) + "\n" for entry in state.log).encode()
-    buffer = io.BytesIO()
-    np.savez(
-        buffer,
-        parameters=state.parameters,
-        momentum=state.momentum,
-        squares=state.squares,
-        log=np.frombuffer(lines, np.uint8),
-        pool=np.array(state.pool),
-    )
-    checkpoint.replace(buffer.getvalue())
-    log_file.replace(lines)
-
-
-def load_state(folder: Path, recipe: Recipe) -> State:
-    """The state after the last finished superbatch; before the first, the run's initial state.
-
-    Raises TrainingError, and NetworkError for a damaged start.
-    """
-    path = folder / CHECKPOINT
-    if not path.exists():
-        if recipe.start and not (folder / START).exists():
-            raise TrainingError(f"{shown(folder / START)}: is missing; --start with the same network writes it again")
-        return state_from(read_network(folder / START), recipe) if recipe.start else first_state(recipe)
-    size = parameter_count(recipe.hidden, recipe.buckets)
-    vectors: dict[str, Floats] = {}
-    try:
-        with open_regular(path) as file, np.load(file) as data:
-            for name in ("parameters", "momentum", "squares"):
-                # `new_vector` aligns the memory: the order of sums must not depend on its alignment.
-                vectors[name] = new_vector(size)
-                vectors[name][:] = data[name]
-            log = [Entry(**parse_json(line)) for line in data["log"].tobytes().splitlines()]
-            pool = int(data["pool"])
-    except OSError as error:
-        raise TrainingError(f"{shown(path)}: {reason(error)}") from None
-    except (EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
-        raise TrainingError(f"{shown(path)}: is damaged: {printable(str(error))}") from None
-    return State(**vectors, log=log, pool=pool)
-
-
-def layers_in(state: State, recipe: Recipe) -> Layers:
-    """The network's parameters in a state."""
-    return layers_of(state.parameters, recipe.hidden, recipe.buckets)
-
-
-def train(
-    folder: Path,
-    trainer: Trainer,
-    on_step: Callable[[Moment], None] | None = None,
-    on_superbatch: Callable[[Entry], None] | None = None,
-) -> None:
-    """Trains to the end, with a checkpoint after each superbatch. Raises OSError and TrainingError."""
-    outputs = state_outputs(folder)
-    while not trainer.is_finished:
-        entry = trainer.superbatch(on_step)
-        save_state(outputs, trainer.state)
-        if on_superbatch is not None:
-            on_superbatch(entry)

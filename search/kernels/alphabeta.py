@@ -9,7 +9,7 @@ from engine.board.exchange import see_ge
 from engine.board.moves import NO_MOVE, is_noisy
 from engine.board.position import has_non_pawn_material
 from engine.compiler.jit import kernel, subkernel
-from eval.network.accumulator import forget_accumulators
+from eval.kernels.accumulator import forget_accumulators
 from search.kernels import node, picker
 from search.kernels import tracing as trace
 from search.kernels.correction import corrected_eval, update_correction_history

@@ -8,11 +8,11 @@ from engine.board.draws import has_insufficient_material, is_fifty_move_draw, is
 from engine.board.make import key_after, key_after_null_move, make_move, make_null_move
 from engine.board.moves import NO_MOVE
 from engine.compiler.jit import inlined, subkernel
-from eval.classical import evaluate as evaluate_classical
 from eval.custom import CUSTOM, custom_evaluation
-from eval.network.accumulator import forget_accumulators
-from eval.network.endings import DRAWN, NETWORK_COUNTS, whose_word
-from eval.network.inference import evaluate_with_network
+from eval.kernels.accumulator import forget_accumulators
+from eval.kernels.classical import evaluate as evaluate_classical
+from eval.kernels.endings import DRAWN, NETWORK_COUNTS, whose_word
+from eval.kernels.inference import evaluate_with_network
 from eval.terms.pawns import prefetch_pawns
 from search.kernels.correction import prefetch_corrections
 from search.kernels.history import continuation_of
@@ -95,7 +95,7 @@ def evaluate(worker, ply):
     """Static evaluation of the position at `ply`, int64 centipawns for the side to move, without corrections.
 
     The network evaluates, if there is one, with two exceptions: the classical evaluation handles positions with a bare
-    king, and a lead that cannot be won is worth 0 (`eval.network.endings` says why). Mutates `worker`.
+    king, and a lead that cannot be won is worth 0 (`eval.kernels.endings` says why). Mutates `worker`.
     """
     position = worker.stack[ply].position
     if worker.network.hidden != 0:

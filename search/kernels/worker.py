@@ -10,8 +10,8 @@ import numpy as np
 from engine.board.moves import MAX_MOVES
 from engine.board.position import POSITION
 from engine.memory import allocate
+from eval.kernels.workspace import WORKSPACE
 from eval.network.layout import NETWORK, accumulator_stack
-from eval.workspace import WORKSPACE
 from search import tunables
 from search.kernels.tracing import TRACE_FIELDS
 from search.limits import MAX_PLY

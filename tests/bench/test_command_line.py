@@ -354,7 +354,6 @@ def test_a_test_of_two_games_is_no_test(capsys: pytest.CaptureFixture[str]) -> N
         f"match games.toml --rounds {'9' * 5000}",
         "epd suite.epd --engine cmd=true --movetime nan",
         "epd suite.epd --engine cmd=true --movetime inf",
-        "texel games --rate nan",
         "datagen games --games 16 --hash 99999999",
         "datagen games --games 16 --nodes 99999999999999999999",
         "train games --output x.snet --rate nan",

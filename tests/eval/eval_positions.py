@@ -1,4 +1,4 @@
-"""Positions and kernels that the tests of this room share."""
+"""Positions and kernels that the tests of evaluations share."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import chess
 
 from engine.board.convert import from_board
 from engine.compiler.jit import kernel
-from eval.classical import evaluate
-from eval.workspace import new_workspace
+from eval.kernels.classical import evaluate
+from eval.kernels.workspace import new_workspace
 from tests.board.board_positions import CLASSIC_PERFTS, random_game, scattered_position
 
 
 @kernel
-def static(position, workspace):
+def static(position, workspace):  # type: ignore[no-untyped-def]
     """`evaluate` as an entry point."""
     return evaluate(position, workspace)
 

@@ -1,4 +1,4 @@
-"""Networks that the tests of this room share."""
+"""Networks that several tests share."""
 
 from __future__ import annotations
 

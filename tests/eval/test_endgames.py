@@ -54,26 +54,6 @@ def test_opposite_bishops_are_worth_less() -> None:
     assert 0 < 3 * opposite < 2 * same
 
 
-def test_bishop_and_knight_drive_the_king_into_the_right_corner() -> None:
-    dark = "8/8/8/8/8/2KBN3/8/k7 w - - 0 1"  # the bishop on d3 is light: a1 is the wrong corner
-    light = "8/8/8/8/8/3NBK2/8/7k w - - 0 1"  # the bishop on e3 is dark: h1 is
-    right = "k7/8/2KBN3/8/8/8/8/8 w - - 0 1"  # d6 is dark, a8 light
-    assert chess.BB_LIGHT_SQUARES & chess.BB_D3
-    assert not chess.BB_LIGHT_SQUARES & (chess.BB_E3 | chess.BB_D6)
-    good = "7k/8/3NBK2/8/8/8/8/8 w - - 0 1"  # e6 is light, h8 dark
-    assert chess.BB_LIGHT_SQUARES & chess.BB_E6
-    mates = ("k7/8/2K1N3/3B4/8/8/8/8 w - - 0 1", "7k/8/3N1K2/4B3/8/8/8/8 w - - 0 1")
-    wrong = max(map(ahead, (dark, light, right, good)))
-    assert min(map(ahead, mates)) > wrong
-
-
-def test_the_bare_king_is_driven_to_the_edge() -> None:
-    center = ahead("8/8/8/3k4/8/3K4/8/R7 w - - 0 1")
-    edge = ahead("3k4/8/3K4/8/8/8/8/R7 w - - 0 1")
-    corner = ahead("k7/8/1K6/8/8/8/8/7R w - - 0 1")
-    assert center < edge <= corner + 60
-
-
 def test_scale_belongs_to_the_side_that_is_ahead() -> None:
     # White has the pawns, but Black is ahead and cannot win: a minor piece more and no pawn.
     assert breakdown(chess.Board("8/8/8/3k1n2/8/8/6P1/3K4 w - - 0 1")).scale == 0

@@ -28,7 +28,7 @@ ENDINGS = pytest.mark.parametrize("pieces", [QUEEN, ROOK, BISHOP_AND_KNIGHT], id
 Measure = Callable[[chess.Board], int]
 
 #: Positions of each ending that steps are tried from.
-SAMPLES = 3000
+SAMPLES = 1500
 
 
 def king(board: chess.Board, color: chess.Color) -> chess.Square:
@@ -140,7 +140,7 @@ def test_along_the_edge_into_the_right_corner() -> None:
 def test_the_nearer_the_mate_the_better(pieces: tuple[chess.PieceType, ...]) -> None:
     """The tables know how far it is: without pawns, and with nothing to take, to the mate itself."""
     with chess.syzygy.open_tablebase(str(FOLDER)) as tables:
-        boards = islice(positions(pieces, has_moves), SAMPLES // 4)  # probes take milliseconds
+        boards = islice(positions(pieces, has_moves), SAMPLES // 2)  # probes take milliseconds
         plies = [(-tables.probe_dtz(board), ahead(board)) for board in boards]
     plies.sort(key=lambda pair: pair[0])
     quarter = len(plies) // 4

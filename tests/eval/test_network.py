@@ -13,14 +13,14 @@ import pytest
 
 from engine.board.convert import encode, write_board
 from engine.board.moves import NO_MOVE
-from engine.compiler.jit import CPU_FEATURES, VECTOR_BITS, subkernel
+from engine.compiler.jit import VECTOR_BITS, subkernel
 from engine.memory import allocate
+from eval.kernels.inference import EVALUATION_LIMIT, LINE_FRAME, evaluate_line
+from eval.kernels.vectors import SCRELU_DOTS, _dot_twin
 from eval.network.evaluator import NetworkEvaluator
 from eval.network.format import Network
-from eval.network.inference import EVALUATION_LIMIT, LINE_FRAME, evaluate_line
 from eval.network.layout import MAX_HIDDEN, OUTPUT_LIMIT, QA, accumulator_stack
 from eval.network.reference import active_features, bucket_of, integer_score
-from eval.network.vectors import SCRELU_DOTS, _dot_twin, screlu_dot
 from search.kernels.score import MATE_BOUND
 from tests.board.board_positions import lively_move
 from tests.eval.eval_positions import varied
@@ -86,13 +86,6 @@ def test_every_dot_product_is_exact(bits: int) -> None:
     for value, weight in ((32767, OUTPUT_LIMIT), (QA, -OUTPUT_LIMIT), (-32768, OUTPUT_LIMIT)):
         found = run(np.full(MAX_HIDDEN, value, np.int16), 0, np.full(MAX_HIDDEN, weight, np.int16), 0, MAX_HIDDEN)
         assert found == MAX_HIDDEN * min(max(value, 0), QA) ** 2 * weight
-
-
-def test_the_widest_instructions_are_chosen() -> None:
-    assert screlu_dot is SCRELU_DOTS[VECTOR_BITS]
-    assert 0 in SCRELU_DOTS
-    assert (512 in SCRELU_DOTS) == CPU_FEATURES.get("avx512bw", False)
-    assert (256 in SCRELU_DOTS) == CPU_FEATURES.get("avx2", False)
 
 
 SCRIPT = """
@@ -188,7 +181,7 @@ def test_accumulators_follow_every_line(hidden: int) -> None:
     rng = random.Random(hidden)
     network = random_network(hidden, hidden)
     seen: set[str] = set()
-    for fen, chess960 in STARTS * 6:
+    for fen, chess960 in STARTS * 3:
         walk = Walk(network, chess.Board(fen, chess960=chess960))
         for _ in range(150):
             moves = list(walk.board.legal_moves)
@@ -203,17 +196,6 @@ def test_accumulators_follow_every_line(hidden: int) -> None:
                 walk.check()
     assert seen >= {"null", "castling", "en passant", "promotion", "promotion with capture", "capture"}
     assert seen >= {"king changes wings", "king stays"}
-
-
-def test_a_stale_accumulator_would_be_noticed() -> None:
-    walk = Walk(random_network(), chess.Board())
-    walk.play(chess.Move.from_uci("e2e4"))
-    walk.check()
-    walk.take_back()
-    walk.play(chess.Move.from_uci("d2d4"))
-    walk.stack["computed"][1] = 3
-    with pytest.raises(AssertionError):
-        walk.check()
 
 
 # --------------------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from eval.network.format import (
     shipped_network,
     write_network,
 )
-from eval.network.layout import BUCKETS, NETWORK
+from eval.network.layout import BUCKETS
 from tests.eval.networks import random_network
 
 ARRAYS = ("features", "bias", "output", "output_bias")
@@ -79,15 +79,6 @@ def test_a_digest_is_of_the_numbers_and_not_of_the_origin() -> None:
     assert network_digest(encode_network(replace(network, output_bias=other_bias))) != digest
     assert network_digest(encode_network(replace(network, scale=network.scale + 1))) != digest
     assert network_digest(b"") == ""
-
-
-def test_the_record_holds_the_network_packed() -> None:
-    network = random_network(5, 96, 8)
-    record = network.record()
-    assert np.array_equal(record["features"][: 768 * 96].reshape(768, 96), network.features)
-    assert np.array_equal(record["output"][: 16 * 96].reshape(8, 2, 96), network.output)
-    assert (int(record["hidden"]), int(record["buckets"]), int(record["scale"])) == (96, 8, 400)
-    assert NETWORK.itemsize % 64 == 0
 
 
 def sealed(data: bytes) -> bytes:

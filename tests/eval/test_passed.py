@@ -1,4 +1,4 @@
-"""What a passed pawn is worth: the more the further it is, and the nearer its own king, the farther the enemy's."""
+"""What a passed pawn is worth: more on higher ranks, and with its own king near and the enemy's far."""
 
 from __future__ import annotations
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from engine.board.convert import from_board
-from eval.classical import SUMMARY, evaluation_terms
+from eval.kernels.classical import SUMMARY, evaluation_terms
+from eval.kernels.workspace import PAWN_ENTRIES, PAWN_ENTRY, new_workspace
 from eval.terms import masks
 from eval.weights import COUNT, GROUPS
-from eval.workspace import PAWN_ENTRIES, PAWN_ENTRY, new_workspace
 from tests.eval.eval_positions import played, static, varied
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from engine.board.convert import from_board
 from engine.compiler.jit import kernel
-from eval.network.endings import CLASSICAL_COUNTS, DRAWN, NETWORK_COUNTS, whose_word_counts
+from eval.kernels.endings import CLASSICAL_COUNTS, DRAWN, NETWORK_COUNTS, whose_word_counts
 from eval.network.evaluator import NetworkEvaluator
 from eval.report import breakdown, evaluation_report
 from eval.terms.endgames import scale_of

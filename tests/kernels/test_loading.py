@@ -82,9 +82,9 @@ def test_its_description_says_what_it_is(built: Path, level: Level) -> None:
     assert set(found.kernels) == {
         "engine.board.make.complete_position",
         "engine.board.perft.perft_kernel",
-        "eval.classical.evaluation_terms",
-        "eval.network.endings.whose_word_counts",
-        "eval.network.inference.evaluate_line",
+        "eval.kernels.classical.evaluation_terms",
+        "eval.kernels.endings.whose_word_counts",
+        "eval.kernels.inference.evaluate_line",
         "search.kernels.aspiration.search_iteration",
         "search.kernels.transposition.hashfull",
     }

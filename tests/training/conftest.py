@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,11 +12,13 @@ import numpy.typing as npt
 import pytest
 
 import uci_main
+from bench.cluster import Outcome
 from engine.board.convert import decode, to_board
-from engine.board.position import POSITION
 from engine.memory import allocate
+from eval.training import generation
 from eval.training.generation import Player, Settings, generate
-from eval.training.records import STANDARD, unpack_starts
+from eval.training.kernels.records import SAMPLE, STANDARD
+from eval.training.samples import unpacked
 
 QUICK = Settings(soft_nodes=150, hard_nodes=1200)
 TINY = ["--hidden", "32", "--superbatches", "3", "--batch-size", "256", "--validation", "0.2", "--threads", "1"]
@@ -31,20 +33,20 @@ class Record(NamedTuple):
 
 def start_of(game: Any) -> chess.Board:
     """The start of GAME[1] as python-chess has it."""
-    positions = allocate(POSITION, 1)
-    unpack_starts(game, positions)
-    return to_board(positions[0], chess960=int(game[0]["variant"]) != STANDARD)
+    sample = allocate(SAMPLE, 1)
+    sample["position"] = game["start"]
+    return to_board(unpacked(sample)[0], chess960=int(game[0]["variant"]) != STANDARD)
 
 
 def replayed(record: Record) -> list[chess.Board]:
-    """All positions of a game, the last one included, each with its stack; every move is checked by python-chess."""
+    """All positions of a game, the last one included; every move is checked by python-chess."""
     board = start_of(record.game)
     boards = [board.copy()]
-    for move in record.plies["move"]:
-        chess_move = decode(int(move), board.chess960)
-        assert chess_move in board.legal_moves, (board.fen(), chess_move)
+    for move in record.plies["move"].tolist():
+        chess_move = decode(move, board.chess960)
+        assert board.is_legal(chess_move), (board.fen(), chess_move)
         board.push(chess_move)
-        boards.append(board.copy())
+        boards.append(board.copy(stack=False))
     return boards
 
 
@@ -65,10 +67,29 @@ def records() -> list[Record]:
 
 
 @pytest.fixture(scope="session")
+def lines(records: list[Record]) -> list[list[chess.Board]]:
+    """The positions of these games."""
+    return [replayed(record) for record in records]
+
+
+def play_here(function: Callable[[Any], Any], items: Iterable[Any], *_: Any, **__: Any) -> Generator[Any, None, None]:
+    """`map_unordered` without processes, whose start takes longer than the few games of a test."""
+    return (Outcome(item, function(item)) for item in items)
+
+
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Games are played in the test's own process."""
+    monkeypatch.setattr(generation, "map_unordered", play_here)
+
+
+@pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with 64 quick games in one shard; not to be changed."""
     folder = tmp_path_factory.mktemp("made")
-    generate(folder, QUICK, games=64)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(generation, "map_unordered", play_here)
+        generate(folder, QUICK, games=64)
     return folder
 
 

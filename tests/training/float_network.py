@@ -14,8 +14,8 @@ from engine.memory import allocate
 from eval.network.format import SCALE, Network
 from eval.network.layout import QA, QB
 from eval.network.reference import active_features, bucket_of
-from eval.training.gradients import Blend, Layers
-from eval.training.records import SAMPLE, pack
+from eval.training.kernels.gradients import Blend, Layers
+from eval.training.kernels.records import SAMPLE, pack
 
 Array = npt.NDArray[np.float64]
 
@@ -60,7 +60,8 @@ def clipped(parameters: Parameters, board: chess.Board) -> Array:
         parameters.bias + parameters.features[active_features(board, perspective)].sum(axis=0)
         for perspective in (board.turn, not board.turn)
     ]
-    return np.clip(np.concatenate(sides), 0.0, 1.0)
+    roots: Array = np.clip(np.concatenate(sides), 0.0, 1.0)
+    return roots
 
 
 def output_of(parameters: Parameters, board: chess.Board) -> float:

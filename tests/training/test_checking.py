@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 from engine.board.convert import decode, encode, from_board
 from engine.memory import allocate
 from eval.training.generation import Settings
-from eval.training.records import (
+from eval.training.kernels.records import (
     CHECKMATE,
     DRAW_SCORE,
     ENDINGS,
@@ -30,8 +29,8 @@ from eval.training.records import (
 )
 from eval.training.shards import ShardError, ShardWriter, encode_block, read_shard
 from eval.training.statistics import verify
-from tests.training.conftest import Record, replayed, start_of
-from tests.training.test_records import pack_sample
+from tests.training.conftest import Record, start_of
+from tests.training.float_network import pack_sample
 
 
 def shard_of(folder: Path, records: list[Record], **settings: Any) -> Any:
@@ -54,8 +53,18 @@ def game_between(start: str, moves: list[str], ending: int, result: int, scores:
     return Record(game, plies)
 
 
-def test_games_that_were_played_are_sound(tmp_path: Path, records: list[Record]) -> None:
+def test_games_that_were_played_are_sound(
+    tmp_path: Path, records: list[Record], lines: list[list[chess.Board]]
+) -> None:
+    """Among them are games with castling of all variants."""
     verify(shard_of(tmp_path, records))
+    castled = {
+        int(record.game[0]["variant"])
+        for record, boards in zip(records, lines, strict=True)
+        for board, ply in zip(boards, record.plies, strict=False)
+        if board.is_castling(decode(int(ply["move"]), board.chess960))
+    }
+    assert castled == {0, 1, 2}
 
 
 FOOLS_MATE = ["f2f3", "e7e5", "g2g4", "d8h4"]
@@ -148,18 +157,6 @@ def test_draws_count_from_the_start_of_the_game(tmp_path: Path) -> None:
         verify(shard_of(tmp_path / "0", [game], **ADJUDICATING))
 
 
-def test_winners_of_real_games_cannot_be_exchanged(tmp_path: Path, records: list[Record]) -> None:
-    adjudicated = [record for record in records if record.game["ending"][0] == WIN_SCORE]
-    assert {int(record.game["result"][0]) for record in adjudicated} == {0, 2}
-    for number, record in enumerate(adjudicated):
-        game = record.game.copy()
-        game["result"] = 2 - game["result"]
-        folder = tmp_path / f"game{number}"
-        folder.mkdir()
-        with pytest.raises(ShardError, match=r"a result that does not fit its ending$"):
-            verify(shard_of(folder, [Record(game, record.plies)]))
-
-
 def test_a_head_must_say_what_games_were_adjudicated_by(tmp_path: Path, records: list[Record]) -> None:
     shard = shard_of(tmp_path, records[:1])
     incomplete = {name: value for name, value in shard.settings.items() if name != "win_score"}
@@ -175,13 +172,15 @@ def folders(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
 
 
-def test_illegal_moves_are_found_at_their_place(tmp_path: Path, records: list[Record]) -> None:
+def test_illegal_moves_are_found_at_their_place(
+    tmp_path: Path, records: list[Record], lines: list[list[chess.Board]]
+) -> None:
     rng = np.random.default_rng(3)
     for number in range(30):
         victim = int(rng.integers(1, 8))
         ply = int(rng.integers(0, len(records[victim].plies)))
         damaged = [Record(record.game.copy(), record.plies.copy()) for record in records[:8]]
-        board = replayed(records[victim])[ply]
+        board = lines[victim][ply]
         move = int(rng.integers(0, 1 << 16))
         if any(encode(board, legal) == move for legal in board.legal_moves):
             continue
@@ -238,14 +237,3 @@ def test_scores_beyond_mate_are_impossible(tmp_path: Path) -> None:
     record.plies["score"][2] = -32_001
     with pytest.raises(ShardError, match=r"game 0, ply 2: an impossible score$"):
         verify(shard_of(tmp_path, [record]))
-
-
-def test_castling_is_decoded(copied: Callable[[], Path], records: list[Record]) -> None:
-    """The games of the tests hold castling of all variants, so the checks above have met it."""
-    castled = {
-        int(record.game[0]["variant"])
-        for record in records
-        for board, ply in zip(replayed(record), record.plies, strict=False)
-        if board.is_castling(decode(int(ply["move"]), board.chess960))
-    }
-    assert castled == {0, 1, 2}

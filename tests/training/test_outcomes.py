@@ -12,8 +12,8 @@ import pytest
 
 from eval.training import outcomes
 from eval.training.commands import wdl
-from eval.training.outcomes import BINS, SCORE_LIMIT, bin_scores, chances, count_results, fit
-from eval.training.records import SAMPLE
+from eval.training.kernels.records import SAMPLE
+from eval.training.outcomes import BINS, SCORE_LIMIT, Fit, bin_scores, chances, count_results, fit
 from search.outcome import FULL_MATERIAL, material, win_chance
 
 TRUE = np.array([140.0, -60.0, 90.0, 70.0, 30.0, -20.0])
@@ -47,7 +47,7 @@ def test_the_engine_and_the_fit_mean_the_same_by_their_coefficients(monkeypatch:
 
 
 def packed(board: chess.Board) -> tuple[int, list[int]]:
-    """Occupied squares and piece codes as `eval.training.records.PACKED` has them."""
+    """Occupied squares and piece codes as `eval.training.kernels.records.PACKED` has them."""
     codes = []
     for square in chess.scan_forward(board.occupied):
         piece = board.piece_at(square)
@@ -75,14 +75,15 @@ def test_positions_are_counted_by_material_score_and_result() -> None:
 def test_the_command_prints_what_belongs_into_the_engine(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    fitted = Fit(tuple(TRUE[:3].tolist()), tuple(TRUE[3:].tolist()), 1000, 0.8, 1.0)
     monkeypatch.setattr(outcomes, "count_results", lambda batches: made_up_counts())
+    monkeypatch.setattr(outcomes, "fit", lambda counts: fitted)
     assert wdl.main(["anywhere"]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("WIN_SCORE: Final = (")
-    assert "SPREAD: Final = (" in text
+    assert text.startswith("WIN_SCORE: Final = (140.0, -60.0, 90.0)\nSPREAD: Final = (70.0, 30.0, -20.0)\n")
     assert wdl.main(["anywhere", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
-    assert len(facts["win_score"]) == len(facts["spread"]) == 3
+    assert facts["win_score"] == [140.0, -60.0, 90.0]
     for _, _, expected, came in facts["calibration"]:
         assert expected == pytest.approx(came, abs=0.01)
 

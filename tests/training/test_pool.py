@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from eval.training import pool as pool_module
-from eval.training.gradients import CHUNK
 from eval.training.pool import FACTS, TRAINING, Facts, batches, build_pool, held_out, open_pool
-from eval.training.samples import ALL, Filter, samples
+from eval.training.samples import ALL, Filter, Samples, samples
 from eval.training.shards import ShardError, read_shard
 
 
-def bytes_of(records: npt.NDArray[np.void]) -> Counter[bytes]:
+def bytes_of(records: Samples) -> Counter[bytes]:
     same = records.copy()
     same["game"] = 0  # counts the games of what was decoded together
     return Counter(record.tobytes() for record in same)
@@ -37,9 +34,10 @@ def test_every_wanted_position_is_there_once(made: Path, tmp_path: Path, wanted:
     (everything,) = samples(made, wanted)
     assert bytes_of(pool.training) + bytes_of(pool.validation) == bytes_of(everything)
     assert (facts.training, facts.validation) == (len(pool.training), len(pool.validation))
-    assert (facts.shards, facts.games) == (1, 64)
+    assert (facts.shards, facts.games, facts.share) == (1, 64, 0.2)
     assert facts.sources[0]["games"] == 64
     assert facts.sources[0]["soft_nodes"] == 150
+    assert facts.wanted["skip"] == wanted.skip
     assert pool.facts == facts
     assert 20.0 <= facts.slope <= 2000.0
     assert {path.name for path in tmp_path.iterdir()} == {"training.samples", "validation.samples", "pool.json"}
@@ -60,15 +58,11 @@ def test_positions_are_shuffled_well(made: Path, tmp_path: Path, monkeypatch: py
     assert not len(pool.validation)
 
 
-def test_whole_games_are_kept_for_checking(made: Path) -> None:
+def test_whole_games_are_held_out_whatever_the_seed(made: Path, tmp_path: Path) -> None:
     shard = read_shard(made / "shard-000000.games")
     some, more = held_out(shard, 0.1), held_out(shard, 0.5)
     assert 0 < some.sum() < more.sum() < 64
     assert (more | ~some).all()
-    assert not held_out(shard, 0.0).any()
-
-
-def test_the_split_is_that_of_the_games(made: Path, tmp_path: Path) -> None:
     build(tmp_path / "a", made)
     build(tmp_path / "b", made, seed=2)
     one, two = open_pool(tmp_path / "a"), open_pool(tmp_path / "b")
@@ -77,57 +71,25 @@ def test_the_split_is_that_of_the_games(made: Path, tmp_path: Path) -> None:
     assert one.training.tobytes() != two.training.tobytes()
 
 
-def test_the_same_seed_makes_the_same_file(made: Path, tmp_path: Path) -> None:
+def test_the_same_shards_make_the_same_pool(made: Path, tmp_path: Path) -> None:
     assert build(tmp_path / "a", made) == build(tmp_path / "b", made)
     assert (tmp_path / "a" / TRAINING).read_bytes() == (tmp_path / "b" / TRAINING).read_bytes()
 
 
-def test_bad_shards_are_left_out_or_raise(made: Path, tmp_path: Path) -> None:
-    data, folder = tmp_path / "data", tmp_path / "pool"
-    data.mkdir()
-    folder.mkdir()
-    whole = (made / "shard-000000.games").read_bytes()
-    (data / "shard-000000.games").write_bytes(whole)
-    (data / "shard-000001.games").write_bytes(whole[:-1])
-    with pytest.raises(ShardError, match="truncated"):
-        build_pool(folder, [data], ALL, 0.1, 1)
-    assert not (folder / FACTS).exists()
-    problems: list[ShardError] = []
-    facts = build_pool(folder, [data], ALL, 0.1, 1, on_problem=problems.append)
-    assert len(problems) == 1
-    assert facts.games == 64
-
-
-@pytest.mark.parametrize("name", ["buckets/0", "pool.json", "training.samples"])
-def test_what_somebody_puts_in_the_place_of_a_pool_s_file_stays(made: Path, tmp_path: Path, name: str) -> None:
-    def meanwhile(shards: int, positions: int) -> None:
-        (tmp_path / "mine").write_bytes(b"mine")
-        (tmp_path / "mine").replace(tmp_path / name)
-
-    with pytest.raises(FileExistsError) as error:
-        build_pool(tmp_path, [made], ALL, 0.1, 1, on_shard=meanwhile)
-    assert error.value.filename == str(tmp_path / name)
-    assert (tmp_path / name).read_bytes() == b"mine"
-
-
-def test_a_pool_that_is_not_whole_is_refused(made: Path, tmp_path: Path) -> None:
+def test_an_incomplete_pool_is_refused(made: Path, tmp_path: Path) -> None:
     build(tmp_path, made)
     path = tmp_path / TRAINING
-    path.write_bytes(path.read_bytes()[:-32])
-    with pytest.raises(ValueError, match=r"training\.samples: holds \d+ positions instead of \d+$"):
-        open_pool(tmp_path)
-    path.write_bytes(path.read_bytes()[:-5])
-    with pytest.raises(ShardError, match=r"training\.samples: ends within a position$"):
-        open_pool(tmp_path)
+    for lost in (32, 5):
+        path.write_bytes(path.read_bytes()[:-lost])
+        with pytest.raises(ShardError, match=r"training\.samples: holds \d+ bytes instead of \d+$"):
+            open_pool(tmp_path)
 
 
 def test_kernels_may_not_change_the_file(made: Path, tmp_path: Path) -> None:
     build(tmp_path, made)
     before = (tmp_path / TRAINING).read_bytes()
-    pool = open_pool(tmp_path)
-    pool.training["score"] = 77
+    open_pool(tmp_path).training["score"] = 77
     assert (tmp_path / TRAINING).read_bytes() == before
-    assert open_pool(tmp_path).training["score"].tolist() != pool.training["score"].tolist()
 
 
 def test_an_epoch_reads_everything_once_and_in_its_own_order() -> None:
@@ -136,30 +98,21 @@ def test_an_epoch_reads_everything_once_and_in_its_own_order() -> None:
     epochs = [np.concatenate(stream[first : first + 10]) for first in (0, 10, 20)]
     assert all(len(set(epoch.tolist())) == 40 and epoch.max() < chunks for epoch in epochs)
     assert epochs[0].tolist() != epochs[1].tolist()
-    # What an epoch leaves out, another one takes.
+    # Another epoch reads what one leaves out.
     assert set(range(chunks)) == {int(chunk) for epoch in epochs for chunk in epoch}
     other = next(batches(8, chunks, size, 0))
     assert other.tolist() != stream[0].tolist()
 
 
-def test_a_stream_goes_on_from_any_step() -> None:
+def test_a_stream_resumes_at_any_step() -> None:
     stream = [batch.tolist() for batch in islice(batches(7, 43, 4, 0), 30)]
     for step in (1, 9, 10, 17, 25):
         assert [batch.tolist() for batch in islice(batches(7, 43, 4, step), 30 - step)] == stream[step:]
 
 
-def test_a_pool_says_how_it_was_made(made: Path, tmp_path: Path) -> None:
-    build(tmp_path, made, Filter(skip=12))
-    facts = json.loads((tmp_path / FACTS).read_text(encoding="utf-8"))
-    assert facts["wanted"] == {"skip": 12, "score_limit": 10_000, "quiet": True, "halfmoves": 40}
-    assert facts["share"] == 0.2
-    assert facts["seconds"] > 0
-    assert open_pool(tmp_path).chunks == facts["training"] // CHUNK
-    shutil.rmtree(tmp_path)
-
-
-def test_a_pool_that_does_not_tell_how_long_it_took_is_read(made: Path, tmp_path: Path) -> None:
+def test_a_pool_without_its_time_is_read(made: Path, tmp_path: Path) -> None:
     built = build(tmp_path, made)
+    assert built.seconds is not None
     facts = json.loads((tmp_path / FACTS).read_text(encoding="utf-8"))
     del facts["seconds"]
     (tmp_path / FACTS).write_text(json.dumps(facts), encoding="utf-8")

@@ -10,16 +10,14 @@ import numpy as np
 import pytest
 
 from engine.board.convert import to_board
-from engine.board.position import POSITION
-from engine.memory import allocate
 from eval.network.format import SCALE, Network, read_network
 from eval.network.layout import OUTPUT_LIMIT, QB
 from eval.network.reference import integer_score
-from eval.training.gradients import layers_of, new_vector, parameter_count
+from eval.training.kernels.gradients import layers_of, new_vector, parameter_count
 from eval.training.pool import open_pool
 from eval.training.quantise import quantised
-from eval.training.records import unpack_samples
-from eval.training.trainer import layers_in, load_run, load_state
+from eval.training.runs import load_run, load_state
+from eval.training.samples import unpacked
 from tests.eval.eval_positions import varied
 from tests.training.float_network import Parameters, exact, output_of, rounding_bound
 
@@ -49,10 +47,8 @@ def check(parameters: Parameters, network: Network, boards: list[chess.Board]) -
 def test_an_exported_file_keeps_to_its_bound(trained: Path) -> None:
     folder = trained.with_suffix(".training")
     recipe = load_run(folder).recipe
-    parameters = exact(layers_in(load_state(folder, recipe), recipe))
-    samples = open_pool(folder).validation[:400]
-    positions = allocate(POSITION, len(samples))
-    unpack_samples(samples, positions)
+    parameters = exact(layers_of(load_state(folder, recipe).parameters, recipe.hidden, recipe.buckets))
+    positions = unpacked(open_pool(folder).validation[:300])
     check(parameters, read_network(trained), [to_board(position) for position in positions])
 
 
@@ -66,4 +62,4 @@ def test_any_network_keeps_to_its_bound(buckets: int, most: float) -> None:
     layers.bias[:] = rng.normal(0.3, 0.2, HIDDEN)
     layers.output[:] = rng.uniform(-most, most, layers.output.shape)
     layers.output_bias[:] = rng.normal(0.0, 0.5, buckets)
-    check(exact(layers), quantised(layers, {}), varied(seed=9, count=200))
+    check(exact(layers), quantised(layers, {}), varied(seed=9, count=120))

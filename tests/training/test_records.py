@@ -9,22 +9,12 @@ import chess
 import numpy as np
 import pytest
 
-from engine.board.convert import from_board, to_board
+from engine.board.convert import from_board
 from engine.board.position import POSITION
-from engine.compiler.jit import kernel
 from engine.memory import allocate
-from eval.training.records import GAME, PACKED, PLY, SAMPLE, pack, unpack, unpack_samples
+from eval.training.kernels.records import GAME, PACKED, PLY, SAMPLE, unpack_samples
 from tests.board.board_positions import RARE_POSITIONS, random_game, scattered_position
-
-
-@kernel
-def pack_sample(position, sample):  # type: ignore[no-untyped-def]
-    pack(position, sample.position)
-
-
-@kernel
-def unpack_sample(sample, position):  # type: ignore[no-untyped-def]
-    unpack(sample.position, position)
+from tests.training.float_network import pack_sample
 
 
 def boards() -> Iterator[chess.Board]:
@@ -40,24 +30,18 @@ def boards() -> Iterator[chess.Board]:
 
 
 def test_what_is_packed_comes_back_whole() -> None:
-    sample = allocate(SAMPLE, 1)
-    for board in boards():
-        position, again = from_board(board), allocate(POSITION, 1)[0]
-        # What was there before must not shine through.
-        sample.view(np.uint8)[:] = 255
-        pack_sample(position, sample[0])
-        unpack_sample(sample[0], again)
-        assert again.tobytes() == position.tobytes(), board.fen()
-        assert to_board(again, board.chess960).fen().split()[:5] == to_board(position, board.chess960).fen().split()[:5]
-
-
-def test_many_at_once() -> None:
-    some = list(boards())[:50]
-    samples, positions = allocate(SAMPLE, len(some)), allocate(POSITION, len(some))
-    for sample, board in zip(samples, some, strict=True):
-        pack_sample(from_board(board), sample)
-    unpack_samples(samples, positions)
-    assert [to_board(position).epd() for position in positions] == [to_board(from_board(b)).epd() for b in some]
+    some = list(boards())
+    samples = allocate(SAMPLE, len(some))
+    # No earlier contents may remain.
+    samples.view(np.uint8)[:] = 255
+    positions = [from_board(board) for board in some]
+    for sample, position in zip(samples, positions, strict=True):
+        pack_sample(position, sample)
+    again = allocate(POSITION, len(some))
+    again.view(np.uint8)[:] = 255
+    unpack_samples(samples, again)
+    for board, position, other in zip(some, positions, again, strict=True):
+        assert other.tobytes() == position.tobytes(), board.fen()
 
 
 def test_the_documented_layout() -> None:

@@ -2,50 +2,48 @@
 
 from __future__ import annotations
 
-from functools import cache
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import chess
 import numpy as np
 import pytest
 
 from engine.board.convert import decode, to_board
-from engine.board.position import POSITION
-from engine.memory import allocate
-from eval.training.records import unpack_samples
-from eval.training.samples import ALL, ANY_HALFMOVES, Filter, positions, samples
-from eval.training.shards import read_shard
-from tests.training.conftest import Record, replayed
+from eval.training.samples import ALL, ANY_HALFMOVES, Filter, game_numbers, samples, unpacked
+from eval.training.shards import ShardWriter, encode_block
+from tests.training.conftest import Record
+
+FILTERS = [
+    Filter(),
+    ALL,
+    Filter(skip=30),
+    Filter(score_limit=300),
+    Filter(quiet=False, skip=12),
+    Filter(halfmoves=3),
+    Filter(halfmoves=ANY_HALFMOVES),
+]
 
 
-@cache
-def replays(folder: Path) -> list[tuple[Record, list[chess.Board]]]:
-    """The games of a folder, each with all its positions by python-chess."""
-    shard = read_shard(folder / "shard-000000.games")
-    ends = shard.first + shard.games["plies"]
-    records = [
-        Record(shard.games[index : index + 1], shard.plies[first:end])
-        for index, (first, end) in enumerate(zip(shard.first, ends, strict=True))
-    ]
-    return [(record, replayed(record)) for record in records]
+#: A few games of each variant.
+SOME = (*range(8), *range(40, 44), *range(52, 56))
 
 
-def expected(folder: Path, wanted: Filter) -> list[tuple[str, int, float, int]]:
-    """What passes a filter, by python-chess: (EPD, score, result, ply)."""
-    found = []
-    for (game, plies), boards in replays(folder):
-        for number, (board, ply) in enumerate(zip(boards, plies, strict=False)):
-            move, score = decode(int(ply["move"]), board.chess960), int(ply["score"])
-            ply_of_game = int(game[0]["opening"]) + number
-            if ply_of_game < wanted.skip or abs(score) >= wanted.score_limit:
-                continue
-            if board.halfmove_clock >= wanted.halfmoves:
-                continue
-            if wanted.quiet and (board.is_check() or board.is_capture(move) or move.promotion):
-                continue
-            found.append((epd(board), score, int(game[0]["result"]) / 2, ply_of_game))
-    return found
+@pytest.fixture(scope="module")
+def some(records: list[Record]) -> list[Record]:
+    return [records[index] for index in SOME]
+
+
+@pytest.fixture(scope="module")
+def boards(lines: list[list[chess.Board]]) -> list[list[chess.Board]]:
+    return [lines[index] for index in SOME]
+
+
+@pytest.fixture(scope="module")
+def shard(some: list[Record], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    with closing(ShardWriter(tmp_path_factory.mktemp("some"), 0, {})) as writer:
+        writer.append(encode_block(0, *(np.concatenate(part) for part in zip(*some, strict=True))))
+        return writer.finish()
 
 
 def epd(board: chess.Board) -> str:
@@ -60,48 +58,35 @@ def epd(board: chess.Board) -> str:
     return copy.epd(en_passant="fen", hmvc=board.halfmove_clock)
 
 
-def portraits(records: Any) -> list[str]:
-    return [epd(to_board(record)) for record in records]
+Row = tuple[str, int, int, int, int]
 
 
-FILTERS = [
-    Filter(),
-    ALL,
-    Filter(skip=30),
-    Filter(score_limit=300),
-    Filter(quiet=False, skip=12),
-    Filter(halfmoves=3),
-    Filter(halfmoves=ANY_HALFMOVES),
-]
-
-
-@pytest.mark.parametrize("wanted", FILTERS)
-def test_positions_are_those_of_python_chess(made: Path, wanted: Filter) -> None:
-    truth = expected(made, wanted)
-    batches = list(positions(made, wanted))
-    found = [
-        (portrait, int(score), float(result), int(ply))
-        for batch in batches
-        for portrait, score, result, ply in zip(
-            portraits(batch.positions), batch.scores, batch.results, batch.plies, strict=True
-        )
-    ]
-    assert found == truth
-    assert len(truth) > 0
-    batch = batches[0]
-    assert (batch.scores.dtype, batch.results.dtype, batch.plies.dtype) == (np.int16, np.float32, np.uint16)
+def expected(games: list[Record], boards: list[list[chess.Board]], wanted: Filter) -> list[Row]:
+    """What passes a filter, by python-chess: (EPD, score, result, ply, game)."""
+    found = []
+    for index, ((game, plies), line) in enumerate(zip(games, boards, strict=True)):
+        for number, (board, ply) in enumerate(zip(line, plies, strict=False)):
+            move, score = decode(int(ply["move"]), board.chess960), int(ply["score"])
+            ply_of_game = int(game[0]["opening"]) + number
+            if ply_of_game < wanted.skip or abs(score) >= wanted.score_limit:
+                continue
+            if board.halfmove_clock >= wanted.halfmoves:
+                continue
+            if wanted.quiet and (board.is_check() or board.is_capture(move) or move.promotion):
+                continue
+            found.append((epd(board), score, int(game[0]["result"]), ply_of_game, index))
+    return found
 
 
 @pytest.mark.parametrize("wanted", FILTERS)
-def test_samples_are_the_positions(made: Path, wanted: Filter) -> None:
-    (packed,) = samples(made, wanted)
-    whole = allocate(POSITION, len(packed))
-    unpack_samples(packed, whole)
-    batches = list(positions(made, wanted))
-    assert portraits(whole) == [portrait for batch in batches for portrait in portraits(batch.positions)]
-    assert packed["score"].tolist() == [score for batch in batches for score in batch.scores.tolist()]
-    assert (packed["result"] / 2).tolist() == [result for batch in batches for result in batch.results.tolist()]
-    assert packed["ply"].tolist() == [ply for batch in batches for ply in batch.plies.tolist()]
+def test_samples_are_those_of_python_chess(
+    shard: Path, some: list[Record], boards: list[list[chess.Board]], wanted: Filter
+) -> None:
+    (packed,) = samples(shard, wanted)
+    portraits = [epd(to_board(position, chess960=True)) for position in unpacked(packed)]
+    labels = (packed[name].tolist() for name in ("score", "result", "ply", "game"))
+    assert list(zip(portraits, *labels, strict=True)) == expected(some, boards, wanted)
+    assert len(packed) > 0
 
 
 def test_filters_filter(made: Path) -> None:
@@ -110,21 +95,15 @@ def test_filters_filter(made: Path) -> None:
     assert len(set(counts)) == len(FILTERS)
 
 
-def test_batches_are_bounded_and_lose_nothing(made: Path) -> None:
-    longest = int(read_shard(made / "shard-000000.games").games["plies"].max())
-    for batch in (1, longest, 1000):
-        parts = list(positions(made, ALL, batch=batch))
-        assert max(len(part.positions) for part in parts) <= max(batch, longest)
-        assert sum(len(part.positions) for part in parts) == sum(map(len, samples(made, ALL)))
-        numbers = np.concatenate([part.games for part in parts])
-        assert 1 + np.count_nonzero(np.diff(numbers)) == 64  # games
-    assert len(list(positions(made, ALL, batch=1))) == 64
+def test_games_are_told_apart(made: Path) -> None:
+    (packed,) = samples(made, ALL)
+    assert np.unique(game_numbers(packed)).tolist() == list(range(64))
 
 
-def test_what_is_still_being_written_is_read_on_request(made: Path, tmp_path: Path) -> None:
+def test_an_unfinished_shard_is_read_on_request(made: Path, tmp_path: Path) -> None:
     whole = (made / "shard-000000.games").read_bytes()
     (tmp_path / "shard-000000.part").write_bytes(whole[: len(whole) // 2])
-    (some,) = samples(tmp_path, ALL, partial=True)
+    (part,) = samples(tmp_path, ALL, partial=True)
     (everything,) = samples(made, ALL)
-    assert 0 < len(some) < len(everything)
-    assert some.tobytes() == everything[: len(some)].tobytes()
+    assert 0 < len(part) < len(everything)
+    assert part.tobytes() == everything[: len(part)].tobytes()

@@ -23,7 +23,7 @@ examples:
   secateur datagen data/wild --games 100000 --variant dfrc --seed 2 --workers 8
   secateur datagen data/first --positions 20000000 --cluster tcp://HOST:PORT
   secateur datagen data/second --positions 10000000 --network first.snet --seed 3
-  secateur datagen stats data/first --plot first.png
+  secateur datagen stats data/first
   secateur datagen verify data/first data/wild
 
 The same arguments make the same games, whatever the number of workers; after an interruption of any kind they go on

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from bench.plots import check_path
 from engine.arguments import Parser, command, complain
-from engine.errors import arguments_are_judged
-from engine.progress import Steps
-from eval.training.shards import Shard, ShardError, find_shards, read_shard
-from eval.training.statistics import Statistics, plot, verify
+from engine.progress import Steps, counted
+from eval.training.shards import Shard, ShardError, open_shards
+from eval.training.statistics import Statistics, verify
 
 
 def main(arguments: list[str]) -> int:
@@ -22,17 +20,11 @@ def main(arguments: list[str]) -> int:
 
 @command("secateur datagen stats")
 def _stats(arguments: list[str]) -> int:
-    parser = _parser("stats", "Counts games, positions, results, endings, scores and phases.")
-    parser.add_argument("--plot", metavar="FILE.png|.svg", help="draw the histograms, too")
-    options = parser.parse_args(arguments)
+    options = _parser("stats", "Counts games, positions, results, endings, scores and phases.").parse_args(arguments)
     statistics = Statistics()
-    problems: list[str] = []
-    with arguments_are_judged():
-        picture = None if options.plot is None else check_path(options.plot)
-    for shard in _shards(options, problems):
+    problems = _Problems()
+    for shard in _shards(options, problems.report):
         statistics.add(shard)
-    if picture is not None:
-        plot(statistics, picture, ", ".join(options.paths))
     if options.json:
         print(json.dumps({**statistics.as_dict(), "problems": problems}))
     else:
@@ -44,13 +36,13 @@ def _stats(arguments: list[str]) -> int:
 def _verify(arguments: list[str]) -> int:
     parser = _parser("verify", "Checks all checksums and plays every game through: each move, score, end and result.")
     options = parser.parse_args(arguments)
-    problems: list[str] = []
+    problems = _Problems()
     sound = games = positions = 0
-    for shard in _shards(options, problems):
+    for shard in _shards(options, problems.report):
         try:
             verify(shard)
         except ShardError as error:
-            _report(error, problems)
+            problems.report(error)
             continue
         sound += 1
         games += len(shard.games)
@@ -59,14 +51,14 @@ def _verify(arguments: list[str]) -> int:
         print(json.dumps({"sound": sound, "games": games, "positions": positions, "problems": problems}))
     else:
         bad = f", {len(problems)} not sound" if problems else ""
-        print(f"{sound} shards sound{bad}: {games} games, {positions} positions")
+        print(f"{sound} {'shard' if sound == 1 else 'shards'} sound{bad}: {games} games, {positions} positions")
     return 1 if problems else 0
 
 
 def _parser(action: str, description: str) -> Parser:
     parser = Parser(
         prog=f"secateur datagen {action}",
-        description=f"{description} A shard that is truncated or corrupt is reported and left out.",
+        description=f"{description} A truncated or corrupt shard is reported and left out.",
     )
     parser.add_argument("paths", nargs="+", metavar="FOLDER|FILE", help="folders of shards, or single shards")
     parser.add_argument("--finished", action="store_true", help="leave out shards that are still being written")
@@ -75,20 +67,16 @@ def _parser(action: str, description: str) -> Parser:
     return parser
 
 
-def _report(error: ShardError, problems: list[str]) -> None:
-    problems.append(str(error))
-    complain("secateur datagen", str(error))
-
-
-def _shards(options: argparse.Namespace, problems: list[str]) -> Iterator[Shard]:
-    """Yields the readable shards and prints progress; reports the other shards and adds them to `problems`."""
+def _shards(options: argparse.Namespace, report: Callable[[ShardError], None]) -> Iterator[Shard]:
+    """Yields the readable shards and shows progress; reports the other shards."""
     with Steps("looking for shards", options.quiet) as steps:
-        paths = find_shards(options.paths, partial=not options.finished)
-        for number, path in enumerate(paths, start=1):
-            steps.show(f"shard {number} of {len(paths)}")
-            try:
-                shard = read_shard(path)
-            except ShardError as error:
-                _report(error, problems)
-            else:
-                yield shard
+        yield from counted(open_shards(options.paths, not options.finished, report), steps.show, "shards read")
+
+
+class _Problems(list[str]):
+    """The problems of shards, reported when they are found."""
+
+    def report(self, error: ShardError) -> None:
+        """Prints a problem, and keeps it."""
+        complain("secateur datagen", str(error))
+        self.append(str(error))

@@ -6,13 +6,13 @@ import argparse
 import hashlib
 import json
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine.arguments import Parser, command
+from engine.arguments import Parser, command, complain
+from engine.files import printable, shown
 from engine.progress import Steps, counted
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _describe(options: argparse.Namespace) -> int:
         try:
             facts = _facts(path)
         except NetworkError as error:
-            print(f"secateur net: {error}", file=sys.stderr)
+            complain("secateur net", str(error))
             status = 1
             continue
         told.append(facts)
@@ -92,7 +92,7 @@ def _compare(options: argparse.Namespace) -> int:
 
 def _table(found: Comparison) -> list[str]:
     """The comparison as lines of text; the others are compared with the first evaluation."""
-    width = max(len(errors.name) for errors in found.errors)
+    width = max(len(shown(errors.name)) for errors in found.errors)
     lines = [
         f"{found.positions} quiet positions of {found.games} games; errors are mean squares of expected results",
         f"{'':{width}}  to the scores  to the results  with scale  less than {found.errors[0].name}",
@@ -100,7 +100,7 @@ def _table(found: Comparison) -> list[str]:
     for errors in found.errors:
         less = "" if errors is found.errors[0] else f"  {-errors.difference:+.5f} +- {errors.deviation:.5f}"
         lines.append(
-            f"{errors.name:{width}}  {errors.scores:13.5f}  {errors.results:14.5f}  {errors.scale:10.1f}{less}"
+            f"{shown(errors.name):{width}}  {errors.scores:13.5f}  {errors.results:14.5f}  {errors.scale:10.1f}{less}"
         )
     return lines
 
@@ -128,7 +128,7 @@ def _lines(facts: dict[str, Any]) -> list[str]:
     architecture = facts["architecture"]
     ranges = ", ".join(f"{name.replace('_', ' ')} {low} to {high}" for name, (low, high) in facts["weights"].items())
     lines = [
-        f"{facts['file']}: {facts['network']}",
+        f"{shown(facts['file'])}: {facts['network']}",
         f"features   {architecture['features']}, {architecture['activation']}, QA {architecture['qa']}, "
         f"QB {architecture['qb']}, scale {architecture['scale']}",
         f"weights    {ranges}; {facts['dead']} of {architecture['hidden']} units without effect",
@@ -140,7 +140,7 @@ def _lines(facts: dict[str, Any]) -> list[str]:
 
 
 def _flat(values: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
-    """Nested values as (name, text)."""
+    """Nested values as (name, text), made safe for a terminal."""
     rows: list[tuple[str, str]] = []
     for name, value in values.items():
         if isinstance(value, dict):
@@ -149,5 +149,5 @@ def _flat(values: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
             for number, item in enumerate(value, start=1):
                 rows += _flat(item, f"{prefix}{name}.{number}.")
         else:
-            rows.append((prefix + name, str(value)))
+            rows.append((printable(prefix + name), printable(str(value))))
     return rows

@@ -36,7 +36,6 @@ COMMANDS: Final = (
     "ablation futility --tc depth=1 --max-moves 4 --games 2",
     "explore --depth 2 --record new.json",
     "datagen new --nodes 20 --hard-nodes 60 --workers 2 --max-plies 60 --games 16",
-    "texel <shards> --epochs 1",
     "wdl <shards>",
     "train <shards> --output new.snet --hidden 32 --superbatches 1 --superbatch-size 256 --batch-size 256 "
     "--validation 0.2 --threads 1",

@@ -176,7 +176,6 @@ _MAKERS: Final[dict[str, Callable[[Path], object]]] = {
     "answers.csv": _made("epd <suite.epd> --depth 1 --csv <>"),
     "shards": _made("datagen <> {data} --games 16"),
     "run": _made("train <shards> --output network.snet --checkpoint <> {tiny}"),
-    "values.py": _made("texel <shards> --epochs 1 --output <>"),
     "record.json": _made("explore --record <> --depth 1"),
     "record.json.gz": _packed("record.json", gzip.compress),
     "spsa.jsonl": _made("spsa {spsa} --state <> --iterations 2"),

@@ -8,8 +8,8 @@ from engine.board.bits import U0, copy_record
 from engine.board.make import apply_move
 from engine.board.moves import is_capture, is_promotion
 from engine.compiler.jit import inlined, kernel
-from eval.classical import evaluate, game_phase
-from eval.training.records import pack, unpack
+from eval.kernels.classical import evaluate
+from eval.training.kernels.records import pack, unpack
 
 
 @inlined
@@ -47,17 +47,6 @@ def decode_samples(games, plies, first, wanted, line, samples):
             apply_move(line[0], line[1], move)
             copy_record(line[0], line[1])
     return count
-
-
-@kernel
-def sample_phases(samples, line, phases):
-    """Writes the game phase of each of SAMPLE[n], 24 (all pieces) to 0, into `phases` int64[n] (mutated).
-
-    `line` is POSITION[1] scratch.
-    """
-    for index in range(samples.size):
-        unpack(samples[index].position, line[0])
-        phases[index] = game_phase(line[0])
 
 
 @kernel

@@ -13,7 +13,7 @@ from engine.board.generate import BACK_RANKS, generate_all
 from engine.board.make import make_move
 from engine.board.position import KING, OCCUPIED, PAWN, king_square
 from engine.compiler.jit import inlined, kernel, subkernel
-from eval.training.records import (
+from eval.training.kernels.records import (
     CHECKMATE,
     DRAW_SCORE,
     FIFTY_MOVES,

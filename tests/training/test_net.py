@@ -1,4 +1,4 @@
-"""Comparing evaluations on games: errors against sums made by hand, and the command."""
+"""`net`: network files described, and evaluations compared on games; the errors against sums made by hand."""
 
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ import pytest
 
 import uci_main
 from engine.board.convert import to_board
-from engine.board.position import POSITION
 from engine.compiler.library import JIT, KERNELS_VARIABLE
-from engine.memory import allocate
 from eval.network.format import read_network, write_network
+from eval.training.commands import net
 from eval.training.comparison import Comparison, classical_scores, compare
 from eval.training.quantise import integer_scores
-from eval.training.records import unpack_samples
-from eval.training.samples import Filter, samples
+from eval.training.samples import Filter, samples, unpacked
 from eval.training.shards import read_shard
 from tests.eval.eval_positions import score
 from tests.eval.networks import random_network
@@ -31,12 +29,14 @@ from tests.eval.networks import random_network
 def turned(packed: Any) -> npt.NDArray[np.int64]:
     """The scores of samples as the side to move sees them."""
     black = packed["position"]["state"] >= 128
-    return np.where(black, -packed["score"], packed["score"]).astype(np.int64)
+    scores: npt.NDArray[np.int64] = np.where(black, -packed["score"], packed["score"]).astype(np.int64)
+    return scores
 
 
 def material(packed: Any) -> npt.NDArray[np.int64]:
     """A poor evaluation: the scores in steps of two pawns."""
-    return 200 * np.rint(turned(packed) / 200).astype(np.int64)
+    steps: npt.NDArray[np.int64] = np.rint(turned(packed) / 200).astype(np.int64)
+    return 200 * steps
 
 
 @pytest.fixture(scope="module")
@@ -84,17 +84,6 @@ def test_errors_are_those_of_sums_by_hand(compared: Comparison, made: Path) -> N
     assert poor.deviation > 0
 
 
-def test_size_is_no_fault(made: Path) -> None:
-    """Twice the evaluation is as good as the evaluation, with twice the scale."""
-
-    def doubled(packed: Any) -> npt.NDArray[np.int64]:
-        return 2 * turned(packed)
-
-    once, twice = compare({"once": turned, "twice": doubled}, samples(made)).errors
-    assert twice.scale == pytest.approx(2 * once.scale, rel=1e-3)
-    assert twice.results == pytest.approx(once.results, rel=1e-5)
-
-
 def test_nothing_to_compare_on(made: Path) -> None:
     with pytest.raises(ValueError, match="there are no positions to compare on"):
         compare({"scores": turned}, samples(made, Filter(skip=10_000)))
@@ -103,9 +92,7 @@ def test_nothing_to_compare_on(made: Path) -> None:
 def test_the_classical_evaluation_is_the_engine_s(made: Path) -> None:
     (packed,) = samples(made)
     some = packed[:: max(1, len(packed) // 50)]
-    positions = allocate(POSITION, len(some))
-    unpack_samples(some, positions)
-    assert classical_scores(some).tolist() == [score(to_board(position).fen()) for position in positions]
+    assert classical_scores(some).tolist() == [score(to_board(position).fen()) for position in unpacked(some)]
 
 
 def test_the_command(
@@ -144,3 +131,25 @@ def test_what_cannot_be_compared(
     empty.mkdir()
     assert uci_main.main(["net", str(file), "--on", str(empty)]) == 1
     assert capsys.readouterr().err.startswith(f"secateur net: {empty}: ")
+
+
+def test_net_shows_what_a_file_is(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert uci_main.main(["net", str(trained)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"{trained}: (768 -> 32)x2 -> 1, 8 output layers\n")
+    for words in ("SHA-256    ", "licence    GPL-3.0-or-later", "recipe.seed", "QA 255, QB 64, scale "):
+        assert words in out
+    assert net.main([str(trained), "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)
+    assert told["architecture"]["hidden"] == 32
+    assert told["bytes"] == trained.stat().st_size
+
+    damaged = tmp_path / "damaged.snet"
+    data = bytearray(trained.read_bytes())
+    data[-1000] ^= 1
+    damaged.write_bytes(data)
+    assert net.main([str(damaged), str(trained)]) == 1
+    out, err = capsys.readouterr()
+    assert err.startswith(f"secateur net: {damaged}: ")
+    assert len(err.splitlines()) == 1
+    assert out.startswith(str(trained))

@@ -17,7 +17,7 @@ from engine.board.make import make_move
 from engine.board.moves import NO_MOVE
 from engine.board.position import BLACK, PAWN, ROOK, WHITE
 from engine.compiler.jit import inlined, kernel, subkernel
-from eval.training.records import (
+from eval.training.kernels.records import (
     CHECKMATE,
     CHESS960,
     DFRC,

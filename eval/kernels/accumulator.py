@@ -17,9 +17,9 @@ from engine.board.generate import castling_targets
 from engine.board.moves import CAPTURE, CASTLING, EN_PASSANT, NO_MOVE, move_kind, move_origin, move_target
 from engine.board.position import KING, OCCUPIED, ROOK, WHITE, piece_at
 from engine.compiler.jit import inlined, subkernel
-from eval.network.features import feature, orientation
+from eval.kernels.features import feature, orientation
+from eval.kernels.vectors import add_add_sub_sub, add_block, add_sub, add_sub_sub, copy_block
 from eval.network.layout import BLOCK
-from eval.network.vectors import add_add_sub_sub, add_block, add_sub, add_sub_sub, copy_block
 
 
 @inlined

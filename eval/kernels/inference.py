@@ -9,10 +9,10 @@ import numpy as np
 from engine.board.bits import popcount
 from engine.board.position import OCCUPIED, POSITION
 from engine.compiler.jit import kernel, subkernel
-from eval.network.accumulator import accumulator_start, update
-from eval.network.features import output_bucket
+from eval.kernels.accumulator import accumulator_start, update
+from eval.kernels.features import output_bucket
+from eval.kernels.vectors import screlu_dot
 from eval.network.layout import QA, QB
-from eval.network.vectors import screlu_dot
 
 #: Evaluations are clamped to this size, in centipawns: below mate scores, and within an int16.
 EVALUATION_LIMIT: Final = 30_000
@@ -26,7 +26,7 @@ def evaluate_with_network(network, accumulators, stack, ply):
     """Static evaluation in centipawns from the side to move's view, int64, at most EVALUATION_LIMIT in size.
 
     `network` is a NETWORK that holds a network; for `accumulators` (mutated) and `stack` see
-    `eval.network.accumulator`.
+    `eval.kernels.accumulator`.
     """
     update(network, accumulators, stack, ply, 0)
     update(network, accumulators, stack, ply, 1)

@@ -7,7 +7,7 @@
     target       t = share * result + (1 - share) * 1 / (1 + exp(-score / scale))
     loss         mean of (e - t)^2
 
-Everything is from the side to move's view. Features are those of `eval.network.features`: 768 (own pieces, then the
+Everything is from the side to move's view. Features are those of `eval.kernels.features`: 768 (own pieces, then the
 opponent's; pawn to king; square), seen from each side's own first rank, and mirrored when its king is on the files e to
 h, so that kings stand on a to d. Both passes touch only the rows of the about 22 pieces on the board. The gradient of a
 batch is a sum; `reduce_gradients` makes it a mean.
@@ -25,10 +25,10 @@ from engine.board.bits import U0, lsb, without_lsb
 from engine.board.position import KING, ROOK
 from engine.compiler.jit import float_inlined, float_kernel, inlined, kernel
 from engine.memory import allocate
-from eval.network.features import output_bucket
+from eval.kernels.features import output_bucket
 from eval.network.format import SCALE
-from eval.network.layout import FEATURES, MOST_PIECES
-from eval.training.records import BLACK_PIECE, BLACK_TO_MOVE, CASTLING_ROOK
+from eval.network.layout import FEATURES, MOST_PIECES, QA, QB
+from eval.training.kernels.records import BLACK_PIECE, BLACK_TO_MOVE, CASTLING_ROOK
 
 Floats = npt.NDArray[np.float32]
 
@@ -60,6 +60,15 @@ class Layers(NamedTuple):
     bias: Floats
     output: Floats
     output_bias: Floats
+
+
+class Integers(NamedTuple):
+    """A quantised network's arrays as `eval.network.format.Network` has them."""
+
+    features: npt.NDArray[np.int16]
+    bias: npt.NDArray[np.int16]
+    output: npt.NDArray[np.int16]
+    output_bias: npt.NDArray[np.int32]
 
 
 class Blend(NamedTuple):
@@ -240,13 +249,25 @@ def outputs(layers, samples, blend, scratch, out):
 
 
 @kernel
-def write_features(samples, rows, pieces):
-    """Writes the features of SAMPLE[n] into `rows` int64[n][2][32] and their number into `pieces` int64[n].
+def integer_scores(network, scale, samples, rows, accumulator, out):
+    """Writes the evaluation of SAMPLE[n] in centipawns, as `eval.network.layout` defines it, into `out` int64[n].
 
-    Mutates both. For inspecting the network's input.
+    `network` is Integers. Mutates `rows` int64[2][32], `accumulator` int64[H] and `out`.
     """
     for index in range(samples.size):
-        pieces[index] = sample_features(samples[index].position, rows[index])
+        pieces = sample_features(samples[index].position, rows)
+        bucket = output_bucket(pieces, network.output_bias.size)
+        total = np.int64(0)
+        for side in range(2):
+            for unit in range(accumulator.size):
+                accumulator[unit] = network.bias[unit]
+            for piece in range(pieces):
+                for unit in range(accumulator.size):
+                    accumulator[unit] += network.features[rows[side, piece], unit]
+            for unit in range(accumulator.size):
+                clipped = min(max(accumulator[unit], 0), QA)
+                total += clipped * clipped * np.int64(network.output[bucket, side, unit])
+        out[index] = (total // QA + np.int64(network.output_bias[bucket])) * scale // (QA * QB)
 
 
 @kernel

@@ -177,10 +177,3 @@ def unpack_samples(samples, positions):
     """Unpacks SAMPLE[n] into POSITION[n]. Mutates `positions`."""
     for index in range(samples.size):
         unpack(samples[index].position, positions[index])
-
-
-@kernel
-def unpack_starts(games, positions):
-    """Unpacks the starts of GAME[n] into POSITION[n]. Mutates `positions`."""
-    for index in range(games.size):
-        unpack(games[index].start, positions[index])

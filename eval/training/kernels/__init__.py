@@ -1,0 +1,1 @@
+"""The kernels of the training pipeline: self-play, checks, decoding and gradients."""

@@ -1,0 +1,214 @@
+"""The folder of a run: no file of another program is lost, and no earlier run before the new one can begin."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+import uci_main
+from engine.compiler.cache_folder import mark
+from eval.network.format import MAGIC, encode_network, read_network
+from eval.training import pool
+from eval.training.commands import train
+from eval.training.pool import FACTS
+from eval.training.runs import _NEW_TEXT, Run, load_run, save_run
+from eval.training.samples import Filter
+from eval.training.trainer import Entry, Moment, Recipe, Trainer, TrainingError
+from tests.eval.networks import random_network
+from tests.training.conftest import TINY, arguments
+
+
+@pytest.fixture
+def folder(trained: Path, tmp_path: Path) -> Path:
+    """A copy of a finished run, for `net.snet`, which is not there."""
+    copy = tmp_path / "net.training"
+    shutil.copytree(trained.with_suffix(".training"), copy)
+    return copy
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_run_is_read_back(tmp_path: Path) -> None:
+    run = Run(Recipe(scale=123.5), ("a", "b"), True, Filter(skip=3, quiet=False, halfmoves=30), 0.25)
+    save_run(tmp_path, run)
+    assert load_run(tmp_path) == run
+    with pytest.raises(TrainingError, match=r"holds no run to resume$"):
+        load_run(tmp_path / "other")
+
+
+def test_a_new_run_takes_no_file_of_another_program(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output, folder = tmp_path / "net.snet", tmp_path / "project"
+    folder.mkdir()
+    given = arguments(made, output, "--checkpoint", str(folder), "--quiet")
+    for name in ("log.jsonl", "run.json", "start.snet", "training.samples"):
+        path = folder / name
+        path.write_bytes(b"mine")
+        for more in ([], ["--overwrite"]):
+            assert uci_main.main([*given, *more]) == 1, name
+            assert str(path) in capsys.readouterr().err
+            assert path.read_bytes() == b"mine"
+        path.unlink()
+    output.write_bytes(b"my notes")
+    for more in ([], ["--overwrite"], ["--resume"]):
+        assert uci_main.main([*given, *more]) == 1
+        assert "is there already and is no network file" in capsys.readouterr().err
+    output.write_bytes(MAGIC + b"another network")
+    assert uci_main.main(given) == 1
+    assert "--overwrite replaces it" in capsys.readouterr().err
+    assert output.read_bytes() == MAGIC + b"another network"
+
+
+def test_a_run_is_resumed_onto_its_own_network_only(
+    made: Path, trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.snet"
+    assert uci_main.main(arguments(made, other, "--quiet", "--seed", "7")) == 0
+    before = other.read_bytes()
+    capsys.readouterr()
+    given = ["--checkpoint", str(trained.with_suffix(".training")), "--resume", "--quiet", "--output", str(other)]
+    assert train.main(given) == 1
+    assert capsys.readouterr().err == (
+        f"secateur train: {other} is there already, and this run has not made it: name another file\n"
+    )
+    assert other.read_bytes() == before
+    other.write_bytes(b"")
+    assert train.main(given) == 0
+    assert train.main(given) == 0
+
+
+@pytest.mark.parametrize("more", [["--resume"], ["--overwrite"]])
+@pytest.mark.parametrize("name", ["training.samples", "checkpoint.npz", "log.jsonl", "start.snet", "pool.json"])
+def test_files_in_a_run_that_are_not_its_own_stay(
+    made: Path, folder: Path, name: str, more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [*([] if more == ["--resume"] else [str(made), *TINY]), "--output", str(tmp_path / "net.snet"), "--quiet"]
+    (folder / name).write_bytes(b"my diary " * 10)
+    before = contents(folder)
+    assert train.main([*given, *more]) == 1
+    error = capsys.readouterr().err
+    assert f"{folder / name}: is there already and is no " in error
+    assert error.count("\n") == 1
+    assert contents(folder) == before
+    (folder / name).unlink()
+    (folder / name).symlink_to(tmp_path / "elsewhere")
+    assert train.main([*given, *more]) == 1
+    assert capsys.readouterr().err == f"secateur train: {folder / name}: is a link, not a file of the run\n"
+    assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+@pytest.mark.parametrize("name", ["run.json", "checkpoint.npz", "training.samples", "pool.json", "log.jsonl"])
+def test_a_pipe_in_a_run_s_folder_is_refused(folder: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    assert train.main(["--output", str(folder.with_suffix(".snet")), "--resume", "--quiet"]) == 1
+    assert capsys.readouterr().err == f"secateur train: {folder / name}: is a pipe, not a file\n"
+
+
+def test_a_lost_pool_is_made_again_and_other_files_stay(folder: Path, trained: Path) -> None:
+    (folder / FACTS).unlink()
+    (folder / "training.samples").write_bytes((folder / "training.samples").read_bytes()[:1001])
+    (folder / "buckets").mkdir()
+    (folder / "buckets" / "1").write_bytes(b"mine")
+    output = folder.with_suffix(".snet")
+    assert train.main(["--output", str(output), "--resume", "--quiet"]) == 0
+    assert read_network(output).features.tobytes() == read_network(trained).features.tobytes()
+    assert (folder / "buckets" / "1").read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize("name", ["net.snet", "log.jsonl", "checkpoint.npz"])
+def test_a_file_that_takes_the_place_of_an_output_stays(
+    made: Path, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    name: str,
+) -> None:  # fmt: skip
+    output = tmp_path / "net.snet"
+    folder, mine = output.with_suffix(".training"), tmp_path / "mine"
+    path = output if name == "net.snet" else folder / name
+    before = (trained if name == "net.snet" else trained.with_suffix(".training") / name).read_bytes()
+    mine.write_bytes(before)
+    really = Trainer.superbatch
+
+    def superbatch(self: Trainer, on_step: object) -> Entry:
+        entry = really(self)
+        if entry.superbatch == 2:
+            mine.replace(path)
+        return entry
+
+    monkeypatch.setattr(Trainer, "superbatch", superbatch)
+    assert uci_main.main(arguments(made, output, "--quiet", "--seed", "9")) == 1
+    beside = path.with_stem(path.stem + "-2")
+    told = f"{path}: another file took its place; it is left as it is; its new contents are in {beside}"
+    assert capsys.readouterr().err == f"secateur train: {told}\n"
+    assert path.read_bytes() == before
+    if name == "net.snet":
+        assert read_network(beside).provenance["recipe"]["seed"] == 9
+    else:
+        assert beside.stat().st_size
+
+
+def test_the_earlier_run_stays_until_the_new_one_can_begin(
+    made: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = contents(folder)
+    given = arguments(made, tmp_path / "net.snet", "--quiet", "--seed", "3")
+    notes, other = tmp_path / "notes", tmp_path / "other.snet"
+    notes.write_text("mine")
+    other.write_bytes(encode_network(random_network(hidden=64)))
+    assert uci_main.main(given) == 1
+    told = f"secateur train: {folder} holds a run already: --resume continues it, --overwrite replaces it\n"
+    assert capsys.readouterr().err == told
+    for more, words in (
+        (["--batch-size", "1280000"], "do not fill a batch"),
+        (["--start", str(other), "--hidden", "32"], "the network to start from has hidden 64"),
+    ):
+        assert uci_main.main([*given, "--overwrite", *more]) == 1
+        error = capsys.readouterr().err
+        assert words in error
+        assert error.count("\n") == 1
+        assert contents(folder) == before
+    assert uci_main.main([*arguments(notes, tmp_path / "net.snet"), "--quiet", "--overwrite"]) == 1  # no shard at all
+    assert contents(folder) == before
+    for kind, words in ((KeyboardInterrupt, "interrupted"), (OSError, "no room")):
+
+        def fail(samples: object, kind: type[BaseException] = kind) -> None:
+            raise kind(28, "no room")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(pool, "_slope", fail)
+            assert uci_main.main([*given, "--overwrite"]) == 1
+        assert words in capsys.readouterr().err
+        assert contents(folder) == before
+    # What a command that was killed while it read shards has left, with a file that is not Secateur's.
+    left = folder / ".new-pool-1"
+    left.mkdir()
+    mark(left, _NEW_TEXT)
+    (left / "0").write_bytes(b"some positions")
+    (left / "notes").write_bytes(b"mine")
+    assert uci_main.main([*given, "--overwrite"]) == 0
+    assert {path.name for path in left.iterdir()} == {"made-by-secateur", "notes"}
+    shutil.rmtree(left)
+    assert contents(folder).keys() == before.keys()
+    assert load_run(folder).recipe.seed == 3
+    assert len((folder / "log.jsonl").read_bytes().splitlines()) == 3
+
+
+def test_an_interrupted_run_says_how_to_resume(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(self: object, moment: Moment) -> None:
+        raise KeyboardInterrupt
+
+    output = tmp_path / "net.snet"
+    with monkeypatch.context() as patch:
+        patch.setattr("eval.training.training_view.TrainingView.step", interrupt)
+        assert uci_main.main(arguments(made, output, "--quiet")) == 1
+    told = f"secateur train: interrupted; --resume continues {tmp_path / 'net.training'}\n"
+    assert capsys.readouterr().err == told
+    assert train.main(["--output", str(output), "--resume", "--quiet"]) == 0
