@@ -49,10 +49,9 @@ class BuiltinRunner(Runner):
             for task in plan.tasks()
             if task.game not in known and task.white not in unfit and task.black not in unfit
         )
+        outcomes = map_unordered(play_task, tasks, description.cluster, workers=description.concurrency)
         try:
-            with closing(
-                map_unordered(play_task, tasks, description.cluster, workers=description.concurrency)
-            ) as games:
+            with closing(outcomes):
                 for task, game, error in outcomes:
                     if game is None:
                         problems.append(f"game {task.game + 1} ({task.white.name} - {task.black.name}): {error}")
