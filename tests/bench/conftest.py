@@ -29,7 +29,7 @@ def describe(book: Book) -> Callable[..., MatchDescription]:
     return make
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def engines_closed() -> Iterator[None]:
     """For tests that play in this process."""
     yield

@@ -22,7 +22,6 @@ from bench.pgn import read_games, split_games
 from bench.play import play
 from bench.results import GameResult, MatchResult
 from bench.runners import base, builtin
-from bench.uci import close_engines
 from engine.errors import CommandError
 
 MAIN = Path(__file__).resolve().parents[2] / "uci_main.py"
@@ -30,14 +29,8 @@ SHORT = Adjudication(max_moves=12)
 Describe = Callable[..., MatchDescription]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def engines_of_this_process() -> Iterator[None]:
-    yield
-    close_engines()
-
-
 @pytest.fixture
-def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def in_process(monkeypatch: pytest.MonkeyPatch, engines_closed: None) -> None:
     """Games are played in this process, whose engines keep running from test to test."""
 
     def map_here(function: Callable[[Any], Any], items: Iterable[Any], *_: Any, **__: Any) -> Iterator[Any]:
@@ -332,9 +325,8 @@ def command(folder: Path, *arguments: str, fault: str = "") -> list[str]:
 
 
 def test_the_command_prints_json_progress_and_faults(tmp_path: Path) -> None:
-    done = subprocess.run(
-        command(tmp_path, "--rounds", "1", "--json", fault="--fault illegal"), capture_output=True, text=True, timeout=60
-    )
+    arguments = command(tmp_path, "--rounds", "1", "--json", fault="--fault illegal")
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=60)
     answer = json.loads(done.stdout)
     assert done.returncode == 1
     assert [game["termination"] for game in answer["games"]] == ["illegal move"] * 2

@@ -47,17 +47,6 @@ def test_options_ask_for_a_limit(words: str, limit: str) -> None:
     parser = argparse.ArgumentParser()
     add_limit_arguments(parser, "nodes=20000")
     assert limit_from_arguments(parser.parse_args(words.split()), "nodes=20000") == limit
-    text = " ".join(parser.format_help().split())
-    assert "nodes a position (default 20000)" in text
-    assert text.count("(default ") == 1
-
-
-def test_one_limit_is_enough(capsys: pytest.CaptureFixture[str]) -> None:
-    parser = argparse.ArgumentParser()
-    add_limit_arguments(parser, "nodes=20000")
-    with pytest.raises(SystemExit):
-        parser.parse_args(["--nodes", "7", "--depth", "3"])
-    assert "not allowed with argument" in capsys.readouterr().err
 
 
 def test_a_clock_counts_down_and_gains_its_increment() -> None:
