@@ -114,8 +114,12 @@ def test_ctrl_c_while_workers_are_started_is_told_once(seconds: float) -> None:
 pytestmark = pytest.mark.filterwarnings("default::ResourceWarning", "default::DeprecationWarning")
 
 
-def test_a_cluster_does_the_same_work(start_cluster: Callable[[], Cluster], tmp_path: Path) -> None:
-    cluster = start_cluster()
+@pytest.fixture(scope="module")
+def cluster(start_cluster: Callable[[], Cluster]) -> Cluster:
+    return start_cluster()
+
+
+def test_a_cluster_does_the_same_work(cluster: Cluster) -> None:
     outcomes = {outcome.item: outcome for outcome in map_unordered(work.fail_on_three, range(8), cluster.address)}
     assert sorted(outcomes) == list(range(8))
     assert outcomes[3].error is not None
@@ -150,11 +154,10 @@ def test_a_match_survives_the_loss_of_a_worker(
     assert len(list(read_games(pgn))) == 16
 
 
-def test_perft_is_split_by_root_moves(start_cluster: Callable[[], Cluster]) -> None:
+def test_perft_is_split_by_root_moves(cluster: Cluster) -> None:
     kiwipete = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
-    cluster = start_cluster()
     command = [sys.executable, str(ROOT / "uci_main.py"), "perft", "--depth", "3", "--fen", kiwipete]
-    done = subprocess.run([*command, "--cluster", cluster.address], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*command, "--cluster", cluster.address], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert "Nodes searched: 97862" in done.stdout.splitlines()
 
