@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from types import NoneType
@@ -272,17 +272,15 @@ def _integers(option: str, text: str, parts: list[str], count: int) -> list[int]
 # --------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _EngineTable:
-    """The keys of `[[engines]]`."""
-
-    command: str | list  # type: ignore[type-arg]
-    name: str = ""
-    directory: str | None = None
-    tc: str | None = None
-    options: dict = field(default_factory=dict)  # type: ignore[type-arg]
-    restart: bool = False
-
+#: The keys of `[[engines]]` and their types.
+_ENGINE_KEYS: Final[dict[str, Any]] = {
+    "name": str,
+    "command": str | list,
+    "directory": str,
+    "tc": str,
+    "options": dict,
+    "restart": bool,
+}
 
 _TYPE_NAMES: Final[dict[type, str]] = {
     str: "text",
@@ -313,7 +311,7 @@ def _fields_of(data: dict[str, Any]) -> dict[str, Any]:
     """The fields of a `MatchDescription` that the data of a file set. Raises `DescriptionError` naming the key."""
     kinds = get_type_hints(MatchDescription) | {"tc": str, "engines": list}
     del kinds["resume"], kinds["overwrite"]
-    values = _checked(data, kinds, "")
+    values = _checked(data, kinds)
     if "time_margin" in values:
         values["time_margin"] /= 1000
     limit = values.pop("tc", DEFAULT_LIMIT)
@@ -324,23 +322,29 @@ def _fields_of(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _engine(data: object, name: str, limit: str) -> EngineSpec:
-    table: _EngineTable = _value(data, _EngineTable, name)
+    table = {"name": "", "options": {}, "restart": False} | _checked(data, _ENGINE_KEYS, name, ("command",))
+    words, limit, folder = table["command"], table.get("tc", limit), table.get("directory")
     options = {
-        key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in table.options.items()
+        key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in table["options"].items()
     }
     try:
-        is_list = isinstance(table.command, list)
-        command = tuple(map(str, table.command)) if is_list else split_command(str(table.command))
-        return make_engine(table.name, command, table.tc or limit, table.directory, options, table.restart)
+        command = tuple(map(str, words)) if isinstance(words, list) else split_command(words)
+        return make_engine(table["name"], command, limit, folder, options, table["restart"])
     except ValueError as error:
         raise DescriptionError(f"{name}: {error}") from None
 
 
-def _checked(data: dict[str, Any], kinds: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """The values of a table whose keys and types are `kinds`; those that are dataclasses are made."""
+def _checked(data: object, kinds: Mapping[str, Any], name: str = "", required: Iterable[str] = ()) -> dict[str, Any]:
+    """The values of the table `name` whose keys and types are `kinds`; those that are dataclasses are made."""
+    if not isinstance(data, dict):
+        raise DescriptionError(f"{name} must be a table, not {shown(repr(data))}")
+    place = f"{name}." if name else ""
     for key in data:
         if key not in kinds:
             raise DescriptionError(f"{place}{shown(key)} is not known here; known are {', '.join(kinds)}")
+    for key in required:
+        if key not in data:
+            raise DescriptionError(f"{name} needs the key '{key}'")
     return {key: _value(value, kinds[key], place + key) for key, value in data.items()}
 
 
@@ -348,13 +352,8 @@ def _value(value: Any, kind: Any, name: str) -> Any:
     """The value of the key `name`, which is of a type or a union of types."""
     kinds = [one for one in get_args(kind) or (kind,) if one is not NoneType]
     if is_dataclass(kinds[0]):
-        if not isinstance(value, dict):
-            raise DescriptionError(f"{name} must be a table, not {shown(repr(value))}")
-        values = _checked(value, get_type_hints(kinds[0]), f"{name}.")
-        for item in fields(kinds[0]):
-            if item.name not in values and item.default is MISSING and item.default_factory is MISSING:
-                raise DescriptionError(f"{name} needs the key '{item.name}'")
-        return kinds[0](**values)  # type: ignore[operator]
+        required = [item.name for item in fields(kinds[0]) if item.default is item.default_factory is MISSING]
+        return kinds[0](**_checked(value, get_type_hints(kinds[0]), name, required))  # type: ignore[operator]
     # In Python, a bool is an int, but "rounds = true" is a mistake; and a whole number is a number.
     allowed = (*kinds, int) if float in kinds else tuple(kinds)
     if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):

@@ -12,7 +12,6 @@ from typing import Any
 
 import psutil
 import pytest
-from fakes import BOOK, FAKE, fake, room_for
 
 from bench.adjudication import Adjudication
 from bench.cluster import Outcome
@@ -23,6 +22,7 @@ from bench.play import play
 from bench.results import GameResult, MatchResult
 from bench.runners import base, builtin
 from engine.errors import CommandError
+from tests.bench.fakes import BOOK, FAKE, fake, room_for
 
 MAIN = Path(__file__).resolve().parents[2] / "uci_main.py"
 SHORT = Adjudication(max_moves=12)
@@ -80,16 +80,6 @@ def test_openings_are_paired_with_colours_swapped(describe: Describe) -> None:
 def test_stops_when_asked_to(describe: Describe) -> None:
     result = play(describe(rounds=50, adjudication=SHORT), lambda game: False)
     assert (result.stopped_early, len(result.games), result.exit_status) == (True, 1, 0)
-
-
-@pytest.mark.usefixtures("in_process")
-def test_a_match_goes_on_after_faults_and_reports_each(describe: Describe) -> None:
-    result = play(describe(fake("Good"), fake("Bad", "--fault", "crash"), rounds=2))
-    assert [game.faulty_engine for game in result.games] == ["Bad"] * 4
-    assert result.score("Good") == (4, 0, 0)
-    assert result.exit_status == 1
-    assert len(result.problems) == 4
-    assert all("Bad engine process died" in problem for problem in result.problems)
 
 
 @pytest.mark.usefixtures("in_process")

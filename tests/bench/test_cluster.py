@@ -9,18 +9,17 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-import cluster_work as work
 import psutil
 import pytest
-from fakes import fake
 
 from bench.adjudication import Adjudication
 from bench.cluster import ClusterError, map_unordered
-from bench.commands import perft
 from bench.description import MatchDescription
 from bench.pgn import read_games
 from bench.play import play
 from bench.results import GameResult
+from tests.bench import cluster_work as work
+from tests.bench.fakes import fake
 from tests.conftest import Cluster
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,7 +76,7 @@ def test_closing_ends_the_workers_at_once() -> None:
 
 
 _INTERRUPTED = """
-import cluster_work
+from tests.bench import cluster_work
 from bench.cluster import map_unordered
 try:
     print("ready", flush=True)
@@ -109,7 +108,6 @@ def test_ctrl_c_while_workers_are_started_is_told_once(seconds: float) -> None:
 # --------------------------------------------------------------------------------------------------------------
 # Dask
 # --------------------------------------------------------------------------------------------------------------
-
 
 pytestmark = pytest.mark.filterwarnings("default::ResourceWarning", "default::DeprecationWarning")
 
@@ -154,14 +152,6 @@ def test_a_match_survives_the_loss_of_a_worker(
     assert len(list(read_games(pgn))) == 16
 
 
-def test_perft_is_split_by_root_moves(cluster: Cluster) -> None:
-    kiwipete = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
-    command = [sys.executable, str(ROOT / "uci_main.py"), "perft", "--depth", "3", "--fen", kiwipete]
-    done = subprocess.run([*command, "--cluster", cluster.address], capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    assert "Nodes searched: 97862" in done.stdout.splitlines()
-
-
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ClusterError, match=r"--cluster needs the package 'distributed'.*make lab.*\[cluster\]"):
@@ -169,7 +159,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_cluster_that_is_not_there_is_named(
-    describe: Callable[..., MatchDescription], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    describe: Callable[..., MatchDescription], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
     monkeypatch.setattr("bench.cluster.CONNECT_SECONDS", 1)
@@ -177,5 +167,3 @@ def test_a_cluster_that_is_not_there_is_named(
         list(map_unordered(work.square, [1], "tcp://127.0.0.1:9"))
     with pytest.raises(ClusterError, match="no Dask scheduler answers at nonsense"):
         play(describe(cluster="nonsense"))
-    assert perft.main(["--depth", "2", "--cluster", "nonsense"]) == 1
-    assert "secateur perft: no Dask scheduler answers at nonsense" in capsys.readouterr().err

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fakes import FAKE
 
 from bench.commands import epd
 from engine.progress import Display, Line, Steps
+from tests.bench.fakes import FAKE
 
 
 class Counting(Display):
@@ -100,6 +101,6 @@ def test_a_suite_tells_how_far_it_is(
     suite.write_text('4k3/8/8/8/8/8/8/4K2R w K - bm O-O; id "one";\n')
     command = [str(suite), "--engine", f"cmd={sys.executable} {FAKE}", "name=Slow", "--movetime", "0.5"]
     assert epd.main(command) == 0
-    assert "0 of 1 positions, 0 solved in 0:00:0" in capsys.readouterr().err
+    assert re.search(r"0 of 1 positions?, 0 solved", capsys.readouterr().err)
     assert epd.main([*command, "--quiet"]) == 0
     assert capsys.readouterr().err == ""

@@ -5,7 +5,6 @@ from pathlib import Path
 import chess
 import psutil
 import pytest
-from fakes import fake
 
 from bench import uci
 from bench.adjudication import Adjudication
@@ -14,6 +13,7 @@ from bench.game import GameTask, check_engine, play_task
 from bench.openings import Opening
 from bench.results import GameResult, Termination
 from bench.timecontrol import TimeControl
+from tests.bench.fakes import fake
 
 pytestmark = pytest.mark.usefixtures("engines_closed")
 

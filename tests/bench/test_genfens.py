@@ -12,7 +12,7 @@ import chess
 import pytest
 
 from bench.commands import genfens
-from bench.openings import BookError, parse_plies, parse_position, play_random_moves
+from bench.openings import BookError, parse_plies, parse_position
 from eval.network.format import shipped_network
 from search.limits import Limits
 from search.searcher import Game, Searcher
@@ -188,12 +188,3 @@ def test_books_without_enough_openings(tmp_path: Path) -> None:
     book.write_text(LINES.splitlines()[0] + "\n", encoding="utf-8")
     with pytest.raises(BookError, match="after 1 openings"):
         made(book, count=2, plies="0")
-
-
-def test_random_moves_end_in_an_opening_or_say_so() -> None:
-    board = chess.Board("7k/5Q2/8/8/8/8/8/K7 b - - 0 1")  # stalemate
-    assert not play_random_moves(board, (0, 0), random.Random(1))
-    assert not play_random_moves(board, (2, 2), random.Random(1))
-    board = chess.Board()
-    assert play_random_moves(board, (3, 5), random.Random(1))
-    assert 3 <= len(board.move_stack) <= 5

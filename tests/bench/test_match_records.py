@@ -6,13 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fakes import BOOK, FAKE, fake
 
 from bench import records
 from bench.commands import match
 from bench.description import MatchDescription
 from bench.results import GameResult, MatchResult
 from bench.schedule import make_plan
+from tests.bench.fakes import BOOK, FAKE, fake
 
 pytest.importorskip("matplotlib", reason="plots need Matplotlib")
 

@@ -4,12 +4,12 @@ import os
 from pathlib import Path
 
 import pytest
-from fakes import fake, room_for
 
 from bench.adjudication import Adjudication
 from bench.openings import Opening
 from bench.pairs import FORMAT, PairsError, StateFile, make_task, points_of
 from bench.results import GameResult
+from tests.bench.fakes import fake, room_for
 
 HEADER = f'{{"secateur-spsa": {FORMAT}, "settings": {{"seed": 2}}}}\n'
 

@@ -5,10 +5,10 @@ from typing import Any
 import chess
 import chess.pgn
 import pytest
-from fakes import room_for
 
 from bench.pgn import PgnLog, format_game, is_cut_game, read_games, split_games, termination_of
 from bench.results import GameResult, MoveRecord, Termination
+from tests.bench.fakes import room_for
 
 RECORDED = Path(__file__).with_name("recorded")
 
@@ -136,17 +136,6 @@ def test_a_full_disk_keeps_games_waiting_and_takes_half_of_one_back(tmp_path: Pa
         assert log.problem == f"{path}: cannot save a game: File too large"
     assert log.append("three\n")
     assert path.read_text(encoding="utf-8") == SHORT + "one\ntwo\nthree\n"
-
-
-def test_a_cut_file_is_known_again_when_the_disk_was_full(tmp_path: Path) -> None:
-    path = tmp_path / "games.pgn"
-    path.write_text(SHORT + "and more\n", encoding="utf-8")
-    log = PgnLog(path)
-    log.go_on(len(SHORT))
-    with room_for(len(SHORT) + 1):
-        assert not log.append("one\n")
-    assert log.append("two\n")
-    assert path.read_text(encoding="utf-8") == SHORT + "\n\none\ntwo\n"
 
 
 def test_games_go_on_beside_a_file_that_is_gone(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from pathlib import Path
 import chess.pgn
 import psutil
 import pytest
-from fakes import FAKE, fake
 
 from bench.adjudication import Adjudication, DrawRule, ResignRule
 from bench.description import MatchDescription
@@ -27,6 +26,7 @@ from bench.runners.external import PROGRAMS, ExternalRunner, book_text, finished
 from bench.schedule import make_plan
 from bench.timecontrol import TimeControl
 from engine.errors import CommandError
+from tests.bench.fakes import FAKE, fake
 
 RECORDED = Path(__file__).with_name("recorded")
 Describe = Callable[..., MatchDescription]
@@ -112,8 +112,8 @@ def test_builds_the_exact_command(name: str, describe: Describe, tmp_path: Path)
         "-pgnout GAMES.pgn fi" if is_cutechess else "-pgnout file=GAMES.pgn nodes=true",
     ):
         assert part in line
-    engines = describe(fake("A"), fake("B"), fake("C"), format="round-robin")
-    line = ExternalRunner(name).command_line(make_plan(engines))
+    tournament = describe(fake("A"), fake("B"), fake("C"), format="round-robin")
+    line = ExternalRunner(name).command_line(make_plan(tournament))
     assert f"-tournament {'round-robin' if is_cutechess else 'roundrobin'} " in line
 
 
