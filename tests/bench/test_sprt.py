@@ -68,7 +68,7 @@ def test_a_live_test_stops_when_decided(tmp_path: Path, capsys: pytest.CaptureFi
     status, out, err = run(
         capsys,
         *("--engine", f"cmd={FAKE}", "name=good"),
-        *("--engine", f"cmd={FAKE} --fault illegal --at 1", "name=bad", "restart=on"),
+        *("--engine", f"cmd={FAKE} --fault illegal --at 1", "name=bad"),
         *("--each", "nodes=10", "--runner", "builtin", "--rounds", 40, "--max-moves", 5, "--pgn", pgn),
         *("--elo1", 200, "--plot", tmp_path / "plot.svg", "--json", "--quiet"),
     )
