@@ -6,7 +6,7 @@ Its moves depend on position and rating alone, so that the same match always end
 import random
 
 import chess
-from fake_uci import VALUES, FakeEngine, material, send
+from fake_uci import VALUES, FakeEngine, material, send  # type: ignore[import-not-found]
 
 #: The greatest rating, and that of the engine when it is not limited.
 FULL_STRENGTH = 4000
@@ -26,7 +26,7 @@ def choose(board: chess.Board, elo: int) -> chess.Move:
     return max(moves, key=lambda move: gain(board, move)) if rng.random() < elo / FULL_STRENGTH else moves[0]
 
 
-class RatedEngine(FakeEngine):
+class RatedEngine(FakeEngine):  # type: ignore[misc]
     name = "Rated"
     options = (
         "name UCI_LimitStrength type check default false",
