@@ -51,23 +51,18 @@ def test_the_example_of_every_lecture() -> None:
         assert (counted.nodes, counted.leaves) == (11, 7)
 
 
-@given(NUMBER_TREES)
-def test_negamax_is_minimax(tree: Tree) -> None:
-    assert negamax(TreeGame(tree), 0) == minimax(TreeGame(tree), 0)
-
-
 @pytest.mark.parametrize("search", [alpha_beta, principal_variation_search])
 @given(NUMBER_TREES, WINDOWS)
 def test_fail_soft_values_keep_their_contract(search: Search, tree: Tree, window: tuple[int, int]) -> None:
     true = minimax(TreeGame(tree), 0)
-    assert search(TreeGame(tree), 0) == true
+    assert search(TreeGame(tree), 0) == negamax(TreeGame(tree), 0) == true
     keeps_contract(search(TreeGame(tree), 0, *window), true, *window)
 
 
 @pytest.mark.parametrize("search", [fail_hard, alpha_beta, principal_variation_search])
 def test_bushy_trees(search: Search) -> None:
     """Where a null window fails high by one, the value may still be anything above."""
-    for seed in range(60):
+    for seed in range(20):
         game = TreeGame(uniform_tree(3, 4, seed=seed, leaf=lambda generator: str(generator.randint(-5, 5))))
         true = minimax(game, 0)
         assert search(game, 0) == true
@@ -169,11 +164,11 @@ def test_the_table_answers_for_equal_subtrees() -> None:
 
 
 def test_entries_answer_only_what_they_know() -> None:
-    lower = Entry(3, 10, Bound.LOWER, None)
+    lower: Entry[int] = Entry(3, 10, Bound.LOWER, None)
     assert lower.answers(3, 0, 10)
     assert not lower.answers(3, 0, 11)
     assert not lower.answers(2, 0, 10)
-    upper = Entry(3, 10, Bound.UPPER, None)
+    upper: Entry[int] = Entry(3, 10, Bound.UPPER, None)
     assert upper.answers(3, 10, 20)
     assert not upper.answers(3, 9, 20)
     assert Entry(3, 10, Bound.EXACT, None).answers(3, 50, 60)
@@ -237,7 +232,7 @@ class Circle:
 
 
 @pytest.mark.parametrize("start", range(Circle.SIZE))
-@pytest.mark.parametrize("depth", range(7))
+@pytest.mark.parametrize("depth", [2, 5, 6])
 def test_the_table_is_right_where_positions_come_up_again(start: int, depth: int) -> None:
     game, memory = Circle(), Memory[int, int](Table())
     true = minimax(DepthLimited(game), Limited(start, depth))
