@@ -51,7 +51,7 @@ if INTERPRETED:
 searcher = Searcher(1, network=network)
 for fen in sys.argv[2:]:
     searcher.new_game()
-    result = searcher.search(Game(chess.Board(fen)), Limits(depth=4))
+    result = searcher.search(Game(chess.Board(fen)), Limits(depth=3))
     print(result.nodes, result.best, result.info.score, *result.info.pv)
 print(INTERPRETED, checked)
 """
@@ -65,7 +65,7 @@ def test_every_evaluation_of_a_search_is_that_of_the_definition(run_python: Call
     assert compiled.pop() == "False 0"
     interpreted_and_checked = interpreted.pop().split()
     assert interpreted_and_checked[0] == "True"
-    assert int(interpreted_and_checked[1]) > 400
+    assert int(interpreted_and_checked[1]) > 100
     assert interpreted == compiled
     assert len(compiled) == len(FENS)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import chess
 import numpy as np
@@ -24,7 +25,7 @@ NEVER = MAX_MOVES
 
 
 @kernel
-def _pick_all(worker, table, ply, tt_move, quiets, skip_after, moves):
+def _pick_all(worker: Any, table: Any, ply: Any, tt_move: Any, quiets: Any, skip_after: Any, moves: Any) -> Any:
     """Writes all that the picker gives, quiet moves being skipped after so many moves; returns how many it gave."""
     frame = worker.stack[ply]
     start(worker, ply, usable_tt_move(frame.position, tt_move, quiets), quiets)

@@ -36,7 +36,7 @@ LIVELY = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
 class Kernel:
     """The search kernel with the given tunables, called once a value: no iterative deepening, no aspiration."""
 
-    def __init__(self, tune: list[int]) -> None:
+    def __init__(self, tune: dict[str, int]) -> None:
         self._worker = new_worker()
         set_tunables(self._worker, tune)
 
@@ -135,14 +135,13 @@ SOURCES = [games, shuffles, scattered]
 
 
 @pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize(("depth", "share"), [(1, 2.0), (2, 1.0), (3, 0.4), (4, 0.1)])
+@pytest.mark.parametrize(("depth", "share"), [(1, 2.0), (2, 1.0), (3, 0.2), (4, 0.05)])
 def test_the_kernel_finds_the_references_value(kernel: Kernel, source: Any, depth: int, share: float) -> None:
-    telling = 0
+    values = []
     for board in source(depth, round(COUNT * share)):
-        expected = reference_value(board, depth)
-        assert kernel.value(board, depth) == expected, told(board, depth)
-        telling += abs(expected) < MATE_BOUND and expected != 0
-    assert telling > 0
+        values.append(reference_value(board, depth))
+        assert kernel.value(board, depth) == values[-1], told(board, depth)
+    assert depth > 2 or any(0 < abs(value) < MATE_BOUND for value in values)
 
 
 @pytest.mark.parametrize("depth", [1, 2])
@@ -153,10 +152,10 @@ def test_rare_positions(kernel: Kernel, depth: int) -> None:
 
 
 def test_values_outside_a_window_are_bounds(kernel: Kernel) -> None:
-    """The contract of `alpha_beta`, and of the reference, against the reference's value."""
+    """The contract of fail-soft alpha-beta."""
     rng = random.Random(1)
     for source in SOURCES:
-        for board in source(7, COUNT // 2):
+        for board in source(7, COUNT // 4):
             depth = rng.randint(1, 3)
             true = reference_value(board, depth)
             for alpha in (true - 1, true, true - 60, true + 30, true + rng.randint(-900, 900)):
@@ -164,8 +163,6 @@ def test_values_outside_a_window_are_bounds(kernel: Kernel) -> None:
                 if alpha >= -INFINITE and beta <= INFINITE:
                     found = kernel.value(board, depth, alpha, beta)
                     assert keeps_contract(found, true, alpha, beta), f"{alpha} {beta} {told(board, depth)}"
-            found = alpha_beta(CHESS, root_node(board, depth), true - 20, true - 10)
-            assert keeps_contract(found, true, true - 20, true - 10)
 
 
 def keeps_contract(value: int, true: int, alpha: int, beta: int) -> bool:
@@ -183,7 +180,7 @@ def test_alpha_beta_finds_minimaxs_value_in_chess() -> None:
 @pytest.mark.parametrize("depth", [2, 3, 4])
 def test_a_mirrored_position_is_worth_the_same(kernel: Kernel, depth: int) -> None:
     for source in SOURCES:
-        for board in source(20 + depth, 2 * COUNT):
+        for board in source(20 + depth, COUNT):
             board.clear_stack()
             assert kernel.value(board, depth) == kernel.value(board.mirror(), depth), told(board, depth)
 
@@ -194,7 +191,7 @@ def test_no_other_number_matters_to_the_plain_search() -> None:
     Not so what a capture in quiescence may lose: 0 is part of the game.
     """
     plain = tunables.plain()
-    boards = [chess.Board(LIVELY), *games(31, 2), *scattered(31, 3)]
+    boards = [chess.Board(LIVELY), *games(31, 1), *scattered(31, 1)]
     expected = [Kernel(plain).value(board, 4) for board in boards]
     for row in tunables.TUNABLES:
         if plain[row.name] == row.default and not is_switch(row) and row.name != "quiescence_see_margin":

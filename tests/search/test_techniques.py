@@ -14,7 +14,7 @@ from search.kernels.history import HISTORY_LIMIT
 from search.limits import Limits
 from search.searcher import Game, Searcher
 from search.techniques import BY_NAME, TECHNIQUES, Technique, named, switched_off
-from search.timing import NO_BUDGET, TimeManager
+from search.timing import Budget, TimeManager
 
 #: Plies of the benchmark that show what a technique does. Histories have to be bad for some time before they count.
 #: What needs a clock shows at none, and verification only where null moves are deeper.
@@ -56,7 +56,7 @@ usual = functools.cache(functools.partial(nodes, None))
 
 def test_techniques_that_share_numbers_switch_them_off_alike() -> None:
     """As late move reduction does with what has the search reduce still more."""
-    values: dict[int, set[int]] = {}
+    values: dict[str, set[int]] = {}
     for technique in TECHNIQUES:
         for index, value in technique.off.items():
             values.setdefault(index, set()).add(value)
@@ -117,7 +117,7 @@ def test_each_scale_of_time_is_one_without_it() -> None:
     scales = [row for row in TECHNIQUES if row.needs_clock]
 
     def scale(*off: Technique) -> float:
-        manager = TimeManager(NO_BUDGET, tunables.namespace(tunables.defaults() | switched_off(off)))
+        manager = TimeManager(Budget(), tunables.namespace(tunables.defaults() | switched_off(off)))
         for depth, score in ((8, 100), (9, 80), (10, 60)):
             manager.iteration_done(depth, score, best=1, effort=0.2)
         return manager.scale
