@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import chess
 
+from engine.board.convert import encode, write_board
+from search.deepening import MAX_DEPTH, NO_NODE_LIMIT, Root, set_root
 from search.searcher import Game, Info, Result
 
 KIWIPETE = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
@@ -23,6 +26,13 @@ def game(fen: str = chess.STARTING_FEN, *moves: str, chess960: bool = False) -> 
     for move in moves:
         result.push(result.board.parse_uci(move))
     return result
+
+
+def prepare(worker: Any, game: Game) -> None:
+    """Sets the root of a worker, for calls of the search kernel."""
+    write_board(game.board, worker["stack"][0]["position"])
+    moves = [encode(game.board, move) for move in game.board.legal_moves]
+    set_root(worker, Root(game.keys, moves, generation=1, deepest=MAX_DEPTH), NO_NODE_LIMIT)
 
 
 def last_info(result: Result) -> Info:

@@ -6,7 +6,7 @@ import chess
 import numpy as np
 import pytest
 
-from engine.board.convert import encode, write_board
+from engine.board.convert import encode
 from engine.board.moves import is_noisy
 from search import tunables
 from search.deepening import Deepening, Root
@@ -16,25 +16,21 @@ from search.kernels.score import INFINITE
 from search.kernels.transposition import allocate_table
 from search.kernels.worker import CORRECTION_LIMIT, NO_CONTINUATION, new_worker, set_tunables
 from search.limits import MAX_PLY
+from tests.search.games import ENDING, KIWIPETE, game, prepare
 
 FENS = [
     chess.STARTING_FEN,
-    "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
+    KIWIPETE,
     "2rq1rk1/1b2bppp/p2ppn2/1p6/3NPP2/1BN1B3/PPP1Q1PP/R4RK1 b - - 1 14",
-    "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
+    ENDING,
     "8/5pk1/6p1/3R3p/1r5P/6P1/5PK1/8 w - - 4 44",
 ]
 
 
 def root(fen: str) -> Any:
-    board = chess.Board(fen)
+    """A new worker whose root is this position."""
     worker = new_worker()
-    write_board(board, worker["stack"][0]["position"])
-    moves = [encode(board, move) for move in board.legal_moves]
-    worker["root_moves"][: len(moves)] = moves
-    worker["root_count"] = len(moves)
-    worker["keys"][0] = worker["stack"][0]["position"]["key"]
-    worker["node_limit"] = 1 << 62
+    prepare(worker, game(fen))
     return worker
 
 
@@ -184,26 +180,6 @@ def test_gravity_never_leaves_its_limits() -> None:
         value = gravity(value, bonus, HISTORY_LIMIT)
         assert abs(value) <= HISTORY_LIMIT
     assert value < -HISTORY_LIMIT + largest
-
-
-def test_a_repetition_forced_by_the_opponent_is_seen() -> None:
-    """Keys in the worker before the root make the second return a draw."""
-    board = chess.Board("7k/8/8/8/8/8/r7/6K1 w - - 0 1")
-    line = ["g1f1", "a2b2", "f1g1", "b2a2", "g1f1", "a2b2", "f1g1"]
-    keys = []
-    worker = new_worker()
-    for move in line:
-        write_board(board, worker["stack"][0]["position"])
-        keys.append(worker["stack"][0]["position"]["key"])
-        board.push_uci(move)
-    write_board(board, worker["stack"][0]["position"])
-    keys.append(worker["stack"][0]["position"]["key"])
-    worker["keys"][: len(keys)] = keys
-    worker["root_index"] = len(keys) - 1
-    worker["root_moves"][0] = encode(board, chess.Move.from_uci("b2a2"))
-    worker["root_count"] = 1
-    worker["node_limit"] = 1 << 62
-    assert search_root(worker, allocate_table(1), 3, -INFINITE, INFINITE) == 0
 
 
 @pytest.mark.parametrize("fen", [FENS[1], FENS[3]])

@@ -15,6 +15,7 @@ from search import tablebase
 from search.limits import Clock, Limits
 from search.searcher import Game, Info, Searcher
 from search.tablebase import SPOILT, TABLE_BOUND, TABLE_WIN, Ranking, Tables, open_tables
+from tests.search.games import game, last_info
 
 FOLDER = Path(__file__).resolve().parents[1] / "data" / "syzygy"
 
@@ -37,6 +38,10 @@ def searcher(tables: Tables) -> Searcher:
     made = Searcher(1)
     made.set_tables(tables)
     return made
+
+
+#: A pawn ending that White wins, though not with every move.
+WON = "8/8/8/8/1k6/8/6PK/8 w - - 0 1"
 
 
 class Scripted:
@@ -174,13 +179,13 @@ def test_the_best_moves_keep_the_result(tables: Tables, oracle: chess.syzygy.Tab
 
 
 def play(white: Searcher, black: Searcher, board: chess.Board) -> chess.Board:
-    """A game of searches of a few nodes, each with all that is known of the game."""
-    game = Game(board)
-    while not game.board.is_game_over(claim_draw=True):
-        result = (white if game.board.turn else black).search(game, Limits(nodes=60))
+    """A game of searches of a few nodes, each with the whole game."""
+    played = Game(board)
+    while not played.board.is_game_over(claim_draw=True):
+        result = (white if played.board.turn else black).search(played, Limits(nodes=60))
         assert result.best is not None
-        game.push(result.best)
-    return game.board
+        played.push(result.best)
+    return played.board
 
 
 @pytest.mark.parametrize("pieces", ["KRk", "KPk"])
@@ -202,22 +207,14 @@ def test_drawn_endings_are_held(searcher: Searcher, oracle: chess.syzygy.Tableba
     assert lost > 0, "these endings are held without tables, too: they prove nothing"
 
 
-def test_what_tables_know_is_the_score(searcher: Searcher) -> None:
-    infos: list[Info] = []
-    result = searcher.search(Game(chess.Board("8/8/8/8/8/4k3/4p3/4K3 w - - 0 1")), Limits(depth=3), infos.append)
-    assert result.best is None  # stalemate
-    drawn = Game(chess.Board("8/8/8/8/4k3/8/4p3/4K3 w - - 0 1"))
-    result = searcher.search(drawn, Limits(depth=3), infos.append)
-    assert infos[-1].score == 0
-    assert infos[-1].is_known
-    assert infos[-1].tb_hits == drawn.board.legal_moves.count()
-    won = Game(chess.Board("8/8/8/8/1k6/8/6PK/8 w - - 0 1"))
-    searcher.search(won, Limits(depth=3), infos.append)
-    assert TABLE_BOUND < infos[-1].score <= TABLE_WIN
-    assert infos[-1].mate is None
-    mate = Game(chess.Board("7k/8/5K2/8/8/8/8/6Q1 w - - 0 1"))
-    searcher.search(mate, Limits(depth=5), infos.append)
-    assert infos[-1].mate == 1
+def test_known_results_are_the_score(searcher: Searcher) -> None:
+    drawn = game("8/8/8/8/4k3/8/4p3/4K3 w - - 0 1")
+    info = last_info(searcher.search(drawn, Limits(depth=3)))
+    assert (info.score, info.is_known, info.tb_hits) == (0, True, drawn.board.legal_moves.count())
+    info = last_info(searcher.search(game(WON), Limits(depth=3)))
+    assert TABLE_BOUND < info.score <= TABLE_WIN
+    assert info.mate is None
+    assert last_info(searcher.search(game("7k/8/5K2/8/8/8/8/6Q1 w - - 0 1"), Limits(depth=5))).mate == 1
 
 
 def test_lines_follow_the_tables(searcher: Searcher, oracle: chess.syzygy.Tablebase) -> None:
@@ -238,19 +235,15 @@ def test_lines_follow_the_tables(searcher: Searcher, oracle: chess.syzygy.Tableb
 
 def test_search_moves_come_first(searcher: Searcher) -> None:
     """Asked about a move that throws the win away, the engine searches it."""
-    result = searcher.search(
-        Game(chess.Board("8/8/8/8/1k6/8/6PK/8 w - - 0 1")), Limits(depth=2, search_moves=("h2h1",))
-    )
+    result = searcher.search(game(WON), Limits(depth=2, search_moves=("h2h1",)))
     assert result.best == chess.Move.from_uci("h2h1")
 
 
 def test_there_is_no_time_for_tables_in_a_scramble(searcher: Searcher) -> None:
-    infos: list[Info] = []
-    searcher.search(Game(chess.Board("8/8/8/8/1k6/8/6PK/8 w - - 0 1")), Limits(clock=Clock(20)), infos.append)
-    assert not any(info.is_known for info in infos)
+    assert not last_info(searcher.search(game(WON), Limits(clock=Clock(20)))).is_known
 
 
-def test_slow_tables_leave_time_for_the_search() -> None:
+def test_slow_tables_leave_time_for_the_search(searcher: Searcher) -> None:
     """Each probe takes as long as a tenth of the move's time."""
 
     class Slow(Scripted):
@@ -258,21 +251,12 @@ def test_slow_tables_leave_time_for_the_search() -> None:
             time.sleep(0.04)
             return -1
 
-        def probe_wdl(self, board: chess.Board) -> int:
-            time.sleep(0.04)
-            return -2
-
-    game = Game(chess.Board(BOARD.format(0)))
-    assert game.board.legal_moves.count() > 10
-    searcher = Searcher(1)
     searcher.set_tables(Tables(Slow({}), 7))
-    infos: list[Info] = []
-    result = searcher.search(game, Limits(move_time=400), infos.append)
-    assert result.seconds < 0.6
-    assert not infos[-1].is_known
-    assert infos[-1].depth > 3
-    searcher.search(game, Limits(depth=2), infos.append)
-    assert infos[-1].is_known
+    result = searcher.search(game(BOARD.format(0)), Limits(move_time=400))
+    assert result.seconds < 10
+    assert not last_info(result).is_known
+    assert last_info(result).depth > 3
+    assert last_info(searcher.search(game(BOARD.format(0)), Limits(depth=2))).is_known
 
 
 # -- files that are not what they should be ---------------------------------------------------------------------------
@@ -302,12 +286,11 @@ def test_a_damaged_table_is_reported_once_and_the_game_goes_on(tmp_path: Path, d
     assert problems == []
     searcher = Searcher(1)
     searcher.set_tables(found)
-    game = Game(chess.Board("8/8/8/8/1k6/8/6PK/8 w - - 0 1"))
-    first = searcher.search(game, Limits(depth=3))
-    assert first.best in set(game.board.legal_moves)
+    first = searcher.search(game(WON), Limits(depth=3))
+    assert first.best in set(chess.Board(WON).legal_moves)
     assert len(first.problems) == 1
     assert first.problems[0].startswith("tablebase not used: ")
-    assert searcher.search(game, Limits(depth=3)).problems == ()
+    assert searcher.search(game(WON), Limits(depth=3)).problems == ()
 
 
 class Endless(Scripted):
@@ -333,12 +316,11 @@ def test_an_endless_probe_is_ended_and_the_search_answers(monkeypatch: pytest.Mo
     source = Endless()
     searcher = Searcher(1)
     searcher.set_tables(Tables(source, 7))
-    game = Game(chess.Board(BOARD.format(0)))
-    result = searcher.search(game, Limits(depth=3))
-    assert result.best in set(game.board.legal_moves)
+    result = searcher.search(game(BOARD.format(0)), Limits(depth=3))
+    assert result.best in set(chess.Board(BOARD.format(0)).legal_moves)
     assert result.problems == ("tablebase not used: a probe takes more than 0.3 s",)
     assert source.has_ended.wait(10)
-    assert searcher.search(game, Limits(depth=3)).problems == ()
+    assert searcher.search(game(BOARD.format(0)), Limits(depth=3)).problems == ()
 
 
 def test_stop_and_the_clock_do_not_wait_for_a_probe(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -347,15 +329,15 @@ def test_stop_and_the_clock_do_not_wait_for_a_probe(monkeypatch: pytest.MonkeyPa
     tables = Tables(source, 7)
     searcher = Searcher(1)
     searcher.set_tables(tables)
-    game = Game(chess.Board(BOARD.format(0)))
-    infos: list[Info] = []
-    result = searcher.search(game, Limits(move_time=400), infos.append)
+    result = searcher.search(game(BOARD.format(0)), Limits(move_time=400))
     assert result.seconds < 30
-    assert not infos[-1].is_known
+    assert not last_info(result).is_known
     # The probe is still busy: the next search does without it, too.
     searcher.arm()
     threading.Timer(0.2, searcher.stop).start()
-    assert searcher.search(game, Limits(infinite=True)).best in set(game.board.legal_moves)
+    assert searcher.search(game(BOARD.format(0)), Limits(infinite=True)).best in set(
+        chess.Board(BOARD.format(0)).legal_moves
+    )
     assert not source.has_ended.is_set()
     tables.close()
     assert source.has_ended.wait(10)
@@ -364,13 +346,12 @@ def test_stop_and_the_clock_do_not_wait_for_a_probe(monkeypatch: pytest.MonkeyPa
 def test_without_a_thread_the_search_does_without_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     searcher = Searcher(1)
     searcher.set_tables(Tables(Scripted({}), 7))
-    game = Game(chess.Board(BOARD.format(0)))
 
     def refuse(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", refuse)
-        result = searcher.search(game, Limits(depth=2))
-    assert result.best in set(game.board.legal_moves)
+        result = searcher.search(game(BOARD.format(0)), Limits(depth=2))
+    assert result.best in set(chess.Board(BOARD.format(0)).legal_moves)
     assert result.problems == ()

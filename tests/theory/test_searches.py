@@ -19,7 +19,7 @@ from search.theory.minimax import minimax
 from search.theory.negamax import negamax
 from search.theory.ordering import ByGuess, History, Killers
 from search.theory.pvs import principal_variation_search
-from search.theory.table import Bound, Entry, Table, bound_of
+from search.theory.table import Bound, Entry, Table
 from search.theory.trees import Tree, TreeGame
 from tests.theory.trees_at_random import NUMBER_TREES, built
 
@@ -161,26 +161,6 @@ def test_the_table_answers_for_equal_subtrees() -> None:
     enhanced(game, 0, 3, Memory(table))
     # The root, one twin, its two children, and the three leaves that are not cut.
     assert len(table) == 7
-
-
-def test_entries_answer_only_what_they_know() -> None:
-    lower: Entry[int] = Entry(3, 10, Bound.LOWER, None)
-    assert lower.answers(3, 0, 10)
-    assert not lower.answers(3, 0, 11)
-    assert not lower.answers(2, 0, 10)
-    upper: Entry[int] = Entry(3, 10, Bound.UPPER, None)
-    assert upper.answers(3, 10, 20)
-    assert not upper.answers(3, 9, 20)
-    assert Entry(3, 10, Bound.EXACT, None).answers(3, 50, 60)
-    assert [bound_of(value, 0, 10) for value in (0, 5, 10)] == [Bound.UPPER, Bound.EXACT, Bound.LOWER]
-
-
-def test_a_best_move_outlives_a_search_that_finds_none() -> None:
-    table: Table[int] = Table()
-    table.store("here", Entry(1, 5, Bound.EXACT, 3))
-    table.store("here", Entry(2, 4, Bound.UPPER, None))
-    assert table.probe("here") == Entry(2, 4, Bound.UPPER, 3)
-    assert table.probe("there") is None
 
 
 def test_a_search_that_fails_low_names_no_best_move() -> None:
