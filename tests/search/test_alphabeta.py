@@ -35,7 +35,7 @@ def root(fen: str) -> Any:
 
 
 def value(fen: str, depth: int, alpha: int = -INFINITE, beta: int = INFINITE, exact: bool = False) -> int:
-    """A search from scratch: empty table, empty history. `exact` leaves nothing but alpha-beta itself."""
+    """A search with an empty table and empty histories. `exact` switches all pruning but alpha-beta off."""
     worker = root(fen)
     if exact:
         set_tunables(worker, tunables.plain())
@@ -55,7 +55,7 @@ def test_without_pruning_the_value_is_the_same_in_every_window(fen: str, depth: 
 
 @pytest.mark.parametrize("name", ["aspiration_depth", "aspiration_window", "aspiration_growth"])
 def test_windows_of_any_size_find_the_same_scores(name: str) -> None:
-    """Without pruning, where a score does not depend on its window. The nodes show that the number is looked at."""
+    """Without pruning, a score does not depend on its window. The nodes show that the tunable has an effect."""
     row = tunables.BY_NAME[name]
     exact = [value(FENS[2], depth, exact=True) for depth in range(1, 5)]
     nodes = set()
@@ -82,9 +82,9 @@ def test_the_full_search_is_deterministic(fen: str) -> None:
 
 @pytest.mark.parametrize("depth", range(4, 11))
 def test_nobody_passes_with_pawns_alone(depth: int) -> None:
-    """Kf4 wins because White has to move then, and to let go of a pawn.
+    """After Kf4 White is in zugzwang and loses its pawn.
 
-    With this window White's evaluation is good enough for a null move; but if White passed, Black would have to let go.
+    With this window White's evaluation is good enough for a null move, which would make Black lose its pawn instead.
     """
     board = chess.Board("8/8/8/3Kp3/4P1k1/8/8/8 b - - 0 1")
     worker = root(board.fen())
@@ -142,7 +142,7 @@ def test_a_history_without_a_share_learns_nothing(name: str, table: str) -> None
 
 
 def test_a_killer_is_remembered_unless_switched_off() -> None:
-    """At the root, where a quiet move fails high: further down, parents have them forgotten by the end."""
+    """At the root, where a quiet move fails high: deeper killers are cleared by their parents."""
     for switch in (1, 0):
         worker = root(chess.STARTING_FEN)
         set_tunables(worker, {"killers": switch})
@@ -152,7 +152,7 @@ def test_a_killer_is_remembered_unless_switched_off() -> None:
 
 @pytest.mark.parametrize("switch", [1, 0])
 def test_the_last_refutation_of_a_move_is_its_counter(switch: int) -> None:
-    """Counters are learnt in any case, and taken into the order where that is switched on."""
+    """Counter moves are always learnt; the switch decides whether the move order uses them."""
     worker = root(FENS[1])
     set_tunables(worker, {"counter_moves": switch})
     search_root(worker, allocate_table(4), 8, -INFINITE, INFINITE)
@@ -162,8 +162,8 @@ def test_the_last_refutation_of_a_move_is_its_counter(switch: int) -> None:
     assert worker["stack"]["counter"].any() == bool(switch)
 
 
-def test_cutoffs_counted_before_do_not_matter() -> None:
-    """Every count that is read was begun anew by this search."""
+def test_earlier_counts_of_cutoffs_do_not_matter() -> None:
+    """The search resets every count before it reads it."""
     searched = []
     for left in (0, 99):
         worker = root(FENS[1])

@@ -1,4 +1,4 @@
-"""The highest of a run of numbers is what Python says it is, wherever the run begins and ends."""
+"""`highest` finds the maximum, wherever the numbers begin and end."""
 
 from __future__ import annotations
 

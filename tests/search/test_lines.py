@@ -167,7 +167,7 @@ def test_a_move_that_is_counted_before_it_is_there_is_not_reported(searcher: Sea
 
 
 def test_windows_that_fail_are_reported_and_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same nodes, lines and scores whether anyone listens or not."""
+    """Nodes, lines and scores are the same without a listener."""
 
     def run(searcher: Searcher) -> list[Info]:
         infos: list[Info] = []
@@ -195,8 +195,8 @@ def test_windows_that_fail_are_reported_and_change_nothing(monkeypatch: pytest.M
         assert bound.pv
 
 
-def test_a_search_without_time_for_anything_still_says_something() -> None:
-    """Stopped at its first node, as on a machine that is busy with other things."""
+def test_a_search_without_time_still_reports_a_line() -> None:
+    """The search stops at its first node, as on a busy machine."""
     for fen, lines in ((KIWIPETE, 1), (KIWIPETE, 3), (HANGING_QUEEN, 1)):
         searcher = Searcher(1)
         infos: list[Info] = []

@@ -71,7 +71,7 @@ def material_searcher() -> Searcher:
     ],
 )
 def test_a_bare_king_is_mated(material_searcher: Searcher, fen: str, depth: int) -> None:
-    """Within the fifty moves, with so shallow searches that the mate is out of sight of most of them."""
+    """Within the fifty moves, although most of these searches are too shallow to see the mate."""
     played = game(fen)
     while played.board.outcome(claim_draw=True) is None:
         best = material_searcher.search(played, Limits(depth=depth)).best

@@ -1,4 +1,4 @@
-"""The kernel search against plain Python: the same game, searched by algorithms that are their own explanation.
+"""The kernel search against plain Python: both search the same game.
 
 With `tunables.plain` the kernel's value is minimax's over `ChessGame`, without exception. No score comes from the table
 then: its entries of quiescence are good for the ply and the number of checks at which they were stored, and quiescence
@@ -31,7 +31,7 @@ CHESS = ChessGame()
 
 
 class Kernel:
-    """The search kernel with the given tunables, called once a value: no iterative deepening, no aspiration."""
+    """The search kernel with the given tunables, without iterative deepening and aspiration."""
 
     def __init__(self, tune: dict[str, int]) -> None:
         self._worker = new_worker()
@@ -60,7 +60,7 @@ def has_moves(board: chess.Board) -> bool:
 
 
 def games(seed: int, count: int) -> Iterator[chess.Board]:
-    """Positions out of random games, with the games that led to them; every fourth game is Chess960."""
+    """Positions of random games, with their history; every fourth game is Chess960."""
     rng = random.Random(seed)
     made = 0
     while made < count:
@@ -75,7 +75,7 @@ def games(seed: int, count: int) -> Iterator[chess.Board]:
 
 
 def shuffles(seed: int, count: int) -> Iterator[chess.Board]:
-    """Endings in which both sides have moved pieces to and fro: repetitions and the fifty-move rule are near."""
+    """Endings in which both sides have moved to and fro, so that repetitions and the fifty-move rule are near."""
     rng = random.Random(seed)
     made = 0
     while made < count:
@@ -181,7 +181,7 @@ def test_no_other_number_matters_to_the_plain_search() -> None:
 
 
 def test_the_full_search_is_another(kernel: Kernel) -> None:
-    """Otherwise nothing above would mean anything."""
+    """Otherwise the tests above would prove nothing."""
     full = Kernel(tunables.defaults())
     boards = list(games(41, 12))
     assert sum(full.value(board, 4) != kernel.value(board, 4) for board in boards) > 3

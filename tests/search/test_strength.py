@@ -224,7 +224,7 @@ def test_the_normal_search_is_as_before(searcher: Searcher) -> None:
 
 
 def test_a_level_does_not_use_what_a_stronger_search_found(searcher: Searcher, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As analysis between two moves of a game would leave it behind."""
+    """A user may analyse between two moves of a game."""
     searcher.rng.seed(5)
     expected = searcher.search(game(KIWIPETE), Limits(), level=LEVELS[3])
     searcher.search(game(KIWIPETE), Limits(depth=10))
@@ -259,7 +259,7 @@ def test_search_moves_are_obeyed(searcher: Searcher, moves: tuple[str, ...]) -> 
 
 
 def test_the_tablebase_is_obeyed(searcher: Searcher) -> None:
-    """A won pawn ending, in which not every move is the best: no softness gives anything away."""
+    """In a won pawn ending the softness never chooses a move that is not the best."""
     tables, _, problems = open_tables(str(TABLES))
     assert tables is not None
     assert problems == []

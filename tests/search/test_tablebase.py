@@ -192,7 +192,7 @@ def play(white: Searcher, black: Searcher, board: chess.Board) -> chess.Board:
 def test_won_endings_are_won_before_the_count_runs_out(
     searcher: Searcher, oracle: chess.syzygy.Tablebase, pieces: str
 ) -> None:
-    """The defender has the same tables. The count begins as high as the win allows."""
+    """The defender has the same tables. The fifty-move count begins as high as the win allows."""
     won = random_positions(pieces, 2, 5, lambda board: board.turn and oracle.probe_wdl(board) == 2)
     for board in won:
         board.halfmove_clock = 98 - oracle.probe_dtz(board)
@@ -218,7 +218,7 @@ def test_known_results_are_the_score(searcher: Searcher) -> None:
 
 
 def test_lines_follow_the_tables(searcher: Searcher, oracle: chess.syzygy.Tablebase) -> None:
-    """All moves that win come before all that draw, those before all that lose, whatever a shallow search thinks."""
+    """Moves that win come before moves that draw, and these before moves that lose."""
     for board in random_positions("KPk", 5, 23, lambda board: oracle.probe_wdl(board) >= 0):
         infos: list[Info] = []
         searcher.search(Game(board), Limits(depth=2), infos.append, lines=30)
@@ -234,7 +234,7 @@ def test_lines_follow_the_tables(searcher: Searcher, oracle: chess.syzygy.Tableb
 
 
 def test_search_moves_come_first(searcher: Searcher) -> None:
-    """Asked about a move that throws the win away, the engine searches it."""
+    """The engine searches a move that loses the win if the user asks for it."""
     result = searcher.search(game(WON), Limits(depth=2, search_moves=("h2h1",)))
     assert result.best == chess.Move.from_uci("h2h1")
 
@@ -250,6 +250,8 @@ def test_slow_tables_leave_time_for_the_search(searcher: Searcher) -> None:
         def probe_dtz(self, board: chess.Board) -> int:
             time.sleep(0.04)
             return -1
+
+        probe_wdl = probe_dtz
 
     searcher.set_tables(Tables(Slow({}), 7))
     result = searcher.search(game(BOARD.format(0)), Limits(move_time=400))
@@ -294,7 +296,7 @@ def test_a_damaged_table_is_reported_once_and_the_game_goes_on(tmp_path: Path, d
 
 
 class Endless(Scripted):
-    """A decoder in an endless loop, as a damaged table can keep it."""
+    """A source that never answers, like a decoder that reads a damaged table."""
 
     def __init__(self) -> None:
         super().__init__({})

@@ -76,7 +76,7 @@ def test_the_last_move_before_the_control_may_take_most_of_the_clock() -> None:
     assert in_general.hard < 4000
 
 
-def test_who_ponders_plans_more() -> None:
+def test_pondering_plans_more() -> None:
     limits = Limits(clock=Clock(60_000, 600))
     plain, pondering = budget_for(limits, 10), budget_for(limits, 10, ponders=True)
     assert pondering.soft == pytest.approx(plain.soft * (1 + TUNE.time_ponder / 100))
@@ -88,8 +88,9 @@ TIME_CONTROLS = [(60_000, 0, None), (10_000, 100, None), (1000, 10, None), (100,
 
 
 def play(control: tuple[int, int, int | None], moves: int, lag: float, hard_share: float, seed: int = 0) -> float:
-    """Least time on the clock in a game: each move takes its soft limit, scaled as the search may go, or (that share
-    of them) its hard limit, and `lag` more; times in ms.
+    """The least time on the clock in a game, in milliseconds.
+
+    Each move takes a scaled soft limit, or with the chance `hard_share` its hard limit, and `lag` more.
     """
     time_left, increment, per_control = control
     rng = random.Random(seed)
@@ -113,8 +114,8 @@ def test_a_game_of_300_moves_never_runs_out(control: tuple[int, int, int | None]
 
 
 @pytest.mark.parametrize("control", [control for control in TIME_CONTROLS if control[0] > 100])
-def test_the_overhead_is_there_to_be_lost(control: tuple[int, int, int | None]) -> None:
-    """With the whole of it lost on each move there is still time for a game of ordinary length."""
+def test_losing_the_overhead_loses_no_game(control: tuple[int, int, int | None]) -> None:
+    """If every move loses the whole overhead, there is still time for a game of ordinary length."""
     for seed in range(5):
         assert play(control, 120, lag=10, hard_share=0.05, seed=seed) > 0
 

@@ -39,7 +39,7 @@ class Visit:
 
 
 class Replay:
-    """Follows a run event by event, with its own idea of every value; every check is an assertion."""
+    """Follows a run event by event, computes every value itself, and asserts that the events agree."""
 
     def __init__(self, run: Run, truth: Callable[[int, int | None], Any]) -> None:
         self.run = run
@@ -57,7 +57,7 @@ class Replay:
         assert self.last == (0, run.value)
 
     def better(self, node: int, a: Any, b: Any) -> Any:
-        """What the mover makes of two values."""
+        """The better of two values for the side to move."""
         if a is None:
             return b
         return self.lattice.join(a, b) if self.tree.is_max(node) else self.lattice.meet(a, b)
@@ -142,7 +142,7 @@ class Replay:
             assert self.root(visit.value) == self.root(extreme)
 
     def held(self, visit: Visit) -> Any:
-        """What is certain at a node; before its first child is done, that is nothing."""
+        """The certain value of a node: the worst one before its first child is done."""
         if visit.value is not None:
             return visit.value
         return self.lattice.bottom if self.tree.is_max(visit.node) else self.lattice.top
@@ -290,7 +290,7 @@ def test_reasons_by_example() -> None:
 
 
 def test_every_reason_can_be_given() -> None:
-    """Otherwise a text would be there for nothing, and no test would see it."""
+    """A text that is never used has no test."""
     given_reasons = set()
     generator = random.Random(1)
     for _ in range(8):

@@ -1,4 +1,4 @@
-"""The ready-made games keep their rules, and every search finds what minimax finds in them."""
+"""The games keep their rules, and every search finds minimax's value in them."""
 
 from __future__ import annotations
 

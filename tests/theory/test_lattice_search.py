@@ -1,4 +1,4 @@
-"""Pruning in lattices: which rules are right where, which visits more, and how the unsound ones fail."""
+"""Pruning in lattices: where each rule is right, what it visits, and how the unsound ones fail."""
 
 from __future__ import annotations
 

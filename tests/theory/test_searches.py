@@ -1,4 +1,4 @@
-"""The searches of numbers: each finds minimax's value, whatever it remembers, orders or assumes."""
+"""The searches of numbers: each finds minimax's value, with any memory, order and window."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_fail_soft_values_keep_their_contract(search: Search, tree: Tree, window
 
 @pytest.mark.parametrize("search", [fail_hard, alpha_beta, principal_variation_search])
 def test_bushy_trees(search: Search) -> None:
-    """Where a null window fails high by one, the value may still be anything above."""
+    """A null window that fails high says only that the value is above it."""
     for seed in range(20):
         game = TreeGame(uniform_tree(3, 4, seed=seed, leaf=lambda generator: str(generator.randint(-5, 5))))
         true = minimax(game, 0)
@@ -191,7 +191,7 @@ def test_history_adds_up_the_squares_of_depths_for_each_side() -> None:
 
 
 class Circle:
-    """Walk around a circle, either way or stay: positions come up again and again, also within a line."""
+    """A walk around a circle, either way or on the spot: positions recur, also within a line."""
 
     SIZE = 5
 

@@ -27,7 +27,7 @@ ROWS = st.lists(st.lists(NUMBERS, min_size=1, max_size=5), min_size=1, max_size=
 
 
 class Watched(list[Nested]):
-    """A node that counts how many children are asked for, all nodes together."""
+    """A node that counts the visited children of all nodes."""
 
     seen = 0
 
