@@ -26,7 +26,7 @@ NEVER = MAX_MOVES
 
 @kernel
 def _pick_all(worker: Any, table: Any, ply: Any, tt_move: Any, quiets: Any, skip_after: Any, moves: Any) -> Any:
-    """Writes the moves that the picker gives, and skips quiet moves after `skip_after` of them; returns their number."""
+    """Writes the picker's moves, skips quiet moves after `skip_after` of them, and returns the number of moves."""
     frame = worker.stack[ply]
     start(worker, ply, usable_tt_move(frame.position, tt_move, quiets), quiets)
     count = np.int64(0)
