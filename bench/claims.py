@@ -23,8 +23,8 @@ from search.theory.deepening import deepen
 from search.theory.enhanced import Memory, enhanced
 from search.theory.games import SearchGame
 from search.theory.generate import Arrangement, game_tree, uniform_tree
-from search.theory.horizon import Counted, CountedSearch, DepthLimited, Limited
-from search.theory.lattice_search import LatticeTree, Rule, deep, lattice_value, naive, shallow, strong, weak
+from search.theory.horizon import Counted, DepthLimited, Limited
+from search.theory.lattice_search import Rule, deep, lattice_value, naive, shallow, strong, weak
 from search.theory.lattice_text import make_lattice
 from search.theory.lattices import Product
 from search.theory.ordering import ByGuess, History, Killers, Ordering
@@ -145,12 +145,12 @@ def _techniques(subject: Subject) -> tuple[Row, ...]:
         return counted.leaves
 
     def with_memory(memory: Memory[Any, Any]) -> int:
-        counted = CountedSearch(game)
+        counted = Counted(game)
         enhanced(counted, position, depth, memory)
         return counted.leaves
 
     def deepened(memory: Memory[Any, Any], width: int | None) -> int:
-        counted = CountedSearch(game)
+        counted = Counted(game)
         for _ in deepen(counted, position, depth, memory, width):
             pass
         return counted.leaves
@@ -201,10 +201,9 @@ def lattice_shares(spec: str, trees: int = LATTICE_TREES) -> dict[str, float]:
     shares: dict[str, list[float]] = {rule.__name__: [] for rule in _RULES}
     for seed in range(trees):
         tree = uniform_tree(*_LATTICE_TREE, seed=seed, leaf=leaf)
-        game = LatticeTree(tree, lattice)
         for rule in _RULES:
             visits = _Visits()
-            lattice_value(lattice, game, 0, rule, visits)
+            lattice_value(lattice, tree, rule, visits)
             shares[rule.__name__].append(visits.count / len(tree))
     return {name: statistics.fmean(found) for name, found in shares.items()}
 

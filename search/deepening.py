@@ -121,7 +121,8 @@ class Deepening:
         self._on_fail = on_fail
         # The root's moves, best first.
         self._order = sorted(root.moves, key=root.rank, reverse=True)
-        self._effort = 1.0
+        #: The best move's share of the nodes in the first line's last window, 0 to 1.
+        self.effort = 1.0
 
     def iterations(self, first: int = 1) -> Iterator[Iteration]:
         """Searches one depth after the other from `first` on, and yields the result of each, the best line first.
@@ -139,10 +140,6 @@ class Deepening:
                 return
             last = found
 
-    def best_move_effort(self) -> float:
-        """The best move's share of the nodes in the first line's last window, 0 to 1."""
-        return self._effort
-
     def _iteration(self, depth: int, last: Iteration | None) -> Iteration | None:
         """Searches one line after the other, each without the first moves of the lines before.
 
@@ -159,7 +156,7 @@ class Deepening:
             if number == 1:
                 nodes = worker["root_nodes"][: len(left)].tolist()
                 # The kernel leaves the best move first.
-                self._effort = nodes[0] / sum(nodes) if any(nodes) else 1.0
+                self.effort = nodes[0] / sum(nodes) if any(nodes) else 1.0
             if one is None or not one.complete:
                 # An unfinished line counts only if it is the first.
                 fresh = found if found else [one] if one is not None else []
@@ -193,24 +190,22 @@ class Deepening:
         guess = NO_SCORE if last is None else last.score
         while True:
             score = int(search_iteration(worker, self._tt, depth, guess))
+            line = self._pv()
+            selective_depth = int(worker["selective_depth"])
             if not worker["failed"]:
                 break
-            self._report_failure(Iteration(depth, score, self._pv(), bound=int(worker["failed"])), last, number)
-        line = self._pv()
-        selective_depth = int(worker["selective_depth"])
+            # A window that failed low has no line: the report shows the last iteration's.
+            shown = line or (() if last is None else last.line)
+            if self._on_fail is not None and shown:
+                bound = int(worker["failed"])
+                failed = Iteration(depth, score, shown, selective_depth=selective_depth, bound=bound)
+                self._on_fail(failed, number)
         if not worker["aborted"]:
             return Iteration(depth, score, line, selective_depth=selective_depth)
         # A move that has already beaten the last iteration's best still counts.
         if line and (last is None or line[0] != last.line[0]):
             return Iteration(depth, score if last is None else last.score, line, False, selective_depth)
         return None
-
-    def _report_failure(self, failed: Iteration, last: Iteration | None, number: int) -> None:
-        """Reports a failed window. A window that failed low has no line: it reports the last iteration's line."""
-        line = failed.line or (() if last is None else last.line)
-        if self._on_fail is not None and line:
-            depth = int(self._worker["selective_depth"])
-            self._on_fail(replace(failed, line=line, selective_depth=depth), number)
 
     def _cut_short(self, fresh: list[Iteration], earlier: tuple[Iteration, ...]) -> Iteration | None:
         """The lines that an unfinished iteration found, then the last iteration's; None if it found none."""

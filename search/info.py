@@ -9,8 +9,20 @@ import chess
 from search.kernels.score import EXACT, mate_distance
 
 
+class Speed:
+    """The speed of something that has `nodes` and `seconds`."""
+
+    nodes: int
+    seconds: float
+
+    @property
+    def nodes_per_second(self) -> int:
+        """Nodes per second, also when `seconds` is 0."""
+        return int(self.nodes / max(self.seconds, 1e-6))
+
+
 @dataclass(frozen=True)
-class Info:
+class Info(Speed):
     """The result of one iteration: the fields of UCI's `info` line.
 
     `score` in centipawns from the side to move's view, or mate (see `search.kernels.score`); `nodes` of all threads;
@@ -36,14 +48,9 @@ class Info:
         """Full moves to mate, negative when being mated, None without a mate."""
         return mate_distance(self.score)
 
-    @property
-    def nodes_per_second(self) -> int:
-        """Nodes per second since the start of the search."""
-        return nodes_per_second(self.nodes, self.seconds)
-
 
 @dataclass(frozen=True)
-class Progress:
+class Progress(Speed):
     """The state of a long search: the iteration's depth, the current root move, and that move's number, from 1.
 
     The other fields are those of `Info`.
@@ -56,11 +63,6 @@ class Progress:
     seconds: float
     hashfull: int
     tb_hits: int
-
-    @property
-    def nodes_per_second(self) -> int:
-        """Nodes per second since the start of the search."""
-        return nodes_per_second(self.nodes, self.seconds)
 
 
 @dataclass(frozen=True)
@@ -77,8 +79,3 @@ class Result:
     nodes: int
     seconds: float
     problems: tuple[str, ...] = ()
-
-
-def nodes_per_second(nodes: int, seconds: float) -> int:
-    """Nodes per second, also when `seconds` is 0."""
-    return int(nodes / max(seconds, 1e-6))

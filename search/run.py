@@ -49,25 +49,20 @@ class Request:
     on_progress: Callable[[Progress], None] | None = None
 
 
-@dataclass(frozen=True)
-class Equipment:
-    """What a search works with: the main thread's WORKER record, the helpers, the TT as ENTRY[n], the tablebase."""
-
-    worker: Any
-    helpers: Helpers
-    tt: Any
-    generation: int
-    tables: Tables | None
-
-
 class SearchRun:
-    """The state of one search, on the calling thread. Other threads may call `ponder_hit` and `report` meanwhile."""
+    """The state of one search, on the calling thread. Other threads may call `report` meanwhile.
 
-    def __init__(self, request: Request, equipment: Equipment) -> None:
+    `worker` is the main thread's WORKER record, `tt` the table as ENTRY[n].
+    """
+
+    def __init__(
+        self, request: Request, worker: Any, helpers: Helpers, tt: Any, generation: int, tables: Tables | None
+    ) -> None:
         self.request = request
-        self._equipment = equipment
-        self._worker = equipment.worker
-        self._values = tunables_of(self._worker)
+        self._worker, self._helpers, self._tt = worker, helpers, tt
+        self._generation = generation
+        self._tables = tables
+        self._values = tunables_of(worker)
         tune = namespace(self._values)
         limits = request.limits
         self.budget = budget_for(limits, request.overhead, tune, request.ponders)
@@ -121,7 +116,9 @@ class SearchRun:
 
     def tell(self, found: Iteration, nodes: int) -> None:
         """Reports the shown lines of an iteration, in their order."""
-        infos = self._infos(found, nodes)
+        circumstances = self._circumstances()
+        shown = enumerate(found.lines[: self.request.lines], start=1)
+        infos = [self._info(line, number, nodes, circumstances) for number, line in shown]
         self._last = infos[0]
         if self.request.on_info is not None:
             for info in infos:
@@ -129,7 +126,7 @@ class SearchRun:
 
     def _root(self, legal: Sequence[chess.Move]) -> Root:
         """The root. If only one line is shown, it keeps only the moves that the tablebase ranks best."""
-        request, equipment = self.request, self._equipment
+        request = self.request
         moves = _chosen(request.game.board, legal, request.limits)
         self._ranking = self._rank(moves)
         lines = request.lines if request.level is None else max(request.lines, request.level.lines)
@@ -142,7 +139,7 @@ class SearchRun:
         return Root(
             keys=request.game.keys,
             moves=[encode(request.game.board, move) for move in moves],
-            generation=equipment.generation,
+            generation=self._generation,
             deepest=request.limits.deepest(MAX_DEPTH),
             lines=min(lines, len(moves)),
             is_partial=len(moves) < len(legal),
@@ -151,13 +148,12 @@ class SearchRun:
 
     def _rank(self, moves: Sequence[chess.Move]) -> Ranking | None:
         """The tablebase's ranking of the moves, or None. An unreadable table is added to `problems`."""
-        tables, hard = self._equipment.tables, self.budget.hard
-        if tables is None or len(moves) < 2 or (hard is not None and hard < LEAST_TIME_FOR_TABLES):
+        tables, hard = self._tables, self.budget.hard
+        if tables is None or len(moves) < 2 or hard < LEAST_TIME_FOR_TABLES:
             return None
-        deadline = None if hard is None else SHARE_FOR_TABLES * hard
 
         def should_stop() -> bool:
-            return bool(self._worker["stop"]) or (deadline is not None and self.elapsed() > deadline)
+            return bool(self._worker["stop"]) or self.elapsed() > SHARE_FOR_TABLES * hard
 
         try:
             return tables.rank(self.request.game.board, list(moves), should_stop)
@@ -176,37 +172,34 @@ class SearchRun:
         nodes = NO_NODE_LIMIT if limits.nodes is None else max(1, limits.nodes)
         if level is not None:
             return min(nodes, max(level.nodes, FIRST_NODES)), 0
-        hard = self.budget.hard
-        has_time = limits.ponder or hard is None or hard >= LEAST_TIME_FOR_HELP
+        has_time = limits.ponder or self.budget.hard >= LEAST_TIME_FOR_HELP
         if limits.nodes is None:
             return nodes, nodes if has_time else 0
-        helpers = len(self._equipment.helpers)
+        helpers = len(self._helpers)
         share = nodes // (1 + helpers) if has_time else 0
         return nodes - share * helpers, share
 
     def _deepen(self, root: Root, help_nodes: int) -> Iteration:
         """Runs iterations until a limit ends the search; returns the last."""
         worker, level = self._worker, self.request.level
-        helpers, tt = self._equipment.helpers, self._equipment.tt
-        deepening = Deepening(worker, tt, root, self._window_failed)
+        deepening = Deepening(worker, self._tt, root, self._window_failed)
         found: Iteration | None = None
         for found in deepening.iterations():
             if found.depth == 1 and found.complete and help_nodes:
                 # Helpers start only when there is a move to play: on a busy machine they could delay this thread.
-                helpers.start(worker, tt, root, help_nodes)
+                self._helpers.start(worker, self._tt, root, help_nodes)
             if found.depth == 1 and level is not None:
                 # From here on the level's own limit applies (see `_node_limits`).
                 worker["node_limit"] = min(int(worker["node_limit"]), level.nodes)
             if found.depth == 1 and not found.complete and not found.others:
                 break
-            self.tell(found, int(worker["nodes"]) + helpers.nodes())
+            self.tell(found, self._nodes())
             if not found.complete or worker["stop"]:
                 return found
             # An only move needs no thought, and neither does a mate that is searched to its end.
             mate = mate_distance(found.score)
             is_settled = len(root.moves) == 1 or (mate is not None and found.depth > 2 * abs(mate) + 2)
-            effort = deepening.best_move_effort()
-            self.manager.iteration_done(found.depth, found.score, found.line[0], effort, is_settled)
+            self.manager.iteration_done(found.depth, found.score, found.line[0], deepening.effort, is_settled)
             if self._is_enough(mate, is_settled) or self.manager.is_over(self.elapsed()):
                 return found
         else:
@@ -250,27 +243,23 @@ class SearchRun:
             # The root excludes the moves of better lines.
             skipped = self._root_count - int(worker["root_count"])
             move = decode(code, self._chess960)
-            nodes = int(worker["nodes"]) + self._equipment.helpers.nodes()
             number = min(number + skipped, self._root_count)
-            self.request.on_progress(Progress(at[0], move, number, nodes, *self._circumstances()))
+            self.request.on_progress(Progress(at[0], move, number, self._nodes(), *self._circumstances()))
 
     def _window_failed(self, failed: Iteration, number: int) -> None:
         """Reports a bound of a shown line, unless the tablebase knows the score."""
         if self.request.on_info is not None and self._ranking is None and number <= self.request.lines:
-            nodes = int(self._worker["nodes"]) + self._equipment.helpers.nodes()
-            self.request.on_info(self._info(failed, number, nodes, self._circumstances()))
+            self.request.on_info(self._info(failed, number, self._nodes(), self._circumstances()))
+
+    def _nodes(self) -> int:
+        """Nodes of all threads so far."""
+        return int(self._worker["nodes"]) + self._helpers.nodes()
 
     def _circumstances(self) -> tuple[float, int, int]:
         """Seconds since the start, permille of the TT in use, tablebase probes."""
         hits = 0 if self._ranking is None else self._ranking.hits
-        full = int(hashfull(self._equipment.tt, self._equipment.generation))
+        full = int(hashfull(self._tt, self._generation))
         return self.elapsed() / 1000, full, hits
-
-    def _infos(self, found: Iteration, nodes: int) -> list[Info]:
-        """The shown lines of an iteration, in their order."""
-        circumstances = self._circumstances()
-        shown = enumerate(found.lines[: self.request.lines], start=1)
-        return [self._info(line, number, nodes, circumstances) for number, line in shown]
 
     def _info(self, found: Iteration, number: int, nodes: int, circumstances: tuple[float, int, int]) -> Info:
         seconds, full, hits = circumstances

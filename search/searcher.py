@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 import time
@@ -20,7 +21,7 @@ from search.kernels.score import mate_distance
 from search.kernels.transposition import GENERATIONS, allocate_table
 from search.kernels.worker import STOP, STOP_NOW, forget, new_worker, set_network, set_tunables
 from search.limits import DEFAULT_HASH, DEFAULT_OVERHEAD, DEFAULT_THREADS, Limits
-from search.run import Equipment, Request, SearchRun
+from search.run import Request, SearchRun
 from search.strength import Level, choose
 from search.tablebase import Tables
 from search.threads import Helpers, vote
@@ -106,7 +107,7 @@ class Searcher:
 
     def _set_alarm(self, run: SearchRun) -> None:
         deadline = run.manager.deadline()
-        if deadline is None:
+        if deadline == math.inf:
             return
         try:
             self._alarm.set((deadline - run.elapsed()) / 1000)
@@ -224,7 +225,7 @@ class Searcher:
             self.new_game()
         self._level = level
         self._generation = (self._generation + 1) % GENERATIONS
-        run = SearchRun(request, Equipment(self._worker, self._helpers, self._tt, self._generation, self._tables))
+        run = SearchRun(request, self._worker, self._helpers, self._tt, self._generation, self._tables)
         with self._lock:
             self._run = run
             if self._worker["stop"]:
@@ -233,7 +234,9 @@ class Searcher:
                 self._begin_clock(run, self._hit_at)
             else:
                 self._set_alarm(run)
-        self._begin_reports(run)
+        if on_progress is not None and run.budget.hard > 1000 * REPORT_AFTER:
+            with suppress(RuntimeError):  # without a thread there are fewer reports
+                self._reporter.set(REPORT_AFTER - run.elapsed() / 1000)
         try:
             found = run.search(legal)
         finally:
@@ -261,13 +264,6 @@ class Searcher:
         if mate_distance(found.score) is not None:
             return found
         return found.led_by(choose([found.score - line.score for line in found.lines], level, self.rng))
-
-    def _begin_reports(self, run: SearchRun) -> None:
-        """Wakes the reporter for searches that may last long enough."""
-        hard = run.budget.hard
-        if run.request.on_progress is not None and (hard is None or hard > 1000 * REPORT_AFTER):
-            with suppress(RuntimeError):  # without a thread there are fewer reports
-                self._reporter.set(REPORT_AFTER - run.elapsed() / 1000)
 
     def _report(self) -> None:
         """Reports on a search that lasts long, and sets the next report."""

@@ -99,19 +99,17 @@ def level_at(elo: int) -> Level:
     )
 
 
-def skill_elo(skill: int) -> int:
-    """The rating of `Skill Level` 0 to 19: from the weakest level to the strongest in even steps."""
-    return MIN_ELO + (MAX_ELO - MIN_ELO) * skill // (FULL_SKILL - 1)
-
-
 def wanted_level(is_limited: bool, elo: int, skill: int) -> Level | None:
     """The level that `UCI_LimitStrength`, `UCI_Elo` and `Skill Level` select; None is full strength.
 
-    A rating overrides the skill level, as in Stockfish.
+    A rating overrides the skill level, as in Stockfish. Skill levels 0 to 19 go from the weakest level to the strongest
+    in even steps.
     """
-    if is_limited:
-        return level_at(elo)
-    return None if skill >= FULL_SKILL else level_at(skill_elo(skill))
+    if not is_limited:
+        if skill >= FULL_SKILL:
+            return None
+        elo = MIN_ELO + (MAX_ELO - MIN_ELO) * skill // (FULL_SKILL - 1)
+    return level_at(elo)
 
 
 def choose(losses: Sequence[int], level: Level, rng: random.Random) -> int:

@@ -28,10 +28,10 @@ import ctypes
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Any, Final
 
 import chess
 
@@ -63,16 +63,6 @@ _LAST_SAFE: Final = FIFTY_MOVES - 1
 _BEFORE_ZEROING: Final = {-2: -1, -1: -FIFTY_MOVES - 1, 0: 0, 1: FIFTY_MOVES + 1, 2: 1}
 
 
-class Source(Protocol):
-    """The tables to probe: `chess.syzygy.Tablebase`, or an object with the same probes."""
-
-    def probe_wdl(self, board: chess.Board) -> int:
-        """-2 to 2; raises KeyError for a position in no table."""
-
-    def probe_dtz(self, board: chess.Board) -> int:
-        """Plies to the next capture or pawn move, negative when losing; raises KeyError."""
-
-
 @dataclass(frozen=True)
 class Ranking:
     """The tables' verdict on the root's moves: the rank of each, the score to show for it, and the number of probes."""
@@ -97,7 +87,7 @@ class _Prober:
         self._is_unwanted = False
         self._ranking: Ranking | None = None
         self._error: Exception | None = None
-        self._thread = threading.Thread(target=self._run, name="endgame tables", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="tablebase", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
@@ -121,7 +111,7 @@ class _Prober:
         while self._is_busy(_LOOK):
             if time.monotonic() - self._began > PROBE_PATIENCE:
                 self.end()
-                raise ValueError(f"endgame tables not used: a probe takes more than {PROBE_PATIENCE:g} s")
+                raise ValueError(f"tablebase not used: a probe takes more than {PROBE_PATIENCE:g} s")
             if should_stop():
                 self._is_unwanted = True
                 return False
@@ -130,7 +120,7 @@ class _Prober:
     def result(self) -> Ranking | None:
         """The ranking. Raises ValueError, in one line, when a table cannot be read."""
         if self._error is not None:
-            raise ValueError(f"endgame tables not used: {type(self._error).__name__}: {self._error}")
+            raise ValueError(f"tablebase not used: {type(self._error).__name__}: {self._error}")
         return self._ranking
 
     def end(self) -> bool:
@@ -146,12 +136,12 @@ class _Prober:
 
 
 class Tables:
-    """Tables for positions with up to `pieces` men.
+    """Tables for positions with up to `pieces` men; `source` is a `chess.syzygy.Tablebase`, or has its probes.
 
     `fifty_moves` says whether the fifty-move rule applies. Positions with more than `limit` men are not probed.
     """
 
-    def __init__(self, source: Source, pieces: int, limit: int = 7, fifty_moves: bool = True) -> None:
+    def __init__(self, source: Any, pieces: int, limit: int = 7, fifty_moves: bool = True) -> None:
         self._source = source
         self.pieces = pieces
         self.limit = limit
@@ -161,10 +151,8 @@ class Tables:
 
     def close(self) -> None:
         """Closes the files. If a probe does not end, they stay open until the end of the process."""
-        is_free = self._prober is None or self._prober.end()
-        close = getattr(self._source, "close", None)
-        if close is not None and is_free:
-            close()
+        if self._prober is None or self._prober.end():
+            self._source.close()
 
     def rank(
         self, board: chess.Board, moves: Sequence[chess.Move], should_stop: Callable[[], bool] = lambda: False
@@ -184,7 +172,15 @@ class Tables:
         def search_tables(on_probe: Callable[[], None]) -> Ranking | None:
             for value in (self._by_distance, self._by_result):
                 try:
-                    return _ranking(work, moves, value, should_stop, on_probe)
+                    ranks = {}
+                    for move in moves:
+                        if should_stop():
+                            return None
+                        on_probe()
+                        after = work.copy()
+                        after.push(move)
+                        ranks[move] = value(after, work.halfmove_clock)
+                    return Ranking(ranks, {move: _score(rank) for move, rank in ranks.items()}, len(ranks))
                 except KeyError:
                     continue  # the table is missing, or only one of its two files is there
             return None
@@ -197,19 +193,17 @@ class Tables:
             return None
         return self._prober.result() if self._prober.wait(should_stop) else None
 
-    def _by_distance(self, board: chess.Board, move: chess.Move) -> int:
-        """Rank of a move by DTZ. Raises KeyError when a table for that is missing."""
-        count = board.halfmove_clock
-        return self._rank(self._distance_after(board, move), count)
+    def _by_distance(self, board: chess.Board, count: int) -> int:
+        """Rank, by DTZ, of the move just made, before which `count` plies were on the fifty-move clock.
 
-    def _by_result(self, board: chess.Board, move: chess.Move) -> int:
-        """Rank of a move by its result alone, for tables without DTZ. Raises KeyError when a table is missing."""
-        board.push(move)
-        try:
-            ending = self._ending(board)
-            wdl = -self._source.probe_wdl(board) if ending is None else ending
-        finally:
-            board.pop()
+        Raises KeyError when a table for that is missing.
+        """
+        return self._rank(self._distance(board), count)
+
+    def _by_result(self, board: chess.Board, count: int) -> int:
+        """Rank of the move just made by its result alone, for tables without DTZ. Raises KeyError as `_by_distance`."""
+        ending = self._ending(board)
+        wdl = -self._source.probe_wdl(board) if ending is None else ending
         return _CLASS * (wdl if self.fifty_moves else 2 * ((wdl > 0) - (wdl < 0)))
 
     def _ending(self, board: chess.Board) -> int | None:
@@ -219,19 +213,15 @@ class Tables:
         is_over = board.is_stalemate() or board.is_insufficient_material() or board.is_repetition(3)
         return 0 if is_over or (self.fifty_moves and board.halfmove_clock >= FIFTY_MOVES) else None
 
-    def _distance_after(self, board: chess.Board, move: chess.Move) -> int:
-        """DTZ of a move: plies to the next capture or pawn move (or mate), including itself; negative when it loses."""
-        board.push(move)
-        try:
-            ending = self._ending(board)
-            if ending is not None:
-                return 1 if ending > 0 else 0
-            if board.halfmove_clock == 0:
-                return _BEFORE_ZEROING[-self._source.probe_wdl(board)]
-            distance = -self._source.probe_dtz(board)
-            return distance + (distance > 0) - (distance < 0)
-        finally:
-            board.pop()
+    def _distance(self, board: chess.Board) -> int:
+        """DTZ of the move just made: plies with itself to the next capture, pawn move or mate; negative if it loses."""
+        ending = self._ending(board)
+        if ending is not None:
+            return 1 if ending > 0 else 0
+        if board.halfmove_clock == 0:
+            return _BEFORE_ZEROING[-self._source.probe_wdl(board)]
+        distance = -self._source.probe_dtz(board)
+        return int(distance + (distance > 0) - (distance < 0))
 
     def _rank(self, distance: int, count: int) -> int:
         """The rank of a move of that DTZ with `count` plies on the fifty-move clock; larger is better."""
@@ -245,25 +235,8 @@ class Tables:
         return plies - _CLASS if distance < 0 else 0
 
 
-def _ranking(
-    board: chess.Board,
-    moves: Sequence[chess.Move],
-    value: Callable[[chess.Board, chess.Move], int],
-    should_stop: Callable[[], bool],
-    on_probe: Callable[[], None],
-) -> Ranking | None:
-    """Ranks the moves by `value` and gives each a score; better ranks have better scores. None if stopped."""
-    ranks = {}
-    for move in moves:
-        if should_stop():
-            return None
-        on_probe()
-        ranks[move] = value(board, move)
-    return Ranking(ranks, {move: _score(rank) for move, rank in ranks.items()}, len(ranks))
-
-
 def _score(rank: int) -> int:
-    """The score to show for a move of that rank, centipawns."""
+    """The score to show for a move of that rank, centipawns; better ranks have better scores."""
     sign = (rank > 0) - (rank < 0)
     return sign * (SPOILT if abs(rank) <= _CLASS else TABLE_WIN - 2 * _CLASS + abs(rank))
 
@@ -280,7 +253,7 @@ def open_tables(path: str) -> tuple[Tables | None, int, list[str]]:
     source = chess.syzygy.Tablebase()
     problems: list[str] = []
     count = 0
-    for folder in _folders(path):
+    for folder in filter(None, map(str.strip, path.replace(";", os.pathsep).split(os.pathsep))):
         try:
             found = source.add_directory(str(user_path(folder)))
         except OSError as error:
@@ -294,16 +267,5 @@ def open_tables(path: str) -> tuple[Tables | None, int, list[str]]:
         count += found
     if not count:
         return None, 0, problems
-    return Tables(source, max(_men(name) for name in (*source.wdl, *source.dtz))), count, problems
-
-
-def _folders(path: str) -> Iterable[str]:
-    """The folders of a path, as it names them."""
-    for part in path.replace(";", os.pathsep).split(os.pathsep):
-        if part.strip():
-            yield part.strip()
-
-
-def _men(name: str) -> int:
-    """Men on the board of a table called KQvKR."""
-    return len(name) - 1
+    # A table called KQvKR is for four men.
+    return Tables(source, max(len(name) - 1 for name in (*source.wdl, *source.dtz))), count, problems

@@ -32,11 +32,6 @@ class Technique:
     reasons: tuple[str, ...] = ()
     needs_clock: bool = False
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All its names: its key, and the reasons of recordings."""
-        return (self.key, *self.reasons)
-
 
 def _plain(*names: str) -> dict[str, int]:
     """The values of these tunables in the plain search."""
@@ -122,9 +117,8 @@ TECHNIQUES: Final = (
     ),
 )
 
-#: Each technique by all its names.
-BY_NAME: Final = {name: technique for technique in TECHNIQUES for name in technique.names}
-assert len(BY_NAME) == sum(len(technique.names) for technique in TECHNIQUES), "two techniques have one name"
+#: Each technique by its key and by the reasons of recordings, which are all different.
+BY_NAME: Final = {name: technique for technique in TECHNIQUES for name in (technique.key, *technique.reasons)}
 
 
 def named(names: Iterable[str]) -> tuple[Technique, ...]:

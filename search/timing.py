@@ -13,6 +13,7 @@ The kernels know no clock: an alarm thread sets the flag that they read. The num
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -36,18 +37,15 @@ LAST_GRACE: Final = 30.0
 
 @dataclass(frozen=True)
 class Budget:
-    """Milliseconds from the start of the search. None: no such bound.
+    """Milliseconds from the start of the search, infinite where there is no such bound.
 
     `soft`: no iteration begins after it. `hard`: the search stops at it if it has a move to play. `last`: the search
     stops in any case.
     """
 
-    soft: float | None
-    hard: float | None
-    last: float | None
-
-
-NO_BUDGET: Final = Budget(None, None, None)
+    soft: float = math.inf
+    hard: float = math.inf
+    last: float = math.inf
 
 
 def budget_for(limits: Limits, overhead: int, tune: SimpleNamespace | None = None, ponders: bool = False) -> Budget:
@@ -57,17 +55,14 @@ def budget_for(limits: Limits, overhead: int, tune: SimpleNamespace | None = Non
     think on the opponent's time in this game.
     """
     if limits.infinite:
-        return NO_BUDGET
+        return Budget()
     tune = tunables.namespace(tunables.defaults()) if tune is None else tune
-    budget = NO_BUDGET if limits.clock is None else _clock_budget(limits.clock, overhead, tune, ponders)
+    budget = Budget() if limits.clock is None else _clock_budget(limits.clock, overhead, tune, ponders)
     if limits.move_time is None:
         return budget
     # The search uses a given move time in full. If the overhead would leave nothing, it uses half of the time.
     ordered = max(1.0, limits.move_time - overhead) if limits.move_time > overhead else limits.move_time / 2
-    last = _last(ordered, limits.move_time)
-    if budget.hard is None or budget.last is None:
-        return Budget(None, ordered, last)
-    return Budget(budget.soft, min(budget.hard, ordered), min(budget.last, last))
+    return Budget(budget.soft, min(budget.hard, ordered), min(budget.last, _last(ordered, limits.move_time)))
 
 
 def _last(hard: float, available: float) -> float:
@@ -171,24 +166,22 @@ class TimeManager:
         """
         return float(self._tune.time_effort_base - self._tune.time_effort_slope * effort) / 100
 
-    def soft(self) -> float | None:
-        """The scaled soft limit; never more than the hard limit. None without a soft limit."""
-        soft, hard = self._budget.soft, self._budget.hard
-        return None if soft is None or hard is None else min(soft * self.scale, hard)
+    def soft(self) -> float:
+        """The scaled soft limit; never more than the hard limit."""
+        return min(self._budget.soft * self.scale, self._budget.hard)
 
     def is_over(self, elapsed: float) -> bool:
         """Whether the search should end after `elapsed` milliseconds. Never while pondering or without a clock."""
-        soft = self.soft()
-        return not self._pondering and soft is not None and (self._is_settled or elapsed >= soft)
+        has_clock = self._budget.soft < math.inf
+        return not self._pondering and has_clock and (self._is_settled or elapsed >= self.soft())
 
-    def deadline(self) -> float | None:
-        """When the search must stop; None while pondering or without a hard limit."""
-        return None if self._pondering or self._budget.hard is None else self._start + self._budget.hard
+    def deadline(self) -> float:
+        """When the search must stop; infinite while pondering or without a hard limit."""
+        return math.inf if self._pondering else self._start + self._budget.hard
 
     def grace(self) -> float:
-        """How many milliseconds after `deadline` the search must stop even without a move."""
-        budget = self._budget
-        return 0.0 if budget.last is None or budget.hard is None else budget.last - budget.hard
+        """How many milliseconds after a finite `deadline` the search must stop even without a move."""
+        return self._budget.last - self._budget.hard
 
     def ponder_hit(self, elapsed: float) -> None:
         """The opponent played the expected move `elapsed` milliseconds after the start: our clock runs now.
@@ -197,7 +190,7 @@ class TimeManager:
         long ponder, and saves the time for other moves. Only a given move time (movetime, no clock) counts from here.
         """
         self._pondering = False
-        if self._budget.soft is None and self._budget.hard is not None:
+        if self._budget.soft == math.inf:
             self._start = elapsed
 
 

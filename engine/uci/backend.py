@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 
@@ -86,7 +87,7 @@ def compiler_report() -> str:
 def plan_report(limits: Limits, overhead: int, ponders: bool) -> str:
     """The line of `debug on` about a new search: its planned time."""
     budget = budget_for(limits, overhead, ponders=ponders)
-    if budget.hard is None:
+    if budget.hard == math.inf:
         return "debug: no time limit"
-    soft = "" if budget.soft is None else f"about {budget.soft:.0f} ms, "
+    soft = "" if budget.soft == math.inf else f"about {budget.soft:.0f} ms, "
     return f"debug: time planned: {soft}at most {budget.hard:.0f} ms"

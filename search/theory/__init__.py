@@ -10,7 +10,7 @@ Read the modules in this order; each is short and says what it adds to the one b
 6. Explicit trees: `trees`, `tree_text`, `json_text`, `generate`, `orders`; the fewest leaves of a proof: `counting`.
 7. Games: `tictactoe`, `connect_four`, `plain_chess`; `chess_game` and `exchange` are the game that the kernels search.
 8. Watching a search: `watch`, `events`, `recorder`; `algorithms` runs any algorithm on any tree, `run_text` prints the
-   run, `deep` provides the stack for trees of 2000 plies.
+   run, `deep` allows the recursion for trees of 2000 plies.
 
 `bench.claims` counts the nodes that each technique saves.
 """

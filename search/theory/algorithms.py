@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from search.theory import lattice_search
 from search.theory.alphabeta import alpha_beta, fail_hard
 from search.theory.aspiration import aspirate
 from search.theory.counting import fewest_leaves, minimal_leaves
-from search.theory.deep import with_deep_stack
+from search.theory.deep import deep_recursion
 from search.theory.deepening import deepen
 from search.theory.enhanced import Memory, enhanced
 from search.theory.events import Event
-from search.theory.lattice_search import LatticeTree, Rule, lattice_value
+from search.theory.lattice_search import Rule, deep, fold, lattice_value, naive, shallow, strong, weak
 from search.theory.lattices import Chain, Lattice
 from search.theory.minimax import minimax
 from search.theory.negamax import negamax
@@ -33,22 +33,12 @@ class AlgorithmError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """The parameters of some algorithms."""
-
-    #: The centre of the first aspiration window, from MAX's view; None for the guess at the root.
-    expected: int | None = None
-    #: The distance from there to either side; None for an eighth of the range of the leaves.
-    width: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class _Task:
     """A tree of numbers, ready to be searched."""
 
     game: TreeGame
     plies: int
-    expected: int
+    #: The distance from the expected value to either side of an aspiration window.
     width: int
     watch: Recorder
 
@@ -60,7 +50,7 @@ class _Task:
         def search(alpha: int, beta: int) -> int:
             return alpha_beta(self.game, 0, alpha, beta, self.watch)
 
-        return aspirate(search, self.expected, self.width, 0, self.watch)
+        return aspirate(search, self.game.guess(0), self.width, 0, self.watch)
 
     def deepened(self, *orderings: Ordering[int, int], width: int | None = None) -> int:
         memory: Memory[int, int] = Memory(Table(), orderings)
@@ -76,10 +66,10 @@ class Algorithm:
     name: str
     #: One sentence: how it differs from the others.
     summary: str
-    view: View
     #: One of these two: a search of numbers, or a rule for any lattice.
     search: Callable[[_Task], int] | None = None
     rule: Rule | None = None
+    view: View = "mover"
 
     @property
     def in_lattice(self) -> bool:
@@ -87,137 +77,112 @@ class Algorithm:
         return self.rule is not None
 
 
-_ALL: Final = (
+_OF_NUMBERS: Final = (
     Algorithm(
         "minimax",
         "Minimax",
         "The definition: MAX takes the largest, MIN the smallest, and everything is visited.",
-        "root",
         lambda task: minimax(task.game, 0, task.watch),
+        view="root",
     ),
     Algorithm(
         "negamax",
         "Negamax",
         "Minimax as one function: every value is the mover's, and changes its sign from ply to ply.",
-        "mover",
         lambda task: negamax(task.game, 0, task.watch),
     ),
     Algorithm(
         "fail-hard",
         "Alpha-beta, fail-hard",
         "Leaves out what cannot change the root's value; values never leave the window.",
-        "mover",
         lambda task: fail_hard(task.game, 0, watch=task.watch),
     ),
     Algorithm(
         "alpha-beta",
         "Alpha-beta, fail-soft",
         "Leaves out what cannot change the root's value, and says of a value outside the window how far outside it is.",
-        "mover",
         lambda task: alpha_beta(task.game, 0, watch=task.watch),
     ),
     Algorithm(
         "pvs",
         "Principal variation search",
         "Takes the first move for the best, and only asks of the others whether that is wrong.",
-        "mover",
         lambda task: principal_variation_search(task.game, 0, watch=task.watch),
     ),
     Algorithm(
         "aspiration",
         "Alpha-beta with an aspiration window",
         "Starts with a narrow window around the value that is expected, and widens it when that was wrong.",
-        "mover",
         _Task.aspired,
     ),
     Algorithm(
         "table",
         "Alpha-beta with a transposition table",
         "Remembers what it found out; equal subtrees with the same side to move are the same position.",
-        "mover",
         lambda task: task.enhanced(table=True),
     ),
     Algorithm(
         "guess",
         "Alpha-beta ordered by guesses",
         "Looks at moves first that seem good: here, by the average of the leaves below them.",
-        "mover",
         lambda task: task.enhanced(ByGuess(task.game)),
     ),
     Algorithm(
         "killers",
         "Alpha-beta with killer moves",
         "Tries first what cut off a sibling: here, the child with the same number.",
-        "mover",
         lambda task: task.enhanced(Killers()),
     ),
     Algorithm(
         "history",
         "Alpha-beta with the history heuristic",
         "Tries first what cut often, anywhere in the tree: here, children by their number.",
-        "mover",
         lambda task: task.enhanced(History()),
     ),
     Algorithm(
         "deepening",
         "Iterative deepening",
         "Searches to depth 1, 2, 3 and so on with a table, each search ordered by the one before.",
-        "mover",
         lambda task: task.deepened(),
     ),
     Algorithm(
         "engine",
         "All together",
         "Iterative deepening with aspiration windows, table, killers and history, as engines do it.",
-        "mover",
         lambda task: task.deepened(Killers(), History(), width=task.width),
     ),
-    Algorithm(
-        "lattice-naive",
-        "Lattice, naive",
-        "Join at MAX, meet at MIN, everything visited.",
-        "max",
-        rule=lattice_search.naive,
-    ),
-    Algorithm(
-        "lattice-shallow",
-        "Lattice, shallow pruning",
+)
+
+_RULES: Final = (
+    (naive, "naive", "Join at MAX, meet at MIN, everything visited."),
+    (
+        shallow,
+        "shallow pruning",
         "Compares a node with its parent alone (Ginsberg and Jaffray). Sound in every lattice.",
-        "max",
-        rule=lattice_search.shallow,
     ),
-    Algorithm(
-        "lattice-deep",
-        "Lattice, deep pruning",
+    (
+        deep,
+        "deep pruning",
         "Compares a node with each single node above (Ginsberg and Jaffray). Needs distributivity.",
-        "max",
-        rule=lattice_search.deep,
     ),
-    Algorithm(
-        "lattice-weak",
-        "Lattice, weak rule",
-        "Compares a node with all that the other side has above, together. Needs distributivity.",
-        "max",
-        rule=lattice_search.weak,
-    ),
-    Algorithm(
-        "lattice-strong",
-        "Lattice, strong rule",
+    (weak, "weak rule", "Compares a node with all that the other side has above, together. Needs distributivity."),
+    (
+        strong,
+        "strong rule",
         "Counts only what the own side above leaves of the value, in one operation. Needs distributivity.",
-        "max",
-        rule=lattice_search.strong,
     ),
-    Algorithm(
-        "lattice-fold",
-        "Lattice, strong rule by definition",
+    (
+        fold,
+        "strong rule by definition",
         "Computes the root from the path twice: with the value, and with its extreme. Needs distributivity.",
-        "max",
-        rule=lattice_search.fold,
     ),
 )
 
 #: Every algorithm by its key, in the order in which to learn them.
-ALGORITHMS: Final[dict[str, Algorithm]] = {algorithm.key: algorithm for algorithm in _ALL}
+ALGORITHMS: Final[dict[str, Algorithm]] = {algorithm.key: algorithm for algorithm in _OF_NUMBERS} | {
+    f"lattice-{rule.__name__}": Algorithm(f"lattice-{rule.__name__}", f"Lattice, {name}", summary, rule=rule)
+    for rule, name, summary in _RULES
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,10 +222,6 @@ class Run:
     line: list[int]
     statistics: Statistics
 
-    def visited(self) -> frozenset[int]:
-        """The nodes that were visited."""
-        return frozenset(event.node for event in self.events if event.kind == "enter")
-
 
 def run(
     tree: Tree,
@@ -268,7 +229,6 @@ def run(
     *,
     children: Children | None = None,
     lattice: Lattice[Any] | None = None,
-    settings: Settings = Settings(),
     force: bool = False,
     check: Callable[[], None] | None = None,
 ) -> Run:
@@ -285,48 +245,35 @@ def run(
         raise AlgorithmError(f"there is no algorithm '{shortened(key)}': choose from {', '.join(ALGORITHMS)}")
     values = Chain() if lattice is None else lattice
     order = tree.children if children is None else children
-    recorder = Recorder(
-        tree, order, algorithm.view, in_lattice=algorithm.in_lattice, most_events=MAX_EVENTS, check=check
-    )
+    view: View = "max" if algorithm.in_lattice else algorithm.view
+    recorder = Recorder(tree, order, view, most_events=MAX_EVENTS, check=check)
     value: Any
-    if algorithm.rule is not None:
-        rule, game = algorithm.rule, LatticeTree(tree, values, order)
-        value = with_deep_stack(lambda: lattice_value(values, game, 0, rule, recorder, force=force), tree.height)
-    else:
-        if not isinstance(values, Chain):
-            raise AlgorithmError(
-                f"{algorithm.name} compares numbers: in a lattice of another kind, choose one for lattices"
-            )
-        value = _search_numbers(algorithm, tree, values, order, settings, recorder)
-    return Run(
-        algorithm, tree, order, values, value, recorder.events, recorder.line(), _statistics(tree, values, recorder)
-    )
+    with deep_recursion(tree.height):
+        if algorithm.rule is not None:
+            value = lattice_value(values, tree, algorithm.rule, recorder, children=order, force=force)
+        else:
+            value = _search_numbers(algorithm, tree, values, order, recorder)
+    statistics = _statistics(tree, values, recorder)
+    return Run(algorithm, tree, order, values, value, recorder.events, recorder.line(), statistics)
 
 
 def _search_numbers(
-    algorithm: Algorithm, tree: Tree, chain: Chain, order: Children, settings: Settings, recorder: Recorder
+    algorithm: Algorithm, tree: Tree, lattice: Lattice[Any], order: Children, recorder: Recorder
 ) -> int:
     """The root's value from MAX's view."""
-    lattice_search.leaf_elements(tree, chain)
-    game = TreeGame(tree, order)
-    leaves = [value for value in tree.integers() if value is not None]
-    width = settings.width if settings.width is not None else (max(leaves) - min(leaves)) // 8 + 1
-    sign = 1 if tree.root_is_max else -1
-    # The expected value is given from MAX's view, like every value that is shown.
-    expected = game.guess(0) if settings.expected is None else sign * settings.expected
-    if width < 1:
-        raise AlgorithmError(f"the width of an aspiration window is at least 1, not {width}")
-    task = _Task(game, tree.height, expected, width, recorder)
-    search = algorithm.search
-    assert search is not None
-    return sign * with_deep_stack(lambda: search(task), tree.height)
+    if not isinstance(lattice, Chain):
+        raise AlgorithmError(
+            f"{algorithm.name} compares numbers: in a lattice of another kind, choose one for lattices"
+        )
+    leaves = [value for value in tree.values(lattice.parse) if value is not None]
+    width = (max(leaves) - min(leaves)) // 8 + 1
+    assert algorithm.search is not None
+    value = algorithm.search(_Task(TreeGame(tree, order), tree.height, width, recorder))
+    return value if tree.root_is_max else -value
 
 
 def _statistics(tree: Tree, lattice: Lattice[Any], recorder: Recorder) -> Statistics:
-    kinds = {"enter": 0, "leaf": 0, "cut": 0}
-    for event in recorder.events:
-        if event.kind in kinds:
-            kinds[event.kind] += 1
+    kinds = Counter(event.kind for event in recorder.events)
     uniform = tree.uniform()
     return Statistics(
         visited=kinds["enter"],

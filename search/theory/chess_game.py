@@ -29,9 +29,6 @@ STAND_PAT: Final = chess.Move.null()
 
 _EVALUATOR: Final = Evaluator()
 
-#: Plies without capture or pawn move after which the game is drawn.
-FIFTY_MOVES: Final = 100
-
 
 @dataclass(frozen=True)
 class ChessNode:
@@ -85,9 +82,12 @@ class ChessGame:
             yield from ordered(board, board.generate_legal_moves())
             return
         yield STAND_PAT
-        yield from (move for move in ordered(board, noisy_moves(board)) if exchange_value(board, move) >= 0)
-        if position.checks > 0:
-            yield from (move for move in quiet_checks(board) if exchange_value(board, move) >= 0)
+        tried = (
+            move
+            for move in board.generate_legal_moves()
+            if is_noisy(board, move) or (position.checks > 0 and board.gives_check(move))
+        )
+        yield from (move for move in ordered(board, tried) if exchange_value(board, move) >= 0)
 
     def apply(self, position: ChessNode, move: chess.Move) -> ChessNode:
         """The node after a move, or after standing pat."""
@@ -123,7 +123,7 @@ class ChessGame:
     def _is_drawn(self, position: ChessNode) -> bool:
         """Whether the rules end the game here. The root is always searched."""
         return position.ply > 0 and (
-            is_repeated(position) or is_fifty_move_draw(position.board) or has_insufficient_material(position.board)
+            is_repeated(position) or position.board.is_fifty_moves() or position.board.is_insufficient_material()
         )
 
 
@@ -143,35 +143,9 @@ def is_repeated(position: ChessNode) -> bool:
     return earlier >= 2
 
 
-def is_fifty_move_draw(board: chess.Board) -> bool:
-    """Whether fifty moves passed without capture or pawn move, and the last one did not mate."""
-    return board.halfmove_clock >= FIFTY_MOVES and (not board.is_check() or any(board.generate_legal_moves()))
-
-
-def has_insufficient_material(board: chess.Board) -> bool:
-    """Whether only the kings remain, alone, with one minor piece, or with bishops on squares of one colour."""
-    if board.pawns | board.rooks | board.queens:
-        return False
-    if chess.popcount(board.occupied) <= 3:
-        return True
-    return not board.knights and (
-        not board.bishops & chess.BB_DARK_SQUARES or not board.bishops & chess.BB_LIGHT_SQUARES
-    )
-
-
 def is_noisy(board: chess.Board, move: chess.Move) -> bool:
     """Whether the move is a capture or a promotion."""
     return bool(move.promotion) or board.is_capture(move)
-
-
-def noisy_moves(board: chess.Board) -> Iterator[chess.Move]:
-    """The legal captures and promotions."""
-    return (move for move in board.generate_legal_moves() if is_noisy(board, move))
-
-
-def quiet_checks(board: chess.Board) -> Iterator[chess.Move]:
-    """The other legal moves that give check."""
-    return (move for move in board.generate_legal_moves() if not is_noisy(board, move) and board.gives_check(move))
 
 
 def ordered(board: chess.Board, moves: Iterator[chess.Move]) -> list[chess.Move]:

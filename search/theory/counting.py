@@ -11,15 +11,10 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from search.theory.trees import Tree, minimax_values, postorder
+from search.theory.trees import Tree, minimax_values
 
 #: The cost of proving a false claim.
 _IMPOSSIBLE: Final = math.inf
-
-
-def minimax_leaves(branching: int, depth: int) -> int:
-    """Leaves of a uniform tree, b^d; minimax values all of them."""
-    return int(branching**depth)
 
 
 def minimal_leaves(branching: int, depth: int) -> int:
@@ -31,20 +26,6 @@ def minimal_leaves(branching: int, depth: int) -> int:
     return int(branching ** ((depth + 1) // 2) + branching ** (depth // 2) - 1)
 
 
-def uniform_nodes(branching: int, depth: int) -> int:
-    """All nodes of a uniform tree, including the root."""
-    return sum(minimax_leaves(branching, ply) for ply in range(depth + 1))
-
-
-def minimal_nodes(branching: int, depth: int) -> int:
-    """All nodes that alpha-beta visits in a uniform tree when the best move is always first.
-
-    The minimal tree cut off at a ply is the minimal tree of that depth, so the result is the sum of the minimal leaves
-    over all depths.
-    """
-    return sum(minimal_leaves(branching, ply) for ply in range(depth + 1))
-
-
 def effective_branching(leaves: float, depth: int) -> float:
     """The branching factor of a uniform tree of this depth with this many leaves."""
     return float(leaves ** (1 / depth)) if depth else float(leaves)
@@ -53,7 +34,7 @@ def effective_branching(leaves: float, depth: int) -> float:
 def proofs(tree: Tree, leaf_values: Sequence[int | None], value: int) -> tuple[list[float], list[float]]:
     """For every node, how many leaves prove that its value is at least, and at most, `value`; infinite if it is not."""
     at_least, at_most = [_IMPOSSIBLE] * len(tree), [_IMPOSSIBLE] * len(tree)
-    for node in postorder(tree):
+    for node in tree.postorder:
         leaf = leaf_values[node]
         children = tree.children[node]
         if leaf is not None:

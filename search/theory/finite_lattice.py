@@ -7,8 +7,8 @@ Implied relations may be omitted. Every pair must have a least upper and a great
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from itertools import combinations
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations, product
 from typing import Final
 
 from search.theory.lattices import NAME, Lattice, LatticeError, violating_triple
@@ -24,52 +24,40 @@ class FiniteLattice(Lattice[str]):
     Raises `LatticeError` if that is no order, or no lattice; in that case the message names the pair at fault.
     """
 
-    kind = "order"
-
-    def __init__(self, elements: Sequence[str], relations: Iterable[tuple[str, str]], kind: str = "order") -> None:
+    def __init__(self, elements: Sequence[str], relations: Iterable[tuple[str, str]]) -> None:
         if not 1 <= len(elements) <= MAX_ELEMENTS:
             raise LatticeError(f"a lattice has 1 to {MAX_ELEMENTS} elements here, not {len(elements)}")
-        self.kind = kind
         self.elements = tuple(elements)
-        self._index = {name: index for index, name in enumerate(elements)}
-        # Bit j of above[i] is set if element j is above i or is i itself.
-        above = [1 << index for index in range(len(elements))]
+        #: The elements above each element, and the element itself.
+        above = {name: {name} for name in elements}
         for low, high in relations:
             if low == high:
                 raise LatticeError(f"{low} < {low}: no order does that")
-            above[self._index[low]] |= 1 << self._index[high]
-        for middle in range(len(elements)):  # Warshall's closure
-            for index in range(len(elements)):
-                if above[index] >> middle & 1:
-                    above[index] |= above[middle]
-        below = [sum(1 << low for low, highs in enumerate(above) if highs >> high & 1) for high in range(len(elements))]
-        for a, b in combinations(range(len(elements)), 2):
-            if above[a] >> b & 1 and above[b] >> a & 1:
-                raise LatticeError(
-                    f"{elements[a]} < {elements[b]} and {elements[b]} < {elements[a]}: no order does that"
-                )
-        self._joins = [
-            [self._nearest(a, b, above, "upper") for b in range(len(elements))] for a in range(len(elements))
-        ]
-        self._meets = [
-            [self._nearest(a, b, below, "lower") for b in range(len(elements))] for a in range(len(elements))
-        ]
-        self.bottom = next(
-            name for name, bits in zip(elements, above, strict=True) if bits.bit_count() == len(elements)
-        )
-        self.top = next(name for name, bits in zip(elements, below, strict=True) if bits.bit_count() == len(elements))
+            above[low].add(high)
+        for middle in elements:  # Warshall's closure
+            for name in elements:
+                if middle in above[name]:
+                    above[name] |= above[middle]
+        below = {high: {low for low in elements if high in above[low]} for high in elements}
+        for a, b in combinations(elements, 2):
+            if b in above[a] and a in above[b]:
+                raise LatticeError(f"{a} < {b} and {b} < {a}: no order does that")
+        self._joins = {(a, b): self._nearest(a, b, above, "upper") for a, b in product(elements, repeat=2)}
+        self._meets = {(a, b): self._nearest(a, b, below, "lower") for a, b in product(elements, repeat=2)}
+        self.bottom = next(name for name in elements if len(above[name]) == len(elements))
+        self.top = next(name for name in elements if len(below[name]) == len(elements))
 
     def meet(self, a: str, b: str) -> str:
         """Looked up."""
-        return self.elements[self._meets[self._index[a]][self._index[b]]]
+        return self._meets[a, b]
 
     def join(self, a: str, b: str) -> str:
         """Looked up."""
-        return self.elements[self._joins[self._index[a]][self._index[b]]]
+        return self._joins[a, b]
 
     def parse(self, text: str) -> str:
         """An element's name."""
-        if text not in self._index:
+        if text not in self.elements:
             raise LatticeError(f"'{shortened(text)}' is not one of {shortened(', '.join(self.elements), 80)}")
         return text
 
@@ -81,25 +69,24 @@ class FiniteLattice(Lattice[str]):
         """The first triple that violates the distributive law; tries all triples."""
         return violating_triple(self, self.elements)
 
-    def _nearest(self, a: int, b: int, beyond: Sequence[int], side: str) -> int:
+    def _nearest(self, a: str, b: str, beyond: Mapping[str, set[str]], side: str) -> str:
         """The bound of a and b on this side that all others lie beyond."""
         bounds = beyond[a] & beyond[b]
-        common = [index for index in range(len(self.elements)) if bounds >> index & 1]
-        for index in common:
-            if beyond[index] == bounds:
-                return index
-        pair = f"{self.elements[a]} and {self.elements[b]} have no"
-        if not common:
+        for bound in bounds:
+            if beyond[bound] == bounds:
+                return bound
+        pair = f"{a} and {b} have no"
+        if not bounds:
             raise LatticeError(f"no lattice: {pair} {side} bound at all")
-        rivals = [x for x in common if not any(y != x and beyond[y] >> x & 1 for y in common)]
-        names = " and ".join(self.elements[index] for index in rivals[:2])
+        rivals = [x for x in self.elements if x in bounds and not any(x in beyond[y] for y in bounds - {x})]
         extreme = "least" if side == "upper" else "greatest"
         raise LatticeError(
-            f"no lattice: {pair} {extreme} {side} bound, for {names} are both nearest and not comparable"
+            f"no lattice: {pair} {extreme} {side} bound, for {rivals[0]} and {rivals[1]} are both nearest and not "
+            "comparable"
         )
 
 
-def read_order(text: str, kind: str = "order") -> FiniteLattice:
+def read_order(text: str) -> FiniteLattice:
     """The lattice that a text describes, see the module. Raises `LatticeError`."""
     elements: dict[str, None] = {}
     relations: list[tuple[str, str]] = []
@@ -123,22 +110,15 @@ def read_order(text: str, kind: str = "order") -> FiniteLattice:
                 lower = names
     if not elements:
         raise LatticeError("an order names its elements, like 0 < a, b < 1", (1, 1))
-    return FiniteLattice(tuple(elements), relations, kind)
+    return FiniteLattice(tuple(elements), relations)
 
 
-#: Orders of the two smallest lattices that are not distributive. A lattice is distributive exactly if it contains
-#: neither of them as a sublattice (Birkhoff, 1934).
-ORDERS: Final = {
-    "M3": "0 < a, b, c < 1",
-    "N5": "0 < a < b < 1; 0 < c < 1",
-}
-
-
+# A lattice is distributive exactly if it contains neither of these two as a sublattice (Birkhoff, 1934).
 def diamond() -> FiniteLattice:
     """M3: three elements side by side between bottom and top."""
-    return read_order(ORDERS["M3"], "M3")
+    return read_order("0 < a, b, c < 1")
 
 
 def pentagon() -> FiniteLattice:
     """N5: a < b on one side, c on the other."""
-    return read_order(ORDERS["N5"], "N5")
+    return read_order("0 < a < b < 1; 0 < c < 1")

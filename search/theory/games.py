@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
-from typing import Final, Generic, Protocol, TypeVar
+from collections.abc import Hashable, Iterable
+from typing import Final, Protocol, TypeVar
 
 Position = TypeVar("Position")
 Move = TypeVar("Move")
@@ -34,18 +33,6 @@ class Game(Protocol[Position, Move]):
     def value(self, position: Position) -> int:
         """The value of a position without moves to the side to move."""
         ...
-
-
-@dataclass(frozen=True)
-class Rules(Generic[Position, Move]):
-    """A `Game` of three functions. Nim, where a player takes 1 to 3 matches and wins with the last match:
-
-    >>> nim = Rules(lambda left: range(1, min(left, 3) + 1), lambda left, taken: left - taken, lambda left: -1)
-    """
-
-    moves: Callable[[Position], Iterable[Move]]
-    apply: Callable[[Position, Move], Position]
-    value: Callable[[Position], int]
 
 
 class SearchGame(Game[Position, Move], Protocol[Position, Move]):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Literal
 
 from search.theory.games import Move, Position, SearchGame
-from search.theory.trees import MAX_DEPTH, MAX_NODES, Tree, TreeBuilder, TreeError
+from search.theory.trees import MAX_DEPTH, MAX_NODES, NOWHERE, Expansion, Tree, TreeError, grown_tree
 
 Arrangement = Literal["best", "worst", "random"]
 
@@ -29,7 +29,10 @@ def uniform_tree(
     """
     if branching < 1 or depth < 0:
         raise TreeError(f"a tree has at least 1 child a node and 0 plies, not {branching} and {depth}")
-    _check_size(branching, depth)
+    if depth > MAX_DEPTH:
+        raise TreeError(f"a tree is at most {MAX_DEPTH} plies deep")
+    if sum(branching**ply for ply in range(min(depth, MAX_NODES.bit_length()) + 1)) > MAX_NODES:
+        raise TreeError(f"a tree has at most {MAX_NODES:,} nodes, {branching} children and {depth} plies make more")
     count = branching**depth
     generator = random.Random(seed)
     numbers = sorted(generator.sample(range(-5 * count, 5 * count + 1), count))
@@ -37,27 +40,19 @@ def uniform_tree(
         generator.shuffle(numbers)
     texts = [str(number) for number in numbers] if leaf is None else [leaf(generator) for _ in numbers]
 
-    builder = TreeBuilder()
-    #: The nodes that remain to be added: ply, and index of its range of `texts` in this ply; None closes a node.
-    pending: list[tuple[int, int] | None] = [(0, 0)]
-    while pending:
-        entry = pending.pop()
-        if entry is None:
-            builder.close()
-            continue
-        ply, place = entry
+    def expand(node: tuple[int, int]) -> Expansion[tuple[int, int]]:
+        """A node is its ply and the index of its range of `texts` in this ply."""
+        ply, place = node
         if ply == depth:
-            builder.add_leaf(texts[place])
-            continue
-        builder.open()
-        pending.append(None)
+            return "", NOWHERE, texts[place]
         below = [(ply + 1, place * branching + child) for child in range(branching)]
         # The numbers rise from left to right, so the good ones are first for MIN and last for MAX.
         first_is_best = ply % 2 == 1
-        if arrangement == "random" or first_is_best == (arrangement == "best"):
-            below.reverse()  # the last entry comes first
-        pending += below
-    return builder.build()
+        if arrangement != "random" and first_is_best != (arrangement == "best"):
+            below.reverse()
+        return "", NOWHERE, below
+
+    return grown_tree((0, 0), expand)
 
 
 def random_tree(
@@ -83,25 +78,17 @@ def random_tree(
         for node in front:
             if (ply and generator.random() < stop) or len(children) + branching > most_nodes:
                 continue
-            for _ in range(
-                generator.randint(min(2, branching), branching) if ply == 0 else generator.randint(1, branching)
-            ):
+            fewest = min(2, branching) if ply == 0 else 1
+            for _ in range(generator.randint(fewest, branching)):
                 children[node].append(len(children))
                 following.append(len(children))
                 children.append([])
         front = following
-    builder = TreeBuilder(most_nodes=most_nodes)
-    pending = [0]
-    while pending:
-        node = pending.pop()
-        if node < 0:
-            builder.close()
-        elif children[node]:
-            builder.open()
-            pending += [-1, *reversed(children[node])]
-        else:
-            builder.add_leaf(leaf(generator))
-    return builder.build()
+
+    def expand(node: int) -> Expansion[int]:
+        return "", NOWHERE, children[node] or leaf(generator)
+
+    return grown_tree(0, expand, most_nodes=most_nodes)
 
 
 def game_tree(
@@ -116,44 +103,16 @@ def game_tree(
     A leaf has the game's value, or at the horizon its guess; labels are the moves by `name`. Raises `TreeError` for a
     tree of more than `most_nodes` nodes.
     """
-    builder = TreeBuilder(most_nodes=most_nodes)
-    #: The nodes that remain to be added: position, plies left, sign of the mover's view, label; None closes a node.
-    pending: list[tuple[Position, int, int, str] | None] = [(position, depth, 1, "")]
-    while pending:
-        entry = pending.pop()
-        if entry is None:
-            builder.close()
-            continue
-        here, left, sign, label = entry
+
+    def expand(node: tuple[Position, int, str]) -> Expansion[tuple[Position, int, str]]:
+        """A node is a position, the plies from the root, and the label."""
+        here, ply, label = node
+        sign = 1 if ply % 2 == 0 else -1
         moves = list(game.moves(here))
         if not moves:
-            builder.add_leaf(str(sign * game.value(here)), label)
-        elif left <= 0:
-            builder.add_leaf(str(sign * game.guess(here)), label)
-        else:
-            builder.open(label)
-            pending.append(None)
-            pending += [(game.apply(here, move), left - 1, -sign, name(here, move)) for move in reversed(moves)]
-    return builder.build()
+            return label, NOWHERE, str(sign * game.value(here))
+        if ply >= depth:
+            return label, NOWHERE, str(sign * game.guess(here))
+        return label, NOWHERE, [(game.apply(here, move), ply + 1, name(here, move)) for move in moves]
 
-
-def different_positions(game: SearchGame[Position, Move], position: Position, depth: int) -> int:
-    """The number of different positions up to `depth` plies from this one: the nodes with a perfect table."""
-    level: dict[Hashable, Position] = {game.key(position): position}
-    count = 1
-    for _ in range(depth):
-        following = (game.apply(here, move) for here in level.values() for move in game.moves(here))
-        level = {game.key(child): child for child in following}
-        count += len(level)
-    return count
-
-
-def _check_size(branching: int, depth: int) -> None:
-    nodes, level = 1, 1
-    if depth > MAX_DEPTH:
-        raise TreeError(f"a tree is at most {MAX_DEPTH} plies deep")
-    for _ in range(depth):
-        level *= branching
-        nodes += level
-        if nodes > MAX_NODES:
-            raise TreeError(f"a tree has at most {MAX_NODES:,} nodes, {branching} children and {depth} plies make more")
+    return grown_tree((position, 0, ""), expand, most_nodes=most_nodes)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from typing import Generic
+from typing import Any, Generic, cast
 
 from search.theory.games import Game, Move, Position, SearchGame
 
@@ -42,41 +42,33 @@ class DepthLimited(Generic[Position, Move]):
 
 
 class Counted(Generic[Position, Move]):
-    """`game` with counts of the positions that a search reaches (`nodes`) and values (`leaves`)."""
+    """`game` with counts of the positions that a search reaches (`nodes`) and values (`leaves`).
+
+    A guess at the horizon counts as a leaf. `key` and `guess` need a `SearchGame`.
+    """
 
     def __init__(self, game: Game[Position, Move]) -> None:
-        self._game = game
+        self._game: Any = game
         #: The root counts, although no move leads to it.
         self.nodes = 1
         self.leaves = 0
-
-    def moves(self, position: Position) -> Iterable[Move]:
-        """The game's."""
-        return self._game.moves(position)
+        self.moves: Callable[[Position], Iterable[Move]] = game.moves
 
     def apply(self, position: Position, move: Move) -> Position:
         """The game's, counted."""
         self.nodes += 1
-        return self._game.apply(position, move)
+        return cast("Position", self._game.apply(position, move))
 
     def value(self, position: Position) -> int:
         """The game's, counted."""
         self.leaves += 1
-        return self._game.value(position)
+        return int(self._game.value(position))
 
-
-class CountedSearch(Counted[Position, Move]):
-    """`Counted` for a game with keys and guesses; a guess at the horizon counts as a leaf."""
-
-    def __init__(self, game: SearchGame[Position, Move]) -> None:
-        super().__init__(game)
-        self._search_game = game
-
-    def key(self, position: Position) -> object:
+    def key(self, position: Position) -> Hashable:
         """The game's."""
-        return self._search_game.key(position)
+        return cast("Hashable", self._game.key(position))
 
     def guess(self, position: Position) -> int:
         """The game's, counted."""
         self.leaves += 1
-        return self._search_game.guess(position)
+        return int(self._game.guess(position))

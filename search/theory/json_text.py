@@ -12,13 +12,13 @@ from search.theory.trees import Place, TreeError, shortened
 
 Value: TypeAlias = "bool | int | float | str | list[Item] | dict[str, Item] | None"
 
-_SPACE: Final = re.compile(r"[ \t\n\r]*")
-_STRING: Final = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
-_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
-_WORDS: Final[dict[str, bool | None]] = {"true": True, "false": False, "null": None}
-
-#: The most digits of a number: a longer one is no valid value, and Python refuses to read it.
-_MAX_DIGITS: Final = 300
+_SPACE: Final = re.compile(r"[ \t\n\r]*+")
+_TOKEN: Final = re.compile(
+    r'"(?:[^"\\\x00-\x1f]|\\.)*+"'
+    r"|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
+    r"|(?:true|false|null)(?!\w)"
+    r"|[\[\]{},:]"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,110 +41,93 @@ class Lines:
         return line, index - self._starts[line - 1] + 1
 
 
-class _Reader:
-    """The state of the reader: a position in the text."""
+class _Tokens:
+    """The tokens of a text: `text` is the current one, "" at the end, and `place` says where it begins."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
-        self.lines = Lines(text)
-        self.index = 0
+        self._whole = text
+        self._lines = Lines(text)
+        self._end = 0
+        self.text = ""
+        self._advance()
 
-    def error(self, message: str, index: int | None = None) -> TreeError:
-        return TreeError(message, self.lines.place(self.index if index is None else index))
+    def _advance(self) -> None:
+        space = _SPACE.match(self._whole, self._end)
+        start = self._end if space is None else space.end()
+        self.place = self._lines.place(start)
+        token = _TOKEN.match(self._whole, start)
+        if token is None and start < len(self._whole):
+            character = self._whole[start]
+            problem = "the string that begins here does not end on its line" if character == '"' else None
+            raise TreeError(problem or f"'{shortened(character)}' is out of place in JSON", self.place)
+        self.text = "" if token is None else token.group()
+        self._end = start + len(self.text)
 
-    def skip(self) -> str:
-        """Moves to the next character that is no space, and returns it; "" at the end."""
-        space = _SPACE.match(self.text, self.index)
-        assert space is not None
-        self.index = space.end()
-        return self.text[self.index : self.index + 1]
+    def take(self, wanted: str) -> bool:
+        """Whether this is the current token; if so, goes to the next one."""
+        if self.text != wanted:
+            return False
+        self._advance()
+        return True
 
-    def string(self) -> str:
-        match = _STRING.match(self.text, self.index)
-        if match is None:
-            raise self.error("a string in double quotes should stand here, on one line")
+    def value(self) -> Item:
+        """The value that begins here: of a list or an object only its bracket."""
+        text, place = self.text, self.place
+        if not text:
+            raise TreeError("the JSON text ends too early", place)
+        if text in "]},:":
+            raise TreeError(f"'{text}' is out of place in JSON", place)
+        self._advance()
         try:
-            value = json.loads(match.group())
+            return Item([] if text == "[" else {} if text == "{" else json.loads(text), place)
         except ValueError:
-            raise self.error("this string has an escape that JSON does not know") from None
-        self.index = match.end()
-        return str(value)
+            raise TreeError(
+                f"JSON knows no {shortened(text)}: an escape is wrong or a number too long", place
+            ) from None
 
-    def scalar(self) -> Value:
-        """A string, a number or one of the three words."""
-        if self.text[self.index] == '"':
-            return self.string()
-        number = _NUMBER.match(self.text, self.index)
-        if number is not None:
-            if len(number.group()) > _MAX_DIGITS:
-                raise self.error("this number is too long")
-            self.index = number.end()
-            text = number.group()
-            return int(text) if re.fullmatch(r"-?\d+", text) else float(text)
-        word = re.compile(r"\w*").match(self.text, self.index)
-        name = word.group() if word is not None else ""
-        if name not in _WORDS:
-            what = f"'{shortened(name or self.text[self.index])}'"
-            raise self.error(f"{what} is out of place in JSON")
-        self.index += len(name)
-        return _WORDS[name]
-
-    def name(self, fields: dict[str, Item]) -> str:
-        """The name of an object's next field, and its colon."""
-        self.skip()
-        start = self.index
-        name = self.string()
-        if name in fields:
-            raise self.error(f"'{shortened(name)}' is there twice", start)
-        if self.skip() != ":":
-            raise self.error("a ':' should follow the name")
-        self.index += 1
+    def name(self, container: Item) -> str:
+        """The name of an object's next field, with its colon; "" in a list."""
+        if not isinstance(container.value, dict):
+            return ""
+        place = self.place
+        if not self.text.startswith('"'):
+            raise TreeError("a name in double quotes should stand here", place)
+        name = str(self.value().value)
+        if name in container.value:
+            raise TreeError(f"'{shortened(name)}' is there twice", place)
+        if not self.take(":"):
+            raise TreeError("a ':' should follow the name", self.place)
         return name
 
 
 def read_json(text: str) -> Item:
     """The value of a JSON text, iteratively. Raises `TreeError`, which names line and column."""
-    reader = _Reader(text)
-    #: The open lists, and open objects with their current field names: a list instead of Python's stack.
+    tokens = _Tokens(text)
+    #: The open lists and objects, each with the name of its next field: a list instead of Python's stack.
     open_items: list[tuple[Item, str]] = []
     while True:
-        character = reader.skip()
-        place = reader.lines.place(reader.index)
-        if not character:
-            raise reader.error("the JSON text ends too early")
-        if character in "[{":
-            reader.index += 1
-            container = Item([] if character == "[" else {}, place)
-            following = reader.skip()
-            if following == ("]" if character == "[" else "}"):
-                reader.index += 1
-                item = container
-            else:
-                open_items.append((container, reader.name({}) if character == "{" else ""))
-                continue
-        else:
-            item = Item(reader.scalar(), place)
+        item = tokens.value()
+        if item.value in ([], {}) and not tokens.take(_closing(item)):
+            open_items.append((item, tokens.name(item)))
+            continue
         # The item is complete: add it to its container, and repeat for each container that this completes.
         while open_items:
             container, name = open_items.pop()
-            following = reader.skip()
             if isinstance(container.value, list):
                 container.value.append(item)
-                closing = "]"
-            else:
-                assert isinstance(container.value, dict)
+            elif isinstance(container.value, dict):
                 container.value[name] = item
-                closing = "}"
-            if following == ",":
-                reader.index += 1
-                name = reader.name(container.value) if isinstance(container.value, dict) else ""
-                open_items.append((container, name))
+            if tokens.take(","):
+                open_items.append((container, tokens.name(container)))
                 break
-            if following != closing:
-                raise reader.error(f"a ',' or a '{closing}' should stand here")
-            reader.index += 1
+            if not tokens.take(_closing(container)):
+                raise TreeError(f"a ',' or a '{_closing(container)}' should stand here", tokens.place)
             item = container
         else:
-            if reader.skip():
-                raise reader.error("there is more after the end of the JSON text")
+            if tokens.text:
+                raise TreeError("there is more after the end of the JSON text", tokens.place)
             return item
+
+
+def _closing(container: Item) -> str:
+    return "]" if isinstance(container.value, list) else "}"

@@ -35,44 +35,20 @@ the tests show how they fail.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, Generic, TypeAlias
 
 from search.theory.lattices import Element, Lattice
-from search.theory.trees import Children, Tree, TreeError
+from search.theory.trees import Children, Tree
 from search.theory.watch import UNWATCHED, Watcher
-
-Position = TypeVar("Position")
-Move = TypeVar("Move")
-ElementOut = TypeVar("ElementOut", covariant=True)
-
-
-class LatticeGame(Protocol[Position, Move, ElementOut]):
-    """A game whose final positions have an element of a lattice as their value to MAX."""
-
-    def moves(self, position: Position) -> Iterable[Move]:
-        """The moves; none where the game ends."""
-        ...
-
-    def apply(self, position: Position, move: Move) -> Position:
-        """The position after one of its moves."""
-        ...
-
-    def value(self, position: Position) -> ElementOut:
-        """The value to MAX of a position without moves."""
-        ...
-
-    def is_max(self, position: Position) -> bool:
-        """Whether MAX is to move; the players move in turn."""
-        ...
 
 
 @dataclass(slots=True)
-class Step(Generic[Position, Element]):
+class Step(Generic[Element]):
     """A node on the path from the root to the current node."""
 
-    position: Position
+    node: int
     is_max: bool
     #: Its value by the children seen so far: at first the bottom for MAX and the top for MIN.
     value: Element
@@ -81,7 +57,7 @@ class Step(Generic[Position, Element]):
     beta: Element
 
 
-Path: TypeAlias = Sequence[Step[Any, Element]]
+Path: TypeAlias = Sequence[Step[Element]]
 
 #: Decides whether the search may skip the rest of the last node of a path.
 Rule: TypeAlias = Callable[[Lattice[Any], Path[Any]], bool]
@@ -139,63 +115,51 @@ class UnsoundRuleError(ValueError):
         )
 
 
-def check_rule(lattice: Lattice[Any], rule: Rule) -> None:
-    """Raises `UnsoundRuleError` if the rule may be wrong in this lattice."""
-    if rule in NEED_DISTRIBUTIVITY:
-        triple = lattice.violation()
-        if triple is not None:
-            a, b, c = map(lattice.format, triple)
-            raise UnsoundRuleError(rule.__name__, (a, b, c))
-
-
 def lattice_value(
     lattice: Lattice[Element],
-    game: LatticeGame[Position, Move, Element],
-    position: Position,
+    tree: Tree,
     rule: Rule = naive,
-    watch: Watcher[Position, Element] = UNWATCHED,
+    watch: Watcher[int, Element] = UNWATCHED,
     *,
+    children: Children | None = None,
     force: bool = False,
 ) -> Element:
-    """The value of `position` to MAX; visits only the nodes that `rule` does not cut.
+    """The value of `tree`'s root to MAX; visits only the nodes that `rule` does not cut.
 
-    The watcher gets all values from MAX's view. Raises `UnsoundRuleError` for a rule that may be wrong in this lattice;
-    with `force` it uses the rule anyway, and the value may be wrong.
+    `children` is the order of visiting, the tree's own if None. The watcher gets all values from MAX's view. Raises
+    `TreeError` at the first leaf that is no element, and `UnsoundRuleError` for a rule that may be wrong in this
+    lattice; with `force` it uses the rule anyway, and the value may be wrong.
     """
-    if not force:
-        check_rule(lattice, rule)
-    return _search(lattice, game, position, rule, [], watch)
+    triple = None if force or rule not in NEED_DISTRIBUTIVITY else lattice.violation()
+    if triple is not None:
+        a, b, c = map(lattice.format, triple)
+        raise UnsoundRuleError(rule.__name__, (a, b, c))
+    ordered = tree.children if children is None else children
+    elements = tree.values(lattice.parse)
+    path: list[Step[Element]] = []
 
+    def search(number: int) -> Element:
+        alpha, beta = _bounds_below(lattice, path)
+        is_max = tree.is_max(number)
+        node = Step(number, is_max, lattice.bottom if is_max else lattice.top, alpha, beta)
+        watch.enter(number, alpha, beta)
+        path.append(node)
+        for child in ordered[number]:
+            value = search(child)
+            node.value = lattice.join(node.value, value) if is_max else lattice.meet(node.value, value)
+            watch.back(number, child, node.value, *_bounds_below(lattice, path))
+            if rule(lattice, path):
+                watch.cut(number, *justification(lattice, path))
+                break
+        path.pop()
+        element = elements[number]
+        if element is not None:
+            node.value = element
+            watch.leaf(number, element)
+        watch.leave(number, node.value)
+        return node.value
 
-def _search(
-    lattice: Lattice[Element],
-    game: LatticeGame[Position, Move, Element],
-    position: Position,
-    rule: Rule,
-    path: list[Step[Position, Element]],
-    watch: Watcher[Position, Element],
-) -> Element:
-    alpha, beta = _bounds_below(lattice, path)
-    is_max = game.is_max(position)
-    node = Step(position, is_max, lattice.bottom if is_max else lattice.top, alpha, beta)
-    watch.enter(position, alpha, beta)
-    path.append(node)
-    is_leaf = True
-    for move in game.moves(position):
-        is_leaf = False
-        child = game.apply(position, move)
-        value = _search(lattice, game, child, rule, path, watch)
-        node.value = lattice.join(node.value, value) if is_max else lattice.meet(node.value, value)
-        watch.back(position, child, node.value, *_bounds_below(lattice, path))
-        if rule(lattice, path):
-            watch.cut(position, *justification(lattice, path))
-            break
-    path.pop()
-    if is_leaf:
-        node.value = game.value(position)
-        watch.leaf(position, node.value)
-    watch.leave(position, node.value)
-    return node.value
+    return search(0)
 
 
 def _bounds_below(lattice: Lattice[Element], path: Path[Element]) -> tuple[Element, Element]:
@@ -208,7 +172,7 @@ def _bounds_below(lattice: Lattice[Element], path: Path[Element]) -> tuple[Eleme
     return node.alpha, lattice.meet(node.beta, node.value)
 
 
-def justification(lattice: Lattice[Element], path: Sequence[Step[Position, Element]]) -> tuple[str, Position | None]:
+def justification(lattice: Lattice[Element], path: Path[Element]) -> tuple[str, int | None]:
     """The simplest reason to skip the rest of the last node, and the single node above that suffices for it, or None.
 
     The reason is a key of `search.theory.events.REASONS`; "" if there is none.
@@ -217,14 +181,14 @@ def justification(lattice: Lattice[Element], path: Sequence[Step[Position, Eleme
     name = "beta" if is_max else "alpha"
     above = _beater(lattice, path)
     if above is not None:
-        return f"{name}-{'parent' if above == len(path) - 2 else 'single'}", path[above].position
+        return f"{name}-{'parent' if above == len(path) - 2 else 'single'}", path[above].node
     if weak(lattice, path):
         return ("beta-meet" if is_max else "alpha-join"), None
     # In any lattice, `strong` holds where `fold` does.
     return (f"{name}-strong" if strong(lattice, path) else ""), None
 
 
-def _is_beaten(lattice: Lattice[Element], node: Step[Any, Element], other: Element) -> bool:
+def _is_beaten(lattice: Lattice[Element], node: Step[Element], other: Element) -> bool:
     """Whether the node can never be better than `other` for the side that has `other` elsewhere."""
     return lattice.is_below(other, node.value) if node.is_max else lattice.is_below(node.value, other)
 
@@ -242,43 +206,3 @@ def _root_value(lattice: Lattice[Element], path: Path[Element], value: Element) 
     for node in reversed(path[:-1]):
         value = lattice.join(node.value, value) if node.is_max else lattice.meet(node.value, value)
     return value
-
-
-class LatticeTree:
-    """An explicit tree whose leaves are elements of a lattice as a `LatticeGame`; positions and moves are nodes.
-
-    `children` is the order of visiting, the tree's own if None. Raises `TreeError` at the first leaf that is no
-    element.
-    """
-
-    def __init__(self, tree: Tree, lattice: Lattice[Any], children: Children | None = None) -> None:
-        self._tree = tree
-        self._children = tree.children if children is None else children
-        self._values = leaf_elements(tree, lattice)
-
-    def moves(self, position: int) -> Sequence[int]:
-        """The children."""
-        return self._children[position]
-
-    def apply(self, position: int, move: int) -> int:
-        """The child itself."""
-        return move
-
-    def value(self, position: int) -> Any:
-        """The leaf's element."""
-        return self._values[position]
-
-    def is_max(self, position: int) -> bool:
-        """Whether MAX is to move, or would be at a leaf."""
-        return self._tree.is_max(position)
-
-
-def leaf_elements(tree: Tree, lattice: Lattice[Element]) -> list[Element | None]:
-    """The leaves' elements, None at inner nodes. Raises `TreeError` at the first leaf that is no element."""
-    elements: list[Element | None] = []
-    for node, text in enumerate(tree.leaf):
-        try:
-            elements.append(None if text is None else lattice.parse(text))
-        except ValueError as error:
-            raise TreeError(f"the leaf {error}", tree.place(node)) from None
-    return elements

@@ -21,34 +21,18 @@ def make_lattice(kind: str, spec: str = "") -> Lattice[Any]:
     return KINDS[kind][1](spec)
 
 
-def _range(text: str) -> tuple[int, int] | None:
-    """The two ends of `0..9`; None for an empty text."""
-    if not text.strip():
-        return None
-    match = re.fullmatch(r"\s*(-?[0-9]{1,9})\s*\.\.\s*(-?[0-9]{1,9})\s*", text)
+def _range(text: str) -> list[int]:
+    """The two ends of `0..9`; nothing for an empty text."""
+    match = re.fullmatch(r"\s*(?:(-?[0-9]{1,9})\s*\.\.\s*(-?[0-9]{1,9})\s*)?", text)
     if match is None:
         raise LatticeError(f"'{shortened(text)}' is no range: write its ends, like 0..9, or nothing for all numbers")
-    return int(match.group(1)), int(match.group(2))
-
-
-def _chain(spec: str) -> Chain:
-    ends = _range(spec)
-    return Chain() if ends is None else Chain(*ends)
-
-
-def _sets(spec: str) -> Sets:
-    return Sets(spec.replace(",", " ").split())
+    return [int(end) for end in match.groups() if end is not None]
 
 
 def _divisors(spec: str) -> Divisors:
     if re.fullmatch(r"\s*[0-9]{1,12}\s*", spec) is None:
         raise LatticeError(f"'{shortened(spec)}' is no whole number: divisors are those of one, like 60")
     return Divisors(int(spec))
-
-
-def _intervals(spec: str) -> Intervals:
-    ends = _range(spec)
-    return Intervals() if ends is None else Intervals(*ends)
 
 
 def _product(spec: str) -> Product:
@@ -60,7 +44,7 @@ def _product(spec: str) -> Product:
         kind, _, rest = factor.partition(" ")
         if kind in ("product", "order"):
             raise LatticeError(f"a factor of a product cannot be of the kind '{kind}'")
-        made.append(make_lattice(kind, rest) if kind in KINDS else _chain(factor))
+        made.append(make_lattice(kind, rest) if kind in KINDS else Chain(*_range(factor)))
     return Product(made)
 
 
@@ -75,11 +59,17 @@ def _fixed(make: Callable[[], Lattice[Any]]) -> Callable[[str], Lattice[Any]]:
 
 #: Every kind: the form and meaning of its description, and the function that makes it.
 KINDS: Final[dict[str, tuple[str, Callable[[str], Lattice[Any]]]]] = {
-    "chain": ("numbers: nothing, or their range like 0..9", _chain),
-    "sets": ("sets: the names to choose from, like a b c; values like {a,c}", _sets),
+    "chain": ("numbers: nothing, or their range like 0..9", lambda spec: Chain(*_range(spec))),
+    "sets": (
+        "sets: the names to choose from, like a b c; values like {a,c}",
+        lambda spec: Sets(spec.replace(",", " ").split()),
+    ),
     "product": ("several at once: factors like 0..1 x 0..1; values like (1,0)", _product),
     "divisors": ("divisors of a number, like 60", _divisors),
-    "intervals": ("intervals: nothing, or the range of their ends like 0..9; values like 3..5", _intervals),
+    "intervals": (
+        "intervals: nothing, or the range of their ends like 0..9; values like 3..5",
+        lambda spec: Intervals(*_range(spec)),
+    ),
     "order": ("any finite lattice by its order, like 0 < a, b < 1", read_order),
     "M3": ("the diamond 0 < a, b, c < 1: not distributive", _fixed(diamond)),
     "N5": ("the pentagon 0 < a < b < 1 and 0 < c < 1: not distributive", _fixed(pentagon)),

@@ -14,12 +14,12 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import product
 from typing import Any, Final, Generic, TypeVar
 
 from search.theory.games import INFINITE
-from search.theory.trees import MAX_VALUE, Place, shortened
+from search.theory.trees import MAX_VALUE, PlacedError, integer, shortened
 
 Element = TypeVar("Element")
 
@@ -30,12 +30,8 @@ NAME: Final = re.compile(r"[^\s,;:<>=(){}\[\]\"]+")
 MAX_NAMES: Final = 64
 
 
-class LatticeError(ValueError):
-    """An invalid lattice or element: one line says why. `line` and `column` (from 1) say where, 0 for nowhere."""
-
-    def __init__(self, message: str, place: Place = (0, 0)) -> None:
-        self.line, self.column = place
-        super().__init__(f"line {self.line}, column {self.column}: {message}" if self.line else message)
+class LatticeError(PlacedError):
+    """An invalid lattice or element."""
 
 
 class Lattice(ABC, Generic[Element]):
@@ -44,8 +40,6 @@ class Lattice(ABC, Generic[Element]):
     #: The smallest and the largest element.
     bottom: Element
     top: Element
-    #: The kind's name for `search.theory.lattice_text.make_lattice`.
-    kind: str = ""
 
     @abstractmethod
     def meet(self, a: Element, b: Element) -> Element:
@@ -61,7 +55,7 @@ class Lattice(ABC, Generic[Element]):
 
     @abstractmethod
     def parse(self, text: str) -> Element:
-        """The element that a text names. Raises `LatticeError`."""
+        """The element that a text names. Raises ValueError."""
 
     @abstractmethod
     def format(self, element: Element) -> str:
@@ -72,9 +66,9 @@ class Lattice(ABC, Generic[Element]):
         return None
 
 
-def violating_triple(lattice: Lattice[Element], elements: Iterable[Element]) -> tuple[Element, Element, Element] | None:
+def violating_triple(lattice: Lattice[Element], elements: Sequence[Element]) -> tuple[Element, Element, Element] | None:
     """The first triple of these elements that violates the distributive law; None if none does."""
-    for a, b, c in product(list(elements), repeat=3):
+    for a, b, c in product(elements, repeat=3):
         if lattice.meet(a, lattice.join(b, c)) != lattice.join(lattice.meet(a, b), lattice.meet(a, c)):
             return a, b, c
     return None
@@ -82,8 +76,6 @@ def violating_triple(lattice: Lattice[Element], elements: Iterable[Element]) -> 
 
 class Chain(Lattice[int]):
     """Whole numbers in their order, between `low` and `high`: ordinary minimax. Distributive, as max and min are."""
-
-    kind = "chain"
 
     def __init__(self, low: int = -INFINITE, high: int = INFINITE) -> None:
         if low > high:
@@ -104,7 +96,7 @@ class Chain(Lattice[int]):
             return INFINITE
         if self.bottom == -INFINITE and text in ("-inf", "-∞"):
             return -INFINITE
-        value = _integer(text)
+        value = integer(text)
         low, high = max(self.bottom, -MAX_VALUE), min(self.top, MAX_VALUE)
         if not low <= value <= high:
             raise LatticeError(f"{shortened(text)} does not lie in {low}..{high}")
@@ -123,8 +115,6 @@ class Sets(Lattice[frozenset[str]]):
     If a value is the set of possible worlds in which MAX wins, minimax gives the value of one plan for all worlds. It
     can be less than the values of the best plans for each world.
     """
-
-    kind = "sets"
 
     def __init__(self, universe: Sequence[str]) -> None:
         if not 1 <= len(universe) <= MAX_NAMES:
@@ -165,8 +155,6 @@ class Product(Lattice[tuple[Any, ...]]):
 
     Distributive if every factor is.
     """
-
-    kind = "product"
 
     def __init__(self, factors: Sequence[Lattice[Any]]) -> None:
         if not factors:
@@ -215,8 +203,6 @@ class Divisors(Lattice[int]):
     Distributive: for each prime, meet and join are minimum and maximum of the exponents.
     """
 
-    kind = "divisors"
-
     def __init__(self, number: int) -> None:
         if not 1 <= number <= MAX_VALUE:
             raise LatticeError(f"divisors are those of a number from 1 to {MAX_VALUE}, not {number}")
@@ -232,7 +218,7 @@ class Divisors(Lattice[int]):
 
     def parse(self, text: str) -> int:
         """A divisor."""
-        value = _integer(text)
+        value = integer(text)
         if value < 1 or self.top % value:
             raise LatticeError(f"{shortened(text)} does not divide {self.top}")
         return value
@@ -242,7 +228,7 @@ class Divisors(Lattice[int]):
         return str(element)
 
 
-class Intervals(Lattice[tuple[int, int]]):
+class Intervals(Product):
     """Values known only to lie between two bounds; one interval is below another if both its bounds are.
 
     A maximum is at least the larger lower bound and at most the larger upper bound. So join and meet go bound by bound,
@@ -250,19 +236,9 @@ class Intervals(Lattice[tuple[int, int]]):
     ordered by inclusion are a different lattice, which is not distributive.)
     """
 
-    kind = "intervals"
-
     def __init__(self, low: int = -INFINITE, high: int = INFINITE) -> None:
         self._chain = Chain(low, high)
-        self.bottom, self.top = (low, low), (high, high)
-
-    def meet(self, a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
-        """Both minima."""
-        return min(a[0], b[0]), min(a[1], b[1])
-
-    def join(self, a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
-        """Both maxima."""
-        return max(a[0], b[0]), max(a[1], b[1])
+        super().__init__([self._chain, self._chain])
 
     def parse(self, text: str) -> tuple[int, int]:
         """`3..5`, or `4` for an exact value."""
@@ -274,16 +250,10 @@ class Intervals(Lattice[tuple[int, int]]):
             raise LatticeError(f"'{shortened(text)}' is no interval: its lower bound comes first")
         return low, high
 
-    def format(self, element: tuple[int, int]) -> str:
+    def format(self, element: tuple[int, ...]) -> str:
         """As `parse` takes it."""
         low, high = element
         return self._chain.format(low) if low == high else f"{self._chain.format(low)}..{self._chain.format(high)}"
-
-
-def _integer(text: str) -> int:
-    if re.fullmatch(r"[-+]?[0-9]{1,18}", text) is None:
-        raise LatticeError(f"'{shortened(text)}' is no whole number")
-    return int(text)
 
 
 def _split(text: str) -> list[str]:

@@ -1,13 +1,12 @@
-"""Visiting orders of an explicit tree's children: as given, best first, worst first, random, by hand."""
+"""Visiting orders of an explicit tree's children: as given, best first, worst first, random."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from typing import Final, Literal
 
 from search.theory.counting import proofs
-from search.theory.trees import Children, Tree, TreeError, minimax_values
+from search.theory.trees import Children, Tree, minimax_values
 
 Order = Literal["given", "best", "worst", "random"]
 
@@ -30,24 +29,15 @@ def ordered_children(tree: Tree, order: Order, seed: int = 0) -> Children:
     values = minimax_values(tree, leaf_values)
     at_least, at_most = proofs(tree, leaf_values, values[0])
 
-    def goodness(node: int, child: int) -> tuple[float, int]:
-        """The sort key: smaller keys come earlier."""
-        is_max = tree.is_max(node)
-        cost = (at_least if is_max else at_most)[child]
-        return cost, -values[child] if is_max else values[child]
+    def rank(child: int) -> tuple[float, int]:
+        """The sort key of a child: smaller keys come earlier."""
+        is_max = not tree.is_max(child)  # the side that chooses this child
+        worth = values[child] if is_max else -values[child]
+        if order == "worst":
+            return 0, worth
+        return (at_least if is_max else at_most)[child], -worth
 
-    def badness(node: int, child: int) -> int:
-        return values[child] if tree.is_max(node) else -values[child]
-
-    if order == "best":
-        return [
-            sorted(children, key=lambda child, node=node: goodness(node, child))  # type: ignore[misc]
-            for node, children in enumerate(tree.children)
-        ]
-    return [
-        sorted(children, key=lambda child, node=node: badness(node, child))  # type: ignore[misc]
-        for node, children in enumerate(tree.children)
-    ]
+    return [sorted(children, key=rank) for children in tree.children]
 
 
 def visiting_order(tree: Tree, children: Children) -> list[int]:
@@ -58,16 +48,3 @@ def visiting_order(tree: Tree, children: Children) -> list[int]:
         visited.append(node)
         pending.extend(reversed(children[node]))
     return visited
-
-
-def children_of(tree: Tree, visiting: Sequence[int]) -> Children:
-    """The inverse of `visiting_order`, for orders by hand. Raises `TreeError` if no order of `tree` gives this."""
-    if sorted(visiting) != list(range(len(tree))):
-        raise TreeError(f"an order of this tree names each of its {len(tree)} nodes once")
-    children: list[list[int]] = [[] for _ in range(len(tree))]
-    for node in visiting:
-        if node:
-            children[tree.parent[node]].append(node)
-    if visiting_order(tree, children) != list(visiting):
-        raise TreeError("this order tears a subtree apart: a node is followed by all that is below it")
-    return children

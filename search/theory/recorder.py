@@ -43,8 +43,8 @@ class _Visit:
 class Recorder(Watcher[int, Any]):
     """Collects the events of one search of `tree`, whose positions are the tree's nodes.
 
-    `children` is the order of visiting; `in_lattice` says that values are no numbers. More than `most_events` events
-    end the search with `TreeError`. `check` is called every few events, and an exception from it also ends the search.
+    `children` is the order of visiting; the view of a search in a lattice is "max". More than `most_events` events end
+    the search with `TreeError`. `check` is called every few events, and an exception from it also ends the search.
     """
 
     def __init__(
@@ -53,7 +53,6 @@ class Recorder(Watcher[int, Any]):
         children: Children,
         view: View,
         *,
-        in_lattice: bool = False,
         most_events: int = 1 << 62,
         check: Callable[[], None] | None = None,
     ) -> None:
@@ -62,7 +61,7 @@ class Recorder(Watcher[int, Any]):
         self._tree = tree
         self._children = children
         self._view = view
-        self._in_lattice = in_lattice
+        self._in_lattice = view == "max"
         self._most_events = most_events
         self._check = check
         self._path: list[_Visit] = []

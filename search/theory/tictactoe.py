@@ -54,11 +54,3 @@ class TicTacToe:
 def has_line(squares: int) -> bool:
     """Whether these squares contain three in a row."""
     return any(line & squares == line for line in LINES)
-
-
-def draw_board(position: Position) -> str:
-    """The board as three lines; X began."""
-    mine, theirs = position
-    crosses, noughts = (mine, theirs) if mine.bit_count() == theirs.bit_count() else (theirs, mine)
-    cells = ["X" if crosses >> square & 1 else "O" if noughts >> square & 1 else "." for square in range(9)]
-    return "\n".join("".join(cells[row : row + 3]) for row in (0, 3, 6))

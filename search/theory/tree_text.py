@@ -1,4 +1,4 @@
-"""Trees as text: nested lists, JSON, indented lines; DOT for output only.
+"""Trees as text: nested lists, indented lines, JSON.
 
 Nested list    [[3 12 8] [2 4 6] root:[14 5 2]]   commas or spaces; `name:` before an item labels it; `MIN` in front of
                the whole thing lets MIN move at the root
@@ -15,28 +15,35 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Final, Literal
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
 
 from search.theory.json_text import Item, Lines, read_json
-from search.theory.trees import MAX_BYTES, Place, Tree, TreeBuilder, TreeError, shortened
+from search.theory.trees import MAX_BYTES, Expansion, Place, Tree, TreeError, grown_tree, shortened
 
 Format = Literal["list", "indented", "json"]
 
 FORMATS: Final[tuple[Format, ...]] = ("list", "indented", "json")
 
+#: A node that was read: its label, its place, and the text of a leaf or the children.
+_Read: TypeAlias = "Expansion[_Read]"
+
 #: The side to move at the root, in every format.
 _MOVERS: Final = {"MAX": True, "MIN": False}
 
-_JSON_FORMAT: Final = "secateur tree"
+# Words. Within brackets a word may contain anything but a new line; brackets nest once, as in `(1,{a,b})`.
+_INNER: Final = r"\([^({\n)]*+\)|\{[^({\n}]*+\}"
+_GROUP: Final = rf"\((?:[^({{\n)]|{_INNER})*+\)|\{{(?:[^({{\n}}]|{_INNER})*+\}}"
+_WORD: Final = rf'(?:[^\s,:"(){{}}\[\]]|{_GROUP})++'
+_STRING: Final = r'"(?:[^"\\\n]|\\.)*+"'
+_ITEM: Final = rf"(?:{_STRING}|{_WORD})"
 
-_OPENING: Final = {"(": ")", "{": "}"}
+_TOKEN: Final = re.compile(rf"(?P<label>{_ITEM}):|(?P<item>{_ITEM})|(?P<bracket>[\[\]])|[\s,]++")
 
-#: A string in double quotes, and any number of spaces.
-_STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+# The beginnings by which a format is guessed: of a nested list, and of a mover with a leaf on its line.
+_LIST: Final = re.compile(rf"\s*(?:(?:MAX|MIN)(?![^\s\[])\s*)?(?:{_ITEM}:\s*)?\[")
+_ONLY_LEAF: Final = re.compile(rf"\s*(?:MAX|MIN)[^\S\n]+(?:{_ITEM}:[^\S\n]*)?(?P<leaf>{_ITEM})\s*")
 _TO_QUOTE: Final = re.compile(r'"(?:[^"\\\n]|\\.)*+("?)')
-_SPACES: Final = re.compile(r"\s*")
-
-_UNCLOSED: Final = "a bracket or a quote in this word is not closed on its line"
 
 
 def read_tree(text: str, form: Format | None = None) -> Tree:
@@ -65,22 +72,10 @@ def guess_format(text: str) -> Format:
     bare = _TO_QUOTE.sub(lambda match: '""' if match[1] else match[0], text)
     if re.match(r'\s*\{\s*"(?!"\s*[,}])', bare) or re.match(r'\s*[\[{].*\{\s*""\s*:', bare, re.DOTALL):
         return "json"
-    word, index = _next_word(text, 0)
-    mover_end = index + len(word) if word in _MOVERS else 0
-    word, index = _next_word(text, mover_end)
-    if word.endswith(":") and len(word) > 1:
-        word, index = _next_word(text, index + len(word))
-    is_only_leaf = mover_end and word and "=" not in word and not text[index + len(word) :].strip()
-    is_on_one_line = "\n" not in text[mover_end:index]
-    return "list" if text[index : index + 1] == "[" or (is_only_leaf and is_on_one_line) else "indented"
-
-
-def _next_word(text: str, index: int) -> tuple[str, int]:
-    """The first word after the spaces at `index` ("" where none begins), and its index."""
-    space = _SPACES.match(text, index)
-    assert space is not None
-    start = space.end()
-    return text[start : max(_word_end(text, start), start)], start
+    only_leaf = _ONLY_LEAF.fullmatch(text)
+    if _LIST.match(text) or (only_leaf is not None and "=" not in only_leaf["leaf"]):
+        return "list"
+    return "indented"
 
 
 def write_list(tree: Tree) -> str:
@@ -88,8 +83,11 @@ def write_list(tree: Tree) -> str:
     parts: list[str] = [] if tree.root_is_max else ["MIN "]
     open_nodes: list[int] = []
     for node, leaf in enumerate(tree.leaf):
-        closed = _close(tree, open_nodes, node)
-        parts.append("]" * closed + (" " if node and (closed or parts[-1] != "[") else ""))
+        while open_nodes and open_nodes[-1] != tree.parent[node]:
+            open_nodes.pop()
+            parts.append("]")
+        if node and parts[-1] != "[":
+            parts.append(" ")
         if tree.label[node]:
             parts.append(f"{_quoted(tree.label[node])}:")
         if leaf is None:
@@ -98,31 +96,6 @@ def write_list(tree: Tree) -> str:
         else:
             parts.append(_quoted(leaf))
     return "".join(parts) + "]" * len(open_nodes)
-
-
-def write_json(tree: Tree) -> str:
-    """The tree as JSON on one line, with numbers for leaves that are whole numbers."""
-    parts = [f'{{"format": "{_JSON_FORMAT}", "version": 1, "mover": "{"max" if tree.root_is_max else "min"}", "tree": ']
-    open_nodes: list[int] = []
-
-    def ending(node: int) -> str:
-        return "]}" if tree.label[node] else "]"
-
-    for node, leaf in enumerate(tree.leaf):
-        while open_nodes and open_nodes[-1] != tree.parent[node]:
-            parts.append(ending(open_nodes.pop()))
-        if node and tree.children[tree.parent[node]][0] != node:
-            parts.append(", ")
-        label = f'{{"label": {json.dumps(tree.label[node])}, ' if tree.label[node] else ""
-        if leaf is None:
-            open_nodes.append(node)
-            parts.append(f'{label}"children": [' if label else "[")
-        else:
-            value = leaf if re.fullmatch(r"-?(0|[1-9]\d*)", leaf) else json.dumps(leaf)
-            parts.append(f'{label}"value": {value}}}' if label else value)
-    while open_nodes:
-        parts.append(ending(open_nodes.pop()))
-    return "".join(parts) + "}"
 
 
 def write_indented(tree: Tree, remarks: dict[int, str] | None = None) -> str:
@@ -137,63 +110,10 @@ def write_indented(tree: Tree, remarks: dict[int, str] | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write_dot(tree: Tree, dashed: frozenset[int] = frozenset(), remarks: dict[int, str] | None = None) -> str:
-    """The tree for Graphviz: MAX points up, MIN down; `dashed` nodes were not visited."""
-    lines = ["digraph tree {", "  node [fontname=sans];", "  edge [arrowhead=none];"]
-    for node, leaf in enumerate(tree.leaf):
-        text = [part for part in (tree.label[node], leaf or "", (remarks or {}).get(node, "")) if part]
-        shape = "box" if leaf is not None else "triangle" if tree.is_max(node) else "invtriangle"
-        style = ", style=dashed" if node in dashed else ""
-        quoted = json.dumps("\n".join(text), ensure_ascii=False)
-        lines.append(f"  n{node} [shape={shape}, label={quoted}{style}];")
-        if node:
-            lines.append(f"  n{tree.parent[node]} -> n{node}{' [style=dashed]' if node in dashed else ''};")
-    return "\n".join([*lines, "}"]) + "\n"
-
-
-def _close(tree: Tree, open_nodes: list[int], node: int) -> int:
-    """Removes the nodes that end before `node` from `open_nodes`; returns their number."""
-    closed = 0
-    while open_nodes and open_nodes[-1] != tree.parent[node]:
-        open_nodes.pop()
-        closed += 1
-    return closed
-
-
 def _quoted(text: str) -> str:
     """The text as one word of the formats, in quotes if necessary."""
-    is_word = text and _word_end(text, 0) == len(text) and not text.startswith('"') and not text.endswith(":")
-    return text if is_word and text not in _MOVERS else json.dumps(text, ensure_ascii=False)
-
-
-def _word_end(text: str, start: int) -> int:
-    """The end of the word that begins at `start`; `start` if none begins, -1 if a bracket or quote is not closed.
-
-    A word may contain anything within (), {} or double quotes, and ends after a colon.
-    """
-    closing: list[str] = []
-    index = start
-    if text[start : start + 1] == '"':
-        quoted = _STRING.match(text, start)
-        if quoted is None:
-            return -1
-        index = quoted.end()
-        return index + 1 if text[index : index + 1] == ":" else index
-    while index < len(text):
-        character = text[index]
-        if character in _OPENING:
-            closing.append(_OPENING[character])
-        elif closing and character == closing[-1]:
-            closing.pop()
-        elif not closing and (character.isspace() or character in ',[])}"'):
-            break
-        elif character == "\n":
-            return -1
-        elif character == ":" and not closing:
-            index += 1
-            break
-        index += 1
-    return -1 if closing else index
+    is_word = re.fullmatch(_WORD, text) is not None and text not in _MOVERS
+    return text if is_word else json.dumps(text, ensure_ascii=False)
 
 
 def _unquoted(word: str, place: Place) -> str:
@@ -204,110 +124,120 @@ def _unquoted(word: str, place: Place) -> str:
     except ValueError:
         raise TreeError(
             f"{shortened(word)} is no string: a backslash stands before a quote, n, t or another", place
-        ) from (None)
+        ) from None
+
+
+def _token(text: str, index: int, place: Place) -> re.Match[str]:
+    """The token that begins at `index`."""
+    token = _TOKEN.match(text, index)
+    if token is None:
+        character = text[index]
+        unclosed = " or is not closed on its line" if character in '({"' else ""
+        raise TreeError(f"'{shortened(character)}' is out of place{unclosed}", place)
+    return token
+
+
+def _grown(roots: list[_Read], root_is_max: bool) -> Tree:
+    if not roots:
+        raise TreeError("there is no tree", (1, 1))
+    return grown_tree(roots[0], lambda node: node, root_is_max=root_is_max)
 
 
 def _read_list(text: str) -> Tree:
-    lines, builder = Lines(text), TreeBuilder()
+    lines = Lines(text)
     root_is_max, label, index = True, "", 0
+    roots: list[_Read] = []
+    open_lists = [roots]
     while index < len(text):
-        character, place = text[index], lines.place(index)
-        if character.isspace() or character == ",":
-            index += 1
-        elif character == "[":
-            builder.open(label, place)
-            label, index = "", index + 1
-        elif character == "]":
-            if label:
-                raise TreeError(f"nothing follows the label '{shortened(label)}'", place)
-            if not builder.path:
+        place = lines.place(index)
+        token = _token(text, index, place)
+        index = token.end()
+        item, bracket = token["item"], token["bracket"]
+        if label and bracket == "]":
+            raise TreeError(f"nothing follows the label '{shortened(label)}'", place)
+        if token["label"]:
+            label = _unquoted(token["label"], place)
+        elif item in _MOVERS and open_lists == [[]]:
+            root_is_max = _MOVERS[item]
+        elif bracket == "]":
+            if len(open_lists) == 1:
                 raise TreeError("there is no '[' for this ']'", place)
-            builder.close()
-            index += 1
-        else:
-            end = _word_end(text, index)
-            if end <= index:
-                raise TreeError(_UNCLOSED if end < 0 else f"'{character}' is out of place", place)
-            word, index = text[index:end], end
-            if word in _MOVERS and not builder.path and not builder.is_complete:
-                root_is_max = _MOVERS[word]
-            elif word.endswith(":") and len(word) > 1:
-                label = _unquoted(word[:-1], place)
-            else:
-                builder.add_leaf(_unquoted(word, place), label, place)
-                label = ""
-    if builder.path:
-        raise TreeError(f"the text ends and {len(builder.path)} '[' are still open", lines.place(len(text)))
+            open_lists.pop()
+        elif item or bracket:
+            if len(open_lists) == 1 and roots:
+                raise TreeError("there is more after the end of the tree", place)
+            children: list[_Read] = []
+            open_lists[-1].append((label, place, _unquoted(item, place) if item else children))
+            if bracket:
+                open_lists.append(children)
+            label = ""
+    if len(open_lists) > 1:
+        raise TreeError(f"the text ends and {len(open_lists) - 1} '[' are still open", lines.place(len(text)))
     if label:
         raise TreeError(f"nothing follows the label '{shortened(label)}'", lines.place(len(text)))
-    if not builder.is_complete:
-        raise TreeError("there is no tree", (1, 1))
-    return builder.build(root_is_max=root_is_max)
+    return _grown(roots, root_is_max)
+
+
+@dataclass(slots=True)
+class _Level:
+    """An open node of an indented text: its indentation, its children, and their indentation, None before the first."""
+
+    margin: int
+    children: list[_Read] = field(default_factory=list)
+    inner: int | None = None
 
 
 def _read_indented(text: str) -> Tree:
-    builder = TreeBuilder()
     root_is_max = True
-    #: The indentation of each open node, and of its children (None until the first child).
-    margins: list[int] = []
-    inner: list[int | None] = []
+    levels = [_Level(-1)]
+    roots = levels[0].children
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         start = len(line) - len(line.lstrip())
         margin, place = len(line[:start].expandtabs(8)), (number, start + 1)
-        while margins and margin <= margins[-1]:
-            margins.pop()
-            inner.pop()
-            builder.close()
-        if inner and inner[-1] not in (None, margin):
+        while margin <= levels[-1].margin:
+            levels.pop()
+        if len(levels) == 1 and roots:
+            raise TreeError("there is more after the end of the tree", place)
+        if levels[-1].inner not in (None, margin):
             raise TreeError("this line is not indented like the other children of its parent", place)
-        if inner:
-            inner[-1] = margin
+        levels[-1].inner = margin
         label, kind, where = _node_of_line(line, start, number)
-        if kind in _MOVERS:
-            is_max = (len(builder.path) % 2 == 0) == root_is_max
-            if not builder.path and not builder.is_complete:
-                root_is_max = _MOVERS[kind]
-            elif _MOVERS[kind] != is_max:
-                raise TreeError(f"{'MAX' if is_max else 'MIN'} is to move here, not {kind}", where)
-            builder.open(label, place)
-            margins.append(margin)
-            inner.append(None)
-        else:
-            builder.add_leaf(_unquoted(kind, where), label, where)
-    while builder.path:
-        builder.close()
-    return builder.build(root_is_max=root_is_max)
+        if kind not in _MOVERS:
+            levels[-1].children.append((label, where, _unquoted(kind, where)))
+            continue
+        if len(levels) == 1:
+            root_is_max = _MOVERS[kind]
+        is_max = (len(levels) % 2 == 1) == root_is_max
+        if _MOVERS[kind] != is_max:
+            raise TreeError(f"{'MAX' if is_max else 'MIN'} is to move here, not {kind}", where)
+        level = _Level(margin)
+        levels[-1].children.append((label, place, level.children))
+        levels.append(level)
+    return _grown(roots, root_is_max)
 
 
 def _node_of_line(line: str, start: int, number: int) -> tuple[str, str, Place]:
     """Label, kind or value, and the place of the latter; the rest of the line is checked and dropped."""
-    words: list[tuple[str, int]] = []
-    index = start
+    label, kind, where, index = "", "", (number, start + 1), start
     while index < len(line):
-        if line[index].isspace() or line[index] == ",":
-            index += 1
-            continue
-        end = _word_end(line, index)
-        if end <= index:
-            problem = _UNCLOSED if end < 0 else f"'{line[index]}' is out of place"
-            raise TreeError(problem, (number, index + 1))
-        words.append((line[index:end], index))
-        index = end
-    if not words:
-        raise TreeError("a line with nothing but commas is no node", (number, start + 1))
-    label = ""
-    if words[0][0].endswith(":") and len(words[0][0]) > 1:
-        label = _unquoted(words[0][0][:-1], (number, start + 1))
-        del words[0]
-        if not words:
-            raise TreeError(f"nothing follows the label '{shortened(label)}'", (number, len(line) + 1))
-    kind, where = words[0]
-    for word, at in words[1:]:
-        if not re.fullmatch(r"\w+=\S.*|\(.*\)", word):
-            raise TreeError(f"'{shortened(word)}' is no remark like a=3 or (cut)", (number, at + 1))
-    return label, kind, (number, where + 1)
+        place = (number, index + 1)
+        token = _token(line, index, place)
+        index = token.end()
+        word = token["item"]
+        if token["label"] and not label and not kind:
+            label = _unquoted(token["label"], place)
+        elif word and not kind:
+            kind, where = word, place
+        elif token["bracket"]:
+            raise TreeError(f"'{token['bracket']}' is out of place", place)
+        elif token["label"] or (word and not re.fullmatch(r"\w+=\S.*|\(.*\)", word)):
+            raise TreeError(f"'{shortened(token.group())}' is no remark like a=3 or (cut)", place)
+    if not kind:
+        problem = f"nothing follows the label '{shortened(label)}'" if label else "a line of commas is no node"
+        raise TreeError(problem, (number, len(line) + 1))
+    return label, kind, where
 
 
 def _read_json(text: str) -> Tree:
@@ -318,54 +248,33 @@ def _read_json(text: str) -> Tree:
         for name, item in fields.items():
             if name not in ("format", "version", "mover", "tree", "lattice"):
                 raise TreeError(f"a tree has no field '{shortened(name)}'", item.place)
-        _expect(fields.get("format"), _JSON_FORMAT)
-        _expect(fields.get("version"), 1)
-        mover = fields.get("mover")
-        if mover is not None:
-            if mover.value not in ("max", "min"):
-                raise TreeError('"mover" is "max" or "min"', mover.place)
-            root_is_max = mover.value == "max"
+        for name, allowed in (("format", ("secateur tree",)), ("version", (1,)), ("mover", ("max", "min"))):
+            if name in fields and fields[name].value not in allowed:
+                raise TreeError(f'"{name}" is {" or ".join(map(json.dumps, allowed))}', fields[name].place)
+        root_is_max = "mover" not in fields or fields["mover"].value == "max"
         document = fields["tree"]
-    builder = TreeBuilder()
-    #: The items that remain to be added, last first; None closes a node.
-    pending: list[Item | None] = [document]
-    while pending:
-        following = pending.pop()
-        if following is None:
-            builder.close()
-            continue
-        label, content = _json_node(following)
-        if isinstance(content.value, list):
-            builder.open(label, following.place)
-            pending.append(None)
-            pending += reversed(content.value)
-        else:
-            builder.add_leaf(str(content.value), label, content.place)
-    return builder.build(root_is_max=root_is_max)
+    return grown_tree(document, _json_node, root_is_max=root_is_max)
 
 
-def _expect(item: Item | None, value: object) -> None:
-    if item is not None and item.value != value:
-        raise TreeError(f"this should be {json.dumps(value)}", item.place)
-
-
-def _json_node(item: Item) -> tuple[str, Item]:
-    """A node's label, and the item that holds its children or its value."""
+def _json_node(item: Item) -> Expansion[Item]:
+    """The label, the place and the content of a JSON value that describes a node."""
     label, content = "", item
     if isinstance(item.value, dict):
         for name, part in item.value.items():
-            if name == "label" and isinstance(part.value, str):
-                label = part.value
-            elif name not in ("label", "value", "children"):
+            if name not in ("label", "value", "children"):
                 raise TreeError(f"a node has no field '{shortened(name)}'", part.place)
-            elif name == "label":
-                raise TreeError("a label is a string", part.place)
+            if name == "label":
+                if not isinstance(part.value, str):
+                    raise TreeError("a label is a string", part.place)
+                label = part.value
         parts = [item.value[name] for name in ("value", "children") if name in item.value]
         if len(parts) != 1:
             raise TreeError('a node has either "value" or "children"', item.place)
         content = parts[0]
         if isinstance(content.value, list) != ("children" in item.value):
             raise TreeError('"children" is a list, "value" a number or a string', content.place)
-    if not isinstance(content.value, list | str | int) or isinstance(content.value, bool):
+    if isinstance(content.value, list):
+        return label, item.place, content.value
+    if not isinstance(content.value, str | int) or isinstance(content.value, bool):
         raise TreeError("a node is a list of nodes, a whole number or a string", content.place)
-    return label, content
+    return label, content.place, str(content.value)

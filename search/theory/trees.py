@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, TypeAlias, TypeVar
@@ -18,18 +18,30 @@ MAX_NODES: Final = 200_000
 #: The children of every node, in some order.
 Children: TypeAlias = Sequence[Sequence[int]]
 
-Element = TypeVar("Element")
+Node = TypeVar("Node")
+Value = TypeVar("Value")
 
-#: Line and column in a text, from 1.
+#: Line and column in a text, from 1; NOWHERE for a tree that comes from no text.
 Place: TypeAlias = tuple[int, int]
+NOWHERE: Final[Place] = (0, 0)
+
+#: A node's label and place, and the text of a leaf or the children of an inner node.
+Expansion: TypeAlias = tuple[str, Place, str | list[Node]]
+
+#: The largest absolute value of a leaf: guesses and small sums stay below INFINITE.
+MAX_VALUE: Final = 1_000_000_000
 
 
-class TreeError(ValueError):
-    """An invalid tree; one line says what is wrong. `line` and `column` (from 1) say where, 0 for nowhere."""
+class PlacedError(ValueError):
+    """An invalid text: one line says what is wrong. `line` and `column` (from 1) say where, 0 for nowhere."""
 
-    def __init__(self, message: str, place: Place = (0, 0)) -> None:
+    def __init__(self, message: str, place: Place = NOWHERE) -> None:
         self.line, self.column = place
         super().__init__(f"line {self.line}, column {self.column}: {message}" if self.line else message)
+
+
+class TreeError(PlacedError):
+    """An invalid tree."""
 
 
 @dataclass(frozen=True)
@@ -37,18 +49,23 @@ class Tree:
     """A tree whose nodes are numbered in preorder: 0 is the root, and every subtree is a range of numbers.
 
     MAX and MIN move in turn. `leaf` holds the text of a leaf's value, from MAX's view, and None at inner nodes, which
-    have at least one child; `label` a name or "". `places` says where in a text each node came from, if from one.
+    have at least one child; `label` a name or "". `places` says where each node stands in the text that it comes from.
     """
 
     parent: tuple[int, ...]
     children: tuple[tuple[int, ...], ...]
     leaf: tuple[str | None, ...]
     label: tuple[str, ...]
-    root_is_max: bool = True
-    places: tuple[Place, ...] = field(default=(), repr=False, compare=False)
+    root_is_max: bool
+    places: tuple[Place, ...] = field(repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.parent)
+
+    @property
+    def postorder(self) -> range:
+        """All nodes, children before their parents: preorder numbers backwards."""
+        return range(len(self) - 1, -1, -1)
 
     @cached_property
     def depth(self) -> tuple[int, ...]:
@@ -76,21 +93,19 @@ class Tree:
         """The label of a node, or its number."""
         return self.label[node] or f"#{node}"
 
-    def place(self, node: int) -> Place:
-        """Where in its text a node stands; (0, 0) if it comes from no text."""
-        return self.places[node] if self.places else (0, 0)
+    def values(self, parse: Callable[[str], Value]) -> list[Value | None]:
+        """The leaves' values as `parse` reads them, None at inner nodes. Raises `TreeError` at the first bad leaf."""
+        values: list[Value | None] = []
+        for text, place in zip(self.leaf, self.places, strict=True):
+            try:
+                values.append(None if text is None else parse(text))
+            except ValueError as error:
+                raise TreeError(f"the leaf {error}", place) from None
+        return values
 
-    def integers(self) -> tuple[int | None, ...]:
-        """The leaves' values as whole numbers, None at inner nodes. Raises `TreeError` at the first other leaf."""
-        return tuple(None if text is None else self._integer(node, text) for node, text in enumerate(self.leaf))
-
-    def _integer(self, node: int, text: str) -> int:
-        if re.fullmatch(r"[-+]?[0-9]{1,18}", text) is None:
-            raise TreeError(f"the leaf '{shortened(text)}' is no whole number", self.place(node))
-        value = int(text)
-        if abs(value) > MAX_VALUE:
-            raise TreeError(f"the leaf {shortened(text)} is beyond {MAX_VALUE}", self.place(node))
-        return value
+    def integers(self) -> list[int | None]:
+        """The leaves' values as whole numbers."""
+        return self.values(integer)
 
     def uniform(self) -> tuple[int, int] | None:
         """(branching, depth) if all inner nodes have equally many children and all leaves equal depth, else None."""
@@ -99,118 +114,66 @@ class Tree:
         return (max(counts, default=0), self.height) if len(counts) <= 1 and len(depths) == 1 else None
 
 
-#: The largest absolute value of a leaf: guesses and small sums stay below INFINITE.
-MAX_VALUE: Final = 1_000_000_000
-
-
 def shortened(text: str, most: int = 40) -> str:
     """A text for a message: one printable line of at most `most` characters."""
     text = printable(" ".join(text.split()))
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
-class TreeBuilder:
-    """Makes a tree node by node, in preorder; raises `TreeError` as soon as it gets too large or too deep."""
-
-    def __init__(self, *, most_nodes: int = MAX_NODES) -> None:
-        self._most_nodes = most_nodes
-        self._parent: list[int] = []
-        self._children: list[list[int]] = []
-        self._leaf: list[str | None] = []
-        self._label: list[str] = []
-        self._places: list[Place] = []
-        self._path: list[int] = []
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether there is a root, and every node that was opened is closed."""
-        return bool(self._parent) and not self._path
-
-    @property
-    def path(self) -> Sequence[int]:
-        """The open nodes, from the root on."""
-        return self._path
-
-    def open(self, label: str = "", place: Place = (0, 0)) -> int:
-        """Adds an inner node and enters it; returns its number."""
-        node = self._add(None, label, place)
-        self._path.append(node)
-        return node
-
-    def add_leaf(self, text: str, label: str = "", place: Place = (0, 0)) -> int:
-        """Adds a leaf; returns its number."""
-        return self._add(text, label, place)
-
-    def close(self) -> None:
-        """Returns to the parent. Raises `TreeError` if the node has no children."""
-        node = self._path.pop()
-        if not self._children[node]:
-            raise TreeError("a node without children has to be a leaf with a value", self._places[node])
-
-    def build(self, *, root_is_max: bool = True) -> Tree:
-        """The tree. Call it only when the builder `is_complete`."""
-        return Tree(
-            tuple(self._parent),
-            tuple(map(tuple, self._children)),
-            tuple(self._leaf),
-            tuple(self._label),
-            root_is_max,
-            tuple(self._places) if any(line for line, _ in self._places) else (),
-        )
-
-    def _add(self, leaf: str | None, label: str, place: Place) -> int:
-        node = len(self._parent)
-        if node >= self._most_nodes:
-            raise TreeError(f"a tree has at most {self._most_nodes:,} nodes", place)
-        if node and not self._path:
-            raise TreeError("there is more after the end of the tree", place)
-        if len(self._path) > MAX_DEPTH:
-            raise TreeError(f"a tree is at most {MAX_DEPTH} plies deep", place)
-        if self._path:
-            self._children[self._path[-1]].append(node)
-        self._parent.append(self._path[-1] if self._path else -1)
-        self._children.append([])
-        self._leaf.append(leaf)
-        self._label.append(label)
-        self._places.append(place)
-        return node
+def integer(text: str) -> int:
+    """The whole number that a text names. Raises ValueError."""
+    if re.fullmatch(r"[-+]?[0-9]{1,18}", text) is None:
+        raise ValueError(f"'{shortened(text)}' is no whole number")
+    if abs(int(text)) > MAX_VALUE:
+        raise ValueError(f"{text} is beyond {MAX_VALUE}")
+    return int(text)
 
 
-def tree_from_columns(
-    parent: Sequence[int], leaf: Sequence[str | None], label: Sequence[str] | None = None, *, root_is_max: bool = True
+def grown_tree(
+    root: Node,
+    expand: Callable[[Node], Expansion[Node]],
+    *,
+    root_is_max: bool = True,
+    most_nodes: int = MAX_NODES,
 ) -> Tree:
-    """The tree with these columns, nodes in preorder. Raises `TreeError` if they form no tree."""
-    count = len(parent)
-    label = [""] * count if label is None else label
-    if len(leaf) != count or len(label) != count:
-        raise TreeError(f"columns of different lengths: {count} parents, {len(leaf)} leaves, {len(label)} labels")
-    builder = TreeBuilder()
-    for node in range(count):
-        while builder.path and builder.path[-1] != parent[node]:
-            builder.close()
-        if parent[node] != (builder.path[-1] if builder.path else -1):
-            raise TreeError(f"node {node} cannot have the parent {parent[node]}: nodes come in preorder")
-        text = leaf[node]
-        if text is None:
-            builder.open(label[node])
-        else:
-            builder.add_leaf(text, label[node])
-    while builder.path:
-        builder.close()
-    if not builder.is_complete:
-        raise TreeError("a tree has at least one node")
-    return builder.build(root_is_max=root_is_max)
+    """The tree that grows from `root`, node by node in preorder.
 
-
-def postorder(tree: Tree) -> Iterator[int]:
-    """All nodes, children before their parents: preorder numbers backwards."""
-    return iter(range(len(tree) - 1, -1, -1))
+    `expand` gives a node's label, its place in a text, and either the text of a leaf or a list of children. Raises
+    `TreeError` as soon as the tree gets too large or too deep, and for a node without children.
+    """
+    parents: list[int] = []
+    children: list[list[int]] = []
+    leaves: list[str | None] = []
+    labels: list[str] = []
+    places: list[Place] = []
+    #: The nodes that remain to be added, with their parents and plies; the last comes first.
+    pending = [(root, -1, 0)]
+    while pending:
+        node, parent, ply = pending.pop()
+        label, place, content = expand(node)
+        number = len(parents)
+        if number >= most_nodes:
+            raise TreeError(f"a tree has at most {most_nodes:,} nodes", place)
+        if ply > MAX_DEPTH:
+            raise TreeError(f"a tree is at most {MAX_DEPTH} plies deep", place)
+        if not content and not isinstance(content, str):
+            raise TreeError("a node without children has to be a leaf with a value", place)
+        if parent >= 0:
+            children[parent].append(number)
+        parents.append(parent)
+        children.append([])
+        leaves.append(content if isinstance(content, str) else None)
+        labels.append(label)
+        places.append(place)
+        if not isinstance(content, str):
+            pending += [(child, number, ply + 1) for child in reversed(content)]
+    return Tree(tuple(parents), tuple(map(tuple, children)), tuple(leaves), tuple(labels), root_is_max, tuple(places))
 
 
 def minimax_values(tree: Tree, leaf_values: Sequence[int | None]) -> list[int]:
     """Every node's value by definition, from MAX's view."""
     values = [0] * len(tree)
-    for node in postorder(tree):
+    for node in tree.postorder:
         leaf = leaf_values[node]
         if leaf is not None:
             values[node] = leaf
@@ -268,7 +231,7 @@ class TreeGame:
         tree = self._tree
         twins = [0] * len(tree)
         known: dict[tuple[bool, int | None, tuple[int, ...]], int] = {}
-        for node in postorder(tree):
+        for node in tree.postorder:
             below = tuple(twins[child] for child in tree.children[node])
             twins[node] = known.setdefault((tree.is_max(node), self._values[node], below), node)
         return twins
@@ -276,7 +239,7 @@ class TreeGame:
     @cached_property
     def _sums(self) -> list[tuple[int, int]]:
         sums = [(0, 0)] * len(self._tree)
-        for node in postorder(self._tree):
+        for node in self._tree.postorder:
             value = self._values[node]
             total, count = sums[node] if value is None else (value, 1)
             sums[node] = total, count

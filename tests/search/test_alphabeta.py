@@ -6,40 +6,36 @@ import chess
 import numpy as np
 import pytest
 
-from engine.board.convert import encode, write_board
+from engine.board.convert import encode
+from engine.board.moves import is_noisy
 from search import tunables
 from search.deepening import Deepening, Root
 from search.kernels.alphabeta import CUTOFFS_MANY, search_root
 from search.kernels.history import HISTORY_LIMIT, gravity
-from search.kernels.picker import is_noisy
 from search.kernels.score import INFINITE
 from search.kernels.transposition import allocate_table
 from search.kernels.worker import CORRECTION_LIMIT, NO_CONTINUATION, new_worker, set_tunables
 from search.limits import MAX_PLY
+from tests.search.games import ENDING, KIWIPETE, game, prepare
 
 FENS = [
     chess.STARTING_FEN,
-    "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
+    KIWIPETE,
     "2rq1rk1/1b2bppp/p2ppn2/1p6/3NPP2/1BN1B3/PPP1Q1PP/R4RK1 b - - 1 14",
-    "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
+    ENDING,
     "8/5pk1/6p1/3R3p/1r5P/6P1/5PK1/8 w - - 4 44",
 ]
 
 
 def root(fen: str) -> Any:
-    board = chess.Board(fen)
+    """A new worker whose root is this position."""
     worker = new_worker()
-    write_board(board, worker["stack"][0]["position"])
-    moves = [encode(board, move) for move in board.legal_moves]
-    worker["root_moves"][: len(moves)] = moves
-    worker["root_count"] = len(moves)
-    worker["keys"][0] = worker["stack"][0]["position"]["key"]
-    worker["node_limit"] = 1 << 62
+    prepare(worker, game(fen))
     return worker
 
 
 def value(fen: str, depth: int, alpha: int = -INFINITE, beta: int = INFINITE, exact: bool = False) -> int:
-    """A search from scratch: empty table, empty history. `exact` leaves nothing but alpha-beta itself."""
+    """A search with an empty table and empty histories. `exact` switches all pruning but alpha-beta off."""
     worker = root(fen)
     if exact:
         set_tunables(worker, tunables.plain())
@@ -59,7 +55,7 @@ def test_without_pruning_the_value_is_the_same_in_every_window(fen: str, depth: 
 
 @pytest.mark.parametrize("name", ["aspiration_depth", "aspiration_window", "aspiration_growth"])
 def test_windows_of_any_size_find_the_same_scores(name: str) -> None:
-    """Without pruning, where a score does not depend on its window. The nodes show that the number is looked at."""
+    """Without pruning, a score does not depend on its window. The nodes show that the tunable has an effect."""
     row = tunables.BY_NAME[name]
     exact = [value(FENS[2], depth, exact=True) for depth in range(1, 5)]
     nodes = set()
@@ -86,9 +82,9 @@ def test_the_full_search_is_deterministic(fen: str) -> None:
 
 @pytest.mark.parametrize("depth", range(4, 11))
 def test_nobody_passes_with_pawns_alone(depth: int) -> None:
-    """Kf4 wins because White has to move then, and to let go of a pawn.
+    """After Kf4 White is in zugzwang and loses its pawn.
 
-    With this window White's evaluation is good enough for a null move; but if White passed, Black would have to let go.
+    With this window White's evaluation is good enough for a null move, which would make Black lose its pawn instead.
     """
     board = chess.Board("8/8/8/3Kp3/4P1k1/8/8/8 b - - 0 1")
     worker = root(board.fen())
@@ -146,7 +142,7 @@ def test_a_history_without_a_share_learns_nothing(name: str, table: str) -> None
 
 
 def test_a_killer_is_remembered_unless_switched_off() -> None:
-    """At the root, where a quiet move fails high: further down, parents have them forgotten by the end."""
+    """At the root, where a quiet move fails high: deeper killers are cleared by their parents."""
     for switch in (1, 0):
         worker = root(chess.STARTING_FEN)
         set_tunables(worker, {"killers": switch})
@@ -156,7 +152,7 @@ def test_a_killer_is_remembered_unless_switched_off() -> None:
 
 @pytest.mark.parametrize("switch", [1, 0])
 def test_the_last_refutation_of_a_move_is_its_counter(switch: int) -> None:
-    """Counters are learnt in any case, and taken into the order where that is switched on."""
+    """Counter moves are always learnt; the switch decides whether the move order uses them."""
     worker = root(FENS[1])
     set_tunables(worker, {"counter_moves": switch})
     search_root(worker, allocate_table(4), 8, -INFINITE, INFINITE)
@@ -166,8 +162,8 @@ def test_the_last_refutation_of_a_move_is_its_counter(switch: int) -> None:
     assert worker["stack"]["counter"].any() == bool(switch)
 
 
-def test_cutoffs_counted_before_do_not_matter() -> None:
-    """Every count that is read was begun anew by this search."""
+def test_earlier_counts_of_cutoffs_do_not_matter() -> None:
+    """The search resets every count before it reads it."""
     searched = []
     for left in (0, 99):
         worker = root(FENS[1])
@@ -186,30 +182,10 @@ def test_gravity_never_leaves_its_limits() -> None:
     assert value < -HISTORY_LIMIT + largest
 
 
-def test_a_repetition_forced_by_the_opponent_is_seen() -> None:
-    """Keys in the worker before the root make the second return a draw."""
-    board = chess.Board("7k/8/8/8/8/8/r7/6K1 w - - 0 1")
-    line = ["g1f1", "a2b2", "f1g1", "b2a2", "g1f1", "a2b2", "f1g1"]
-    keys = []
-    worker = new_worker()
-    for move in line:
-        write_board(board, worker["stack"][0]["position"])
-        keys.append(worker["stack"][0]["position"]["key"])
-        board.push_uci(move)
-    write_board(board, worker["stack"][0]["position"])
-    keys.append(worker["stack"][0]["position"]["key"])
-    worker["keys"][: len(keys)] = keys
-    worker["root_index"] = len(keys) - 1
-    worker["root_moves"][0] = encode(board, chess.Move.from_uci("b2a2"))
-    worker["root_count"] = 1
-    worker["node_limit"] = 1 << 62
-    assert search_root(worker, allocate_table(1), 3, -INFINITE, INFINITE) == 0
-
-
-@pytest.mark.parametrize("tunable", tunables.TUNABLES, ids=lambda tunable: tunable.name)
-def test_every_number_may_be_set_to_the_ends_of_its_range(tunable: tunables.Tunable) -> None:
-    for number in (tunable.low, tunable.high):
-        for fen in (FENS[1], FENS[3]):
+@pytest.mark.parametrize("fen", [FENS[1], FENS[3]])
+def test_every_number_may_be_set_to_the_ends_of_its_range(fen: str) -> None:
+    for tunable in tunables.TUNABLES:
+        for number in (tunable.low, tunable.high):
             worker, table = root(fen), allocate_table(1)
             set_tunables(worker, {tunable.name: number})
             assert abs(int(search_root(worker, table, 7, -INFINITE, INFINITE))) < INFINITE

@@ -1,6 +1,8 @@
-"""The highest of a run of numbers is what Python says it is, wherever the run begins and ends."""
+"""`highest` finds the maximum, wherever the numbers begin and end."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from search.kernels.highest import LANES, LOWEST, highest
 
 
 @kernel
-def _highest(numbers, first, end):
+def _highest(numbers: Any, first: Any, end: Any) -> Any:
     return highest(numbers, first, end)
 
 

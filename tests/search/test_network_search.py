@@ -1,92 +1,29 @@
-"""The search with a network: its evaluations are those of the definition at every node it looks at."""
+"""The search with a network, and the endings in which the classical evaluation replaces it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import chess
 import pytest
 
-from eval.network.format import write_network
 from search.limits import Limits
 from search.searcher import Game, Searcher
-from tests.eval.networks import random_network
-
-FENS = (
-    chess.STARTING_FEN,
-    "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
-    "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
-    "r3k3/1P6/8/3pP3/8/8/8/4K2R w Kq d6 0 1",
-)
-
-# Interpreted, every evaluation of a real search is compared with the definition; compiled, it is the same search.
-SCRIPT = """
-import sys, warnings
-from pathlib import Path
-warnings.simplefilter("error")
-import chess
-from engine.board.convert import to_board
-from engine.compiler.jit import INTERPRETED
-from eval.network.format import read_network
-from eval.network.reference import integer_score
-from search.kernels import node
-from search.limits import Limits
-from search.searcher import Game, Searcher
-
-network = read_network(Path(sys.argv[1]))
-incremental = node.evaluate_with_network
-checked = 0
-
-def evaluate_and_check(record, accumulators, stack, ply):
-    global checked
-    found = incremental(record, accumulators, stack, ply)
-    board = to_board(stack[ply].position)
-    assert found == integer_score(network, board), board.fen()
-    checked += 1
-    return found
-
-if INTERPRETED:
-    node.evaluate_with_network = evaluate_and_check
-searcher = Searcher(1, network=network)
-for fen in sys.argv[2:]:
-    searcher.new_game()
-    result = searcher.search(Game(chess.Board(fen)), Limits(depth=4))
-    print(result.nodes, result.best, result.info.score, *result.info.pv)
-print(INTERPRETED, checked)
-"""
-
-
-def test_every_evaluation_of_a_search_is_that_of_the_definition(run_python: Callable[..., str], tmp_path: Path) -> None:
-    path = tmp_path / "noise.snet"
-    write_network(path, random_network(11, 32))
-    compiled = run_python(SCRIPT, str(path), *FENS).splitlines()
-    interpreted = run_python(SCRIPT, str(path), *FENS, NUMBA_DISABLE_JIT="1").splitlines()
-    assert compiled.pop() == "False 0"
-    interpreted_and_checked = interpreted.pop().split()
-    assert interpreted_and_checked[0] == "True"
-    assert int(interpreted_and_checked[1]) > 400
-    assert interpreted == compiled
-    assert len(compiled) == len(FENS)
+from tests.eval.networks import material_network, random_network
+from tests.search.games import KIWIPETE, game, last_info
 
 
 def outcome(searcher: Searcher, fen: str, depth: int = 7) -> tuple[object, ...]:
-    result = searcher.search(Game(chess.Board(fen)), Limits(depth=depth))
-    assert result.info is not None
-    return result.nodes, result.best, result.info.score
-
-
-@pytest.fixture
-def searcher() -> Searcher:
-    return Searcher(1)
+    result = searcher.search(game(fen), Limits(depth=depth))
+    return result.nodes, last_info(result).score, last_info(result).pv
 
 
 def test_without_a_network_it_is_the_classical_search(searcher: Searcher) -> None:
-    before = outcome(searcher, FENS[1])
+    before = outcome(searcher, KIWIPETE)
     searcher.set_network(random_network(12, 64))
-    noise = outcome(searcher, FENS[1])
+    noise = outcome(searcher, KIWIPETE)
     searcher.set_network(None)
-    after = outcome(searcher, FENS[1])
+    after = outcome(searcher, KIWIPETE)
     assert before == after != noise
 
 
@@ -94,17 +31,18 @@ def test_a_network_makes_a_search_of_its_own_that_repeats(searcher: Searcher) ->
     network = random_network(13, 64)
     searcher.set_network(network)
     assert searcher.network is network
-    first = outcome(searcher, FENS[0])
+    first = outcome(searcher, chess.STARTING_FEN)
     searcher.new_game()
-    assert outcome(searcher, FENS[0]) == first
-    assert outcome(Searcher(1, network=network), FENS[0]) == first
+    assert outcome(searcher, chess.STARTING_FEN) == first
+    assert outcome(Searcher(1, network=network), chess.STARTING_FEN) == first
     searcher.set_network(random_network(14, 96))
-    assert outcome(searcher, FENS[0]) != first
+    assert outcome(searcher, chess.STARTING_FEN) != first
 
 
-def test_helpers_evaluate_with_the_network_too() -> None:
+def test_helpers_evaluate_with_the_network_too(make: Callable[[int], Searcher]) -> None:
     network = random_network(15, 32)
-    searcher = Searcher(1, threads=2, network=network)
+    searcher = make(2)
+    searcher.set_network(network)
     for helper in searcher._helpers._helpers:
         assert int(helper.worker["network"]["hidden"]) == 32
     searcher.resize_threads(3)
@@ -113,4 +51,52 @@ def test_helpers_evaluate_with_the_network_too() -> None:
     assert {int(helper.worker["network"]["hidden"]) for helper in searcher._helpers._helpers} == {32}
     searcher.set_network(None)
     assert {int(helper.worker["network"]["hidden"]) for helper in searcher._helpers._helpers} == {0}
-    searcher.close()
+
+
+# -- endings: this network counts pieces, and nothing else ---------------------------------------------------------
+
+
+@pytest.fixture
+def material_searcher() -> Searcher:
+    return Searcher(1, network=material_network())
+
+
+@pytest.mark.parametrize(
+    ("fen", "depth"),
+    [
+        pytest.param("8/8/8/3k4/8/8/4Q3/3K4 w - - 0 1", 5, id="KQK"),
+        pytest.param("8/8/8/3k4/8/8/4R3/3K4 w - - 0 1", 6, id="KRK"),
+        pytest.param("8/8/8/3k4/8/8/4R3/3K4 w - - 0 1", 8, id="KRK-8"),
+        pytest.param("k7/8/8/8/8/2KBN3/8/8 w - - 0 1", 10, id="KBNK"),
+    ],
+)
+def test_a_bare_king_is_mated(material_searcher: Searcher, fen: str, depth: int) -> None:
+    """Within the fifty moves, although most of these searches are too shallow to see the mate."""
+    played = game(fen)
+    while played.board.outcome(claim_draw=True) is None:
+        best = material_searcher.search(played, Limits(depth=depth)).best
+        assert best is not None
+        played.push(best)
+    assert played.board.is_checkmate(), played.board.fen()
+
+
+@pytest.mark.parametrize(
+    "fen",
+    [
+        "8/8/8/3k4/8/8/3NN3/3K4 w - - 0 1",
+        "k7/8/P7/8/8/4B3/8/3K4 w - - 0 1",
+        "k7/P7/8/P7/8/4B3/8/3K4 b - - 0 1",
+        "7k/8/7P/8/8/3B4/8/3K4 w - - 0 1",
+        "1k6/p7/P7/8/8/4B3/8/3K4 w - - 0 1",
+        "8/8/8/3k1n2/8/8/6P1/3K4 b - - 0 1",
+        "k7/8/P7/8/8/8/8/3K4 w - - 0 1",
+    ],
+)
+def test_what_cannot_be_won_is_a_draw(material_searcher: Searcher, fen: str) -> None:
+    for board in (chess.Board(fen), chess.Board(fen).mirror()):
+        assert last_info(material_searcher.search(Game(board), Limits(depth=4))).score == 0, board.fen()
+
+
+@pytest.mark.parametrize("fen", ["8/8/8/3k4/8/8/3NN3/3K4 w - - 0 1", "k7/P7/8/P7/8/4B3/8/3K4 b - - 0 1"])
+def test_with_a_bare_king_it_is_the_classical_search(material_searcher: Searcher, fen: str) -> None:
+    assert outcome(material_searcher, fen, 9) == outcome(Searcher(1), fen, 9)

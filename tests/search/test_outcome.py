@@ -1,4 +1,4 @@
-"""What a score means for the result."""
+"""The chances to win, draw and lose that a score means."""
 
 import chess
 import pytest

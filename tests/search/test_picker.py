@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import chess
 import numpy as np
@@ -24,8 +25,8 @@ NEVER = MAX_MOVES
 
 
 @kernel
-def _pick_all(worker, table, ply, tt_move, quiets, skip_after, moves):
-    """Writes all that the picker gives, quiet moves being skipped after so many moves; returns how many it gave."""
+def _pick_all(worker: Any, table: Any, ply: Any, tt_move: Any, quiets: Any, skip_after: Any, moves: Any) -> Any:
+    """Writes the picker's moves, skips quiet moves after `skip_after` of them, and returns the number of moves."""
     frame = worker.stack[ply]
     start(worker, ply, usable_tt_move(frame.position, tt_move, quiets), quiets)
     count = np.int64(0)
@@ -193,7 +194,7 @@ def test_better_history_comes_first() -> None:
     ],
 )
 def test_safe_checks_by_the_moving_piece_come_first(fen: str, move: str, raised: bool) -> None:
-    """Others have a better history by half of what checks are raised by."""
+    """The other quiet moves have a better history, by half of the bonus for checks."""
     board, played = chess.Board(fen), chess.Move.from_uci(move)
     quiets = [code for code, legal in codes(board).items() if not is_noisy(board, legal)]
     pick = Picker(random.Random(26))

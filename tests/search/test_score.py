@@ -1,3 +1,5 @@
+"""Scores: mates in the table, their distance, and the bands of scores."""
+
 import pytest
 
 from search.kernels.score import DRAW, INFINITE, MATE, MATE_BOUND, NO_SCORE, from_table, mate_distance, to_table
@@ -15,11 +17,7 @@ def test_a_mate_is_worth_less_where_it_is_met_later() -> None:
     assert stored == MATE - 2
     assert from_table(stored, 10) == MATE - 12
     assert from_table(to_table(-(MATE - 5), 3), 10) == -(MATE - 12)
-
-
-def test_ordinary_scores_do_not_depend_on_the_ply() -> None:
-    assert to_table(123, 9) == 123
-    assert from_table(-123, 9) == -123
+    assert to_table(123, 9) == from_table(123, 9) == 123
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """The transposition table, entry by entry."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -24,7 +26,7 @@ from search.kernels.transposition import (
 
 
 @subkernel
-def _probe_fields(table, key, ply, generation, out):
+def _probe_fields(table: Any, key: Any, ply: Any, generation: Any, out: Any) -> None:
     data = probe(table, key)
     out[0] = data != 0
     out[1] = entry_move(data)
@@ -36,36 +38,56 @@ def _probe_fields(table, key, ply, generation, out):
 
 
 @subkernel
-def _store(table, key, generation, ply, depth, score, bound, evaluation, move):
+def _store(
+    table: Any,
+    key: Any,
+    generation: Any,
+    ply: Any,
+    depth: Any,
+    score: Any,
+    bound: Any,
+    evaluation: Any,
+    move: Any,
+) -> None:
     store(table, key, generation, ply, depth, score, bound, evaluation, move)
 
 
 @subkernel
-def _start(table, key):
+def _start(table: Any, key: Any) -> Any:
     return bucket_start(table, key)
 
 
-def read(table, key, ply=0, generation=0):
+def read(table: Any, key: int, ply: int = 0, generation: int = 0) -> list[int]:
+    """Whether the key is there, then move, score, evaluation, depth, bound and age."""
     out = np.zeros(7, np.int64)
     _probe_fields(table, np.uint64(key), ply, generation, out)
-    return out.tolist()
+    return [int(field) for field in out]
 
 
-def write(table, key, generation=0, ply=0, depth=5, score=10, bound=EXACT, evaluation=7, move=0x1234):
+def write(
+    table: Any,
+    key: int,
+    generation: int = 0,
+    ply: int = 0,
+    depth: int = 5,
+    score: int = 10,
+    bound: int = EXACT,
+    evaluation: int = 7,
+    move: int = 0x1234,
+) -> None:
     _store(table, np.uint64(key), generation, ply, depth, score, bound, evaluation, move)
 
 
 @pytest.fixture
-def table():
+def table() -> Any:
     return allocate_table(1)
 
 
-def same_bucket_keys(table, count):
-    """Keys that share one bucket: the bucket is told by the upper bits."""
-    return [(0xABCD << 48) + number for number in range(1, count + 1)]
+#: Keys that share one bucket, because their upper bits are the same.
+SAME_BUCKET = [(0xABCD << 48) + number for number in range(1, BUCKET + 2)]
 
 
-def test_size_and_alignment(table):
+def test_size_and_alignment(table: Any) -> None:
     assert table.dtype == ENTRY
     assert ENTRY.itemsize == 16
     assert len(table) * 16 == 1 << 20
@@ -75,18 +97,18 @@ def test_size_and_alignment(table):
 @pytest.mark.parametrize("score", [0, 1, -1, 31_999, -31_999, 250])
 @pytest.mark.parametrize("evaluation", [0, -900, 900, NO_SCORE])
 @pytest.mark.parametrize("bound", [UPPER, LOWER, EXACT])
-def test_fields_survive(table, score, evaluation, bound):
+def test_fields_survive(table: Any, score: int, evaluation: int, bound: int) -> None:
     write(table, 0xDEADBEEF12345678, 63, 0, 127, score, bound, evaluation, 0xFFFF)
     assert read(table, 0xDEADBEEF12345678, generation=63) == [1, 0xFFFF, score, evaluation, 127, bound, 0]
 
 
-def test_mates_are_read_from_where_they_are_met(table):
+def test_mates_are_read_from_where_they_are_met(table: Any) -> None:
     write(table, 99, ply=4, score=MATE - 7)
     assert read(table, 99, ply=4)[2] == MATE - 7
     assert read(table, 99, ply=10)[2] == MATE - 13
 
 
-def test_absent_and_torn_entries_are_misses(table):
+def test_absent_and_torn_entries_are_misses(table: Any) -> None:
     assert read(table, 0)[0] == 0
     assert read(table, 12345)[0] == 0
     write(table, 12345)
@@ -97,24 +119,24 @@ def test_absent_and_torn_entries_are_misses(table):
     assert read(table, 12345)[0] == 0
 
 
-def test_every_bucket_lies_inside(table):
+def test_every_bucket_lies_inside(table: Any) -> None:
     assert _start(table, np.uint64(0)) == 0
     assert _start(table, np.uint64((1 << 64) - 1)) == len(table) - BUCKET
 
 
-def test_the_key_of_zero_can_be_stored(table):
+def test_the_key_of_zero_can_be_stored(table: Any) -> None:
     write(table, 0)
     assert read(table, 0)[0] == 1
 
 
-def test_a_new_result_without_a_move_keeps_the_old_move(table):
+def test_a_new_result_without_a_move_keeps_the_old_move(table: Any) -> None:
     write(table, 77, move=0x0ABC, depth=3)
     write(table, 77, move=0, depth=9)
     assert read(table, 77)[1] == 0x0ABC
     assert read(table, 77)[4] == 9
 
 
-def test_a_much_deeper_result_is_not_lost_to_a_shallow_bound(table):
+def test_a_much_deeper_result_is_not_lost_to_a_shallow_bound(table: Any) -> None:
     write(table, 77, depth=20, bound=LOWER)
     write(table, 77, depth=2, bound=UPPER)
     assert read(table, 77)[4] == 20
@@ -122,28 +144,26 @@ def test_a_much_deeper_result_is_not_lost_to_a_shallow_bound(table):
     assert read(table, 77)[4] == 2
 
 
-def test_the_shallowest_entry_makes_room(table):
-    keys = same_bucket_keys(table, BUCKET + 1)
-    for key, depth in zip(keys, (9, 3, 8, 7, 5), strict=True):
+def test_the_shallowest_entry_makes_room(table: Any) -> None:
+    for key, depth in zip(SAME_BUCKET, (9, 3, 8, 7, 5), strict=True):
         write(table, key, depth=depth)
-    assert [read(table, key)[0] for key in keys] == [1, 0, 1, 1, 1]
+    assert [read(table, key)[0] for key in SAME_BUCKET] == [1, 0, 1, 1, 1]
 
 
-def test_old_searches_make_room_before_shallow_ones(table):
-    keys = same_bucket_keys(table, BUCKET + 1)
-    write(table, keys[0], generation=0, depth=12)
-    for key in keys[1:4]:
+def test_old_searches_make_room_before_shallow_ones(table: Any) -> None:
+    write(table, SAME_BUCKET[0], generation=0, depth=12)
+    for key in SAME_BUCKET[1:4]:
         write(table, key, generation=2, depth=2)
-    write(table, keys[4], generation=2, depth=1)
-    assert [read(table, key)[0] for key in keys] == [0, 1, 1, 1, 1]
+    write(table, SAME_BUCKET[4], generation=2, depth=1)
+    assert [read(table, key)[0] for key in SAME_BUCKET] == [0, 1, 1, 1, 1]
 
 
-def test_generations_wrap(table):
+def test_generations_wrap(table: Any) -> None:
     write(table, 5, generation=63)
     assert read(table, 5, generation=1)[6] == 2
 
 
-def test_hashfull_counts_this_search_only(table):
+def test_hashfull_counts_this_search_only(table: Any) -> None:
     assert hashfull(table, 3) == 0
     rng = np.random.default_rng(1)
     for key in rng.integers(0, 1 << 63, 30_000, np.uint64):
@@ -153,6 +173,6 @@ def test_hashfull_counts_this_search_only(table):
     assert hashfull(table, 4) == 0
 
 
-def test_more_memory_than_there_is_raises():
+def test_more_memory_than_there_is_raises() -> None:
     with pytest.raises(MemoryError):
         allocate_table(1 << 40)

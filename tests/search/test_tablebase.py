@@ -1,4 +1,4 @@
-"""Endgame tables at the root: real ones for three men, and made-up answers where more men would be needed."""
+"""The tablebase at the root: real tables for three men, and scripted answers where more men would be needed."""
 
 import random
 import threading
@@ -14,7 +14,8 @@ import pytest
 from search import tablebase
 from search.limits import Clock, Limits
 from search.searcher import Game, Info, Searcher
-from search.tablebase import SPOILT, TABLE_BOUND, TABLE_WIN, Tables, open_tables
+from search.tablebase import SPOILT, TABLE_BOUND, TABLE_WIN, Ranking, Tables, open_tables
+from tests.search.games import game, last_info
 
 FOLDER = Path(__file__).resolve().parents[1] / "data" / "syzygy"
 
@@ -39,12 +40,19 @@ def searcher(tables: Tables) -> Searcher:
     return made
 
 
+#: A pawn ending that White wins, though not with every move.
+WON = "8/8/8/8/1k6/8/6PK/8 w - - 0 1"
+
+
 class Scripted:
-    """Says of positions by who has just moved where what a test wants: {move: DTZ of who moved}."""
+    """A source that knows the DTZ of some moves, from the view of the side that made them."""
 
     def __init__(self, distances: dict[str, int], has_dtz: bool = True) -> None:
         self.distances = distances
         self.has_dtz = has_dtz
+
+    def close(self) -> None:
+        pass
 
     def probe_dtz(self, board: chess.Board) -> int:
         if not self.has_dtz:
@@ -61,81 +69,70 @@ class Scripted:
 BOARD = "8/8/3k4/8/1r6/4K3/1R6/8 w - - {} 1"
 
 
-def order(fen: str, distances: dict[str, int], **rules: bool) -> list[str]:
-    """The moves from best to worst."""
-    board = chess.Board(fen)
-    moves = [chess.Move.from_uci(move) for move in distances]
-    ranking = Tables(Scripted(distances), 7, **rules).rank(board, moves)
-    assert ranking is not None
-    return [move.uci() for move in sorted(moves, key=lambda move: ranking.ranks[move], reverse=True)]
+MOVES = [chess.Move.from_uci(text) for text in ("e3e2", "e3d2", "e3f2", "e3f3", "e3d3")]
 
 
-def scripted_score(count: int, distance: int, **rules: bool) -> int:
-    ranking = Tables(Scripted({"e3e2": distance}), 7, **rules).rank(
-        chess.Board(BOARD.format(count)), [chess.Move.from_uci("e3e2")]
-    )
-    assert ranking is not None
-    return ranking.scores[chess.Move.from_uci("e3e2")]
+def ranking(count: int, *distances: int, has_dtz: bool = True, fifty_moves: bool = True) -> Ranking:
+    """The ranking of MOVES with these DTZ values, `count` plies after the last capture."""
+    script = {move.uci(): distance for move, distance in zip(MOVES, distances, strict=False)}
+    tables = Tables(Scripted(script, has_dtz), 7, fifty_moves=fifty_moves)
+    found = tables.rank(chess.Board(BOARD.format(count)), MOVES[: len(distances)])
+    assert found is not None
+    return found
 
 
 def ranks(count: int, *distances: int, **rules: bool) -> list[int]:
-    moves = [chess.Move.from_uci(text) for text in ("e3e2", "e3d2", "e3f2", "e3f3")][: len(distances)]
-    script = {move.uci(): distance for move, distance in zip(moves, distances, strict=True)}
-    ranking = Tables(Scripted(script), 7, **rules).rank(chess.Board(BOARD.format(count)), moves)
-    assert ranking is not None
-    return [ranking.ranks[move] for move in moves]
+    return list(ranking(count, *distances, **rules).ranks.values())
+
+
+def scores(count: int, *distances: int, **rules: bool) -> list[int]:
+    return list(ranking(count, *distances, **rules).scores.values())
 
 
 # -- the rule --------------------------------------------------------------------------------------------------------
 
 
 def test_wins_in_time_come_before_all_else_the_quickest_first() -> None:
-    moves = {"e3e2": 30, "e3d2": 5, "e3f2": 0, "e3f3": -4, "e3d3": 150}
-    assert order(BOARD.format(0), moves) == ["e3d2", "e3e2", "e3d3", "e3f2", "e3f3"]
+    quick, quickest, drawn, lost, too_late = ranks(0, 30, 5, 0, -4, 150)
+    assert quickest > quick > too_late > drawn > lost
 
 
 def test_the_count_of_the_fifty_move_rule_decides_what_is_in_time() -> None:
     # The move adds a ply: 40 here is 41 there.
     in_time, too_late = ranks(58, 40, 41)
     assert in_time > 4096 > too_late > 0
-    assert scripted_score(58, 40) > TABLE_BOUND
-    assert scripted_score(58, 41) == SPOILT
+    certain, spoilt = scores(58, 40, 41)
+    assert certain > TABLE_BOUND
+    assert spoilt == SPOILT
     # Without the rule both win.
     assert min(ranks(58, 40, 41, fifty_moves=False)) > 4096
-    assert scripted_score(99, 400, fifty_moves=False) > TABLE_BOUND
+    assert scores(99, 400, fifty_moves=False)[0] > TABLE_BOUND
 
 
-def test_who_loses_lasts_longest_where_the_rule_may_save_him() -> None:
+def test_the_side_that_loses_lasts_longest_where_the_rule_may_save_it() -> None:
     long, short, drawn, saved = ranks(20, -60, -10, 0, -90)
     assert drawn > saved > long > short
-    # Far from that, it is the search that chooses.
+    # Far from that, the search chooses.
     first, second = ranks(0, -10, -30)
     assert first == second
-    assert scripted_score(0, -10) == -TABLE_WIN
-    assert scripted_score(20, -60) == -TABLE_WIN + 61
-    assert scripted_score(20, -90) == -SPOILT
+    assert scores(0, -10) == [-TABLE_WIN]
+    assert scores(20, -60, -90) == [-TABLE_WIN + 61, -SPOILT]
 
 
 def test_a_repetition_is_no_win_and_no_loss() -> None:
     board = chess.Board(BOARD.format(0))
     for text in ("e3e2", "d6d5", "e2e3", "d5d6") * 2:
         board.push_uci(text)
-    moves = [chess.Move.from_uci(text) for text in ("e3e2", "e3d2")]
-    ranking = Tables(Scripted({"e3e2": 7, "e3d2": 9}), 7).rank(board, moves)
-    assert ranking is not None
-    assert ranking.ranks[moves[1]] > 0 == ranking.ranks[moves[0]]
+    found = Tables(Scripted({"e3e2": 7, "e3d2": 9}), 7).rank(board, MOVES[:2])
+    assert found is not None
+    assert found.ranks[MOVES[1]] > 0 == found.ranks[MOVES[0]]
 
 
 def test_results_alone_are_used_where_there_are_no_distances() -> None:
-    board = chess.Board(BOARD.format(0))
-    script = {"e3e2": 7, "e3d2": 300, "e3f2": 0, "e3f3": -3}
-    moves = [chess.Move.from_uci(text) for text in script]
-    ranking = Tables(Scripted(script, has_dtz=False), 7).rank(board, moves)
-    assert ranking is not None
-    values = [ranking.ranks[move] for move in moves]
+    values = ranks(0, 7, 300, 0, -3, has_dtz=False)
     assert values == sorted(values, reverse=True)
     assert len(set(values)) == 4
-    assert [ranking.scores[move] for move in moves] == [TABLE_WIN, SPOILT, 0, -TABLE_WIN]
+    assert scores(0, 7, 300, 0, -3, has_dtz=False) == [TABLE_WIN, SPOILT, 0, -TABLE_WIN]
 
 
 def test_positions_that_are_in_no_table_are_left_to_the_search(tables: Tables) -> None:
@@ -168,13 +165,13 @@ def random_positions(pieces: str, count: int, seed: int, wanted: Callable[[chess
 
 @pytest.mark.parametrize("pieces", ["KQk", "KRk", "KPk", "Kkp", "Kkq"])
 def test_the_best_moves_keep_the_result(tables: Tables, oracle: chess.syzygy.Tablebase, pieces: str) -> None:
-    for board in random_positions(pieces, 40, 3, lambda board: True):
-        ranking = tables.rank(board, list(board.legal_moves))
-        assert ranking is not None
-        best = max(ranking.ranks.values())
+    for board in random_positions(pieces, 20, 3, lambda board: True):
+        found = tables.rank(board, list(board.legal_moves))
+        assert found is not None
+        best = max(found.ranks.values())
         before = oracle.probe_wdl(board)
         assert (best > 0) - (best < 0) == (before > 0) - (before < 0)
-        for move, rank in ranking.ranks.items():
+        for move, rank in found.ranks.items():
             board.push(move)
             after = 0 if board.is_insufficient_material() else -oracle.probe_wdl(board)
             board.pop()
@@ -182,21 +179,21 @@ def test_the_best_moves_keep_the_result(tables: Tables, oracle: chess.syzygy.Tab
 
 
 def play(white: Searcher, black: Searcher, board: chess.Board) -> chess.Board:
-    """A game of searches of a few nodes, each with all that is known of the game."""
-    game = Game(board)
-    while not game.board.is_game_over(claim_draw=True):
-        result = (white if game.board.turn else black).search(game, Limits(nodes=60))
+    """A game of searches of a few nodes, each with the whole game."""
+    played = Game(board)
+    while not played.board.is_game_over(claim_draw=True):
+        result = (white if played.board.turn else black).search(played, Limits(nodes=60))
         assert result.best is not None
-        game.push(result.best)
-    return game.board
+        played.push(result.best)
+    return played.board
 
 
 @pytest.mark.parametrize("pieces", ["KRk", "KPk"])
 def test_won_endings_are_won_before_the_count_runs_out(
     searcher: Searcher, oracle: chess.syzygy.Tablebase, pieces: str
 ) -> None:
-    """The defender has the same tables. The count begins as high as the win allows."""
-    won = random_positions(pieces, 6, 5, lambda board: board.turn and oracle.probe_wdl(board) == 2)
+    """The defender has the same tables. The fifty-move count begins as high as the win allows."""
+    won = random_positions(pieces, 2, 5, lambda board: board.turn and oracle.probe_wdl(board) == 2)
     for board in won:
         board.halfmove_clock = 98 - oracle.probe_dtz(board)
         assert play(searcher, searcher, board).outcome(claim_draw=True).winner  # type: ignore[union-attr]
@@ -204,32 +201,24 @@ def test_won_endings_are_won_before_the_count_runs_out(
 
 def test_drawn_endings_are_held(searcher: Searcher, oracle: chess.syzygy.Tablebase) -> None:
     bare, lost = Searcher(1), 0
-    for board in random_positions("KPk", 12, 11, lambda board: not board.turn and oracle.probe_wdl(board) == 0):
+    for board in random_positions("KPk", 8, 11, lambda board: not board.turn and oracle.probe_wdl(board) == 0):
         assert not play(bare, searcher, board).outcome(claim_draw=True).winner  # type: ignore[union-attr]
         lost += bool(play(searcher, bare, board).outcome(claim_draw=True).winner)  # type: ignore[union-attr]
     assert lost > 0, "these endings are held without tables, too: they prove nothing"
 
 
-def test_what_tables_know_is_the_score(searcher: Searcher) -> None:
-    infos: list[Info] = []
-    result = searcher.search(Game(chess.Board("8/8/8/8/8/4k3/4p3/4K3 w - - 0 1")), Limits(depth=3), infos.append)
-    assert result.best is None  # stalemate
-    drawn = Game(chess.Board("8/8/8/8/4k3/8/4p3/4K3 w - - 0 1"))
-    result = searcher.search(drawn, Limits(depth=3), infos.append)
-    assert infos[-1].score == 0
-    assert infos[-1].is_known
-    assert infos[-1].tb_hits == drawn.board.legal_moves.count()
-    won = Game(chess.Board("8/8/8/8/1k6/8/6PK/8 w - - 0 1"))
-    searcher.search(won, Limits(depth=3), infos.append)
-    assert TABLE_BOUND < infos[-1].score <= TABLE_WIN
-    assert infos[-1].mate is None
-    mate = Game(chess.Board("7k/8/5K2/8/8/8/8/6Q1 w - - 0 1"))
-    searcher.search(mate, Limits(depth=5), infos.append)
-    assert infos[-1].mate == 1
+def test_known_results_are_the_score(searcher: Searcher) -> None:
+    drawn = game("8/8/8/8/4k3/8/4p3/4K3 w - - 0 1")
+    info = last_info(searcher.search(drawn, Limits(depth=3)))
+    assert (info.score, info.is_known, info.tb_hits) == (0, True, drawn.board.legal_moves.count())
+    info = last_info(searcher.search(game(WON), Limits(depth=3)))
+    assert TABLE_BOUND < info.score <= TABLE_WIN
+    assert info.mate is None
+    assert last_info(searcher.search(game("7k/8/5K2/8/8/8/8/6Q1 w - - 0 1"), Limits(depth=5))).mate == 1
 
 
 def test_lines_follow_the_tables(searcher: Searcher, oracle: chess.syzygy.Tablebase) -> None:
-    """All moves that win come before all that draw, those before all that lose, whatever a shallow search thinks."""
+    """Moves that win come before moves that draw, and these before moves that lose."""
     for board in random_positions("KPk", 5, 23, lambda board: oracle.probe_wdl(board) >= 0):
         infos: list[Info] = []
         searcher.search(Game(board), Limits(depth=2), infos.append, lines=30)
@@ -245,20 +234,16 @@ def test_lines_follow_the_tables(searcher: Searcher, oracle: chess.syzygy.Tableb
 
 
 def test_search_moves_come_first(searcher: Searcher) -> None:
-    """Asked about a move that throws the win away, the engine searches it."""
-    result = searcher.search(
-        Game(chess.Board("8/8/8/8/1k6/8/6PK/8 w - - 0 1")), Limits(depth=2, search_moves=("h2h1",))
-    )
+    """The engine searches a move that loses the win if the user asks for it."""
+    result = searcher.search(game(WON), Limits(depth=2, search_moves=("h2h1",)))
     assert result.best == chess.Move.from_uci("h2h1")
 
 
 def test_there_is_no_time_for_tables_in_a_scramble(searcher: Searcher) -> None:
-    infos: list[Info] = []
-    searcher.search(Game(chess.Board("8/8/8/8/1k6/8/6PK/8 w - - 0 1")), Limits(clock=Clock(20)), infos.append)
-    assert not any(info.is_known for info in infos)
+    assert not last_info(searcher.search(game(WON), Limits(clock=Clock(20)))).is_known
 
 
-def test_slow_tables_leave_time_for_the_search() -> None:
+def test_slow_tables_leave_time_for_the_search(searcher: Searcher) -> None:
     """Each probe takes as long as a tenth of the move's time."""
 
     class Slow(Scripted):
@@ -266,21 +251,14 @@ def test_slow_tables_leave_time_for_the_search() -> None:
             time.sleep(0.04)
             return -1
 
-        def probe_wdl(self, board: chess.Board) -> int:
-            time.sleep(0.04)
-            return -2
+        probe_wdl = probe_dtz
 
-    game = Game(chess.Board(BOARD.format(0)))
-    assert game.board.legal_moves.count() > 10
-    searcher = Searcher(1)
     searcher.set_tables(Tables(Slow({}), 7))
-    infos: list[Info] = []
-    result = searcher.search(game, Limits(move_time=400), infos.append)
-    assert result.seconds < 0.6
-    assert not infos[-1].is_known
-    assert infos[-1].depth > 3
-    searcher.search(game, Limits(depth=2), infos.append)
-    assert infos[-1].is_known
+    result = searcher.search(game(BOARD.format(0)), Limits(move_time=400))
+    assert result.seconds < 10
+    assert not last_info(result).is_known
+    assert last_info(result).depth > 3
+    assert last_info(searcher.search(game(BOARD.format(0)), Limits(depth=2))).is_known
 
 
 # -- files that are not what they should be ---------------------------------------------------------------------------
@@ -310,16 +288,15 @@ def test_a_damaged_table_is_reported_once_and_the_game_goes_on(tmp_path: Path, d
     assert problems == []
     searcher = Searcher(1)
     searcher.set_tables(found)
-    game = Game(chess.Board("8/8/8/8/1k6/8/6PK/8 w - - 0 1"))
-    first = searcher.search(game, Limits(depth=3))
-    assert first.best in game.board.legal_moves
+    first = searcher.search(game(WON), Limits(depth=3))
+    assert first.best in set(chess.Board(WON).legal_moves)
     assert len(first.problems) == 1
-    assert first.problems[0].startswith("endgame tables not used: ")
-    assert searcher.search(game, Limits(depth=3)).problems == ()
+    assert first.problems[0].startswith("tablebase not used: ")
+    assert searcher.search(game(WON), Limits(depth=3)).problems == ()
 
 
 class Endless(Scripted):
-    """A decoder in an endless loop, as a damaged table can keep it."""
+    """A source that never answers, like a decoder that reads a damaged table."""
 
     def __init__(self) -> None:
         super().__init__({})
@@ -341,12 +318,11 @@ def test_an_endless_probe_is_ended_and_the_search_answers(monkeypatch: pytest.Mo
     source = Endless()
     searcher = Searcher(1)
     searcher.set_tables(Tables(source, 7))
-    game = Game(chess.Board(BOARD.format(0)))
-    result = searcher.search(game, Limits(depth=3))
-    assert result.best in game.board.legal_moves
-    assert result.problems == ("endgame tables not used: a probe takes more than 0.3 s",)
+    result = searcher.search(game(BOARD.format(0)), Limits(depth=3))
+    assert result.best in set(chess.Board(BOARD.format(0)).legal_moves)
+    assert result.problems == ("tablebase not used: a probe takes more than 0.3 s",)
     assert source.has_ended.wait(10)
-    assert searcher.search(game, Limits(depth=3)).problems == ()
+    assert searcher.search(game(BOARD.format(0)), Limits(depth=3)).problems == ()
 
 
 def test_stop_and_the_clock_do_not_wait_for_a_probe(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -355,15 +331,15 @@ def test_stop_and_the_clock_do_not_wait_for_a_probe(monkeypatch: pytest.MonkeyPa
     tables = Tables(source, 7)
     searcher = Searcher(1)
     searcher.set_tables(tables)
-    game = Game(chess.Board(BOARD.format(0)))
-    infos: list[Info] = []
-    result = searcher.search(game, Limits(move_time=400), infos.append)
+    result = searcher.search(game(BOARD.format(0)), Limits(move_time=400))
     assert result.seconds < 30
-    assert not infos[-1].is_known
+    assert not last_info(result).is_known
     # The probe is still busy: the next search does without it, too.
     searcher.arm()
     threading.Timer(0.2, searcher.stop).start()
-    assert searcher.search(game, Limits(infinite=True)).best in game.board.legal_moves
+    assert searcher.search(game(BOARD.format(0)), Limits(infinite=True)).best in set(
+        chess.Board(BOARD.format(0)).legal_moves
+    )
     assert not source.has_ended.is_set()
     tables.close()
     assert source.has_ended.wait(10)
@@ -372,13 +348,12 @@ def test_stop_and_the_clock_do_not_wait_for_a_probe(monkeypatch: pytest.MonkeyPa
 def test_without_a_thread_the_search_does_without_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     searcher = Searcher(1)
     searcher.set_tables(Tables(Scripted({}), 7))
-    game = Game(chess.Board(BOARD.format(0)))
 
     def refuse(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", refuse)
-        result = searcher.search(game, Limits(depth=2))
-    assert result.best in game.board.legal_moves
+        result = searcher.search(game(BOARD.format(0)), Limits(depth=2))
+    assert result.best in set(chess.Board(BOARD.format(0)).legal_moves)
     assert result.problems == ()

@@ -1,4 +1,4 @@
-"""Each technique of the search, switched off by itself: it must be off, and all else as it was."""
+"""Each technique of the search, switched off by itself."""
 
 import functools
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from search.kernels.history import HISTORY_LIMIT
 from search.limits import Limits
 from search.searcher import Game, Searcher
 from search.techniques import BY_NAME, TECHNIQUES, Technique, named, switched_off
-from search.timing import NO_BUDGET, TimeManager
+from search.timing import Budget, TimeManager
 
 #: Plies of the benchmark that show what a technique does. Histories have to be bad for some time before they count.
 #: What needs a clock shows at none, and verification only where null moves are deeper.
@@ -32,7 +32,7 @@ def searcher() -> Iterator[Searcher]:
 
 @pytest.fixture
 def tuned(searcher: Searcher) -> Callable[..., Searcher]:
-    """The searcher without some techniques, and with other numbers by name."""
+    """The searcher without some techniques, and with other tunables."""
 
     def tune(*techniques: Technique, **numbers: int) -> Searcher:
         off = switched_off(techniques)
@@ -55,15 +55,15 @@ usual = functools.cache(functools.partial(nodes, None))
 
 
 def test_techniques_that_share_numbers_switch_them_off_alike() -> None:
-    """As late move reduction does with what has the search reduce still more."""
-    values: dict[int, set[int]] = {}
+    """Late move reduction shares tunables with the techniques that reduce more."""
+    values: dict[str, set[int]] = {}
     for technique in TECHNIQUES:
         for index, value in technique.off.items():
             values.setdefault(index, set()).add(value)
     assert all(len(found) == 1 for found in values.values())
 
 
-def test_each_technique_is_off_with_other_numbers_than_usual() -> None:
+def test_switching_a_technique_off_changes_its_tunables() -> None:
     for technique in TECHNIQUES:
         assert technique.off
         for name, value in technique.off.items():
@@ -81,6 +81,7 @@ def test_techniques_are_found_by_key_and_by_reason_once() -> None:
         "null-move",
     ]
     assert named([]) == ()
+    assert len(BY_NAME) == sum(1 + len(row.reasons) for row in TECHNIQUES)
     with pytest.raises(ValueError, match=r"no technique 'nul-move'; those are aspiration, .*null-move"):
         named(["null-move", "nul-move"])
 
@@ -103,13 +104,13 @@ def test_null_moves_are_not_verified_without_that(tuned: Callable[..., Searcher]
 
 
 def test_no_move_is_reduced_without_late_move_reduction(tuned: Callable[..., Searcher]) -> None:
-    """What was reduced and comes out above alpha is searched again, deeper or shallower: nothing is, then."""
+    """Only reduced moves are searched again, deeper or shallower: without reduction those margins do not matter."""
     (reduction,) = named(["late-move-reduction"])
     without = nodes(tuned(reduction))
     assert nodes(tuned(reduction, deeper_margin=10, shallower_margin=40)) == without
     assert nodes(tuned(reduction, lmr_pv=0, lmr_noisy=0, lmr_killer=0, lmr_check=0)) == without
     assert nodes(tuned(deeper_margin=10, shallower_margin=40)) != nodes(tuned())
-    # The most that the sums of three histories add is a rounding.
+    # The histories only add a rounding.
     assert 0 <= -(100 * -3 * HISTORY_LIMIT // reduction.off["lmr_history_divisor"]) <= 1
 
 
@@ -117,7 +118,7 @@ def test_each_scale_of_time_is_one_without_it() -> None:
     scales = [row for row in TECHNIQUES if row.needs_clock]
 
     def scale(*off: Technique) -> float:
-        manager = TimeManager(NO_BUDGET, tunables.namespace(tunables.defaults() | switched_off(off)))
+        manager = TimeManager(Budget(), tunables.namespace(tunables.defaults() | switched_off(off)))
         for depth, score in ((8, 100), (9, 80), (10, 60)):
             manager.iteration_done(depth, score, best=1, effort=0.2)
         return manager.scale

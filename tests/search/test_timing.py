@@ -1,6 +1,9 @@
+"""Time: budgets, whole games on a clock, the scaling between iterations, and the alarm."""
+
 import random
 import threading
 import time
+from math import inf
 
 import pytest
 from hypothesis import given
@@ -16,33 +19,17 @@ TUNE = namespace(defaults())
 
 def test_infinite_has_no_deadline() -> None:
     budget = budget_for(Limits(infinite=True, move_time=5), 10)
-    assert budget == Budget(None, None, None)
+    assert budget == Budget()
 
 
 def test_move_time_keeps_the_overhead_back() -> None:
-    assert budget_for(Limits(move_time=1000), 10) == Budget(None, 990, 995)
-    assert budget_for(Limits(move_time=1000), 500) == Budget(None, 500, 530)
+    assert budget_for(Limits(move_time=1000), 10) == Budget(inf, 990, 995)
+    assert budget_for(Limits(move_time=1000), 500) == Budget(inf, 500, 530)
     short = budget_for(Limits(move_time=5), 10)
-    assert short.hard is not None
-    assert short.last is not None
     assert 0 < short.hard < short.last < 5
     both = budget_for(Limits(move_time=1000, clock=Clock(1_000_000)), 10)
     assert (both.hard, both.last) == (990, 995)
-    assert both.soft is not None
-
-
-@pytest.mark.parametrize("time_left", [1, 5, 10, 50, 200, 1000, 60_000, 7_200_000])
-@pytest.mark.parametrize("increment", [0, 10, 100, 5000])
-@pytest.mark.parametrize("moves_to_go", [None, 1, 2, 10, 40, 400])
-def test_a_move_never_plans_beyond_the_clock(time_left: int, increment: int, moves_to_go: int | None) -> None:
-    for overhead in (0, 10, 100):
-        budget = budget_for(Limits(clock=Clock(time_left, increment, moves_to_go)), overhead)
-        assert budget.soft is not None
-        assert budget.hard is not None
-        assert 0 < budget.soft <= budget.hard
-        assert budget.hard <= time_left
-        if time_left > 3 * overhead + 3:
-            assert budget.hard <= time_left - overhead
+    assert both.soft < inf
 
 
 times = st.integers(1, 10_000_000)
@@ -56,9 +43,6 @@ def test_soft_is_below_hard_and_hard_below_the_clock(
     time_left: int, increment: int, moves_to_go: int | None, overhead: int, ponders: bool
 ) -> None:
     budget = budget_for(Limits(clock=Clock(time_left, increment, moves_to_go)), overhead, ponders=ponders)
-    assert budget.soft is not None
-    assert budget.hard is not None
-    assert budget.last is not None
     assert 0 < budget.soft <= budget.hard <= budget.last < time_left
     if 4 * overhead <= 3 * time_left and time_left >= overhead + 2:
         assert budget.last <= time_left - overhead
@@ -72,10 +56,6 @@ def test_more_time_never_means_less_thought(
         budget_for(Limits(clock=Clock(time_left, increment, moves_to_go)), overhead)
         for time_left in sorted((one, other))
     )
-    assert less.soft is not None
-    assert less.hard is not None
-    assert more.soft is not None
-    assert more.hard is not None
     assert less.soft <= more.soft
     assert less.hard <= more.hard
 
@@ -85,33 +65,20 @@ def test_more_moves_on_the_same_clock_mean_less_for_each(
     time_left: int, increment: int, moves: int, overhead: int
 ) -> None:
     few, many = (budget_for(Limits(clock=Clock(time_left, 0, count)), overhead) for count in (moves, moves + 1))
-    assert few.soft is not None
-    assert few.hard is not None
-    assert many.soft is not None
-    assert many.hard is not None
     assert many.soft <= few.soft
     assert many.hard <= few.hard
 
 
-def test_more_time_means_more_thought() -> None:
-    plans = [budget_for(Limits(clock=Clock(t)), 10).soft or 0 for t in (100, 1000, 10_000, 100_000)]
-    assert plans == sorted(plans)
-    assert plans[-1] > 100 * plans[0]
-
-
 def test_the_last_move_before_the_control_may_take_most_of_the_clock() -> None:
     last = budget_for(Limits(clock=Clock(10_000, 0, 1)), 0)
-    assert last.hard is not None
     assert 8000 < last.hard < 10_000
     in_general = budget_for(Limits(clock=Clock(10_000)), 0)
-    assert in_general.hard is not None
     assert in_general.hard < 4000
 
 
-def test_who_ponders_plans_more() -> None:
+def test_pondering_plans_more() -> None:
     limits = Limits(clock=Clock(60_000, 600))
     plain, pondering = budget_for(limits, 10), budget_for(limits, 10, ponders=True)
-    assert plain.soft is not None
     assert pondering.soft == pytest.approx(plain.soft * (1 + TUNE.time_ponder / 100))
 
 
@@ -121,8 +88,9 @@ TIME_CONTROLS = [(60_000, 0, None), (10_000, 100, None), (1000, 10, None), (100,
 
 
 def play(control: tuple[int, int, int | None], moves: int, lag: float, hard_share: float, seed: int = 0) -> float:
-    """Least time on the clock in a game: each move takes its soft limit, scaled as the search may go, or (that share
-    of them) its hard limit, and `lag` more; times in ms.
+    """The least time on the clock in a game, in milliseconds.
+
+    Each move takes a scaled soft limit, or with the chance `hard_share` its hard limit, and `lag` more.
     """
     time_left, increment, per_control = control
     rng = random.Random(seed)
@@ -130,8 +98,6 @@ def play(control: tuple[int, int, int | None], moves: int, lag: float, hard_shar
     for move in range(moves):
         to_go = None if per_control is None else per_control - move % per_control
         budget = budget_for(Limits(clock=Clock(max(int(left), 1), increment, to_go)), 10)
-        assert budget.soft is not None
-        assert budget.hard is not None
         spent = budget.hard if rng.random() < hard_share else min(budget.soft * rng.uniform(0.5, 2), budget.hard)
         left -= spent + lag
         least = min(least, left)
@@ -148,8 +114,8 @@ def test_a_game_of_300_moves_never_runs_out(control: tuple[int, int, int | None]
 
 
 @pytest.mark.parametrize("control", [control for control in TIME_CONTROLS if control[0] > 100])
-def test_the_overhead_is_there_to_be_lost(control: tuple[int, int, int | None]) -> None:
-    """With the whole of it lost on each move there is still time for a game of ordinary length."""
+def test_losing_the_overhead_loses_no_game(control: tuple[int, int, int | None]) -> None:
+    """If every move loses the whole overhead, there is still time for a game of ordinary length."""
     for seed in range(5):
         assert play(control, 120, lag=10, hard_share=0.05, seed=seed) > 0
 
@@ -162,8 +128,8 @@ def test_explosions_in_a_row_cost_no_game(control: tuple[int, int, int | None]) 
 # -- between iterations --------------------------------------------------------------------------------------------
 
 
-def manager(soft: float | None = 100, hard: float | None = 300, pondering: bool = False) -> TimeManager:
-    return TimeManager(Budget(soft, hard, None if hard is None else hard + 10), TUNE, pondering)
+def manager(soft: float = 100, hard: float = 300, pondering: bool = False) -> TimeManager:
+    return TimeManager(Budget(soft, hard, hard + 10), TUNE, pondering)
 
 
 def after(manager: TimeManager, *iterations: tuple[int, int, float]) -> float:
@@ -211,9 +177,7 @@ def test_a_move_that_took_all_the_nodes_takes_less_time() -> None:
 def test_no_search_goes_beyond_its_hard_limit(iterations: list[tuple[int, int, float]]) -> None:
     watched = manager(100, 150)
     assert after(watched, *iterations) > 0
-    soft = watched.soft()
-    assert soft is not None
-    assert 0 < soft <= 150
+    assert 0 < watched.soft() <= 150
     assert watched.is_over(150)
     assert watched.deadline() == 150
 
@@ -225,7 +189,7 @@ def test_a_settled_move_is_played_at_once() -> None:
 
 
 def test_without_a_clock_time_never_ends_a_search_early() -> None:
-    for budget in (Budget(None, None, None), Budget(None, 500, 510)):
+    for budget in (Budget(), Budget(inf, 500, 510)):
         watched = TimeManager(budget, TUNE)
         watched.iteration_done(3, 20, 7, 1.0, is_settled=True)
         assert not watched.is_over(1e9)
@@ -236,7 +200,7 @@ def test_pondering_has_no_end_but_counts_afterwards() -> None:
     watched = manager(pondering=True)
     watched.iteration_done(3, 20, 7, 1.0, is_settled=True)
     assert not watched.is_over(1e9)
-    assert watched.deadline() is None
+    assert watched.deadline() == inf
     watched.iteration_done(4, 20, 7, 1.0)
     watched.ponder_hit(40)
     assert watched.deadline() == 300
@@ -247,7 +211,7 @@ def test_pondering_has_no_end_but_counts_afterwards() -> None:
 
 
 def test_an_ordered_time_begins_when_the_move_is_played() -> None:
-    watched = manager(None, 300, pondering=True)
+    watched = manager(inf, 300, pondering=True)
     watched.ponder_hit(5000)
     assert watched.deadline() == 5300
     assert not watched.is_over(5001)

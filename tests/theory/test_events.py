@@ -1,27 +1,27 @@
-"""What a run says of itself is replayed by other means: windows, values, reasons, and what was not visited."""
+"""Runs are replayed by other means: windows, values, reasons, and the nodes that were not visited."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.theory.algorithms import ALGORITHMS, Run, Settings, run
+from search.theory.algorithms import ALGORITHMS, Run, run
 from search.theory.events import KINDS, REASONS, Event, explain
 from search.theory.finite_lattice import diamond, pentagon
-from search.theory.generate import random_tree
+from search.theory.generate import random_tree, uniform_tree
 from search.theory.horizon import DepthLimited, Limited
 from search.theory.lattices import Lattice
 from search.theory.minimax import minimax
 from search.theory.orders import ordered_children
 from search.theory.tree_text import read_tree
 from search.theory.trees import Tree, TreeGame, minimax_values
-from tests.theory.trees_at_random import DISTRIBUTIVE, NUMBER_TREES, elements, trees_over
+from tests.theory.trees_at_random import DISTRIBUTIVE, FEWER_EXAMPLES, NUMBER_TREES, elements, trees_over
 
 CHAIN_KEYS = [key for key, algorithm in ALGORITHMS.items() if not algorithm.in_lattice]
 LATTICE_KEYS = [key for key, algorithm in ALGORITHMS.items() if algorithm.in_lattice]
@@ -39,7 +39,7 @@ class Visit:
 
 
 class Replay:
-    """Follows a run event by event, with its own idea of every value; every check is an assertion."""
+    """Follows a run event by event, computes every value itself, and asserts that the events agree."""
 
     def __init__(self, run: Run, truth: Callable[[int, int | None], Any]) -> None:
         self.run = run
@@ -57,7 +57,7 @@ class Replay:
         assert self.last == (0, run.value)
 
     def better(self, node: int, a: Any, b: Any) -> Any:
-        """What the mover makes of two values."""
+        """The better of two values for the side to move."""
         if a is None:
             return b
         return self.lattice.join(a, b) if self.tree.is_max(node) else self.lattice.meet(a, b)
@@ -142,7 +142,7 @@ class Replay:
             assert self.root(visit.value) == self.root(extreme)
 
     def held(self, visit: Visit) -> Any:
-        """What is certain at a node; before its first child is done, that is nothing."""
+        """The certain value of a node: the worst one before its first child is done."""
         if visit.value is not None:
             return visit.value
         return self.lattice.bottom if self.tree.is_max(visit.node) else self.lattice.top
@@ -230,6 +230,7 @@ def true_numbers(tree: Tree) -> Callable[[int, int | None], int]:
 
 
 @pytest.mark.parametrize("key", CHAIN_KEYS)
+@FEWER_EXAMPLES
 @given(NUMBER_TREES, st.sampled_from(["given", "best", "worst", "random"]))
 def test_a_search_of_numbers_replays(key: str, tree: Tree, order: Any) -> None:
     made = run(tree, key, children=ordered_children(tree, order, 1))
@@ -237,12 +238,8 @@ def test_a_search_of_numbers_replays(key: str, tree: Tree, order: Any) -> None:
     check_statistics(made)
 
 
-@given(NUMBER_TREES, st.integers(-7, 7), st.integers(1, 3))
-def test_aspiration_replays_from_any_expectation(tree: Tree, expected: int, width: int) -> None:
-    Replay(run(tree, "aspiration", settings=Settings(expected, width)), true_numbers(tree))
-
-
 @pytest.mark.parametrize("key", LATTICE_KEYS)
+@FEWER_EXAMPLES
 @given(data=st.data(), name=st.sampled_from(sorted(DISTRIBUTIVE)))
 def test_a_search_in_a_lattice_replays(key: str, data: st.DataObject, name: str) -> None:
     lattice = DISTRIBUTIVE[name]
@@ -265,7 +262,7 @@ def check_statistics(made: Run) -> None:
     found = made.statistics
     entered = [event.node for event in made.events if event.kind == "enter"]
     assert found.visited == len(entered)
-    assert found.pruned == found.nodes - len(set(entered)) == len(made.tree) - len(made.visited())
+    assert found.pruned == found.nodes - len(set(entered))
     assert found.evaluated == sum(event.kind == "leaf" for event in made.events)
     assert found.leaves == len(made.tree.leaves)
     if found.fewest_leaves is not None and made.algorithm.key in ("alpha-beta", "fail-hard", "pvs"):
@@ -275,6 +272,7 @@ def check_statistics(made: Run) -> None:
 
 
 @pytest.mark.parametrize("key", ["minimax", "negamax", "fail-hard", "alpha-beta", "pvs", "guess", "lattice-strong"])
+@FEWER_EXAMPLES
 @given(NUMBER_TREES)
 def test_the_principal_variation_ends_in_a_leaf_with_the_roots_value(key: str, tree: Tree) -> None:
     made = run(tree, key)
@@ -292,13 +290,13 @@ def test_reasons_by_example() -> None:
 
 
 def test_every_reason_can_be_given() -> None:
-    """Otherwise a text would be there for nothing, and no test would see it."""
+    """A text that is never used has no test."""
     given_reasons = set()
     generator = random.Random(1)
-    for _ in range(12):
+    for _ in range(8):
         tree = random_tree(generator.randrange(1000), 5, 3, lambda rng: str(rng.randint(-6, 6)), 0.2, 60)
-        for key, expected in product(CHAIN_KEYS, (-5, 5)):
-            given_reasons |= {event.reason for event in run(tree, key, settings=Settings(expected, 1)).events}
+        for key in CHAIN_KEYS:
+            given_reasons |= {event.reason for event in run(tree, key).events}
     for lattice in (DISTRIBUTIVE["2x2"], diamond(), pentagon()):
         leaves = [lattice.format(element) for element in elements(lattice)]
         for _ in range(30):
@@ -309,8 +307,8 @@ def test_every_reason_can_be_given() -> None:
 
 
 @pytest.mark.parametrize("key", ALGORITHMS)
-@given(tree=NUMBER_TREES)
-def test_every_event_can_be_said_in_words(key: str, tree: Tree) -> None:
+def test_every_event_can_be_said_in_words(key: str) -> None:
+    tree = uniform_tree(3, 4, seed=1)
     made = run(tree, key)
     for event in made.events:
         sentence = explain(event, tree.name, made.lattice.format)
@@ -318,10 +316,3 @@ def test_every_event_can_be_said_in_words(key: str, tree: Tree) -> None:
         assert "{" not in sentence
         assert "None" not in sentence
         assert "  " not in sentence
-
-
-def test_a_table_without_an_answer_still_says_where_to_begin() -> None:
-    tree = read_tree("[[1 5] [7 2] [3 9]]")
-    made = run(tree, "deepening")
-    assert any(event.reason == "table-move" for event in made.events)
-    assert [event.value for event in made.events if event.kind == "iteration"] == [1, 2]

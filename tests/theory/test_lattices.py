@@ -9,18 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.theory.finite_lattice import FiniteLattice, diamond, pentagon, read_order
+from search.theory.finite_lattice import FiniteLattice, diamond, pentagon
 from search.theory.games import INFINITE
 from search.theory.lattice_text import KINDS, make_lattice
 from search.theory.lattices import Chain, Lattice, LatticeError, Product, violating_triple
 from tests.theory.trees_at_random import DISTRIBUTIVE, elements
 
-ALL: dict[str, Lattice[Any]] = DISTRIBUTIVE | {"M3": diamond(), "N5": pentagon()}
+ALL: dict[str, Lattice[Any]] = DISTRIBUTIVE | {
+    "M3": diamond(),
+    "N5": pentagon(),
+    "part M3": Product([Chain(0, 1), diamond()]),
+}
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_meet_and_join_are_greatest_and_least_bounds(name: str) -> None:
     lattice, some = ALL[name], elements(ALL[name])
+    assert all(lattice.is_below(lattice.bottom, a) and lattice.is_below(a, lattice.top) for a in some)
     for a, b in product(some, repeat=2):
         low, high = lattice.meet(a, b), lattice.join(a, b)
         assert all(lattice.is_below(low, x) and lattice.is_below(x, high) for x in (a, b))
@@ -28,14 +33,6 @@ def test_meet_and_join_are_greatest_and_least_bounds(name: str) -> None:
             assert lattice.is_below(x, low) == (lattice.is_below(x, a) and lattice.is_below(x, b))
             assert lattice.is_below(high, x) == (lattice.is_below(a, x) and lattice.is_below(b, x))
         assert (lattice.is_below(a, b) and lattice.is_below(b, a)) == (a == b)
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_bottom_and_top_are_at_the_ends(name: str) -> None:
-    lattice = ALL[name]
-    for a in elements(lattice):
-        assert lattice.is_below(lattice.bottom, a)
-        assert lattice.is_below(a, lattice.top)
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -49,19 +46,12 @@ def test_what_is_written_can_be_read(name: str) -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_the_claim_to_be_distributive_is_true(name: str) -> None:
     lattice = ALL[name]
-    assert (
-        (violating_triple(lattice, elements(lattice)) is None)
-        == (lattice.violation() is None)
-        == (name in DISTRIBUTIVE)
-    )
-
-
-@pytest.mark.parametrize("lattice", [diamond(), pentagon(), Product([Chain(0, 1), diamond()])])
-def test_a_violating_triple_violates(lattice: Lattice[Any]) -> None:
+    assert (violating_triple(lattice, elements(lattice)) is None) == (name in DISTRIBUTIVE)
     triple = lattice.violation()
-    assert triple is not None
-    a, b, c = triple
-    assert lattice.meet(a, lattice.join(b, c)) != lattice.join(lattice.meet(a, b), lattice.meet(a, c))
+    assert (triple is None) == (name in DISTRIBUTIVE)
+    if triple is not None:
+        a, b, c = triple
+        assert lattice.meet(a, lattice.join(b, c)) != lattice.join(lattice.meet(a, b), lattice.meet(a, c))
 
 
 def test_the_order_of_intervals_by_inclusion_is_another_matter() -> None:
@@ -128,7 +118,7 @@ def test_descriptions_that_are_refused(kind: str, spec: str, message: str) -> No
     [
         ("chain", "", "x", "'x' is no whole number"),
         ("chain", "0..9", "10", r"10 does not lie in 0\.\.9"),
-        ("chain", "", "1000000001", "does not lie in"),
+        ("chain", "", "1000000001", "is beyond 1000000000"),
         ("sets", "a b", "a", r"'a' is no set: write names in braces, like \{a,b\}"),
         ("sets", "a b", "{c}", "'c' is not one of a, b"),
         ("product", "0..1 x 0..1", "(1)", r"write 2 values in parentheses, like \(0,0\)"),
@@ -141,7 +131,7 @@ def test_descriptions_that_are_refused(kind: str, spec: str, message: str) -> No
     ],
 )
 def test_elements_that_are_refused(kind: str, spec: str, text: str, message: str) -> None:
-    with pytest.raises(LatticeError, match=message):
+    with pytest.raises(ValueError, match=message):
         make_lattice(kind, spec).parse(text)
 
 
@@ -172,11 +162,3 @@ def all_pairs_have_bounds(names: str, relations: set[tuple[str, str]]) -> bool:
         if not any(all((y, x) in below for y in lower) for x in lower):
             return False
     return True
-
-
-def test_text_and_pairs_say_the_same() -> None:
-    text = read_order("0 < a < 1\n0 < b < 1")
-    pairs = FiniteLattice("0ab1", [("0", "a"), ("0", "b"), ("a", "1"), ("b", "1")])
-    assert [text.join(a, b) for a, b in product("0ab1", repeat=2)] == [
-        pairs.join(a, b) for a, b in product("0ab1", repeat=2)
-    ]

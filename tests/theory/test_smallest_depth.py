@@ -1,8 +1,8 @@
-"""The derivation: every step gives the right number, and looks at no more than the step before."""
+"""The derivation: every step gives the right number and visits no more than the step before."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,7 +27,7 @@ ROWS = st.lists(st.lists(NUMBERS, min_size=1, max_size=5), min_size=1, max_size=
 
 
 class Watched(list[Nested]):
-    """A node that counts how many children are asked for, all nodes together."""
+    """A node that counts the visited children of all nodes."""
 
     seen = 0
 
@@ -41,9 +41,9 @@ def watched(node: Nested) -> Nested:
     return node if isinstance(node, int) else Watched(watched(child) for child in node)
 
 
-def count(search: object, node: Nested) -> int:
+def count(search: Callable[[Nested], int], node: Nested) -> int:
     Watched.seen = 0
-    search(watched(node))  # type: ignore[operator]
+    search(watched(node))
     return Watched.seen
 
 
@@ -54,7 +54,7 @@ def exhaustive(node: Nested, is_max: bool = True) -> int:
 
 
 def test_a_leaf_that_is_near_ends_the_search() -> None:
-    tree = [5, [[[1, 2], 3], 4]]
+    tree: Nested = [5, [[[1, 2], 3], 4]]
     assert smallest_depth(tree) == smallest_depth_stopping(tree) == 1
     assert count(smallest_depth, tree) == 8
     assert count(smallest_depth_stopping, tree) == 2
@@ -98,5 +98,5 @@ def test_each_step_to_alpha_beta_looks_at_no_more(tree: Nested) -> None:
 
 def test_deep_pruning_is_more_than_shallow_pruning() -> None:
     # MAX has 5 at the root; four plies down MIN gets 4, which no node between knows to be too little.
-    tree = [5, [[[4, 8], 2], 9]]
+    tree: Nested = [5, [[[4, 8], 2], 9]]
     assert count(max_value, tree) < count(shallow_max, tree)

@@ -1,14 +1,16 @@
-"""What the tests of this room draw from: trees of numbers, trees of lattice elements, lattices."""
+"""Trees and lattices for the tests of this folder."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import combinations, product
 from typing import Any
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
+from search.theory.finite_lattice import FiniteLattice
 from search.theory.lattices import Chain, Divisors, Intervals, Lattice, Product, Sets
-from search.theory.trees import Tree, TreeBuilder
+from search.theory.trees import NOWHERE, Tree, grown_tree
 
 #: A leaf's text, or an inner node's children.
 Nested = Any
@@ -16,24 +18,27 @@ Nested = Any
 
 def built(nested: Nested, *, root_is_max: bool = True) -> Tree:
     """A tree from nested lists with anything at the leaves."""
-    builder = TreeBuilder()
+    return grown_tree(
+        nested,
+        lambda node: ("", NOWHERE, node if isinstance(node, list) else str(node)),
+        root_is_max=root_is_max,
+    )
 
-    def add(node: Nested) -> None:
-        if isinstance(node, list):
-            builder.open()
-            for child in node:
-                add(child)
-            builder.close()
-        else:
-            builder.add_leaf(str(node))
 
-    add(nested)
-    return builder.build(root_is_max=root_is_max)
+def deep_tree(depth: int) -> Tree:
+    """A tree with a leaf at every ply."""
+    nested: Nested = 3
+    for ply in reversed(range(depth)):
+        nested = [ply % 7, nested]
+    return built(nested)
 
 
 def nested_lists(leaves: st.SearchStrategy[Any], most: int = 40) -> st.SearchStrategy[Nested]:
     return st.recursive(leaves, lambda children: st.lists(children, min_size=1, max_size=4), max_leaves=most)
 
+
+#: For tests that run once for each algorithm or lattice.
+FEWER_EXAMPLES = settings(max_examples=40)
 
 #: Few different numbers, so that many are equal.
 NUMBERS = st.integers(-6, 6)
@@ -44,26 +49,24 @@ NUMBER_TREES = st.builds(
 
 
 def elements(lattice: Lattice[Any]) -> list[Any]:
-    """Elements of some lattice, enough to find out about it."""
-    if isinstance(lattice, Sets):
-        names = sorted(lattice.top)
-        return [frozenset(name for bit, name in enumerate(names) if code >> bit & 1) for code in range(1 << len(names))]
-    if isinstance(lattice, Divisors):
-        return [number for number in range(1, lattice.top + 1) if lattice.top % number == 0]
-    if isinstance(lattice, Intervals):
-        return [(low, high) for high in range(4) for low in range(high + 1)]
-    if isinstance(lattice, Chain):
-        return list(range(max(lattice.bottom, -2), min(lattice.top, 2) + 1))
-    if isinstance(lattice, Product):
-        every: list[tuple[Any, ...]] = [()]
-        for factor in lattice.factors:
-            every = [(*start, part) for start in every for part in elements(factor)]
-        return every
-    found: Sequence[str] = lattice.elements  # type: ignore[attr-defined]
-    return list(found)
+    """The elements of a small lattice, some elements of an unbounded one."""
+    match lattice:
+        case Sets():
+            names = sorted(lattice.top)
+            return [frozenset(chosen) for count in range(len(names) + 1) for chosen in combinations(names, count)]
+        case Divisors():
+            return [number for number in range(1, lattice.top + 1) if lattice.top % number == 0]
+        case Intervals():
+            return [(low, high) for high in range(4) for low in range(high + 1)]
+        case Chain():
+            return list(range(max(lattice.bottom, -2), min(lattice.top, 2) + 1))
+        case Product():
+            return list(product(*map(elements, lattice.factors)))
+        case FiniteLattice():
+            return list(lattice.elements)
+    raise TypeError(type(lattice))
 
 
-#: By name: chains, 2x2, 3x3, 2^3, divisors, intervals, and a product of different factors.
 DISTRIBUTIVE: dict[str, Lattice[Any]] = {
     "chain": Chain(),
     "2x2": Product([Chain(0, 1), Chain(0, 1)]),

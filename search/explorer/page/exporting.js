@@ -1,4 +1,4 @@
-// A trace as text: indented and DOT. The Python twins, for finished searches, are in `search.theory.run_text`.
+// A trace as text: indented and DOT. The Python twin of the former, for finished searches, is `search.theory.run_text`.
 
 import {OPEN} from "./trace.js";
 
