@@ -12,14 +12,6 @@ from typing import Any, Final
 HEADROOM: Final = 32 << 20
 
 
-def _check_memory() -> None:
-    """Raises MemoryError when the system does not give HEADROOM."""
-    try:
-        mmap.mmap(-1, HEADROOM).close()
-    except OSError:
-        raise MemoryError(f"there are no {HEADROOM >> 20} MiB for the kernels") from None
-
-
 class Loader:
     """Loads the engine in its own thread, so that the session can quit at any moment."""
 
@@ -49,9 +41,13 @@ class Loader:
         try:
             self.step = "importing"
             from engine.uci import backend
+            from search.warmup import load_kernels
 
-            _check_memory()
-            self.compiled = backend.load_kernels(on_step=self._on_step)
+            try:
+                mmap.mmap(-1, HEADROOM).close()
+            except OSError:
+                raise MemoryError(f"there are no {HEADROOM >> 20} MiB for the kernels") from None
+            self.compiled = load_kernels(on_step=self._on_step)
             self.seconds = time.monotonic() - began
             self.step = "rehearsing"
             backend.rehearse()

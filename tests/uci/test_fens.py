@@ -10,8 +10,8 @@ from engine.uci.positions import PositionKeeper
 from search.limits import Limits
 from search.searcher import Searcher
 from tests.uci.conftest import Engine
+from tests.uci.fuzz.fens import check, fens
 from tests.uci.fuzz.model import judged
-from tests.uci.fuzz.verdicts import check, fens
 
 COUNT = 4000
 
