@@ -18,10 +18,8 @@ import sys
 import tempfile
 import time
 import unicodedata
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import count, islice
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +34,8 @@ from tests.uci.fuzz.searches import BreachError
 
 #: Seconds that a command may take, on a machine that others use too.
 LIMIT: Final = 120.0
+#: Seconds in which the processes that it started end.
+LINGERS: Final = 5.0
 #: The longest line of a message, in characters.
 LONGEST: Final = 400
 #: What a command may take of memory and disk: a file that never ends must not fill the machine.
@@ -70,16 +70,8 @@ class Victim:
     variable: str | None = None
     kinds: tuple[str, ...] = hostile.KINDS
 
-    @property
-    def name(self) -> str:
-        """The command, and what names the file."""
-        if self.line.startswith(">"):
-            return self.line
-        before = self.line.partition("<>")[0].split()
-        words = [word for word in before[:2] if word.isalpha() or word == "{ablation}"]
-        return " ".join([*words, *(word for word in before[len(words) :][-1:] if word.startswith("-"))]).replace(
-            "{ablation}", "ablation"
-        ) + (f" {self.variable}" if self.variable else "")
+    def __str__(self) -> str:
+        return f"{self.variable} {self.line}" if self.variable else self.line
 
 
 _CLIENT: Final = (
@@ -125,14 +117,13 @@ VICTIMS: Final = (
     Victim("spsa --state <spsa.jsonl> --show --plot <>", "plot.png", REPLACES),
     Victim("spsa {spsa} --state new.jsonl --iterations 1 --book <>", "book.epd"),
     Victim("spsa {spsa} --state new.jsonl --iterations 1 --tb <>", "syzygy"),
-    Victim("{ablation} --games 4 --state <>", "ablation.jsonl", GROWS),
-    Victim("{ablation} --games 2 --book <>", "book.epd"),
-    Victim("{ablation} --games 2 --tb <>", "syzygy"),
+    Victim("ablation futility {quick} --games 4 --state <>", "ablation.jsonl", GROWS),
+    Victim("ablation futility {quick} --games 2 --book <>", "book.epd"),
+    Victim("ablation futility {quick} --games 2 --tb <>", "syzygy"),
     Victim("speed --rounds 1 --readme <>", "strength.md", EDITS, kinds=tuple(hostile.FOREIGN)),
     Victim("claims --quick --readme <>", "explorer.md", EDITS),
     Victim("claims --quick --plot <>", "plot.png", REPLACES),
     Victim("ledger --readme <>", "strength.md", EDITS),
-    Victim("project <> ledger", "project"),
     Victim("datagen <> {data} --games 32", "shards", GROWS),
     Victim("datagen new {data} --games 16 --network <>", "network.snet"),
     Victim("datagen stats <>", "shards"),
@@ -193,7 +184,7 @@ class Case:
     seed: int
 
     def __str__(self) -> str:
-        return f"{self.victim.name} ({self.victim.sample}), {self.kind}, {self.seed}"
+        return f"{self.victim} ({self.victim.sample}), {self.kind}, {self.seed}"
 
     def run(self) -> None:
         """Runs it. Raises BreachError."""
@@ -201,23 +192,17 @@ class Case:
             _Box(Path(name), self).run()
 
 
-def cases(seed: int) -> Iterator[Case]:
-    """Cases without end: all victims in turn, each with its kinds in turn, in an order of the seed."""
-    rng = random.Random(seed)
-    orders = {}
-    victims = list(VICTIMS)
-    rng.shuffle(victims)
-    for victim in victims:
-        orders[victim] = rng.sample(victim.kinds, len(victim.kinds))
-    for turn in count():
-        for victim in victims:
-            kinds = orders[victim]
-            yield Case(victim, kinds[turn % len(kinds)], seed * 1_000_003 + turn)
-
-
 def first_cases(number: int, seed: int) -> list[Case]:
-    """So many of them."""
-    return list(islice(cases(seed), number))
+    """So many cases: all victims in turn, each with its kinds in turn, in an order of the seed."""
+    rng = random.Random(seed)
+    victims = rng.sample(VICTIMS, len(VICTIMS))
+    orders = [rng.sample(victim.kinds, len(victim.kinds)) for victim in victims]
+    found = []
+    for index in range(number):
+        turn, place = divmod(index, len(victims))
+        kinds = orders[place]
+        found.append(Case(victims[place], kinds[turn % len(kinds)], seed * 1_000_003 + turn))
+    return found
 
 
 class _Box:
@@ -248,27 +233,22 @@ class _Box:
 
     def _fill(self, whole: Path, precious: Path) -> None:
         """Where a folder is wanted: something else, or one with a hostile file among its own and a user's."""
-        if self.victim.sample != "project" and self._rng.random() < 0.3:
+        if self._rng.random() < 0.3:
             self._spot = self._place = self._hostile(self._place, b"", precious)
             return
         shutil.copytree(whole, self._place)
         self._place.chmod(0o700)
-        for name in _GUESTS if self.victim.sample != "project" else ():
+        for name in _GUESTS:
             guest = self._place / name
             guest.mkdir()
             (guest / "diary.txt").write_bytes(hostile.NOTES)
             os.utime(guest, (1e9, 1e9))
-        files = sorted(path for path in self._own_files(whole) if path.is_file())
+        files = sorted(path for path in whole.rglob("*") if path.is_file())
         chosen = self._rng.choice(files).relative_to(whole) if files else Path("kernels.so")
         spot = self._place / chosen
         data = spot.read_bytes() if spot.exists() else b""
         spot.unlink(missing_ok=True)
         self._spot = self._hostile(spot, data, precious)
-
-    def _own_files(self, whole: Path) -> Iterator[Path]:
-        if self.victim.sample == "project":
-            return (whole / "bench" / "ledger").rglob("*.json")
-        return whole.rglob("*")
 
     # -- running ---------------------------------------------------------------------------------------------------
 
@@ -280,8 +260,6 @@ class _Box:
             text = _SESSION.format(option=victim.line[2:], place=str(self._place).replace("\n", "?"))
             return [*samples.SECATEUR], text.encode("utf-8", "surrogateescape")
         words = samples.expanded(victim.line, self._place, self._good)
-        if words[0] == "project":
-            return [sys.executable, str(self._folder / "work" / "project" / "uci_main.py"), *words[2:]], b""
         if words[0] == "python":
             return [sys.executable, "-c", _CLIENT, *words[1:]], b""
         if words[0] == "launcher":
@@ -442,7 +420,7 @@ def _snapshot(folder: Path) -> dict[Path, object]:
 
 def _living(group: int) -> str:
     """The name of a process of the group that has not ended soon."""
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + LINGERS
     while True:
         for process in psutil.process_iter():
             with suppress(psutil.Error, ProcessLookupError):

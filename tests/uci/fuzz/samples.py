@@ -42,7 +42,7 @@ WORDS: Final = {
     "fake": str(_FAKES / "fake_engine.py"),
     "data": "--nodes 20 --hard-nodes 60 --workers 1 --max-plies 60",
     "spsa": "--only aspiration_window --tc depth=1 --max-moves 4 --quiet",
-    "ablation": "ablation futility --tc depth=1 --max-moves 4 --quiet",
+    "quick": "--tc depth=1 --max-moves 4 --quiet",
 }
 
 _DESCRIPTION: Final = f"""rounds = 1
@@ -145,14 +145,6 @@ def _cache(place: Path) -> None:
     shutil.copytree(CACHE_FOLDER, place / CACHE_FOLDER.name)
 
 
-def _project(place: Path) -> None:
-    """The sources, with the ledger in them."""
-    for name in ("bench", "engine", "eval", "search"):
-        shutil.copytree(PROJECT / name, place / name, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
-    for name in ("uci_main.py", "pyproject.toml"):
-        shutil.copyfile(PROJECT / name, place / name)
-
-
 _MAKERS: Final[dict[str, Callable[[Path], object]]] = {
     "games.pgn": _made("match {players} {brief} --rounds 3 --pgn <>"),
     "unfinished.pgn": _packed("games.pgn", lambda games: games[: games.rindex(b"[Event ")]),
@@ -166,7 +158,6 @@ _MAKERS: Final[dict[str, Callable[[Path], object]]] = {
     "network.snet": _copied("eval/network/default.snet"),
     "strength.md": _copied("docs/strength.md"),
     "explorer.md": _copied("docs/explorer.md"),
-    "project": _project,
     "syzygy": _copied("tests/data/syzygy"),
     "tree.txt": _written(b"((3,12,8),(2,4,6),(14,5,2))\n"),
     "evaluation.py": _written(b"def evaluate(position):\n    return int(position['halfmoves'])\n"),
@@ -180,7 +171,7 @@ _MAKERS: Final[dict[str, Callable[[Path], object]]] = {
     "record.json": _made("explore --record <> --depth 1"),
     "record.json.gz": _packed("record.json", gzip.compress),
     "spsa.jsonl": _made("spsa {spsa} --state <> --iterations 2"),
-    "ablation.jsonl": _made("{ablation} --state <> --games 2"),
+    "ablation.jsonl": _made("ablation futility {quick} --state <> --games 2"),
     "cache": _cache,
     "empty": lambda place: place.mkdir(),
 }
