@@ -21,46 +21,6 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="the file that client
 
 Start = Callable[..., Engine]
 
-SCID = Path("/usr/share/scid/tcl/enginecomm.tcl")
-
-#: Scid's engine window without the window: its own code talks to the engine, this lets it analyse until depth 10.
-SCID_SCRIPT = """\
-namespace eval uci {}
-source [lindex $argv 0]
-proc said {message} {
-    lassign $message kind content
-    puts [list $kind $content]
-    switch $kind {
-        InfoConfig {
-            if {[incr ::configured] == 1} {
-                ::engine::send 1 SetOptions {{Hash 32} {MultiPV 2} {{Clear Hash} {}}}
-            } else {
-                ::engine::send 1 NewGame {analysis post_pv post_wdl}
-            }
-        }
-        InfoReady {
-            if {[incr ::ready] == 1} {
-                ::engine::send 1 Go {{position startpos moves e2e4} {}}
-            } else {
-                ::engine::close 1
-                exit
-            }
-        }
-        InfoPV {
-            if {[lindex $content 1] >= 10 && [incr ::deep] == 1} {
-                ::engine::send 1 StopGo
-            }
-        }
-        InfoDisconnected {
-            exit 1
-        }
-    }
-}
-::engine::setLogCmd 1
-::engine::connect 1 said [lindex $argv 1] {}
-vwait forever
-"""
-
 
 def program(name: str) -> str:
     """The path of a client; the test is skipped where it is not installed. Debian's games are not on every PATH."""
@@ -142,42 +102,6 @@ def test_polyglot(secateur: Path, start: Start, tmp_path: Path) -> None:
     assert not [line for line in adapter.lines if "rror" in line or "llegal" in line]
     adapter.send("quit")
     adapter.finish()
-
-
-def test_xboard_without_a_file_starts_the_same(secateur: Path, start: Start) -> None:
-    """What xboard makes of -fcp, -fd and -fUCI."""
-    adapter = start(command=(program("polyglot"), "-noini", "-ec", "./secateur", "-ed", str(secateur.parent)))
-    adapter.send("xboard", "protover 2")
-    adapter.expect("feature done=1")
-    adapter.send("new", "st 1", "go")
-    assert adapter.expect("move ").split()[1] in map(str, chess.Board().legal_moves)
-    adapter.send("quit")
-    adapter.finish()
-
-
-@pytest.mark.skipif(not SCID.is_file(), reason="scid is not installed")
-def test_scid(secateur: Path, start: Start, tmp_path: Path) -> None:
-    script = tmp_path / "scid.tcl"
-    script.write_text(SCID_SCRIPT, encoding="utf-8")
-    scid = start(command=(program("tclsh"), str(script), str(SCID), str(secateur)))
-    scid.expect("InfoConfig")
-    assert "{uci " in scid.lines[0]
-    scid.expect("InfoGo")
-    line = ""
-    while not line.startswith("InfoReady"):
-        line = scid.expect("Info")
-    scid.finish()
-    deep = [line for line in scid.lines if line.startswith("InfoPV {")]
-    assert {line.split("{")[1].split()[0] for line in deep} == {"1", "2"}
-    board = chess.Board()
-    board.push_uci("e2e4")
-    for line in deep:
-        fields = line.removeprefix("InfoPV {").removesuffix("}")
-        numbers, _, rest = fields.partition(" cp {")
-        outcome, _, moves = rest.partition("} ")
-        assert len(numbers.split()) == 9
-        assert sum(map(int, outcome.split())) == 1000
-        board.variation_san([chess.Move.from_uci(move) for move in moves.strip("{}").split()])
 
 
 def test_fastchess_compliance(secateur: Path) -> None:
