@@ -22,7 +22,7 @@ from eval.build import VARIABLE, _choice_of_text
 from search.benchmark import run_benchmark
 from tests.client.test_examples import evaluation_example
 from tests.conftest import PROJECT
-from tests.uci.conftest import start  # noqa: F401  # a fixture
+from tests.uci.conftest import Engine, start  # noqa: F401  # a fixture
 
 VALUES = {chess.PAWN: 100, chess.KNIGHT: 320, chess.BISHOP: 330, chess.ROOK: 500, chess.QUEEN: 900, chess.KING: 0}
 
@@ -43,11 +43,12 @@ def centre(tmp_path: Path) -> Path:
     return file
 
 
-def secateur(*arguments: str, cwd: Path = PROJECT, **environment: str) -> subprocess.CompletedProcess[str]:
+def secateur(*arguments: str, cwd: Path = PROJECT, variable: str = "") -> subprocess.CompletedProcess[str]:
+    """Runs a command; `variable` is the value of the environment variable that names an evaluation."""
     return subprocess.run(
         [sys.executable, str(PROJECT / "uci_main.py"), *arguments],
         cwd=cwd,
-        env={**os.environ, **environment},
+        env={**os.environ, VARIABLE: variable},
         capture_output=True,
         text=True,
         timeout=300,
@@ -150,16 +151,16 @@ def test_a_function_needs_no_file(run_python: Callable[..., str]) -> None:
 
 
 def test_it_plays_another_game_than_secateur(centre: Path) -> None:
-    done = secateur("--evaluation", "centre.py", "bench", "5", "--json", cwd=centre.parent)
+    done = secateur("--evaluation", "centre.py", "bench", "4", "--json", cwd=centre.parent)
     assert done.stderr.splitlines()[0] == "evaluation: centre.py:evaluate"
-    usual = run_benchmark(5)
+    usual = run_benchmark(4)
     assert usual is not None
     assert json.loads(done.stdout)["nodes"] != usual.nodes
-    by_environment = secateur("bench", "5", "--json", **{VARIABLE: f"{centre}:evaluate"})
+    by_environment = secateur("bench", "4", "--json", variable=f"{centre}:evaluate")
     assert json.loads(by_environment.stdout)["nodes"] == json.loads(done.stdout)["nodes"]
 
 
-def test_uci_says_what_evaluates(start: Callable[..., Any], centre: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_uci_says_what_evaluates(start: Callable[..., Engine], centre: Path, tmp_path: Path) -> None:  # noqa: F811
     engine = start(arguments=(f"--evaluation={centre}",))
     engine.send("uci")
     assert engine.expect("id name").endswith(" (centre.py:evaluate)")
@@ -169,10 +170,8 @@ def test_uci_says_what_evaluates(start: Callable[..., Any], centre: Path, tmp_pa
     engine.send(f"setoption name EvalFile value {tmp_path / 'x.snet'}", "isready")
     engine.expect("readyok")
     assert any("not used: centre.py:evaluate evaluates" in line for line in engine.lines)
-    engine.send("go depth 5")
-    assert chess.Move.from_uci(engine.expect("bestmove").split()[1])
-    engine.send("quit")
-    engine.finish()
+    engine.best("go depth 5")
+    engine.finish("quit")
     assert (
         " (centre.py:evaluate), kernels compiled here by Numba"
         in secateur(f"--evaluation={centre}", "--version").stdout
@@ -284,7 +283,7 @@ def test_what_is_no_evaluation_is_refused_with_file_and_line(run_python: Callabl
 
 
 @pytest.mark.parametrize(
-    ("arguments", "environment", "message"),
+    ("arguments", "variable", "message"),
     [
         (("--evaluation",), "", "--evaluation needs FILE.py or FILE.py:FUNCTION"),
         (("--evaluation=", "bench"), "", "--evaluation needs FILE.py"),
@@ -294,8 +293,8 @@ def test_what_is_no_evaluation_is_refused_with_file_and_line(run_python: Callabl
         ((), "nowhere.py", "nowhere.py: No such file or directory"),
     ],
 )
-def test_the_command_line_refuses_at_once(arguments: tuple[str, ...], environment: str, message: str) -> None:
-    done = secateur(*arguments, **{VARIABLE: environment})
+def test_the_command_line_refuses_at_once(arguments: tuple[str, ...], variable: str, message: str) -> None:
+    done = secateur(*arguments, variable=variable)
     # A flag without its file is wrong usage; a file that is missing is a failure.
     assert (done.returncode, done.stdout) == (2 if "needs FILE.py" in message else 1, "")
     assert done.stderr.startswith("secateur: ")
@@ -306,10 +305,9 @@ def test_the_command_line_refuses_at_once(arguments: tuple[str, ...], environmen
 def test_what_cannot_be_compiled_ends_a_command(tmp_path: Path) -> None:
     file = tmp_path / "half.py"
     file.write_text("def evaluate(position):\n    return position.halfmoves / 2\n", encoding="utf-8")
-    for command in (("bench", "1"), ("warmup",)):
-        done = secateur("--evaluation", str(file), *command)
-        assert done.returncode == 1
-        assert done.stderr.splitlines()[-1].startswith(f"secateur {command[0]}: {file}:1: evaluate has to return whole")
+    done = secateur("--evaluation", str(file), "bench", "1")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith(f"secateur bench: {file}:1: evaluate has to return whole")
 
 
 # -- its machine code is kept apart --

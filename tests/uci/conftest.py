@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -32,7 +32,7 @@ class Engine:
         command: tuple[str, ...] = (*ENGINE,),
         preexec: Callable[[], None] | None = None,
         has_one_output: bool = False,
-        **environment: str,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         """`preexec` is called in the new process before the program starts. With `has_one_output` its stderr is read as
         its stdout is.
@@ -48,7 +48,7 @@ class Engine:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT if has_one_output else self._errors,
             cwd=cwd,
-            env=os.environ | environment,
+            env=os.environ | dict(environment or {}),
             preexec_fn=preexec,
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -160,7 +160,7 @@ def start() -> Iterator[Callable[..., Engine]]:
         command: tuple[str, ...] = (*ENGINE,),
         **environment: str,
     ) -> Engine:
-        engines.append(Engine(cwd, arguments, command, **environment))
+        engines.append(Engine(cwd, arguments, command, environment=environment))
         return engines[-1]
 
     yield launch
@@ -172,7 +172,7 @@ def start() -> Iterator[Callable[..., Engine]]:
 def shared_engine() -> Iterator[Engine]:
     """One loaded engine for all tests of a module that leave it idle."""
     engine = Engine()
-    engine.said()
+    engine.best("go depth 1")
     yield engine
     engine.kill()
 

@@ -69,6 +69,7 @@ def test_lichess_bot_s_options_and_manner(secateur: Path, tmp_path: Path) -> Non
             played = engine.play(
                 board, limit, info=chess.engine.INFO_ALL, ponder=limit.time is None, draw_offered=False
             )
+            assert played.move is not None
             assert played.move in board.legal_moves
             assert {"score", "wdl", "pv", "depth", "nodes", "nps", "hashfull", "time"} <= set(played.info)
             board.push(played.move)

@@ -80,5 +80,6 @@ def test_an_unusable_file_named_before_loading_leaves_the_usual_evaluation(
     engine: Engine, start: Callable[..., Engine]
 ) -> None:
     other = start()
-    assert MISSING in other.said("setoption name EvalFile value /no/such/file")
+    other.send("setoption name EvalFile value /no/such/file")
     assert evaluation(other) == evaluation(engine)
+    assert MISSING in other.lines

@@ -20,6 +20,7 @@ ROWS = tunables.TUNABLES
 @pytest.fixture(scope="module")
 def shared_tuning() -> Iterator[Engine]:
     engine = Engine(arguments=("--tuning",))
+    engine.best("go depth 1")
     yield engine
     engine.kill()
 

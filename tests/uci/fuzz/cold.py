@@ -40,11 +40,11 @@ COMMANDS: Final = (
 class Timed(Engine):
     """An engine or a command with an empty cache; measures its longest silence."""
 
-    def __init__(self, arguments: tuple[str, ...] = (), cwd: Path | None = None, **environment: str) -> None:
+    def __init__(self, environment: dict[str, str], arguments: tuple[str, ...] = (), cwd: Path | None = None) -> None:
         #: The longest silence in seconds, and the line before it.
         self.silence, self.behind = 0.0, ""
         self._last, self._line = time.perf_counter(), "its start"
-        super().__init__(cwd, arguments, samples.SECATEUR, has_one_output=bool(arguments), **environment)
+        super().__init__(cwd, arguments, samples.SECATEUR, None, bool(arguments), environment)
 
     def hear(self, line: str, now: float) -> None:
         self.silence, self.behind = max((self.silence, self.behind), (now - self._last, self._line))
@@ -69,7 +69,7 @@ def engines(number: int, allowance: float = 1.0) -> str:
     """Talks to so many engines at once on one empty cache, as CuteChess does. Raises AssertionError."""
     with tempfile.TemporaryDirectory(prefix="secateur-cold-") as folder:
         environment = {"SECATEUR_KERNELS": "jit", CACHE_VARIABLE: folder}
-        started = [Timed(**environment) for _ in range(number)]
+        started = [Timed(environment) for _ in range(number)]
         try:
             for engine in started:
                 engine.send("uci", "setoption name Hash value 16")
@@ -87,9 +87,9 @@ def engines(number: int, allowance: float = 1.0) -> str:
                 assert any(map(_is_best, engine.lines)), "no move"
                 assert any("kernels compiled in" in line for line in engine.lines)
             measured = [engine.check(allowance) for engine in started]
-            again = Timed(**environment)
+            again = Timed(environment)
             started.append(again)
-            again.said()
+            again.best("go depth 1")
             assert not any("compil" in line for line in again.lines), "the cache is not used"
         finally:
             for engine in started:
@@ -107,7 +107,7 @@ def command(line: str, allowance: float = 1.0) -> str:
     with tempfile.TemporaryDirectory(prefix="secateur-cold-") as name:
         home = Path(name)
         environment = samples.environment(home, home) | {CACHE_VARIABLE: f"{name}/cache"}
-        process = Timed(tuple(words), home, **environment)
+        process = Timed(environment, tuple(words), home)
         try:
             process.close_input()
             process.finish(timeout=PATIENCE)

@@ -419,16 +419,14 @@ def _snapshot(folder: Path) -> dict[Path, object]:
 
 
 def _living(group: int) -> str:
-    """The name of a process of the group that has not ended soon."""
+    """The names of processes of the group that have not ended soon."""
     deadline = time.monotonic() + LINGERS
     while True:
+        names = []
         for process in psutil.process_iter():
             with suppress(psutil.Error, ProcessLookupError):
                 if os.getpgid(process.pid) == group and process.status() != psutil.STATUS_ZOMBIE:
-                    name = process.name()
-                    break
-        else:
-            return ""
-        if time.monotonic() > deadline:
-            return name
+                    names.append(str(process.name()))
+        if not names or time.monotonic() > deadline:
+            return ", ".join(names)
         time.sleep(0.1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from hypothesis import strategies as st
 
@@ -14,7 +14,7 @@ from tests.uci.fuzz.fens import ODD, ODD_960, few, mutated, scattered
 from tests.uci.fuzz.hostile import KINDS
 from tests.uci.fuzz.play import Script, said
 
-Draw = Callable[..., object]
+Draw = Callable[..., Any]
 
 _TABLES: Final = Path(__file__).resolve().parents[2] / "data" / "syzygy"
 

@@ -81,7 +81,7 @@ def said(line: bytes) -> str:
 
 def script_of(text: str) -> Script:
     """The script in a text. Raises a ValueError that names a wrong line."""
-    steps = []
+    steps: list[str] = []
     for number, line in enumerate(text.splitlines(), start=1):
         if not re.fullmatch(r"> [\x20-\x7e]*|[~=] [\d.]+|\+( ponder)?|\.|! \w+ .+|#.*|", line) or (
             line[:1] == "!" and steps

@@ -143,7 +143,7 @@ class OverPipes(Engine):
                 shutil.copytree(samples.standing_file("cache", kind, int(seed)), cache, symlinks=True)
         elif what:
             limit = functools.partial(_limit, what, int(value))
-        super().__init__(preexec=limit, **environment)
+        super().__init__(preexec=limit, environment=environment)
 
     def hear(self, line: str, now: float) -> None:
         self._listener(line, now)
