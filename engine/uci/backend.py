@@ -22,7 +22,7 @@ from engine.uci.positions import parse_move
 from engine.uci.tasks import Task
 from eval.report import evaluation_report
 from search.benchmark import DEFAULT_DEPTH, run_benchmark
-from search.limits import Clock, Limits
+from search.limits import MAX_PLY, Clock, Limits
 from search.perft import Counter
 from search.searcher import Game, Searcher
 from search.timing import budget_for
@@ -228,9 +228,12 @@ class BenchTask(Task):
 
     name = "bench"
 
-    def __init__(self, equipment: Equipment, output: Output, depth: int | None) -> None:
+    def __init__(self, equipment: Equipment, output: Output, depth: str = str(DEFAULT_DEPTH)) -> None:
+        """Raises ValueError for a depth out of range."""
         super().__init__(output)
-        self._depth = depth or DEFAULT_DEPTH
+        if not depth.isdecimal() or not 1 <= int(depth) < MAX_PLY:
+            raise ValueError(f"bench takes a depth of 1 to {MAX_PLY - 1}, not {quoted(depth)}")
+        self._depth = int(depth)
         self._searcher = Searcher(network=equipment.searcher.network)
         equipment.tune(self._searcher)
         self._stopped = threading.Event()

@@ -20,8 +20,10 @@ class Loader:
         self.done = threading.Event()
         self.error: BaseException | None = None
         self.backend: Any = None
-        #: The current step; how many kernels had to be compiled, and the seconds that loading them took.
+        #: The current step, and when loading began, by `time.perf_counter`.
         self.step = ""
+        self.began = 0.0
+        #: How many kernels had to be compiled, and the seconds that loading them took.
         self.compiled = 0
         self.seconds = 0.0
         self._thread: threading.Thread | None = None
@@ -37,7 +39,7 @@ class Loader:
                 self.done.set()
 
     def _load(self) -> None:
-        began = time.monotonic()
+        self.began = time.perf_counter()
         try:
             self.step = "importing"
             from engine.uci import backend
@@ -48,7 +50,7 @@ class Loader:
             except OSError:
                 raise MemoryError(f"there are no {HEADROOM >> 20} MiB for the kernels") from None
             self.compiled = load_kernels(on_step=self._on_step)
-            self.seconds = time.monotonic() - began
+            self.seconds = time.perf_counter() - self.began
             self.step = "rehearsing"
             backend.rehearse()
             # A hundred thousand objects came with the libraries and will stay. The garbage collector needs 50 ms to

@@ -24,7 +24,6 @@ from engine.uci.options import OPTIONS, Option, OptionValues
 from engine.uci.output import Output, reader_is_gone
 from engine.uci.parse import parse_go, parse_position, parse_setoption
 from engine.uci.tasks import Task, TaskThread
-from search.limits import MAX_PLY
 
 if TYPE_CHECKING:
     from engine.uci.equipment import Equipment
@@ -119,9 +118,6 @@ class Session:
         #: When the reader thread read the current command.
         self._received = 0.0
         self._deferred: deque[Line] = deque()
-        #: Since when deferred commands wait for the loader, and when the last message about it went out.
-        self._waiting_since: float | None = None
-        self._last_message = 0.0
         self._ended = False
         #: The reader thread sets it at the end of input, before the main thread gets there.
         self.end_seen = threading.Event()
@@ -146,11 +142,9 @@ class Session:
 
     def _take_event(self) -> None:
         """Waits for the next event, or for a moment when a tool or the loader needs a check, and handles it."""
-        seconds = None
+        seconds = _LOOK if self._deferred else None
         if self._task is not None:
             seconds = HEARTBEAT / 4 if self._task.is_tool else None
-        elif self._deferred:
-            seconds = _LOOK
         try:
             event = self._events.get(timeout=seconds)
         except queue.Empty:
@@ -234,7 +228,6 @@ class Session:
     def _look_at_loader(self) -> None:
         """Takes the deferred commands once the engine is loaded; until then, answers `isready` and reports."""
         if self._task is not None or not self._deferred:
-            self._waiting_since = None
             return
         if self._loader.done.is_set():
             self._take_deferred()
@@ -250,12 +243,8 @@ class Session:
                 advice = f"; {compiling.ADVICE}" if _compiling() else ""
                 self._output.info(f"readyok comes early: the next search waits for the kernels{advice}")
                 self._output.line("readyok")
-        if self._waiting_since is None:
-            self._waiting_since = self._last_message = now
-        elif now - self._last_message >= HEARTBEAT:
-            self._last_message = now
-            waited = now - self._waiting_since
-            self._output.info(_compiling() or f"loading {self._loader.step}, {waited:.0f} s so far")
+        if self._output.silence() >= HEARTBEAT:
+            self._output.info(_compiling() or f"loading {self._loader.step}, {now - self._loader.began:.0f} s so far")
 
     def _finish(self) -> None:
         """Handles the end of input: answers the pending commands and ends the session.
@@ -289,7 +278,7 @@ class Session:
         self._tasks.begin(task)
         self._task = task
 
-    def _begin_tool(self, name: str, *arguments: int | None) -> None:
+    def _begin_tool(self, name: str, *arguments: int | str) -> None:
         """Starts a task of the backend. Raises what the task and `_begin` raise."""
         equipment = self._loaded()
         self._begin(getattr(self._loader.backend, name)(equipment, self._output, *arguments))
@@ -418,12 +407,7 @@ class Session:
         self._begin_tool("EvaluationTask")
 
     def _do_bench(self, words: list[str]) -> None:
-        depth = None
-        if words:
-            if not words[0].isdecimal() or not 1 <= int(words[0]) < MAX_PLY:
-                raise ValueError(f"bench takes a depth of 1 to {MAX_PLY - 1}, not {quoted(words[0])}")
-            depth = int(words[0])
-        self._begin_tool("BenchTask", depth)
+        self._begin_tool("BenchTask", *words[:1])
 
     def _do_compiler(self, words: list[str]) -> None:
         self._loaded()

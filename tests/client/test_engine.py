@@ -26,6 +26,13 @@ MATED = "R5k1/5ppp/8/8/8/8/8/6K1 b - - 0 1"
 # -- positions and limits --
 
 
+def impossible() -> chess.Board:
+    """A board with an illegal move in its history."""
+    board = chess.Board()
+    board.push(chess.Move.from_uci("e1e8"))
+    return board
+
+
 @pytest.mark.parametrize(("fen", "score"), [(STALEMATE, Cp(0)), (MATED, Mate(0))])
 def test_a_game_that_is_over_has_no_move_but_a_score(engine: Engine, fen: str, score: chess.engine.Score) -> None:
     board = chess.Board(fen)
@@ -74,6 +81,7 @@ def test_a_copy_without_moves_has_no_repetitions(engine: Engine) -> None:
         (chess.Board("8/8/8/8/8/8/8/8 w - - 0 1"), ValueError, "no white king"),
         (chess.Board("4k3/4R3/8/8/8/8/8/4K3 w - - 0 1"), ValueError, "opposite check"),
         (chess.variant.AtomicBoard(), ValueError, "not atomic"),
+        (impossible(), ValueError, "illegal move 'e1e8'"),
         ("startpos", TypeError, "a chess.Board is wanted, not 'startpos'"),
     ],
 )
@@ -82,13 +90,6 @@ def test_boards_that_cannot_be_played_from(engine: Engine, board: Any, error: ty
         with pytest.raises(error, match=message):
             command(board, Limit(depth=1))
     assert engine.play(chess.Board(), Limit(depth=1)).move
-
-
-def test_an_illegal_move_in_the_history_is_named(engine: Engine) -> None:
-    board = chess.Board()
-    board.push(chess.Move.from_uci("e1e8"))
-    with pytest.raises(ValueError, match="illegal move 'e1e8'"):
-        engine.play(board, Limit(depth=1))
 
 
 @pytest.mark.parametrize(
@@ -223,21 +224,16 @@ def test_the_book_is_played_and_says_so(engine: Engine, tmp_path: Path) -> None:
     assert engine.analyse(board, Limit(depth=3))["depth"] == 3
 
 
-def test_options_are_described_as_chess_engine_does(engine: Engine) -> None:
+def test_name_and_options_are_described_as_chess_engine_does(engine: Engine) -> None:
+    assert repr(engine) == f"<Engine ({engine.id['name']})>"
+    assert engine.id["name"].startswith("Secateur ")
+    assert engine.id["author"]
     options = engine.options
     assert options["Hash"].parse(32) == 32
     assert options["Hash"].default == 16
     assert options["Move Overhead"].default == 0
     assert options["UseNNUE"].default is True
     assert options["Clear Hash"].type == "button"
-    with pytest.raises(EngineError):
-        options["Threads"].parse(0)
-
-
-def test_it_says_who_it_is(engine: Engine) -> None:
-    assert engine.id["name"].startswith("Secateur ")
-    assert engine.id["author"]
-    assert repr(engine) == f"<Engine ({engine.id['name']})>"
 
 
 def test_another_game_forgets_the_last_one(engine: Engine) -> None:

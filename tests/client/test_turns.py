@@ -25,17 +25,14 @@ from engine.client.analysis import Analysis
 SOON = 60.0
 
 
-# -- turns and interruptions --
-
-
 def test_threads_wait_for_each_other(engine: Engine) -> None:
     boards = [chess.Board() for _ in range(6)]
     for number, board in enumerate(boards):
         board.push(list(board.legal_moves)[number])
     with ThreadPoolExecutor(len(boards)) as pool:
-        results = list(pool.map(lambda board: engine.analyse(board, Limit(depth=7)), boards))
+        results = list(pool.map(lambda board: engine.analyse(board, Limit(depth=6)), boards))
     for board, result in zip(boards, results, strict=True):
-        assert result["depth"] == 7, "nobody was cut short"
+        assert result["depth"] == 6, "no search was cut short"
         assert result["pv"][0] in board.legal_moves
 
 
