@@ -10,7 +10,6 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, overload
 
 import chess
@@ -36,25 +35,12 @@ if TYPE_CHECKING:
 
 LOGGER: Final = logging.getLogger("secateur")
 
-#: The UCI options that can be configured. The arguments of each search set some of the others; the rest belong to the
-#: protocol.
-CONFIGURABLE: Final = (
-    "Hash",
-    "Threads",
-    "Clear Hash",
-    "Move Overhead",
-    "UseNNUE",
-    "EvalFile",
-    "SyzygyPath",
-    "SyzygyProbeLimit",
-    "Syzygy50MoveRule",
-    "OwnBook",
-    "BookFile",
-    "Best Book Move",
-    "UCI_LimitStrength",
-    "UCI_Elo",
-    "Skill Level",
+#: The UCI options that cannot be configured: arguments of the searches set them, or they belong to the protocol.
+_PROTOCOL: Final = (
+    *("Ponder", "MultiPV", "UCI_Chess960", "UCI_AnalyseMode", "UCI_ShowWDL"),
+    *("Debug Log File", "UCI_EngineAbout"),
 )
+CONFIGURABLE: Final = tuple(option.name for option in OPTIONS if option.name not in _PROTOCOL)
 #: Within one process no message is delayed between the engine and the clock.
 _DEFAULTS: Final = {"Move Overhead": "0"}
 
@@ -262,16 +248,12 @@ class Engine:
         """Stops the search and ends the engine's threads; later calls do nothing."""
         self._close()
 
-    def quit(self) -> None:
-        """The same as `close`."""
-        self.close()
+    quit = close
 
     def __enter__(self) -> Engine:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     # -- only while holding the turn ---------------------------------------------------------------------------

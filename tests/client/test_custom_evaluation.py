@@ -139,7 +139,7 @@ def test_a_function_needs_no_file(run_python: Callable[..., str]) -> None:
 
 def test_it_plays_another_game_than_secateur(centre: Path) -> None:
     done = secateur("--evaluation", "centre.py", "bench", "4", "--json", cwd=centre.parent)
-    assert done.stderr.splitlines()[0] == "evaluation: centre.py:evaluate"
+    assert "evaluation: centre.py:evaluate" in done.stderr.splitlines()
     usual = run_benchmark(4)
     assert usual is not None
     assert json.loads(done.stdout)["nodes"] != usual.nodes

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from tests.uci.conftest import PROJECT, Engine
-from tests.uci.recipes import HOME, block, lichess_bot_options
+from tests.uci.recipes import block, lichess_bot_options
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the file that clients load is a shell script here")
 
@@ -78,31 +78,6 @@ def test_lichess_bot_s_options_and_manner(secateur: Path, tmp_path: Path) -> Non
             board.push(answer or next(iter(board.legal_moves)))
         engine.send_game_result(board, chess.WHITE, "Black resigned")
         engine.ping()
-
-
-def test_polyglot(secateur: Path, start: Start, tmp_path: Path) -> None:
-    """A game of xboard's protocol through the recipe's file, in a folder whose name has a blank."""
-    ini = tmp_path / "secateur.ini"
-    ini.write_text(block("xboard", "ini").replace(HOME, str(secateur.parent)), encoding="utf-8")
-    adapter = start(cwd=tmp_path, command=(program("polyglot"), str(ini)))
-    adapter.send("xboard", "protover 2")
-    adapter.expect("feature done=1")
-    features = "\n".join(adapter.lines)
-    assert 'myname="Secateur ' in features
-    adapter.send("accepted done", "new", "memory 32", "cores 1", "level 0 0:02 0", "post", "easy")
-    board = chess.Board()
-    adapter.send("usermove e2e4")
-    board.push_uci("e2e4")
-    for _ in range(4):
-        adapter.send("time 100", "otim 100")
-        board.push_uci(adapter.expect("move ").split()[1])
-        ours = next(iter(board.legal_moves))
-        board.push(ours)
-        adapter.send(f"usermove {ours.uci()}")
-    adapter.expect("move ")
-    assert not [line for line in adapter.lines if "rror" in line or "llegal" in line]
-    adapter.send("quit")
-    adapter.finish()
 
 
 def test_fastchess_compliance(secateur: Path) -> None:

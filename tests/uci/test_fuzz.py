@@ -26,12 +26,21 @@ PROCESSES = 6
 at_random = settings(suppress_health_check=list(HealthCheck))
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Allows for other processes on the machine."""
+    monkeypatch.setattr("tests.uci.fuzz.play.ENDS", 20.0)
+    monkeypatch.setattr("tests.uci.fuzz.searches.SLACK", 15.0)
+
+
+@pytest.mark.usefixtures("patient")
 @settings(at_random, max_examples=SESSIONS)
 @given(scripts())
 def test_sessions_at_random(script: Script) -> None:
     play(script)
 
 
+@pytest.mark.usefixtures("patient")
 # Starting processes takes too long to look for the smallest session that goes wrong.
 @settings(at_random, max_examples=PROCESSES, phases=[Phase.generate])
 @given(scripts(processes=True))
@@ -53,6 +62,7 @@ TABLES = "".join(f"> setoption name SyzygyPath value <syzygy:flipped:{seed}>\n" 
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize(
     ("setting", "pause", "end"),

@@ -18,8 +18,7 @@ from tests.uci.fuzz.searches import BreachError
 #: Longest message about a FEN, however long that is.
 LONGEST_MESSAGE: Final = 400
 
-#: Positions in which something is odd: castling, en passant and promotion near, few men, many queens, clocks at their
-#: edges, the game over.
+#: Unusual positions: castling, en passant, promotions, few men, many queens, clocks at their edges, finished games.
 ODD: Final = (
     chess.STARTING_FEN,
     "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
@@ -57,7 +56,7 @@ _LETTERS: Final = _PIECES + "12345678/ wbKQkqABCHabch-0129~xX.,;\u2654"
 _CASTLING: Final = ("-", "KQkq", "Kq", "HAha", "GBgb", "KQkqK", "kK", "F", "", "AHah", "QKqk", "X", "--")
 _TARGETS: Final = ("-", "e3", "d6", "a6", "h3", "e4", "e9", "i3", "", "c6", "f3", "ee3", "E3")
 _COUNTS: Final = ("0", "1", "99", "100", "149", "300", "-1", "x", "1.5", "99999999999999999999999", "", "+3", "007")
-#: By place, the board being the first: what may stand there instead.
+#: By number (the board is 0): what may replace a field of a FEN.
 _FIELDS: Final = {1: ("w", "b", "w", "b", "W", "x", "white", "-"), 2: _CASTLING, 3: _TARGETS, 4: _COUNTS, 5: _COUNTS}
 
 
@@ -82,7 +81,7 @@ def scattered(rng: random.Random) -> str:
 
 
 def few(rng: random.Random) -> str:
-    """Three men: what the smallest endgame tables know."""
+    """Three men, which the smallest tablebases know."""
     board = chess.Board(None)
     while not board.is_valid():
         board = chess.Board(None)

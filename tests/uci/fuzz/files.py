@@ -1,7 +1,7 @@
-"""Every command and option that opens a file, on hostile ones: nothing is lost, and every end is a proper one.
+"""Runs every command that opens a file on hostile files: it must lose nothing and end properly.
 
-A `Victim` is a command with a place for a file. A `Case` puts a file of some kind there, in a folder of its own with
-files that are nobody's business, runs the command, and looks at what became of all of them and at what it said.
+A `Victim` is a command with a place for a file. A `Case` puts a file of some kind there, in a folder with files that
+the command must not touch, runs the command, and checks all files and the output.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ from tests.conftest import PROJECT
 from tests.uci.fuzz import hostile, samples
 from tests.uci.fuzz.searches import BreachError
 
-#: Seconds that a command may take, on a machine that others use too.
+#: Seconds that a command may take; others may use the machine.
 LIMIT: Final = 120.0
-#: Seconds in which the processes that it started end.
+#: Seconds that a process which the command has started may outlive it.
 LINGERS: Final = 5.0
 #: The longest line of a message, in characters.
 LONGEST: Final = 400
-#: What a command may take of memory and disk: a file that never ends must not fill the machine.
+#: Limits on memory and disk: a file without end must not fill the machine.
 MEMORY, DISK = 3 << 30, 1 << 30
 
 # What a command may do to the file.
-#: Read it.
+#: Reads it.
 READS: Final = "reads"
-#: Write it anew, unless it is nothing that this command wrote.
+#: Replaces it if the command wrote it.
 REPLACES: Final = "replaces"
-#: Fill it where it is empty.
+#: Writes it if it is empty.
 FILLS: Final = "fills"
-#: Add to its own.
+#: Appends to its own.
 GROWS: Final = "grows"
-#: Replace what stands between two markers of its own.
+#: Replaces the text between two markers of its own.
 EDITS: Final = "edits"
-#: Anything: it was told to, by --overwrite, or it is a cache.
+#: Anything, because of --overwrite or because it is a cache.
 OWNS: Final = "owns"
 
 
@@ -83,7 +83,7 @@ _CLIENT: Final = (
 
 _GAMES: Final = "{players} {brief}"
 
-#: Everything that opens a file. tests/uci/test_files.py sees that no option is forgotten.
+#: Everything that opens a file; tests/uci/test_files.py checks that no option is missing.
 VICTIMS: Final = (
     *(Victim(f"match {_GAMES} --book <>", name) for name in ("book.epd", "games.pgn", "games.pgn.gz", "games.zip")),
     Victim(f"match {_GAMES} --book <>", "games.pgn.bz2"),
@@ -160,7 +160,7 @@ VICTIMS: Final = (
     Victim("> Debug Log File", "log.txt", GROWS),
 )
 
-#: What a session says after it has named the file; the position is one of the tables, and then one of the book.
+#: A UCI session: the first position is in the tablebases, the second in the book.
 _SESSION: Final = """setoption name OwnBook value true
 setoption name {option} value {place}
 isready
@@ -171,7 +171,7 @@ go wtime 1000 btime 1000
 isready
 """
 
-#: Folders of a user's, with names as some commands give to theirs; long untouched.
+#: Old folders of a user, with names like those that some commands give to theirs.
 _GUESTS: Final = ("buckets", "source-material", "environment-club", "my-favourite-trips!", "shard-000009.part")
 
 
@@ -220,7 +220,7 @@ class _Box:
         precious.write_bytes(hostile.NOTES * 3)
         (self._folder / "work" / "photo.png").write_bytes(hostile.picture(30))
         self._place = self._folder / "work" / self.victim.sample
-        #: The hostile file itself, which lies below the place where a folder is asked for.
+        #: The hostile file itself, inside the place if that is a folder.
         self._spot = self._place
         whole = samples.sample(self.victim.sample)
         if whole.is_dir():
@@ -256,14 +256,14 @@ class _Box:
         """The command line, and what stands on its stdin."""
         victim = self.victim
         if victim.line.startswith(">"):
-            # A line ends a name with a newline in it: it is another name then.
+            # A newline would end the line in the middle of the name.
             text = _SESSION.format(option=victim.line[2:], place=str(self._place).replace("\n", "?"))
             return [*samples.SECATEUR], text.encode("utf-8", "surrogateescape")
         words = samples.expanded(victim.line, self._place, self._good)
         if words[0] == "python":
             return [sys.executable, "-c", _CLIENT, *words[1:]], b""
         if words[0] == "launcher":
-            # Not of the tests' environment, which would be copied whole.
+            # Another Python, because the launcher copies the environment of this one.
             program = getattr(sys, "_base_executable", sys.executable)
             return [program, "-m", "engine.compiler.launcher", *words[1:]], b""
         return [*samples.SECATEUR, *words], b""
@@ -284,7 +284,7 @@ class _Box:
             environment[self.victim.variable] = str(self._place)
             environment.pop("SECATEUR_KERNELS")
         if self.victim.variable == CACHE_VARIABLE:
-            # Kernels are kept below the folder for passing things where they cannot be kept where they should.
+            # The fallback where the cache folder is unusable.
             shutil.copytree(samples.sample("cache"), self._scratch / f"secateur-kernels-{os.getuid()}")
         before = _snapshot(self._folder)
         began = time.monotonic()
@@ -379,10 +379,10 @@ class _Box:
             _expect(_outside(new) == _outside(old), "changed: what stands outside the markers")
 
 
-#: What cannot be told from an earlier output.
+#: Kinds that look like an earlier output.
 _ALIKE: Final = (("picture", "plot.png"), ("spreadsheet", "answers.csv"))
 
-#: Where a record of a file to which records are added begins.
+#: The beginnings of records.
 _UNITS: Final = (b"[Event ", b"\n{", b"BLCK")
 
 

@@ -18,26 +18,26 @@ Draw = Callable[..., Any]
 
 _TABLES: Final = Path(__file__).resolve().parents[2] / "data" / "syzygy"
 
-#: The largest value that a spin option gets here, where its own bound would cost memory or time.
+#: Largest values of spin options whose own bound would cost memory or time.
 _MODEST: Final = {"Hash": 32, "Threads": 4}
-#: Files and folders for options that name some, few of them good; a log only where nothing can be written.
+#: Files and folders for options that name some, few of them good; logs only where nothing can be written.
 _NOWHERE: Final = ("<empty>", "", "/no/such/file", "/", "~nobody-of-that-name/x", "a\0b")
 _PATHS: Final = (*_NOWHERE, str(_TABLES), str(_TABLES), __file__, ".")
 _LOGS: Final = (*_NOWHERE, "/dev/full")
-#: What each of them takes.
+#: The good file for each of these options.
 _SAMPLES: Final = {
     "EvalFile": "network.snet",
     "BookFile": "book.bin",
     "SyzygyPath": "syzygy",
     "Debug Log File": "log.txt",
 }
-#: A line holds no newline; and as many hostile files of a kind as there are seeds.
+#: Kinds of hostile file whose paths fit into a line, and the number of files of each kind.
 _HOSTILE: Final = tuple(kind for kind in KINDS if kind != "newline in the name")
 _SEEDS: Final = 4
 
-#: What a process may lack: bytes of memory in MiB, files, and compiled kernels that are whole.
+#: What a process may lack: memory in MiB, open files, processes, and undamaged kernels.
 _SETTINGS: Final = (
-    # With less, the interpreter or a library of others ends the process.
+    # With less, the interpreter or a library ends the process.
     st.integers(200, 3000).map("! AS {}".format),
     st.integers(6, 40).map("! NOFILE {}".format),
     st.integers(2, 40).map("! NPROC {}".format),
@@ -56,7 +56,7 @@ _VALUES: Final = {
     "mate": ("1", "2", "3", "50", "0", "-2", "1" * 20),
     "movetime": ("1", "2", "5", "10", "20", "100", "0", "-1", "1" * 18),
 }
-#: Words that mean nothing behind `go`, and none of which is taken for a number's value.
+#: Words that mean nothing behind `go`.
 _NOISE: Final = ("fast", "Depth", "e2", "=", "\u2654", "go", "moves", "none")
 _MOVES: Final = ("e2e4", "e7e5", "e1g1", "e8c8", "e1h1", "O-O", "0-0-0", "a7a8q", "a7a8", "0000", "e2e2", "P@e4", "xyz")
 
@@ -109,7 +109,7 @@ def _go(draw: Draw) -> str:
         words += draw(st.sampled_from(([], [], ["e2e4"], ["h1h8"], ["e7e8q"])))
     if draw(st.integers(0, 9)) == 0:
         fault = draw(st.sampled_from((*_NOISE, "depth", "nodes x", "wtime 1e3", "movetime 0.5", "mate")))
-        # Not between a name and its value.
+        # Never between a name and its value.
         words = [*words, fault] if draw(st.booleans()) else [*fault.split(), *words]
     return _line("go", *words)
 
@@ -175,7 +175,7 @@ def _lines(*lines: str) -> st.SearchStrategy[list[str]]:
 _pause: Final = st.sampled_from(([], [], ["~ 0.1"], ["~ 1"], ["~ 4"], ["~ 12"]))
 _settle: Final = st.sampled_from(("= 0", "= 5", "= 5", "= 25"))
 
-#: What a session consists of, and how often each comes.
+#: The parts of a session with their weights.
 _PARTS: Final = (
     (6, _turn()),
     (3, _reply()),
@@ -197,7 +197,7 @@ _PARTS: Final = (
 
 _part: Final = st.sampled_from([part for weight, part in _PARTS for _ in range(weight)]).flatmap(lambda part: part)
 
-#: How a session ends: most with a last look at everything, some in the middle of something.
+#: How a session ends: usually with a last look at everything, sometimes in the middle of something.
 _ENDINGS: Final = (
     ["= 5", "> d", "> isready", "= 5", "> quit"],
     ["= 5", "> d", "> isready", "= 5", "> quit"],

@@ -36,10 +36,10 @@ from tests.uci.fuzz.wires import InProcess, Listener, OverPipes, Wire
 
 Script = tuple[str, ...]
 
-#: Seconds without an answer that is owed, or without a word of what it waits for, after which the engine hangs.
+#: Seconds without an answer that is owed, or a progress message, after which the engine counts as hanging.
 HANGS: Final = 20.0
 
-#: Seconds that it may take to end, on a machine that others use too, and those that the slowest one took so far.
+#: Seconds that the end may take, because others may use the machine, and the seconds of the slowest end so far.
 ENDS: Final = 4.0
 slowest_end = 0.0
 #: Seconds that compiling may take.
@@ -48,10 +48,10 @@ COMPILES: Final = 600.0
 #: Starts an engine whose lines a listener gets.
 Connect = Callable[[Listener], Wire]
 
-#: Seconds that whatever is told to stop may take before the next is told.
+#: Seconds between two `stop`s.
 BETWEEN_STOPS: Final = 1.0
 
-#: Milliseconds that are waited for a clock to run out instead of saying stop.
+#: Milliseconds within which a clock may run out without a `stop`.
 SHORT: Final = 60.0
 
 
@@ -126,7 +126,7 @@ class Player:
         self.model = Model(is_loaded=connect is InProcess)
         self.steps: list[str] = []
         self._began = time.perf_counter()
-        #: When it was last said that something is loaded or compiled, and the seconds that the end may take.
+        # When the last message about loading came, and the seconds that the end may take.
         self._loading = 0.0
         self._ends = ENDS
         # (when, sent line or None, heard line or None); an end of input is a sent None with a heard None.
@@ -185,7 +185,7 @@ class Player:
         """Waits for what is owed, and says stop where that takes longer than `patience` milliseconds."""
         if self._wait(patience / 1000) or (self.model.milliseconds() <= SHORT and self._wait(HANGS)):
             return
-        # Each ends what is under way; a benchmark behind it begins only then.
+        # Each ends one task; the next begins only then.
         for _ in self.model.owed():
             self._send(b"stop")
             if self._wait(BETWEEN_STOPS):

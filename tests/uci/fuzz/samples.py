@@ -31,7 +31,7 @@ from tests.uci.fuzz import hostile
 SECATEUR: Final = (sys.executable, str(PROJECT / "uci_main.py"))
 _FAKES: Final = PROJECT / "tests" / "bench"
 
-#: What stands for itself in a command: two quick players, games of a few moves, a small training run.
+#: Abbreviations in command lines.
 WORDS: Final = {
     "players": f"--engine cmd={sys.executable} arg={_FAKES / 'fake_engine.py'} name=A --engine cmd={sys.executable} "
     f"arg={_FAKES / 'fake_engine.py'} name=B --each depth=1 --runner builtin",
@@ -102,7 +102,7 @@ def _made(line: str) -> Callable[[Path], object]:
             capture_output=True,
             check=False,
         )
-        # Of a few games not everything can be told; what was asked for is there.
+        # Status 1 means that the few games were not enough for every figure.
         assert done.returncode in (0, 1), done.stderr.decode()
         assert place.exists(), done.stderr.decode()
 
@@ -176,7 +176,7 @@ _MAKERS: Final[dict[str, Callable[[Path], object]]] = {
     "empty": lambda place: place.mkdir(),
 }
 
-#: Cheap ones of many formats: the files of other commands, for each.
+#: Cheap samples of many formats, which stand for the files of other commands.
 OTHERS: Final = (
     *("games.pgn", "games.zip", "book.epd", "book.bin", "match.toml", "network.snet", "strength.md"),
     *("tree.txt", "evaluation.py", "log.txt"),

@@ -12,8 +12,7 @@ from engine.uci.options import OptionValues
 from search.kernels.score import MATE, MATE_BOUND
 from search.limits import MAX_PLY, Limits
 
-#: Seconds that an answer may take beyond what was allowed: generous, because the tests may share their machine. How
-#: quick the engine is on a quiet one `secateur speed` measures.
+#: Seconds that an answer may be late, because others may use the machine. `secateur speed` measures a quiet one.
 SLACK: Final = 3.0
 
 _MOVE: Final = "[a-h][1-8][a-h][1-8][qrbn]?"
