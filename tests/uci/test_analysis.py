@@ -28,15 +28,6 @@ def test_every_legal_move_can_have_its_line(engine: Engine, threads: int) -> Non
     assert last[0]["pv"].split()[0] == best
 
 
-def test_search_moves_with_lines_in_any_place(engine: Engine) -> None:
-    engine.send("setoption name MultiPV value 4", "position startpos")
-    for go in ("go searchmoves e2e4 a2a3 depth 4", "go depth 4 searchmoves a2a3 e2e4"):
-        engine.best(go)
-        last = [info for info in engine.infos() if info["depth"] == "4"]
-        assert [info["multipv"] for info in last] == ["1", "2"]
-        assert {info["pv"].split()[0] for info in last} == {"e2e4", "a2a3"}
-
-
 def test_the_number_of_lines_changes_between_searches(engine: Engine) -> None:
     engine.send("position startpos")
     for lines in (3, 1, 2):

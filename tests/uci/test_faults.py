@@ -302,9 +302,3 @@ def test_every_one_of_so_many_moves_has_its_line(
     assert len(firsts) == count
     assert set(firsts) == {move.uci() for move in chess.Board(fen).legal_moves}
     assert best == firsts[0]
-
-
-def test_many_lines_are_stopped_in_the_middle(engine: Engine) -> None:
-    engine.send("setoption name MultiPV value 256", f"position fen {MOST_MOVES}", "go infinite")
-    engine.expect("info depth 1 ")
-    engine.best("stop")

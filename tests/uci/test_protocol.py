@@ -12,7 +12,7 @@ import chess
 import chess.engine
 import pytest
 
-from tests.uci.conftest import ENGINE, Engine
+from tests.uci.conftest import Engine
 
 INFO = re.compile(
     r"info depth \d+ seldepth \d+ multipv 1 score (cp|mate) -?\d+ nodes \d+ nps \d+ hashfull \d+ tbhits \d+ time \d+"
@@ -162,17 +162,6 @@ def test_drawn_roots_still_get_a_move(engine: Engine, position: str) -> None:
     assert engine.best(f"position {position}", "go depth 4") != "0000"
 
 
-def test_python_chess_plays_a_game(start: Callable[..., Engine]) -> None:
-    board = chess.Board()
-    with chess.engine.SimpleEngine.popen_uci(ENGINE, timeout=60) as client:
-        while not board.is_game_over(claim_draw=True) and board.fullmove_number < 15:
-            result = client.play(board, chess.engine.Limit(nodes=1000), info=chess.engine.INFO_ALL)
-            assert result.move is not None
-            assert result.info["score"] is not None
-            board.push(result.move)
-    assert board.fullmove_number >= 8
-
-
 # -- storms ------------------------------------------------------------------------------------------------------------
 
 
@@ -233,14 +222,6 @@ def test_a_game_whose_clocks_run_down_to_a_millisecond(engine: Engine) -> None:
     assert max(clocks) < 1
 
 
-@pytest.mark.parametrize("go", [f"go movetime {'9' * 18}", f"go wtime {'9' * 16} btime {'9' * 16} winc {'9' * 16}"])
-def test_times_beyond_all_measure_can_be_stopped_and_clocks_go_on(engine: Engine, go: str) -> None:
-    engine.send(go)
-    engine.expect("info depth 3 ")
-    engine.best("stop")
-    engine.best("go movetime 50")
-
-
 # -- pondering ---------------------------------------------------------------------------------------------------------
 
 E4E5 = "position startpos moves e2e4 e7e5"
@@ -293,43 +274,7 @@ def test_a_hit_does_not_end_an_infinite_search(engine: Engine, go: str) -> None:
     engine.best("stop")
 
 
-def test_a_game_with_pondering_stays_in_step(engine: Engine) -> None:
-    """Ten moves against itself; the opponent plays every second expected reply."""
-    engine.send("setoption name Ponder value true", "setoption name Threads value 2")
-    moves: list[str] = []
-    for number in range(10):
-        engine.best(f"position startpos moves {' '.join(moves)}", "go wtime 500 btime 500 winc 10 binc 10")
-        words = engine.lines[-1].split()
-        moves.append(words[1])
-        if len(words) < 4:
-            continue
-        engine.send(f"position startpos moves {' '.join([*moves, words[3]])}")
-        engine.send("go ponder wtime 500 btime 500 winc 10 binc 10")
-        if number % 2:
-            moves += [words[3], engine.best("ponderhit")]
-        else:
-            engine.best("stop")
-    board = chess.Board()
-    for move in moves:
-        board.push_uci(move)
-
-
 # -- threads -----------------------------------------------------------------------------------------------------------
-
-
-def test_two_threads_count_their_nodes_together(engine: Engine) -> None:
-    engine.best("setoption name Threads value 2", "go nodes 50000")
-    nodes = [int(info["nodes"]) for info in engine.infos()]
-    assert max(nodes) <= 50_000
-    assert nodes == sorted(nodes)
-
-
-def test_threads_can_be_changed_at_any_time(engine: Engine) -> None:
-    for threads in (2, 4, 1):
-        # During a search the change waits for its end, as that of any option.
-        engine.best("go infinite", f"setoption name Threads value {threads}", "stop")
-        engine.best("go depth 6")
-    assert not any(line.startswith("info string") for line in engine.lines)
 
 
 def test_one_thread_after_a_new_game_searches_as_in_a_fresh_process(engine: Engine) -> None:

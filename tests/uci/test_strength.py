@@ -114,12 +114,6 @@ def test_several_lines_and_threads(engine: Engine) -> None:
         assert len({info["pv"].split()[0] for info in last}) == 3
 
 
-def test_chess960(engine: Engine) -> None:
-    limit(engine, MIN_ELO)
-    engine.send("setoption name UCI_Chess960 value true", "position fen 4k3/8/8/8/8/8/8/RK5R w HA - 0 1")
-    assert answer(engine, "go searchmoves b1h1 wtime 1000 btime 1000")[0] == "b1h1"
-
-
 def test_games_of_the_weakest_vary(engine: Engine) -> None:
     limit(engine, MIN_ELO)
     played = set()
