@@ -34,10 +34,11 @@ def test_search_reports_and_answers(engine: Engine) -> None:
     engine.send("position startpos moves e2e4 e7e5", "go depth 6")
     best = engine.expect("bestmove")
     assert re.fullmatch(r"bestmove [a-h][1-8][a-h][1-8][qrbn]?( ponder [a-h][1-8][a-h][1-8][qrbn]?)?", best)
-    infos = [line for line in engine.lines if line.startswith("info depth")]
+    # From three seconds on, which a busy machine may take, a search also reports its current move and bounds.
+    reports = [info for info in engine.infos() if int(info["time"]) < 3000 or "bound" not in info["line"]]
+    infos = [info["line"] for info in reports]
     assert len(infos) == 6
     assert all(INFO.fullmatch(line) for line in infos)
-    assert not any("currmove" in line or "bound" in line for line in engine.lines)
 
 
 @pytest.mark.parametrize(
