@@ -173,6 +173,7 @@ def shared_engine() -> Iterator[Engine]:
     """One loaded engine for all tests of a module that leave it idle."""
     engine = Engine()
     engine.best("go depth 1")
+    engine.lines.clear()
     yield engine
     engine.kill()
 
