@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from types import TracebackType
 from typing import Final
 
 from chess.engine import INFO_ALL, INFO_PV, INFO_SCORE, AnalysisComplete, BestMove, InfoDict
@@ -13,7 +12,6 @@ from chess.engine import Info as Selector
 
 #: Seconds that a thread waits before it checks for signals: on Windows, Ctrl-C gets through only then.
 PATIENCE: Final = 0.1
-
 
 #: Entries of an InfoDict that only some selectors include.
 _SELECTED: Final = {
@@ -153,7 +151,5 @@ class Analysis:
     def __enter__(self) -> Analysis:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.stop()

@@ -54,7 +54,7 @@ def position_command(board: chess.Board) -> PositionCommand:
 def limits_of(
     limit: Limit | None, turn: chess.Color, search_moves: tuple[str, ...] | None = None, ponder: bool = False
 ) -> Limits:
-    """The limits of a search for the side to move (`turn`); with a `limit` of None it lasts until it is stopped.
+    """The limits of a search for the side to move; with a `limit` of None it lasts until it is stopped.
 
     `search_moves` are in UCI notation. Raises a TypeError or ValueError that names a field that makes no sense.
     """
@@ -94,8 +94,7 @@ def search_moves_of(board: chess.Board, root_moves: Iterable[chess.Move] | None)
     """Root moves in UCI notation, with castling in the board's. Raises ValueError for an illegal one, or for none."""
     if root_moves is None:
         return None
-    # This imports the kernels, which must come after the choice of the evaluation.
-    from engine.uci.positions import parse_move
+    from engine.uci.positions import parse_move  # imports the kernels, which come after the choice of the evaluation
 
     found = []
     for move in root_moves:

@@ -10,8 +10,6 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, overload
 
 import chess
@@ -23,7 +21,6 @@ from engine.client.analysis import PATIENCE, Analysis, selected
 from engine.client.commands import limits_of, position_command, search_moves_of
 from engine.client.runner import Runner
 from engine.compiler import compiling
-from engine.uci.equipment import Equipment
 from engine.uci.options import OPTIONS, Option, OptionValues
 from engine.uci.parse import PositionCommand
 from engine.uci.session import AUTHORS
@@ -32,30 +29,18 @@ from eval.build import choose_evaluation, with_evaluation
 from search.limits import Limits
 
 if TYPE_CHECKING:
+    from engine.uci.equipment import Equipment
     from search.game import Game
     from search.strength import Level
 
 LOGGER: Final = logging.getLogger("secateur")
 
-#: The UCI options that can be configured. The arguments of each search set some of the others; the rest belong to the
-#: protocol.
-CONFIGURABLE: Final = (
-    "Hash",
-    "Threads",
-    "Clear Hash",
-    "Move Overhead",
-    "UseNNUE",
-    "EvalFile",
-    "SyzygyPath",
-    "SyzygyProbeLimit",
-    "Syzygy50MoveRule",
-    "OwnBook",
-    "BookFile",
-    "Best Book Move",
-    "UCI_LimitStrength",
-    "UCI_Elo",
-    "Skill Level",
+#: The UCI options that cannot be configured: arguments of the searches set them, or they belong to the protocol.
+_PROTOCOL: Final = (
+    *("Ponder", "MultiPV", "UCI_Chess960", "UCI_AnalyseMode", "UCI_ShowWDL"),
+    *("Debug Log File", "UCI_EngineAbout"),
 )
+CONFIGURABLE: Final = tuple(option.name for option in OPTIONS if option.name not in _PROTOCOL)
 #: Within one process no message is delayed between the engine and the clock.
 _DEFAULTS: Final = {"Move Overhead": "0"}
 
@@ -64,19 +49,6 @@ _SILENCE: Final = 2.0
 
 #: A value of an option as `chess.engine` takes it, or a path.
 Value = str | int | bool | os.PathLike[str] | None
-
-
-class _Listener:
-    """Keeps the problems that the equipment reports, until `Engine` raises them as an error."""
-
-    def __init__(self) -> None:
-        self.problems: list[str] = []
-
-    def info(self, message: str) -> None:
-        LOGGER.info(message)
-
-    def problem(self, message: str) -> None:
-        self.problems.append(message)
 
 
 class Engine:
@@ -116,8 +88,9 @@ class Engine:
         self._values = OptionValues()
         for name, text in {**_DEFAULTS, **_checked(options or {})}.items():
             self._values.set(name, text)
-        self._listener = _Listener()
-        self._equipment = Equipment(_load(), self._values, self._listener)
+        # What the equipment could not do, until it is raised as an error.
+        self._problems: list[str] = []
+        self._equipment = _load(self._values, self._problems.append)
         self._searcher = self._equipment.searcher
         self._runner = Runner(self._searcher, self._equipment.close)
         # Ends the threads when nothing refers to the engine any more, and at the end of the program.
@@ -127,9 +100,9 @@ class Engine:
         self._game: object = None
         # The position that the engine ponders, and that search.
         self._pondered: tuple[PositionCommand, Analysis] | None = None
-        if self._listener.problems:
+        if self._problems:
             self.close()
-            raise EngineError("; ".join(self._listener.problems))
+            raise EngineError("; ".join(self._problems))
 
     def __repr__(self) -> str:
         state = "" if self._close.alive else ", closed"
@@ -158,14 +131,14 @@ class Engine:
             self._interrupt()
             for name, text in texts.items():
                 before = self._values.written(name)
+                self._problems.clear()
                 self._apply(name, text)
-                problems = self._listener.problems.copy()
-                if problems:
+                if self._problems:
+                    error = EngineError("; ".join(self._problems))
                     self._apply(name, before)
-                    raise EngineError("; ".join(problems))
+                    raise error
 
     def _apply(self, name: str, text: str | None) -> None:
-        self._listener.problems.clear()
         self._values.set(name, text)
         self._equipment.apply(name)
 
@@ -245,7 +218,7 @@ class Engine:
         """
         with self._command():
             position = self._set_up(board, game)
-            analysis = self._begin(position, _bounded(limit, position, root_moves), info, _line_count(multipv))
+            analysis = self._begin(position, _bounded(limit, position, root_moves), info, multipv)
             self._answer(analysis)
         lines = analysis.multipv
         return lines[0] if multipv is None else lines
@@ -267,7 +240,7 @@ class Engine:
         with self._command():
             position = self._set_up(board, game)
             limits = limits_of(limit, board.turn, search_moves_of(position.board, root_moves))
-            return self._begin(position, limits, info, _line_count(multipv), owner=self)
+            return self._begin(position, limits, info, multipv, owner=self)
 
     # -- the end -----------------------------------------------------------------------------------------------
 
@@ -275,16 +248,12 @@ class Engine:
         """Stops the search and ends the engine's threads; later calls do nothing."""
         self._close()
 
-    def quit(self) -> None:
-        """The same as `close`."""
-        self.close()
+    quit = close
 
     def __enter__(self) -> Engine:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     # -- only while holding the turn ---------------------------------------------------------------------------
@@ -323,7 +292,7 @@ class Engine:
         game: Game,
         limits: Limits,
         selector: Selector = INFO_ALL,
-        lines: int = 1,
+        multipv: int | None = None,
         ponders: bool = False,
         owner: object = None,
         level: Level | None = None,
@@ -331,6 +300,8 @@ class Engine:
         """Begins a search, at full strength unless `level` is given; keeps `owner` alive until its end."""
         from engine.client.infos import game_over_dict, info_dict, progress_dict
 
+        if multipv is not None and multipv < 1:
+            raise ValueError(f"multipv is at least 1, not {multipv}")
         searcher, board, overhead = self._searcher, game.board, self._values.number("Move Overhead")
         analysis = Analysis(self._runner.stop, selector, owner)
 
@@ -341,7 +312,7 @@ class Engine:
                 on_info=lambda found: analysis.post(info_dict(found, board)),
                 overhead=overhead,
                 ponders=ponders,
-                lines=lines,
+                lines=1 if multipv is None else multipv,
                 on_progress=lambda progress: analysis.post(progress_dict(progress)),
                 level=level,
             )
@@ -390,13 +361,8 @@ class Engine:
         return analysis
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Helpers that need no engine
-# --------------------------------------------------------------------------------------------------------------
-
-
-def _load() -> Any:
-    """The engine's backend, with its kernels loaded or compiled; logs a warning when that takes long."""
+def _load(values: OptionValues, problem: Callable[[str], None]) -> Equipment:
+    """Loads or compiles the kernels and sets up the engine; logs a warning when that takes long."""
     patience = threading.Timer(
         _SILENCE, LOGGER.warning, ("loading takes long: a new version compiles its kernels once, for about a minute",)
     )
@@ -405,12 +371,13 @@ def _load() -> Any:
     try:
         # A library should not write to the stderr of the program that uses it.
         compiling.silence()
-        from engine.uci import backend
+        from engine.uci.equipment import Equipment
+        from search.warmup import load_kernels
 
-        backend.load_kernels()
+        load_kernels()
     finally:
         patience.cancel()
-    return backend
+    return Equipment(values, LOGGER.info, problem)
 
 
 def _checked(options: Mapping[str, Value]) -> dict[str, str | None]:
@@ -418,7 +385,10 @@ def _checked(options: Mapping[str, Value]) -> dict[str, str | None]:
     values = OptionValues()
     texts: dict[str, str | None] = {}
     for name, value in options.items():
-        text = _written(value)
+        if isinstance(value, bool):
+            text: str | None = str(value).lower()
+        else:
+            text = None if value is None else os.fspath(value) if isinstance(value, os.PathLike) else str(value)
         try:
             declared = values.set(name, text)
         except ValueError as error:
@@ -429,26 +399,11 @@ def _checked(options: Mapping[str, Value]) -> dict[str, str | None]:
     return texts
 
 
-def _written(value: Value) -> str | None:
-    """An option's value as UCI text."""
-    if value is None:
-        return None
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(Path(value)) if isinstance(value, os.PathLike) else str(value)
-
-
 def _described(option: Option) -> chess.engine.Option:
-    is_spin = option.kind == "spin"
-    default = _DEFAULTS.get(option.name, option.default)
-    return chess.engine.Option(
-        option.name,
-        option.kind,
-        int(default or 0) if is_spin else default,
-        option.low if is_spin else None,
-        option.high if is_spin else None,
-        [],
-    )
+    default, low, high = _DEFAULTS.get(option.name, option.default), None, None
+    if option.kind == "spin":
+        default, low, high = int(default or 0), option.low, option.high
+    return chess.engine.Option(option.name, option.kind, default, low, high, [])
 
 
 def _bounded(limit: Limit, game: Game, root_moves: Iterable[chess.Move] | None) -> Limits:
@@ -459,23 +414,16 @@ def _bounded(limit: Limit, game: Game, root_moves: Iterable[chess.Move] | None) 
     return limits
 
 
-def _line_count(multipv: int | None) -> int:
-    if multipv is not None and multipv < 1:
-        raise ValueError(f"multipv is at least 1, not {multipv}")
-    return 1 if multipv is None else multipv
-
-
 def _clock_after(limit: Limit, turn: chess.Color, began: float) -> Limit:
     """The limit that is left for the next move of `turn`, the side to move, which began this move at `began`.
 
     The reply counts as taking no time, as in `chess.engine`.
     """
     used = time.perf_counter() - began
-    clocks = {chess.WHITE: limit.white_clock, chess.BLACK: limit.black_clock}
-    gains = {chess.WHITE: limit.white_inc or 0, chess.BLACK: limit.black_inc or 0}
-    left = {
-        color: None if clock is None else clock + gains[color] - (used if color == turn else 0)
-        for color, clock in clocks.items()
-    }
+    white, black = limit.white_clock, limit.black_clock
+    if white is not None:
+        white += (limit.white_inc or 0) - (used if turn else 0)
+    if black is not None:
+        black += (limit.black_inc or 0) - (0 if turn else used)
     moves = limit.remaining_moves and max(limit.remaining_moves - 1, 0)
-    return replace(limit, white_clock=left[chess.WHITE], black_clock=left[chess.BLACK], remaining_moves=moves)
+    return replace(limit, white_clock=white, black_clock=black, remaining_moves=moves)

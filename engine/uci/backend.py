@@ -1,52 +1,32 @@
-"""The part of the session's needs that imports python-chess, NumPy or Numba; the loader imports it."""
+"""The part of the session that imports python-chess, NumPy or Numba; the loader imports it."""
 
 from __future__ import annotations
 
 import math
 import os
 import platform
+import threading
+from collections.abc import Callable
+from dataclasses import replace
 
 import chess
 import numpy as np
 
 from engine.compiler import jit, library
-from engine.uci.book import Book
+from engine.files import quoted
+from engine.uci.equipment import Equipment
 from engine.uci.infos import info_line, progress_line
-from engine.uci.positions import PositionKeeper, board_report, parse_move
-from eval.network.format import read_network, shipped_network
+from engine.uci.options import OptionValues
+from engine.uci.output import Output
+from engine.uci.parse import GoCommand
+from engine.uci.positions import parse_move
+from engine.uci.tasks import Task
 from eval.report import evaluation_report
-from search.benchmark import run_benchmark
-from search.limits import Clock, Limits
+from search.benchmark import DEFAULT_DEPTH, run_benchmark
+from search.limits import MAX_PLY, Clock, Limits
 from search.perft import Counter
-from search.searcher import Game, Info, Result, Searcher
-from search.tablebase import open_tables
+from search.searcher import Game, Searcher
 from search.timing import budget_for
-from search.warmup import PLAYING, load_kernels
-
-__all__ = [
-    "PLAYING",
-    "Book",
-    "Counter",
-    "Game",
-    "Info",
-    "PositionKeeper",
-    "Result",
-    "Searcher",
-    "board_report",
-    "compiler_report",
-    "evaluation_report",
-    "info_line",
-    "load_kernels",
-    "open_tables",
-    "parse_move",
-    "plan_report",
-    "progress_line",
-    "read_network",
-    "rehearse",
-    "remarks",
-    "run_benchmark",
-    "shipped_network",
-]
 
 
 def rehearse() -> None:
@@ -84,10 +64,195 @@ def compiler_report() -> str:
     )
 
 
-def plan_report(limits: Limits, overhead: int, ponders: bool) -> str:
+def search_limits(command: GoCommand, board: chess.Board, complain: Callable[[str], None]) -> Limits:
+    """The limits of a `go` on `board`; `complain` gets a message about each search move that is not legal there."""
+    limits = command.limits(board.turn)
+    if limits.search_moves is None:
+        return limits
+    legal = []
+    for text in limits.search_moves:
+        try:
+            legal.append(board.uci(parse_move(board, text)))
+        except ValueError:
+            complain(f"go searchmoves: {quoted(text)} is not legal here")
+    return replace(limits, search_moves=tuple(legal) or None)
+
+
+class SearchTask(Task):
+    """A `go`: always answers `bestmove`."""
+
+    is_tool = False
+
+    def __init__(
+        self,
+        equipment: Equipment,
+        options: OptionValues,
+        output: Output,
+        limits: Limits,
+        received: float,
+        debug: bool = False,
+    ) -> None:
+        """The clock has run since `received`. With `debug` the task reports more."""
+        super().__init__(output)
+        self._equipment = equipment
+        self._options = options
+        self._limits = limits
+        self._received = received
+        self._debug = debug
+        self._game = equipment.positions.game
+        self._release = threading.Event()
+        equipment.searcher.arm()
+
+    def stop(self) -> None:
+        """Ends the search, which answers with its best move so far."""
+        self._release.set()
+        self._equipment.searcher.stop()
+
+    def ponder_hit(self) -> None:
+        """Starts the clock of a pondering search."""
+        if self._limits.ponder:
+            self._equipment.searcher.ponder_hit()
+            if not self._limits.infinite:
+                self._release.set()
+
+    def run(self) -> None:
+        """Searches unless the book has a move; waits for `stop` or `ponderhit` where the protocol requires it."""
+        board, limits = self._game.board, self._limits
+        # The answer when the search fails.
+        candidates = limits.search_moves or (board.uci(move) for move in board.legal_moves)
+        answer = next(iter(candidates), "0000")
+        try:
+            answer = self._book_answer() or self._search() or answer
+        finally:
+            if limits.infinite or limits.ponder:
+                # The protocol requires silence until `stop` or `ponderhit`, even when nothing is left to search.
+                self._release.wait()
+            self._answer(f"bestmove {answer}")
+
+    def _book_answer(self) -> str | None:
+        found = self._equipment.book_move(self._game, self._limits)
+        if found is None:
+            return None
+        board = self._game.board
+        self._output.info(found.describe(board))
+        return board.uci(found.move)
+
+    def _search(self) -> str | None:
+        """Searches and reports; returns the answer, None when there is no legal move."""
+        options, output, board, limits = self._options, self._output, self._game.board, self._limits
+        overhead, ponders = options.number("Move Overhead"), options.flag("Ponder")
+        show_wdl = options.flag("UCI_ShowWDL")
+        level = self._equipment.level(limits)
+        if self._debug:
+            output.info(_plan(limits, overhead, ponders))
+            if level is not None:
+                output.info(f"debug: plays as one {level.describe()}")
+        result = self._equipment.searcher.search(
+            self._game,
+            limits,
+            on_info=lambda info: output.line(info_line(info, board, show_wdl)),
+            overhead=overhead,
+            ponders=ponders,
+            start=self._received,
+            lines=options.number("MultiPV"),
+            on_progress=lambda progress: output.line(progress_line(progress)),
+            level=level,
+        )
+        for problem in result.problems:
+            output.info(problem)
+        if self._debug:
+            output.info(f"debug: {result.nodes} nodes in {1000 * result.seconds:.0f} ms")
+        if result.best is None:
+            output.line(f"info depth 0 score {'mate 0' if board.is_check() else 'cp 0'}")
+            return None
+        mate = None if result.info is None else result.info.mate
+        if limits.mate is not None and (mate is None or not 0 < mate <= limits.mate):
+            output.info(f"no mate in {limits.mate} was found")
+        return result.best.uci() + (f" ponder {result.ponder.uci()}" if result.ponder else "")
+
+
+def _plan(limits: Limits, overhead: int, ponders: bool) -> str:
     """The line of `debug on` about a new search: its planned time."""
     budget = budget_for(limits, overhead, ponders=ponders)
     if budget.hard == math.inf:
         return "debug: no time limit"
     soft = "" if budget.soft == math.inf else f"about {budget.soft:.0f} ms, "
     return f"debug: time planned: {soft}at most {budget.hard:.0f} ms"
+
+
+class PerftTask(Task):
+    """A `go perft`: writes the count of each move on its own line, and the total."""
+
+    name = "perft"
+
+    def __init__(self, equipment: Equipment, output: Output, depth: int) -> None:
+        """Raises ValueError for a depth out of range."""
+        super().__init__(output)
+        self._board = equipment.positions.game.board
+        self._counter = Counter(self._board, depth)
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """Ends the count without a result."""
+        self._is_stopped = True
+        self._counter.stop()
+
+    def run(self) -> None:
+        """Counts and answers."""
+        counts = None if self._is_stopped else self._counter.run()
+        if counts is None:
+            self._answer("info string perft was stopped")
+            return
+        rows = [f"{self._board.uci(move)}: {count}" for move, count in counts.items()]
+        self._answer("\n".join([*rows, "", f"Nodes searched: {sum(counts.values())}"]))
+
+
+class EvaluationTask(Task):
+    """An `eval`. Its kernels may have to compile first; the session handles other commands meanwhile."""
+
+    name = "eval"
+
+    def __init__(self, equipment: Equipment, output: Output) -> None:
+        super().__init__(output)
+        self._board, self._network = equipment.positions.game.board, equipment.searcher.network
+
+    def stop(self) -> None:
+        """Does nothing: only compiling takes time, and the next `eval` would wait for it, too."""
+
+    def run(self) -> None:
+        """Evaluates and answers."""
+        self._answer(evaluation_report(self._board, self._network))
+
+
+class BenchTask(Task):
+    """A `bench`. It has its own searcher, so the game keeps its TT and histories."""
+
+    name = "bench"
+
+    def __init__(self, equipment: Equipment, output: Output, depth: str = str(DEFAULT_DEPTH)) -> None:
+        """Raises ValueError for a depth out of range."""
+        super().__init__(output)
+        if not depth.isdecimal() or not 1 <= int(depth) < MAX_PLY:
+            raise ValueError(f"bench takes a depth of 1 to {MAX_PLY - 1}, not {quoted(depth)}")
+        self._depth = int(depth)
+        self._searcher = Searcher(network=equipment.searcher.network)
+        equipment.tune(self._searcher)
+        self._stopped = threading.Event()
+
+    def stop(self) -> None:
+        """Ends the benchmark without a result."""
+        self._stopped.set()
+        self._searcher.stop()
+
+    def run(self) -> None:
+        """Searches all positions and answers."""
+        try:
+            result = run_benchmark(
+                self._depth,
+                on_position=lambda index, nodes, fen: self._output.line(f"{index + 1:2} {nodes:10} {fen}"),
+                should_stop=self._stopped.is_set,
+                searcher=self._searcher,
+            )
+        finally:
+            self._searcher.close()
+        self._answer("bench was stopped" if result is None else result.last_line())

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from engine.files import quoted, user_path
-from engine.uci.options import TUNABLE_OPTIONS, WITHOUT, OptionValues
+from engine.uci.book import Book, BookMove
+from engine.uci.options import WITHOUT, OptionValues
+from engine.uci.positions import PositionKeeper
 from eval.build import chosen_evaluation
+from eval.network.format import Network, read_network, shipped_network
 from search.limits import DEFAULT_HASH, Limits
+from search.searcher import Game, Searcher
 from search.strength import Level, wanted_level
-
-if TYPE_CHECKING:
-    from engine.uci import backend as backend_module
-
-TUNABLE_NAMES: Final = frozenset(option.name for option in TUNABLE_OPTIONS)
-
-
-class Listener(Protocol):
-    """Receives the equipment's messages: `engine.uci.output.Output`, or another object with these methods."""
-
-    def info(self, message: str) -> None:
-        """Takes a remark on what was done."""
-
-    def problem(self, message: str) -> None:
-        """Takes a report of what could not be done; the engine goes on without it."""
+from search.tablebase import Tables, open_tables
 
 
 class Equipment:
@@ -34,69 +24,63 @@ class Equipment:
     Options may be applied only while nothing searches.
     """
 
-    def __init__(self, backend: Any, options: OptionValues, output: Listener) -> None:
-        self.backend = backend
+    def __init__(self, options: OptionValues, info: Callable[[str], None], problem: Callable[[str], None]) -> None:
+        """`info` gets a message about what was done, `problem` one about what could not be done."""
         self._options = options
-        self._output = output
-        self.positions: backend_module.PositionKeeper = backend.PositionKeeper()
+        self._info = info
+        self._problem = problem
+        self.positions = PositionKeeper()
         #: The network that `EvalFile` names or that comes with the engine, used while `UseNNUE` is true.
-        self._network: Any = None
-        self._tables: Any = None
-        self._book: backend_module.Book | None = None
+        self._network: Network | None = None
+        self._tables: Tables | None = None
+        self._book: Book | None = None
         self._rng = random.Random()
-        self.searcher = self._new_searcher()
+        #: A searcher with the TT and threads that the options ask for, or as close to them as memory allows.
+        self.searcher = self._new_searcher(options.number("Hash"))
+        with suppress(RuntimeError):  # a search works without them
+            self.searcher.reserve_threads()
+        self._read_network("")
+        if file := options.text("EvalFile"):
+            self._read_network(file)
+        self._set_network()
+        self.tune(self.searcher)
+        self._set_threads()
         self._apply_tables()
         self._apply_book()
 
-    def _new_searcher(self) -> backend_module.Searcher:
-        """A searcher with the TT and threads that the options ask for, or as close to them as memory allows."""
-        searcher = self._with_table(self._options.number("Hash"))
-        with suppress(RuntimeError):  # a search works without them
-            searcher.reserve_threads()
-        self._read_network("")
-        if file := self._options.text("EvalFile"):
-            self._read_network(file)
-        self._set_network(searcher)
-        self.tune(searcher)
-        self._set_threads(searcher)
-        return searcher
-
-    def _with_table(self, mebibytes: int) -> backend_module.Searcher:
+    def _new_searcher(self, mebibytes: int) -> Searcher:
         """A searcher with a TT of `mebibytes` MiB, or a smaller one. Raises MemoryError if even 1 MiB does not fit."""
         try:
-            searcher: backend_module.Searcher = self.backend.Searcher(mebibytes)
-            return searcher
+            return Searcher(mebibytes)
         except MemoryError:
             smaller = DEFAULT_HASH if mebibytes > DEFAULT_HASH else 1
             if mebibytes <= smaller:
                 raise
-        self._output.problem(f"not enough memory for Hash {mebibytes}: {smaller} is used")
-        return self._with_table(smaller)
+        self._problem(f"not enough memory for Hash {mebibytes}: {smaller} is used")
+        return self._new_searcher(smaller)
 
     def apply(self, name: str) -> None:
         """Applies the new value of the option `name`."""
         if name == "Hash":
-            self._apply_hash()
+            self._set_hash()
         elif name == "Threads":
-            self._set_threads(self.searcher)
+            self._set_threads()
         elif name == "Clear Hash":
             self.searcher.new_game()
         elif name in ("UseNNUE", "EvalFile"):
             if name == "EvalFile":
                 self._read_network(self._options.text("EvalFile"))
-            self._set_network(self.searcher)
+            self._set_network()
         elif name == "SyzygyPath":
             self._apply_tables()
         elif name in ("SyzygyProbeLimit", "Syzygy50MoveRule"):
             self._set_table_rules()
         elif name in ("OwnBook", "BookFile"):
             self._apply_book()
-        elif name in TUNABLE_NAMES:
-            self.searcher.set_tunable(name, self._options.tunables()[name])
-        elif name == WITHOUT:
+        elif name == WITHOUT or name in self._options.tunables():
             self.tune(self.searcher)
 
-    def tune(self, searcher: backend_module.Searcher) -> None:
+    def tune(self, searcher: Searcher) -> None:
         """Sets the tunable numbers of `searcher` from the options; does nothing unless this is a tuning build."""
         for name, value in self._options.tunables().items():
             searcher.set_tunable(name, value)
@@ -109,20 +93,20 @@ class Equipment:
                 file.close()
         self._tables = self._book = None
 
-    def _apply_hash(self) -> None:
+    def _set_hash(self) -> None:
         mebibytes = self._options.number("Hash")
         try:
             self.searcher.resize(mebibytes)
         except MemoryError:
-            self._output.problem(f"not enough memory for Hash {mebibytes}: the old table is kept")
+            self._problem(f"not enough memory for Hash {mebibytes}: the old table is kept")
 
-    def _set_threads(self, searcher: backend_module.Searcher) -> None:
+    def _set_threads(self) -> None:
         threads = self._options.number("Threads")
         try:
-            searcher.resize_threads(threads)
+            self.searcher.resize_threads(threads)
         except (MemoryError, RuntimeError) as error:
             reason = "memory" if isinstance(error, MemoryError) else "threads to be had"
-            self._output.problem(f"not enough {reason} for Threads {threads}: {searcher.threads} used")
+            self._problem(f"not enough {reason} for Threads {threads}: {self.searcher.threads} used")
 
     def level(self, limits: Limits) -> Level | None:
         """The level to play at; None is full strength.
@@ -145,18 +129,18 @@ class Equipment:
         """
         custom = chosen_evaluation()
         if file and custom is not None:
-            self._output.problem(f"network {quoted(file)} not used: {custom.name} evaluates")
+            self._problem(f"network {quoted(file)} not used: {custom.name} evaluates")
             return
         try:
-            self._network = self.backend.read_network(user_path(file)) if file else self.backend.shipped_network()
+            self._network = read_network(user_path(file)) if file else shipped_network()
         except ValueError as error:
-            self._output.problem(f"network not used: {error}")
+            self._problem(f"network not used: {error}")
             return
-        if file:
-            self._output.info(f"network {quoted(file)}: {self._network.describe()}")
+        if file and self._network is not None:
+            self._info(f"network {quoted(file)}: {self._network.describe()}")
 
-    def _set_network(self, searcher: backend_module.Searcher) -> None:
-        searcher.set_network(self._network if self._options.flag("UseNNUE") else None)
+    def _set_network(self) -> None:
+        self.searcher.set_network(self._network if self._options.flag("UseNNUE") else None)
 
     def _apply_tables(self) -> None:
         """Opens the tablebases that `SyzygyPath` lists, and closes the old ones."""
@@ -167,11 +151,11 @@ class Equipment:
         path = self._options.text("SyzygyPath")
         if not path:
             return
-        self._tables, count, problems = self.backend.open_tables(path)
+        self._tables, count, problems = open_tables(path)
         for problem in problems:
-            self._output.problem(f"endgame tables not used: {problem}")
+            self._problem(f"endgame tables not used: {problem}")
         if self._tables is not None:
-            self._output.info(f"endgame tables: {count} files, up to {self._tables.pieces} men")
+            self._info(f"endgame tables: {count} files, up to {self._tables.pieces} men")
             self._set_table_rules()
 
     def _set_table_rules(self) -> None:
@@ -189,13 +173,13 @@ class Equipment:
         if not file or not self._options.flag("OwnBook"):
             return
         try:
-            self._book = self.backend.Book(user_path(file))
+            self._book = Book(user_path(file))
         except ValueError as error:
-            self._output.problem(f"book not used: {error}")
+            self._problem(f"book not used: {error}")
             return
-        self._output.info(f"book {quoted(file)}: {len(self._book)} moves")
+        self._info(f"book {quoted(file)}: {len(self._book)} moves")
 
-    def book_move(self, game: Any, limits: Limits) -> Any:
+    def book_move(self, game: Game, limits: Limits) -> BookMove | None:
         """The book's move for a game that is played; None outside the book and for analysis."""
         options = self._options
         is_analysis = limits.is_analysis() or options.flag("UCI_AnalyseMode") or options.number("MultiPV") > 1

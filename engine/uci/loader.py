@@ -12,14 +12,6 @@ from typing import Any, Final
 HEADROOM: Final = 32 << 20
 
 
-def _check_memory() -> None:
-    """Raises MemoryError when the system does not give HEADROOM."""
-    try:
-        mmap.mmap(-1, HEADROOM).close()
-    except OSError:
-        raise MemoryError(f"there are no {HEADROOM >> 20} MiB for the kernels") from None
-
-
 class Loader:
     """Loads the engine in its own thread, so that the session can quit at any moment."""
 
@@ -28,8 +20,10 @@ class Loader:
         self.done = threading.Event()
         self.error: BaseException | None = None
         self.backend: Any = None
-        #: The current step; how many kernels had to be compiled, and the seconds that loading them took.
+        #: The current step, and when loading began, by `time.perf_counter`.
         self.step = ""
+        self.began = 0.0
+        #: How many kernels had to be compiled, and the seconds that loading them took.
         self.compiled = 0
         self.seconds = 0.0
         self._thread: threading.Thread | None = None
@@ -45,14 +39,18 @@ class Loader:
                 self.done.set()
 
     def _load(self) -> None:
-        began = time.monotonic()
+        self.began = time.perf_counter()
         try:
             self.step = "importing"
             from engine.uci import backend
+            from search.warmup import load_kernels
 
-            _check_memory()
-            self.compiled = backend.load_kernels(on_step=self._on_step)
-            self.seconds = time.monotonic() - began
+            try:
+                mmap.mmap(-1, HEADROOM).close()
+            except OSError:
+                raise MemoryError(f"there are no {HEADROOM >> 20} MiB for the kernels") from None
+            self.compiled = load_kernels(on_step=self._on_step)
+            self.seconds = time.perf_counter() - self.began
             self.step = "rehearsing"
             backend.rehearse()
             # A hundred thousand objects came with the libraries and will stay. The garbage collector needs 50 ms to

@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Final
 
-from engine.uci.events import EndOfInput, Event, Line
 from engine.uci.options import OPTIONS, TUNING_OPTIONS, Option
 from engine.uci.output import Output
-from engine.uci.session import Session
+from engine.uci.session import Event, Line, Session
 
 #: Seconds that the session has to end after `quit`. Then the process ends anyway.
 QUIT_LIMIT: Final = 1.9
@@ -33,7 +32,7 @@ def _read(source: Iterable[bytes], session: Session, events: queue.SimpleQueue[E
     except (OSError, ValueError, MemoryError):
         pass  # a broken stream counts as ended
     session.end_seen.set()
-    events.put(EndOfInput())
+    events.put(None)
 
 
 def converse(

@@ -130,34 +130,22 @@ OPTIONS: Final = (
     Option("UCI_EngineAbout", "string", ABOUT),
 )
 
-
 #: Every tunable number of the search.
 TUNABLE_OPTIONS: Final = tuple(
     Option(tunable.name, "spin", tunable.default, tunable.low, tunable.high) for tunable in TUNABLES
 )
 
-#: Option that lists techniques of the search to switch off; it overrides their tunable numbers.
+#: Option that lists techniques of the search to switch off, separated by spaces or commas; it overrides their tunables.
 WITHOUT: Final = "Without"
 
 
-@dataclass(frozen=True)
-class TechniquesOption(Option):
-    """A string option that lists keys of `search.techniques`, separated by spaces or commas."""
-
-    def parse(self, text: str | None) -> Value | None:
-        """`text`, if it has only known keys. Raises a ValueError that names an unknown key and lists the known ones."""
-        value = super().parse(text)
-        techniques_in(str(value))
-        return value
+#: The additional options of a tuning build.
+TUNING_OPTIONS: Final = (*TUNABLE_OPTIONS, Option(WITHOUT, "string", EMPTY))
 
 
 def techniques_in(text: str) -> tuple[Technique, ...]:
-    """The techniques that a value of `Without` names. Raises ValueError as `search.techniques.named`."""
+    """The techniques that a value of `Without` names. Raises a ValueError that names an unknown one."""
     return named(() if text == EMPTY else text.replace(",", " ").split())
-
-
-#: The additional options of a tuning build.
-TUNING_OPTIONS: Final = (*TUNABLE_OPTIONS, TechniquesOption(WITHOUT, "string", EMPTY))
 
 
 class OptionValues:
@@ -176,7 +164,10 @@ class OptionValues:
         option = self._options.get(" ".join(name.lower().split()))
         if option is None:
             raise ValueError(f"there is no option {quoted(name)}" if name else "setoption needs 'name'")
-        self._values[option.name] = option.parse(text)
+        value = option.parse(text)
+        if option.name == WITHOUT:
+            techniques_in(str(value))
+        self._values[option.name] = value
         return option.name
 
     def written(self, name: str) -> str | None:

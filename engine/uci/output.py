@@ -53,10 +53,6 @@ class Output:
         """Writes `info string message`."""
         self.line("info string " + " ".join(message.split()))
 
-    def problem(self, message: str) -> None:
-        """Reports what cannot be done; in UCI that is a message like any other."""
-        self.info(message)
-
     def heard(self, text: str) -> None:
         """Logs a line that the GUI has sent."""
         self._note(">>", text)

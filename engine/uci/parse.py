@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,6 +12,9 @@ from search.limits import Clock, Limits
 #: `go` parameters that take a number.
 _NUMBERS: Final = ("wtime", "btime", "winc", "binc", "movestogo", "depth", "nodes", "mate", "movetime", "perft")
 _FLAGS: Final = ("infinite", "ponder")
+
+#: The form of a move in UCI notation, such as e2e4 or e7e8q.
+_MOVE: Final = re.compile("([a-h][1-8]){2}.?")
 
 #: Larger numbers are cut to this: no clock, depth or node count needs more.
 _LARGEST: Final = 1 << 53
@@ -56,17 +60,6 @@ class GoCommand:
         )
 
 
-def looks_like_move(token: str) -> bool:
-    """Whether a token has the form of a move in UCI notation, such as e2e4 or e7e8q."""
-    return (
-        len(token) in (4, 5)
-        and token[0] in "abcdefgh"
-        and token[1] in "12345678"
-        and token[2] in "abcdefgh"
-        and token[3] in "12345678"
-    )
-
-
 def parse_position(words: list[str]) -> PositionCommand:
     """Parses the words after `position`. Raises a ValueError that says what is missing or wrong."""
     if not words:
@@ -99,7 +92,7 @@ def parse_go(words: list[str]) -> tuple[GoCommand, list[str]]:
             flags.add(word)
         elif word == "searchmoves":
             search_moves = [] if search_moves is None else search_moves
-            while position < len(words) and looks_like_move(words[position]):
+            while position < len(words) and _MOVE.fullmatch(words[position]):
                 search_moves.append(words[position])
                 position += 1
             if not search_moves:

@@ -6,7 +6,6 @@ from typing import Final
 
 import chess
 
-from engine.board.convert import from_board
 from engine.files import quoted
 from engine.uci.parse import PositionCommand
 from search.game import Game
@@ -87,6 +86,18 @@ class PositionKeeper:
         board = self.game.board.copy(stack=False).mirror()
         self.game, self._start, self._moves = Game(board), (board.fen(shredder=True), board.chess960), ()
 
+    def report(self) -> str:
+        """The answer to `d`: a diagram, the FEN, the key, the checkers and the number of legal moves."""
+        board = self.game.board
+        lines = [f"{board}\n", f"Fen: {board.fen()}"]
+        if board.chess960:
+            # The first FEN is X-FEN, which writes the outermost rooks as K and Q; this one writes their files.
+            lines.append(f"Shredder-FEN: {board.fen(shredder=True)}")
+        lines.append(f"Key: {int(self.game.keys[-1]):016X}")
+        lines.append("Checkers: " + " ".join(chess.square_name(square) for square in board.checkers()))
+        lines.append(f"Legal moves: {board.legal_moves.count()}")
+        return "\n".join(lines)
+
     @staticmethod
     def _extend(game: Game, moves: tuple[str, ...], known: int) -> None:
         """Plays `moves[known:]` on `game`; at an illegal one, takes them back and raises a ValueError that names it."""
@@ -111,17 +122,3 @@ def _remark(board: chess.Board, fen: str) -> str | None:
     if not board.chess960 and chess.Board(fen, chess960=True).clean_castling_rights() == board.castling_rights:
         hint = " (they would in Chess960: set UCI_Chess960)"
     return f"castling rights that do not fit the position are left out of {quoted(fen)}{hint}"
-
-
-def board_report(game: Game) -> str:
-    """The answer to `d`: a diagram, the FEN, the key, the checkers and the number of legal moves."""
-    board = game.board
-    position = from_board(board)
-    lines = [f"{board}\n", f"Fen: {board.fen()}"]
-    if board.chess960:
-        # The first FEN is X-FEN, which writes the outermost rooks as K and Q; this one writes their files.
-        lines.append(f"Shredder-FEN: {board.fen(shredder=True)}")
-    lines.append(f"Key: {int(position['key']):016X}")
-    lines.append("Checkers: " + " ".join(chess.square_name(square) for square in board.checkers()))
-    lines.append(f"Legal moves: {board.legal_moves.count()}")
-    return "\n".join(lines)

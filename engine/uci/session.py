@@ -1,9 +1,9 @@
 """The session handles each UCI command and answers it.
 
 Three threads work beside it: one reads stdin (`engine.uci.loop`), one loads the engine (`engine.uci.loader`) and one
-searches (`engine.uci.tasks`). The session runs on the main thread, which takes commands and events from one queue and
-never waits for the others. It defers two sorts of commands: those that need the engine while it loads, and those that
-would change what a running search works on. It handles them later, in their order.
+runs searches and other tasks (`engine.uci.tasks`). The session runs on the main thread, which takes commands and events
+from one queue and never waits for the others. It defers two sorts of commands: those that need the engine while it
+loads, and those that would change what a running search works on. It handles them later, in their order.
 """
 
 from __future__ import annotations
@@ -14,26 +14,28 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from engine.compiler import compiling
 from engine.files import printable, quoted
-from engine.uci.equipment import Equipment
-from engine.uci.events import EndOfInput, Event, Line, TaskDone
 from engine.uci.loader import Loader
 from engine.uci.options import OPTIONS, Option, OptionValues
 from engine.uci.output import Output, reader_is_gone
-from engine.uci.parse import GoCommand, parse_go, parse_position, parse_setoption
-from engine.uci.tasks import BenchTask, EvaluationTask, PerftTask, SearchTask, Task, TaskThread
-from search.limits import MAX_PLY, Limits
+from engine.uci.parse import parse_go, parse_position, parse_setoption
+from engine.uci.tasks import Task, TaskThread
+
+if TYPE_CHECKING:
+    from engine.uci.equipment import Equipment
 
 AUTHORS: Final = "the Secateur authors"
 
 #: Commands that the session handles at once, even during a search.
 IMMEDIATE: Final = ("uci", "isready", "stop", "quit", "debug", "register", "ponderhit", "help")
+#: All commands; `Session` has a method `_do_COMMAND` for each.
+COMMANDS: Final = frozenset(
+    (*IMMEDIATE, "ucinewgame", "setoption", "position", "go", "d", "flip", "eval", "bench", "compiler")
+)
 
 #: Seconds between two messages about loading. Loading from the cache takes less.
 HEARTBEAT: Final = 1.5
@@ -75,6 +77,22 @@ Beyond the protocol:
   debug on|off                   more about each search"""
 
 
+class Line(NamedTuple):
+    """One line from stdin, and when it was read, by `time.perf_counter`; the clock of a `go` runs from then on."""
+
+    text: str
+    received: float
+
+    @property
+    def word(self) -> str:
+        """The command; empty for a blank line."""
+        return next(iter(self.text.split()), "")
+
+
+#: What the session's queue holds: a line, a task that is done, or None for the end of input.
+Event = Line | Task | None
+
+
 def _compiling() -> str:
     """What compiles now, for how long, and how long it may take; empty when nothing compiles."""
     compilation = compiling.current()
@@ -96,46 +114,23 @@ class Session:
         self._debug = False
         #: The task that has not answered yet, and the thread that runs tasks.
         self._task: Task | None = None
-        self._tasks = TaskThread(output, lambda task: events.put(TaskDone(task)))
+        self._tasks = TaskThread(output, on_done=events.put)
         #: When the reader thread read the current command.
         self._received = 0.0
         self._deferred: deque[Line] = deque()
-        #: Since when deferred commands wait for the loader, and when the last message about it went out.
-        self._waiting_since: float | None = None
-        self._last_message = 0.0
         self._ended = False
         #: The reader thread sets it at the end of input, before the main thread gets there.
         self.end_seen = threading.Event()
         #: Set when the session has ended.
         self.over = threading.Event()
-        self._commands: dict[str, Callable[[list[str]], None]] = {
-            "uci": self._uci,
-            "isready": self._isready,
-            "ucinewgame": self._ucinewgame,
-            "setoption": self._setoption,
-            "position": self._position,
-            "go": self._go,
-            "stop": self._stop,
-            "ponderhit": self._ponderhit,
-            "quit": self._quit,
-            "debug": self._set_debug,
-            "register": self._register,
-            "d": self._d,
-            "flip": self._flip,
-            "eval": self._eval,
-            "bench": self._bench,
-            "compiler": self._compiler,
-            "help": self._help,
-        }
 
     # -- the conversation --------------------------------------------------------------------------------------
 
     def run(self) -> None:
         """Takes events until `quit` or the end of input; returns when every pending command is answered."""
         while not self._ended:
-            event = self._next_event()
             try:
-                self._handle(event)
+                self._take_event()
             except MemoryError:
                 # There is no memory for a message, either. The next command may find some.
                 self._ended = self.end_seen.is_set()
@@ -145,26 +140,23 @@ class Session:
                 self._equipment.close()
         self.over.set()
 
-    def _handle(self, event: Event | None) -> None:
+    def _take_event(self) -> None:
+        """Waits for the next event, or for a moment when a tool or the loader needs a check, and handles it."""
+        seconds = _LOOK if self._deferred else None
+        if self._task is not None:
+            seconds = HEARTBEAT / 4 if self._task.is_tool else None
+        try:
+            event = self._events.get(timeout=seconds)
+        except queue.Empty:
+            self._look_after()
+            return
         self._look_after()
         if isinstance(event, Line):
             self._take(event)
-        elif isinstance(event, TaskDone):
-            self._task_done(event.task)
-        elif isinstance(event, EndOfInput):
+        elif event is None:
             self._finish()
-
-    def _next_event(self) -> Event | None:
-        """The next event; None after a short wait without one, when a tool or the loader needs a check."""
-        seconds = None
-        if self._task is not None:
-            seconds = HEARTBEAT / 4 if self._task.is_tool else None
-        elif self._deferred:
-            seconds = _LOOK
-        try:
-            return self._events.get(timeout=seconds)
-        except queue.Empty:
-            return None
+        else:
+            self._task_done(event)
 
     def _look_after(self) -> None:
         """Checks the loader, and reports the progress of a silent tool."""
@@ -176,26 +168,23 @@ class Session:
 
     def _take(self, line: Line) -> None:
         """Handles one line, now or later; turns every error into a message."""
-        text = line.text
-        words = text.split()
-        if not words:
+        if not line.word:
             return
-        handler = self._commands.get(words[0])
-        if handler is None:
-            self._output.info(f"unknown command {quoted(text.strip())}")
+        if line.word not in COMMANDS:
+            self._output.info(f"unknown command {quoted(line.text)}")
             return
         try:
-            if self._must_wait(words[0]):
+            if self._must_wait(line.word):
                 self._deferred.append(line)
                 return
             self._received = line.received
-            handler(words[1:])
+            getattr(self, f"_do_{line.word}")(line.text.split()[1:])
         except ValueError as error:
             self._output.info(str(error))
         except MemoryError:
-            self._output.info(f"not enough memory for {quoted(text.strip())}")
+            self._output.info(f"not enough memory for {quoted(line.text)}")
         except Exception as error:
-            self._output.info(f"internal error in {quoted(text.strip())}: {type(error).__name__}: {error}")
+            self._output.info(f"internal error in {quoted(line.text)}: {type(error).__name__}: {error}")
         finally:
             self._loader.start()
 
@@ -205,12 +194,12 @@ class Session:
         if task is not None and task.has_answered and task.finished.wait(FAREWELL):
             # A command after an answer must find the task before it done.
             self._task_done(task)
-        if word in ("stop", "ponderhit") and any(waiting.text.split()[0] == "go" for waiting in self._deferred):
+        if word in ("stop", "ponderhit") and any(waiting.word == "go" for waiting in self._deferred):
             return True  # it is for the search that has not begun yet
         if self._task is not None:
             if word == "go":
                 # Two searches cannot run at once: the first must answer before the second begins.
-                self._stop([])
+                self._task.stop()
             return word not in IMMEDIATE
         if self._loader.done.is_set() or (word in IMMEDIATE and word != "isready"):
             return False
@@ -239,28 +228,23 @@ class Session:
     def _look_at_loader(self) -> None:
         """Takes the deferred commands once the engine is loaded; until then, answers `isready` and reports."""
         if self._task is not None or not self._deferred:
-            self._waiting_since = None
             return
         if self._loader.done.is_set():
             self._take_deferred()
             return
         self._loader.start()
         if self.end_seen.is_set() and reader_is_gone():
-            self.leave()
+            os._exit(0)
         now = time.perf_counter()
         patience = COMPILING_PATIENCE if _compiling() else READY_PATIENCE
-        for line in [line for line in self._deferred if line.text.split()[0] == "isready"]:
+        for line in [line for line in self._deferred if line.word == "isready"]:
             if now - line.received >= patience:
                 self._deferred.remove(line)
                 advice = f"; {compiling.ADVICE}" if _compiling() else ""
                 self._output.info(f"readyok comes early: the next search waits for the kernels{advice}")
                 self._output.line("readyok")
-        if self._waiting_since is None:
-            self._waiting_since = self._last_message = now
-        elif now - self._last_message >= HEARTBEAT:
-            self._last_message = now
-            waited = now - self._waiting_since
-            self._output.info(_compiling() or f"loading {self._loader.step}, {waited:.0f} s so far")
+        if self._output.silence() >= HEARTBEAT:
+            self._output.info(_compiling() or f"loading {self._loader.step}, {now - self._loader.began:.0f} s so far")
 
     def _finish(self) -> None:
         """Handles the end of input: answers the pending commands and ends the session.
@@ -277,13 +261,13 @@ class Session:
                 deadline = min(deadline, time.monotonic() + FAREWELL)
                 if time.monotonic() > deadline:
                     break
-                self._stop([])
+                self._do_stop([])
             try:
                 event = self._events.get(timeout=0.05)
             except queue.Empty:
                 continue
-            if isinstance(event, TaskDone):
-                self._task_done(event.task)
+            if isinstance(event, Task):
+                self._task_done(event)
         self._ended = True
 
     def _begin(self, task: Task) -> None:
@@ -294,6 +278,11 @@ class Session:
         self._tasks.begin(task)
         self._task = task
 
+    def _begin_tool(self, name: str, *arguments: int | str) -> None:
+        """Starts a task of the backend. Raises what the task and `_begin` raise."""
+        equipment = self._loaded()
+        self._begin(getattr(self._loader.backend, name)(equipment, self._output, *arguments))
+
     def _loaded(self) -> Equipment:
         """The loaded engine. Raises ValueError if loading fails and MemoryError if memory runs out."""
         loader = self._loader
@@ -302,52 +291,47 @@ class Session:
                 f"the engine cannot be loaded: {type(loader.error).__name__}: {printable(str(loader.error))}"
             )
         if self._equipment is None:
-            equipment = Equipment(loader.backend, self._options, self._output)
-            self._equipment = equipment
+            self._equipment = loader.backend.Equipment(self._options, self._output.info, self._output.info)
             if loader.compiled:
                 self._output.info(f"{loader.compiled} kernels compiled in {loader.seconds:.1f} s")
             for remark in loader.backend.remarks():
                 self._output.info(remark)
         return self._equipment
 
-    def leave(self) -> None:
-        """Ends the process at once, even while other threads work."""
-        os._exit(0)
-
     # -- the protocol's commands -------------------------------------------------------------------------------
 
-    def _uci(self, words: list[str]) -> None:
+    def _do_uci(self, words: list[str]) -> None:
         lines = [f"id name Secateur {self._version}", f"id author {AUTHORS}"]
         lines += [option.declaration() for option in self._options.declared]
         self._output.line("\n".join([*lines, "uciok"]))
 
-    def _isready(self, words: list[str]) -> None:
+    def _do_isready(self, words: list[str]) -> None:
         try:
             if self._task is None:
                 self._loaded()
-            elif isinstance(self._task, EvaluationTask):
+            elif self._task.name == "eval":
                 self._task.finished.wait(COMPILING_PATIENCE)
         finally:
             self._output.line("readyok")
 
-    def _register(self, words: list[str]) -> None:
+    def _do_register(self, words: list[str]) -> None:
         """No registration needed."""
 
-    def _set_debug(self, words: list[str]) -> None:
+    def _do_debug(self, words: list[str]) -> None:
         if words not in (["on"], ["off"]):
             raise ValueError(f"debug takes on or off, not {quoted(' '.join(words))}")
         self._debug = words == ["on"]
 
-    def _stop(self, words: list[str]) -> None:
+    def _do_stop(self, words: list[str]) -> None:
         if self._task is not None:
             self._task.stop()
 
-    def _ponderhit(self, words: list[str]) -> None:
+    def _do_ponderhit(self, words: list[str]) -> None:
         """The opponent played the expected move: the pondering search starts its clock. Ignored without a task."""
         if self._task is not None:
             self._task.ponder_hit()
 
-    def _quit(self, words: list[str]) -> None:
+    def _do_quit(self, words: list[str]) -> None:
         """Ends the session soon. A script that pipes everything in at once still gets the short answers."""
         deadline = time.perf_counter() + LOAD_PATIENCE
         while self._deferred and self._task is None and time.perf_counter() < deadline:
@@ -364,7 +348,7 @@ class Session:
         self._deferred.clear()
         self._ended = True
 
-    def _setoption(self, words: list[str]) -> None:
+    def _do_setoption(self, words: list[str]) -> None:
         name, text = parse_setoption(words)
         name = self._options.set(name, text)
         if name == "Debug Log File":
@@ -379,26 +363,26 @@ class Session:
             reason = getattr(error, "strerror", None) or error
             self._output.info(f"Debug Log File not used: {quoted(file)}: {reason}")
 
-    def _ucinewgame(self, words: list[str]) -> None:
+    def _do_ucinewgame(self, words: list[str]) -> None:
         self._loaded().searcher.new_game()
 
-    def _position(self, words: list[str]) -> None:
+    def _do_position(self, words: list[str]) -> None:
         command = parse_position(words)
         remark = self._loaded().positions.set(command, self._options.flag("UCI_Chess960"))
         if remark is not None:
             self._output.info(remark)
 
-    def _go(self, words: list[str]) -> None:
+    def _do_go(self, words: list[str]) -> None:
         command, complaints = parse_go(words)
         for complaint in complaints:
             self._output.info(complaint)
         if "perft" in command.numbers:
-            self._begin(PerftTask(self._loaded(), self._output, command.numbers["perft"]))
+            self._begin_tool("PerftTask", command.numbers["perft"])
             return
         try:
-            equipment = self._loaded()
-            limits = self._limits(command, equipment)
-            self._begin(SearchTask(equipment, self._options, self._output, limits, self._received, self._debug))
+            equipment, backend = self._loaded(), self._loader.backend
+            limits = backend.search_limits(command, equipment.positions.game.board, self._output.info)
+            self._begin(backend.SearchTask(equipment, self._options, self._output, limits, self._received, self._debug))
         except BaseException:
             self._output.line(f"bestmove {self._any_move()}")
             raise
@@ -407,46 +391,27 @@ class Session:
         """A legal move of the position ("0000" if none): `go` must answer a move even when no search can run."""
         with suppress(Exception):
             if self._equipment is not None:
-                board: Any = self._equipment.positions.game.board
-                return str(board.uci(next(iter(board.legal_moves))))
+                board = self._equipment.positions.game.board
+                return board.uci(next(iter(board.legal_moves)))
         return "0000"
-
-    def _limits(self, command: GoCommand, equipment: Equipment) -> Limits:
-        """The limits of a `go`; reports and leaves out search moves that are not legal here."""
-        board: Any = equipment.positions.game.board
-        limits = command.limits(board.turn)
-        if limits.search_moves is None:
-            return limits
-        legal = []
-        for text in limits.search_moves:
-            try:
-                legal.append(board.uci(equipment.backend.parse_move(board, text)))
-            except ValueError:
-                self._output.info(f"go searchmoves: {quoted(text)} is not legal here")
-        return replace(limits, search_moves=tuple(legal) or None)
 
     # -- commands beyond the protocol --------------------------------------------------------------------------
 
-    def _d(self, words: list[str]) -> None:
-        equipment = self._loaded()
-        self._output.line(equipment.backend.board_report(equipment.positions.game))
+    def _do_d(self, words: list[str]) -> None:
+        self._output.line(self._loaded().positions.report())
 
-    def _flip(self, words: list[str]) -> None:
+    def _do_flip(self, words: list[str]) -> None:
         self._loaded().positions.flip()
 
-    def _eval(self, words: list[str]) -> None:
-        self._begin(EvaluationTask(self._loaded(), self._output))
+    def _do_eval(self, words: list[str]) -> None:
+        self._begin_tool("EvaluationTask")
 
-    def _bench(self, words: list[str]) -> None:
-        depth = None
-        if words:
-            if not words[0].isdecimal() or not 1 <= int(words[0]) < MAX_PLY:
-                raise ValueError(f"bench takes a depth of 1 to {MAX_PLY - 1}, not {quoted(words[0])}")
-            depth = int(words[0])
-        self._begin(BenchTask(self._loaded(), self._output, depth))
+    def _do_bench(self, words: list[str]) -> None:
+        self._begin_tool("BenchTask", *words[:1])
 
-    def _compiler(self, words: list[str]) -> None:
-        self._output.line(self._loaded().backend.compiler_report())
+    def _do_compiler(self, words: list[str]) -> None:
+        self._loaded()
+        self._output.line(self._loader.backend.compiler_report())
 
-    def _help(self, words: list[str]) -> None:
+    def _do_help(self, words: list[str]) -> None:
         self._output.line(HELP)

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from engine.checkout.secateur import NameProblemError, with_prefix
-from engine.version import version
 from tests.conftest import PROJECT
 
 ALIAS = """
@@ -33,11 +32,6 @@ except ModuleNotFoundError as error:
 
 def test_secateur_names_the_modules_of_the_checkout(run_python: Callable[..., str]) -> None:
     assert run_python(ALIAS) == "No module named 'secateur.engine.nothing'\n"
-
-
-def test_uci_main_brings_it_along(run_python: Callable[..., str]) -> None:
-    script = "import uci_main, secateur; print(secateur.__version__)"
-    assert run_python(script, paths=(PROJECT,)) == f"{version()}\n"
 
 
 def test_elsewhere_it_is_the_package_and_nothing_else(run_python: Callable[..., str], tmp_path: Path) -> None:

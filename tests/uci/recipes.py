@@ -1,10 +1,9 @@
-"""The page of clients in the documentation: its table and the code blocks of its sections."""
+"""The code blocks of the page of clients in the documentation."""
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from tests.conftest import PROJECT
@@ -12,36 +11,8 @@ from tests.conftest import PROJECT
 DOCUMENT = PROJECT / "docs" / "guis.md"
 TEXT = DOCUMENT.read_text(encoding="utf-8")
 
-BEGIN, END = "<!-- clients: begin -->", "<!-- clients: end -->"
-
 #: The project's folder in the examples.
 HOME = "/home/you/secateur"
-
-
-@dataclass(frozen=True)
-class Row:
-    """A line of the table of clients."""
-
-    client: str
-    page: str
-    anchor: str
-    version: str
-    patience: str
-    state: str
-    tried: str
-
-
-def rows() -> list[Row]:
-    """The table of clients."""
-    lines = TEXT.split(BEGIN)[1].split(END)[0].strip().splitlines()
-    assert lines[0] == "| client | version | patience | state | what was tried |"
-    found = []
-    for line in lines[2:]:
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        link = re.fullmatch(r"\[(.+)\]\(([\w.]*)#(.+)\)", cells[0])
-        assert link is not None, line
-        found.append(Row(link[1], link[2], link[3], *cells[1:]))
-    return found
 
 
 def sections() -> dict[str, str]:

@@ -1,45 +1,44 @@
 """Chess960 to the end: castling in every start position, both kinds of FEN, and what GUIs send."""
 
+from __future__ import annotations
+
 import random
-from collections.abc import Callable
 
 import chess
 import pytest
 
 from engine.board.convert import decode, encode
 from engine.uci.parse import PositionCommand
-from engine.uci.positions import PositionKeeper, board_report, parse_move
+from engine.uci.positions import PositionKeeper, parse_move
 from search.limits import Limits
 from search.perft import Counter
 from search.searcher import Game, Searcher
 from tests.uci.conftest import Engine
 
 
-def bare(white: int, black: int) -> chess.Board:
-    """Kings, rooks and pawns of two start positions, with all rights: everything that can stand between is gone."""
-    board = chess.Board.from_chess960_pos(white)
-    other = chess.Board.from_chess960_pos(black)
+def mixed(white: int, black: int, is_bare: bool = False) -> chess.Board:
+    """A start position for each side; if `is_bare`, only kings, rooks and pawns, so that nothing stands between."""
+    board, other = chess.Board.from_chess960_pos(white), chess.Board.from_chess960_pos(black)
     for square in chess.SQUARES:
-        source = board if square < chess.A5 else other
-        piece = source.piece_at(square)
-        keep = piece is not None and piece.piece_type in (chess.KING, chess.ROOK, chess.PAWN)
+        piece = (board if square < chess.A5 else other).piece_at(square)
+        keep = piece is not None and (not is_bare or piece.piece_type in (chess.KING, chess.ROOK, chess.PAWN))
         board.set_piece_at(square, piece if keep else None)
     board.castling_rights = board.rooks
     return board
 
 
 def start_pairs() -> list[tuple[int, int]]:
-    """Every start position for both sides alike, and as many with another one for Black."""
+    """Every start position for White; every second one with another for Black."""
     others = list(range(960))
     random.Random(960).shuffle(others)
-    return [(number, number) for number in range(960)] + list(zip(range(960), others, strict=True))
+    return [(number, number) for number in range(0, 960, 2)] + list(zip(range(1, 960, 2), others, strict=False))
 
 
 def test_castling_is_that_of_python_chess_in_every_start_position() -> None:
     """Legality by the compiled generator, one ply of perft a position, and the notation there and back."""
     castlings = 0
     for white, black in start_pairs():
-        board = bare(white, black)
+        board = mixed(white, black, is_bare=True)
         board.turn = bool(white % 2)
         assert board.is_valid()
         counts = Counter(board, 1).run()
@@ -55,23 +54,19 @@ def test_castling_is_that_of_python_chess_in_every_start_position() -> None:
             after = board.copy()
             after.push(move)
             assert Game(after).board.fen() == after.fen()
-    assert castlings > 1920
+    assert castlings > 960
 
 
 def test_both_kinds_of_fen_are_the_same_position_in_every_start() -> None:
     keeper = PositionKeeper()
     for white, black in start_pairs():
-        board = chess.Board.from_chess960_pos(white)
-        other = chess.Board.from_chess960_pos(black)
-        for square in range(chess.A8, chess.H8 + 1):
-            board.set_piece_at(square, other.piece_at(square))
-        board.castling_rights = board.rooks
+        board = mixed(white, black)
         keys = set()
         for fen in (board.fen(), board.fen(shredder=True)):
             assert keeper.set(PositionCommand(fen, ()), chess960=True) is None
             assert keeper.game.board.clean_castling_rights() == board.rooks
             keys.add(int(keeper.game.keys[-1]))
-            report = board_report(keeper.game)
+            report = keeper.report()
             assert f"Fen: {board.fen()}\n" in report
             assert f"Shredder-FEN: {board.fen(shredder=True)}\n" in report
         assert len(keys) == 1
@@ -83,7 +78,7 @@ def test_inner_rooks_have_their_files_named() -> None:
     keeper = PositionKeeper()
     assert keeper.set(PositionCommand(fen, ()), chess960=True) is None
     assert keeper.game.board.clean_castling_rights() == chess.BB_F1
-    assert f"Fen: {fen}" in board_report(keeper.game)
+    assert f"Fen: {fen}" in keeper.report()
     keeper.set(PositionCommand(fen.replace(" F ", " K "), ()), chess960=True)
     assert keeper.game.board.clean_castling_rights() == chess.BB_H1
 
@@ -136,8 +131,8 @@ def test_what_is_no_castling_is_refused(fen: str, text: str, chess960: bool) -> 
 
 def test_the_engine_speaks_the_notation_of_its_mode(engine: Engine) -> None:
     fen = "4k3/8/8/8/8/8/8/RK5R w HA - 0 1"
-    engine.send("setoption name UCI_Chess960 value true", f"position fen {fen}", "go searchmoves b1g1 depth 3")
-    assert engine.expect("bestmove").startswith("bestmove b1h1")
+    engine.send("setoption name UCI_Chess960 value true")
+    assert engine.best(f"position fen {fen}", "go searchmoves b1g1 depth 3") == "b1h1"
     engine.send(f"position fen {fen} moves b1h1", "d")
     assert engine.expect("Fen: ") == "Fen: 4k3/8/8/8/8/8/8/R4RK1 b - - 1 1"
 
@@ -149,27 +144,16 @@ def test_a_fen_of_chess960_without_the_option_says_what_to_do(engine: Engine) ->
     assert message.endswith("(they would in Chess960: set UCI_Chess960)")
 
 
-def test_random_games_from_random_starts_stay_legal(make_game: Callable[[int], list[str]]) -> None:
-    """Games of both sides' own start positions, each move by the engine's search in Chess960's notation."""
-    for seed in range(6):
-        assert make_game(seed)
-
-
-@pytest.fixture
-def make_game() -> Callable[[int], list[str]]:
+def test_random_games_from_random_starts_stay_legal() -> None:
+    """Games from start positions that differ for each side, searched and written in Chess960's notation."""
     searcher = Searcher(1)
-
-    def play(seed: int) -> list[str]:
+    for seed in range(4):
         rng = random.Random(seed)
-        board = chess.Board.from_chess960_pos(rng.randrange(960))
-        other = chess.Board.from_chess960_pos(rng.randrange(960))
-        for square in range(chess.A8, chess.H8 + 1):
-            board.set_piece_at(square, other.piece_at(square))
-        board.castling_rights = board.rooks
+        board = mixed(rng.randrange(960), rng.randrange(960))
         game = Game(board)
         moves: list[str] = []
-        while not game.board.is_game_over(claim_draw=True) and len(moves) < 120:
-            result = searcher.search(game, Limits(nodes=300))
+        while not game.board.is_game_over(claim_draw=True) and len(moves) < 100:
+            result = searcher.search(game, Limits(nodes=200))
             assert result.best is not None
             assert game.board.is_legal(result.best)
             moves.append(game.board.uci(result.best))
@@ -177,6 +161,4 @@ def make_game() -> Callable[[int], list[str]]:
         keeper = PositionKeeper()
         keeper.set(PositionCommand(board.fen(shredder=True), tuple(moves)), chess960=True)
         assert keeper.game.board.fen() == game.board.fen()
-        return moves
-
-    return play
+    searcher.close()

@@ -9,11 +9,10 @@ import pytest
 from engine.uci.positions import PositionKeeper
 from search.limits import Limits
 from search.searcher import Searcher
-from tests.uci.conftest import Engine
+from tests.uci.fuzz.fens import check, fens
 from tests.uci.fuzz.model import judged
-from tests.uci.fuzz.verdicts import check, fens
 
-COUNT = 4000
+COUNT = 2000
 
 
 def test_verdicts_are_those_of_python_chess() -> None:
@@ -68,13 +67,6 @@ def test_edges(fen: str, chess960: bool, is_good: bool) -> None:
         searcher = Searcher(1)
         result = searcher.search(keeper.game, Limits(depth=4))
         searcher.close()
-        assert result.best in keeper.game.board.legal_moves
+        assert result.best in set(keeper.game.board.legal_moves)
         assert result.info is not None
         assert abs(result.info.score) < 15_000
-
-
-def test_a_long_fen_has_a_short_message(engine: Engine) -> None:
-    engine.send(f"position fen {'8/' * 50_000}", "isready")
-    engine.expect("readyok")
-    (message,) = engine.lines[:-1]
-    assert message.endswith("(100000 characters): expected 8 rows in position part of fen")

@@ -1,4 +1,4 @@
-"""Hostile files for every command and option that opens one; and that the fuzzer of files would notice a harm."""
+"""Hostile files for every command and option that opens one; and that the fuzzer would notice a harm."""
 
 from __future__ import annotations
 
@@ -20,21 +20,18 @@ FILES = r"(--[a-z-]+) (?:FILE|FOLDER|PGN|BOOK|OUT|PATH)\b"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", first_cases(40, seed=1), ids=str)
+@pytest.mark.parametrize("case", first_cases(24, seed=1), ids=str)
 def test_a_hostile_file_harms_nobody(case: Case) -> None:
     case.run()
 
 
-@pytest.mark.parametrize("name", uci_main.COMMANDS)
-def test_no_option_that_opens_a_file_is_forgotten(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    subcommands: list[list[str]] = [["stats"], ["verify"]] if name == "datagen" else []
-    for words in ([], *subcommands):
-        with pytest.raises(SystemExit):
-            uci_main.main([name, *words, "--help"])
-        command = " ".join([name, *words])
-        options = set(re.findall(FILES, capsys.readouterr().out))
-        tested = {victim.name.split()[-1] for victim in VICTIMS if victim.name.startswith(f"{command} ")}
-        assert options <= tested
+@pytest.mark.parametrize("command", [*uci_main.COMMANDS, "datagen stats", "datagen verify"])
+def test_no_option_that_opens_a_file_is_forgotten(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        uci_main.main([*command.split(), "--help"])
+    lines = [victim.line for victim in VICTIMS if victim.line.startswith(f"{command} ")]
+    for option in re.findall(FILES, capsys.readouterr().out):
+        assert any(f" {option} <>" in line for line in lines), option
 
 
 def test_no_uci_option_that_opens_a_file_is_forgotten() -> None:
@@ -66,6 +63,7 @@ def test_no_uci_option_that_opens_a_file_is_forgotten() -> None:
 def test_every_harm_is_noticed(program: str, role: str, problem: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "_CLIENT", f"import os, pathlib, subprocess, sys, time; path = sys.argv[1]; {program}")
     monkeypatch.setattr(files, "LIMIT", 1 if problem == "hung" else 60)
+    monkeypatch.setattr(files, "LINGERS", 1)
     case = Case(Victim("python <>", "tree.txt", role), "notes", 1)
     if problem is None:
         case.run()

@@ -1,4 +1,4 @@
-"""Sessions at random against what the engine owes; and that the fuzzer would notice a breach of it."""
+"""Random sessions against what the engine owes; and that the fuzzer would notice a breach of it."""
 
 from __future__ import annotations
 
@@ -11,27 +11,36 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from bench import records
+from engine.uci.options import most_hash
 from tests.uci.fuzz import __main__ as command
 from tests.uci.fuzz.grammar import scripts
 from tests.uci.fuzz.model import Model
-from tests.uci.fuzz.play import FailedSessionError, play
-from tests.uci.fuzz.script import EndInput, Follow, Pause, Say, Script, Setting, Settle, from_text, resolved, to_text
+from tests.uci.fuzz.play import FailedSessionError, Script, play, resolved, script_of
 from tests.uci.fuzz.searches import BreachError
 from tests.uci.fuzz.wires import OverPipes
 
-#: The whole of ten thousand is for `python -m tests.uci.fuzz --sessions 10000`.
-SESSIONS = 300
+#: `python -m tests.uci.fuzz --sessions 10000` runs many more.
+SESSIONS = 200
 PROCESSES = 6
 
 at_random = settings(suppress_health_check=list(HealthCheck))
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Allows for other processes on the machine."""
+    monkeypatch.setattr("tests.uci.fuzz.play.ENDS", 20.0)
+    monkeypatch.setattr("tests.uci.fuzz.searches.SLACK", 15.0)
+
+
+@pytest.mark.usefixtures("patient")
 @settings(at_random, max_examples=SESSIONS)
 @given(scripts())
 def test_sessions_at_random(script: Script) -> None:
     play(script)
 
 
+@pytest.mark.usefixtures("patient")
 # Starting processes takes too long to look for the smallest session that goes wrong.
 @settings(at_random, max_examples=PROCESSES, phases=[Phase.generate])
 @given(scripts(processes=True))
@@ -39,49 +48,46 @@ def test_sessions_at_random_over_pipes(script: Script) -> None:
     play(script, OverPipes)
 
 
-#: What the engine is in the middle of when it has to end; each with a position of the damaged tables.
+#: What the engine does when it has to end; the positions are in damaged tablebases.
 STATES = (
-    (),
-    ("go perft 12",),
-    ("bench 30",),
-    ("go infinite",),
-    ("go ponder wtime 60000 btime 60000",),
-    ("go searchmoves e2e5 infinite", "position startpos moves e2e5", "go infinite"),
-    ("position fen 8/8/8/8/1k6/8/6PK/8 w - - 0 1", "go infinite"),
-    ("setoption name Debug Log File value <log.txt:pipe:0>", "go infinite", "go infinite", "d"),
+    "> isready",
+    "> go perft 12",
+    "> bench 30",
+    "> go infinite",
+    "> go ponder wtime 60000 btime 60000",
+    "> position fen 8/8/8/8/1k6/8/6PK/8 w - - 0 1\n> go infinite",
+    "> setoption name Debug Log File value <log.txt:pipe:0>\n> go infinite\n> go infinite\n> d",
 )
-#: The same with an engine that compiles, and before it has loaded.
-SETTINGS = {"loaded": (), "loading": (), "compiling": (Setting("cache", "no kernels 0"),)}
+TABLES = "".join(f"> setoption name SyzygyPath value <syzygy:flipped:{seed}>\n" for seed in (0, 1))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("setting", SETTINGS)
-@pytest.mark.parametrize("lines", STATES, ids=lambda lines: "; ".join(lines))
-def test_the_engine_ends_at_once_in_every_state(lines: tuple[str, ...], setting: str) -> None:
-    tables = [f"setoption name SyzygyPath value <syzygy:flipped:{seed}>" for seed in (0, 1)]
-    said = [Say(line.encode()) for line in (*tables, *lines)]
-    begun = [Pause(3000 if setting == "loaded" else 500)]
-    # After the end of input an engine that compiles finishes that, because it owes the answers to whoever still reads.
-    for end in (Say(b"quit"), EndInput())[: 1 if setting == "compiling" else 2]:
-        play((*SETTINGS[setting], *said, *begun, end), OverPipes)
+@pytest.mark.usefixtures("patient")
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize(
+    ("setting", "pause", "end"),
+    [("", 1000, "> quit"), ("", 1000, "."), ("", 100, "> quit"), ("! cache no kernels 0\n", 500, "> quit")],
+    ids=["loaded", "loaded, end of input", "loading", "compiling"],
+)
+def test_the_engine_ends_at_once_in_every_state(setting: str, pause: int, end: str, state: str) -> None:
+    play(script_of(f"{setting}{TABLES}{state}\n~ {pause}\n{end}"), OverPipes)
 
 
 # -- the script --------------------------------------------------------------------------------------------------------
 
 
 @settings(at_random, max_examples=50)
-@given(scripts())
+@given(scripts(processes=True))
 def test_a_script_survives_its_text(script: Script) -> None:
-    assert from_text(to_text(script)) == script
+    assert script_of("\n".join(script)) == script
 
 
 def test_a_script_is_read_and_its_mistakes_are_named() -> None:
-    text = "! AS 300\n# a comment\n> go \\xff\\\\\n\n~ 2.5\n= 30\n+\n+ ponder\n."
-    steps = (Setting("AS", "300"), Say(b"go \xff\\"), Pause(2.5), Settle(30), Follow(False), Follow(True), EndInput())
-    assert from_text(text) == steps
+    steps = ("! AS 300", "> go \\xff", "~ 2.5", "= 30", "+", "+ ponder", ".")
+    assert script_of("\n".join((*steps[:2], "# a comment", "", *steps[2:]))) == steps
     for wrong in ("> uci\n? 3", "> uci\n! AS 300", "> uci\n~ soon", "> uci\n+ pondering"):
         with pytest.raises(ValueError, match="line 2: "):
-            from_text(wrong)
+            script_of(wrong)
 
 
 def test_numbers_stand_for_legal_moves() -> None:
@@ -100,6 +106,7 @@ def test_numbers_stand_for_legal_moves() -> None:
 # -- the model: what it must notice ------------------------------------------------------------------------------------
 
 LINE = "info depth 1 seldepth 1 multipv 1 score cp 5 nodes 20 nps 900 hashfull 0 tbhits 0 time 0 pv "
+HASH = f"< info string option Hash takes 1 to {most_hash()}, not '0'"
 READY = ["> isready", "< readyok"]
 ANSWER = [f"< {LINE}e2e4", "< bestmove e2e4"]
 
@@ -128,7 +135,7 @@ def talk(*lines: str) -> None:
         ["> go", "> position startpos moves e2e4", "> go", *ANSWER, "> stop", f"< {LINE}e7e5", "< bestmove e7e5"],
         ["> position fen 7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", "> go", "< info depth 0 score cp 0", "< bestmove 0000"],
         ["> go infinite", "> d", *READY, "> quit"],
-        ["> setoption name hash value 0", "< info string option Hash takes 1 to 3, not '0'", *READY],
+        ["> setoption name hash value 0", HASH, *READY],
         ["> joho", "> isready", "< info string unknown command 'joho'", "< readyok"],
         ["> go fast depth 1", "< info string go: 'fast' is not known", f"< {LINE}e2e4", "< bestmove e2e4"],
         ["> go", f"< {LINE}e2e4", ".", "< bestmove e2e4"],
@@ -176,8 +183,8 @@ ENOUGH = ["< bestmove e2e4"]
         ([*GO, f"< {LINE}e2e4", f"< {LINE}e2e4".replace("nodes 20", "nodes 19")], "nodes that were counted"),
         (["> go nodes 10", f"< {LINE}e2e4"], "20 nodes of 10"),
         (["> go searchmoves a2a3", f"< {LINE}e2e4"], "begins with e2e4"),
-        (["> go fast depth 1", f"< {LINE}e2e4", *ENOUGH], "passed over silently"),
-        ([*GO, "< info string go: 'x' is not known"], "a complaint about what was right"),
+        (["> go fast depth 1", f"< {LINE}e2e4"], "nobody asked for"),
+        ([*GO, "< info string go: 'x' is not known"], "nobody asked for 'info string go: 'x' is not known'"),
         (["> go movetime 10", f"< {LINE}e2e4", *READY * 20, *ENOUGH], "late"),
         (["> go", f"< {LINE}e2e4", "> stop", *READY * 20, *ENOUGH], "late"),
         (["> position startpos moves e2e5", *READY], "before the answer to 'position startpos moves e2e5'"),
@@ -218,12 +225,13 @@ class Deaf:
     """An engine that says nothing, and ends when it is told to."""
 
     def __init__(self, listener: Callable[[str, float], None]) -> None:
+        self.listener = listener
         self.heard: list[bytes] = []
 
     def send(self, line: bytes) -> None:
         self.heard.append(line)
 
-    def end_input(self) -> None:
+    def close_input(self) -> None:
         pass
 
     def ended(self, seconds: float) -> str | None:
@@ -233,35 +241,31 @@ class Deaf:
 class Liar(Deaf):
     """One that answers every search with the same move."""
 
-    def __init__(self, listener: Callable[[str, float], None]) -> None:
-        super().__init__(listener)
-        self._listener = listener
-
     def send(self, line: bytes) -> None:
         super().send(line)
         if line.startswith(b"go"):
             for text in (LINE + "e2e4", "bestmove e2e4"):
-                self._listener(text, time.perf_counter())
+                self.listener(text, time.perf_counter())
 
 
 def test_a_hang_and_a_bad_end_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.uci.fuzz.play.HANGS", 0.2)
+    monkeypatch.setattr("tests.uci.fuzz.play.BETWEEN_STOPS", 0.2)
     with pytest.raises(FailedSessionError, match=r"no answer for 0\.2 s to 'go infinite'") as found:
-        play((Say(b"go infinite"), Settle(1)), Deaf)
-    assert found.value.script == (Say(b"go infinite"), Settle(1))
+        play(("> go infinite", "= 1"), Deaf)
+    assert found.value.script == ("> go infinite", "= 1")
     with pytest.raises(FailedSessionError, match="exit status 1"):
-        play((EndInput(),), Deaf)
+        play((".",), Deaf)
 
 
 def test_what_goes_wrong_can_be_replayed() -> None:
-    script = (Say(b"go depth 1"), Settle(5), Follow(False), Say(b"go depth 1"), Settle(5), Say(b"quit"))
     with pytest.raises(FailedSessionError, match="begins with e2e4") as found:
-        play(script, Liar)
-    replayed = from_text(to_text(found.value.script))
-    assert Say(b"position startpos moves e2e4") in replayed
+        play(("> go depth 1", "= 5", "+", "> go depth 1", "= 5", "> quit"), Liar)
+    script = found.value.script
+    assert "> position startpos moves e2e4" in script
     with pytest.raises(FailedSessionError, match="begins with e2e4"):
-        play(replayed, Liar)
-    assert play(replayed) > 0
+        play(script, Liar)
+    assert play(script) > 0
 
 
 def test_the_command_plays_replays_and_records(
@@ -277,14 +281,16 @@ def test_the_command_plays_replays_and_records(
     record = found["goal-fuzz"]
     assert (record.positions, record.solved, record.commits) == (4, {"Secateur": 4}, ("abc",))
     assert (found["goal-fens"].positions, found["goal-strict"].positions) == (40, 1)
-    saved = tmp_path / "failed.txt"
-    monkeypatch.setattr(command, "InProcess", Liar)
-    monkeypatch.setattr("tests.uci.fuzz.play.HANGS", 0.2)
-    assert command.main(["--no-shrink", "--save", str(saved), "--ledger", "goal-other"]) == 1
-    assert "the script:\n" in capsys.readouterr().out
+    capsys.readouterr()
+    with monkeypatch.context() as patch:
+        patch.setattr(command, "InProcess", Liar)
+        patch.setattr("tests.uci.fuzz.play.HANGS", 0.1)
+        patch.setattr("tests.uci.fuzz.play.BETWEEN_STOPS", 0.1)
+        assert command.main(["--sessions", "20", "--ledger", "goal-other"]) == 1
+        saved = tmp_path / "failed.txt"
+        saved.write_text(capsys.readouterr().out.split("the script:\n")[1].split("\n\n")[0], encoding="utf-8")
+        assert command.main(["--replay", str(saved)]) == 1
     assert "goal-other" not in records.load_suites(tmp_path / "ledger")
-    assert command.main(["--replay", str(saved)]) == 1
-    monkeypatch.undo()
     assert command.main(["--replay", str(saved)]) == 0
     saved.write_text("?", encoding="utf-8")
     assert command.main(["--replay", str(saved)]) == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import chess
 import pytest
@@ -12,8 +11,10 @@ import pytest
 from eval.network.format import encode_network, write_network
 from eval.network.reference import integer_score
 from tests.eval.networks import random_network
+from tests.uci.conftest import Engine
 
 NETWORK = random_network(21, 64)
+MISSING = "info string network not used: /no/such/file: No such file or directory"
 
 
 @pytest.fixture
@@ -23,64 +24,42 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def evaluation(engine: Any) -> str:
+def evaluation(engine: Engine) -> str:
     """The last line of `eval`."""
     engine.send("eval")
-    return str(engine.expect("Evaluation "))
+    return engine.expect("Evaluation ")
 
 
 def expected() -> str:
     return f"Evaluation {integer_score(NETWORK, chess.Board()) / 100:+.2f} pawns from White's view"
 
 
-def said(engine: Any) -> list[str]:
-    """What the engine says before it is ready."""
-    engine.lines.clear()
-    engine.send("isready")
-    engine.expect("readyok")
-    return [line for line in engine.lines[:-1] if "network" in line]
-
-
-def test_both_options_are_declared(start: Callable[..., Any]) -> None:
-    engine = start()
-    engine.send("uci")
-    engine.expect("uciok")
-    assert "option name UseNNUE type check default true" in engine.lines
-    assert "option name EvalFile type string default <empty>" in engine.lines
-
-
-def test_a_network_is_loaded_and_unloaded(start: Callable[..., Any], file: Path) -> None:
-    engine = start()
+def test_a_network_is_loaded_and_unloaded(engine: Engine, file: Path) -> None:
     usual = evaluation(engine)
-    engine.send(f"setoption name EvalFile value {file}")
-    assert said(engine) == [f"info string network '{file}': {NETWORK.describe()}"]
+    assert engine.said(f"setoption name EvalFile value {file}") == [
+        f"info string network '{file}': {NETWORK.describe()}"
+    ]
     assert evaluation(engine) == expected() != usual
     engine.send("setoption name UseNNUE value false")
     engine.lines.clear()
-    classical = evaluation(engine)
+    assert evaluation(engine) != expected()
     assert not any(line.startswith("Classical evaluation") for line in engine.lines)
-    assert classical != expected()
     engine.send("setoption name UseNNUE value true")
     assert evaluation(engine) == expected()
     engine.send("setoption name EvalFile value <empty>")
     assert evaluation(engine) == usual
-    engine.send("go depth 4")
-    engine.expect("bestmove ")
+    engine.best("go depth 4")
 
 
-def test_it_may_be_named_before_the_engine_is_loaded(start: Callable[..., Any], file: Path) -> None:
+def test_it_may_be_named_before_the_engine_is_loaded(start: Callable[..., Engine], file: Path) -> None:
     engine = start()
-    engine.send(f"setoption name EvalFile value {file}", "isready")
-    engine.expect("readyok")
+    engine.send(f"setoption name EvalFile value {file}")
     assert evaluation(engine) == expected()
-    engine.send("go depth 5")
-    engine.expect("bestmove ")
+    engine.best("go depth 5")
 
 
-def test_a_bad_file_is_refused_and_the_current_network_stays(start: Callable[..., Any], file: Path) -> None:
-    engine = start()
-    engine.send(f"setoption name EvalFile value {file}", "isready")
-    engine.expect("readyok")
+def test_an_unusable_file_is_reported_and_the_current_network_kept(engine: Engine, file: Path) -> None:
+    engine.said(f"setoption name EvalFile value {file}")
     data = encode_network(NETWORK)
     bad = file.with_name("bad.snet")
     for content, part in (
@@ -89,20 +68,18 @@ def test_a_bad_file_is_refused_and_the_current_network_stays(start: Callable[...
         (b"hello", "not a network file"),
     ):
         bad.write_bytes(content)
-        engine.send(f"setoption name EvalFile value {bad}")
-        (message,) = said(engine)
+        (message,) = engine.said(f"setoption name EvalFile value {bad}")
         assert message.startswith(f"info string network not used: {bad}: ")
         assert part in message
         assert evaluation(engine) == expected()
-    engine.send("setoption name EvalFile value /no/such/file")
-    assert said(engine) == ["info string network not used: /no/such/file: No such file or directory"]
+    assert engine.said("setoption name EvalFile value /no/such/file") == [MISSING]
     assert evaluation(engine) == expected()
 
 
-def test_a_bad_file_named_before_loading_leaves_the_usual_evaluation(start: Callable[..., Any]) -> None:
-    engine = start()
-    usual = evaluation(engine)
+def test_an_unusable_file_named_before_loading_leaves_the_usual_evaluation(
+    engine: Engine, start: Callable[..., Engine]
+) -> None:
     other = start()
     other.send("setoption name EvalFile value /no/such/file")
-    assert said(other) == ["info string network not used: /no/such/file: No such file or directory"]
-    assert evaluation(other) == usual
+    assert evaluation(other) == evaluation(engine)
+    assert MISSING in other.lines

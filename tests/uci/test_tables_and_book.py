@@ -1,11 +1,11 @@
-"""Endgame tables and the opening book as options: good files, bad files, and when they are asked."""
+"""Tablebases and the opening book as options: good files, bad files, and when they are asked."""
 
 from __future__ import annotations
 
 import random
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 import chess
@@ -19,52 +19,36 @@ TABLES = PROJECT / "tests" / "data" / "syzygy"
 WON = "8/8/8/8/1k6/8/6PK/8 w - - 0 1"
 
 
-def spoken(engine: Engine, *lines: str) -> list[str]:
-    """What the engine says to these lines before it is ready."""
-    engine.lines.clear()
-    engine.send(*lines, "isready")
-    engine.expect("readyok")
-    return engine.lines[:-1]
+# -- tablebases --------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def engine(engine: Engine) -> Iterable[Engine]:
-    yield engine
-    for name in ("SyzygyPath", "BookFile"):
-        engine.send(f"setoption name {name} value <empty>")
-    engine.send("setoption name OwnBook value false", "setoption name Best Book Move value false")
-    engine.send("setoption name SyzygyProbeLimit value 7", "setoption name UCI_AnalyseMode value false")
+def answer(engine: Engine) -> dict[str, str]:
+    """The last info line."""
+    engine.best("go depth 4")
+    return engine.infos()[-1]
 
 
-# -- endgame tables ----------------------------------------------------------------------------------------------------
-
-
-def answer(engine: Engine, go: str = "go depth 4") -> tuple[str, str]:
-    """The move and the last info line."""
-    engine.lines.clear()
-    engine.send(go)
-    best = engine.expect("bestmove").split()[1]
-    return best, [line for line in engine.lines if line.startswith("info depth")][-1]
+def centipawns(info: dict[str, str]) -> int:
+    return int(info["score"].removeprefix("cp "))
 
 
 def test_tables_are_found_used_and_taken_away(engine: Engine) -> None:
-    said = spoken(engine, f"setoption name SyzygyPath value {TABLES}")
+    said = engine.said(f"setoption name SyzygyPath value {TABLES}")
     assert said == ["info string endgame tables: 10 files, up to 3 men"]
     engine.send(f"position fen {WON}", "setoption name UCI_ShowWDL value true")
-    _, info = answer(engine)
-    hits = chess.Board(WON).legal_moves.count()
-    assert f" tbhits {hits} " in info
-    assert " wdl 1000 0 0 " in info
-    assert int(info.split(" cp ")[1].split()[0]) > 19_000
+    info = answer(engine)
+    assert int(info["tbhits"]) == chess.Board(WON).legal_moves.count()
+    assert " wdl 1000 0 0 " in info["line"]
+    assert centipawns(info) > 19_000
     for option, value in (("SyzygyProbeLimit", "2"), ("SyzygyPath", "<empty>")):
         engine.send(f"setoption name {option} value {value}")
-        _, info = answer(engine)
-        assert " tbhits 0 " in info
-        assert int(info.split(" cp ")[1].split()[0]) < 5_000
+        info = answer(engine)
+        assert info["tbhits"] == "0"
+        assert centipawns(info) < 5_000
 
 
 def test_several_folders_and_one_that_is_wrong(engine: Engine, tmp_path: Path) -> None:
-    said = spoken(engine, f"setoption name SyzygyPath value {tmp_path};{TABLES}")
+    said = engine.said(f"setoption name SyzygyPath value {tmp_path};{TABLES}")
     assert said == [
         f"info string endgame tables not used: {tmp_path}: holds no Syzygy tables (*.rtbw, *.rtbz)",
         "info string endgame tables: 10 files, up to 3 men",
@@ -74,18 +58,15 @@ def test_several_folders_and_one_that_is_wrong(engine: Engine, tmp_path: Path) -
 def test_tables_may_be_named_before_the_engine_is_loaded(start: Callable[..., Engine]) -> None:
     engine = start()
     engine.send(f"setoption name SyzygyPath value {TABLES}", f"position fen {WON}")
-    assert " tbhits 0 " not in answer(engine)[1]
+    assert answer(engine)["tbhits"] != "0"
 
 
 def test_the_fifty_move_rule_can_be_switched_off(engine: Engine) -> None:
     """Seven moves too late by the rule: a draw, unless there is none."""
     engine.send(f"setoption name SyzygyPath value {TABLES}", "position fen 8/8/8/8/4k3/8/8/R3K3 w - - 90 80")
-    assert " score cp 1 " in answer(engine)[1]
+    assert centipawns(answer(engine)) == 1
     engine.send("setoption name Syzygy50MoveRule value false")
-    try:
-        assert int(answer(engine)[1].split(" cp ")[1].split()[0]) > 19_000
-    finally:
-        engine.send("setoption name Syzygy50MoveRule value true")
+    assert centipawns(answer(engine)) > 19_000
 
 
 def test_a_damaged_table_costs_one_message(engine: Engine, tmp_path: Path) -> None:
@@ -93,8 +74,7 @@ def test_a_damaged_table_costs_one_message(engine: Engine, tmp_path: Path) -> No
         (tmp_path / file.name).write_bytes(b"no table" if file.name == "KPvK.rtbw" else file.read_bytes())
     engine.send(f"setoption name SyzygyPath value {tmp_path}", f"position fen {WON}")
     engine.expect("info string endgame tables: 10 files")
-    engine.send("go depth 3")
-    engine.expect("bestmove")
+    engine.best("go depth 3")
     assert len([line for line in engine.lines if "endgame tables not used: OSError" in line]) == 1
     answer(engine)
     assert not any("tables" in line for line in engine.lines)
@@ -105,8 +85,8 @@ def test_a_game_is_won_by_the_tables(engine: Engine) -> None:
     board = chess.Board("8/8/8/4k3/8/8/8/KR6 w - - 55 90")  # thirty-odd plies to mate, forty-five are left
     moves: list[str] = []
     while not board.is_game_over(claim_draw=True):
-        engine.send(f"position fen 8/8/8/4k3/8/8/8/KR6 w - - 55 90 moves {' '.join(moves)}", "go nodes 100")
-        moves.append(engine.expect("bestmove").split()[1])
+        position = f"position fen 8/8/8/4k3/8/8/8/KR6 w - - 55 90 moves {' '.join(moves)}"
+        moves.append(engine.best(position, "go nodes 100"))
         board.push_uci(moves[-1])
     assert board.is_checkmate()
 
@@ -133,21 +113,15 @@ def book(tmp_path: Path) -> Path:
 
 
 def test_the_book_is_played_with_its_weights(engine: Engine, book: Path) -> None:
-    said = spoken(engine, f"setoption name BookFile value {book}", "setoption name OwnBook value true")
+    said = engine.said(f"setoption name BookFile value {book}", "setoption name OwnBook value true")
     assert said == [f"info string book '{book}': 3 moves"]
-    played: Counter[str] = Counter()
-    engine.send("position startpos")
-    for _ in range(60):
-        engine.lines.clear()
-        engine.send("go wtime 1000 btime 1000")
-        played[engine.expect("bestmove").split()[1]] += 1
-        assert not any(line.startswith("info depth") for line in engine.lines)
+    go = "go wtime 1000 btime 1000"
+    played = Counter(engine.best(go) for _ in range(60))
+    assert not engine.infos()
     assert set(played) == {"e2e4", "d2d4"}
     assert played["e2e4"] > played["d2d4"]
     engine.send("setoption name Best Book Move value true")
-    for _ in range(20):
-        engine.send("go wtime 1000 btime 1000")
-        assert engine.expect("bestmove") == "bestmove e2e4"
+    assert {engine.best(go) for _ in range(20)} == {"e2e4"}
     assert "info string book move e2e4, weight 30 of 40" in engine.lines
 
 
@@ -165,10 +139,7 @@ def test_the_book_is_played_with_its_weights(engine: Engine, book: Path) -> None
     ],
 )
 def test_the_book_is_not_asked(engine: Engine, book: Path, go: str, setup: str) -> None:
-    engine.send(
-        f"setoption name BookFile value {book}", "setoption name OwnBook value true", "position startpos", setup
-    )
-    engine.send(go)
+    engine.send(f"setoption name BookFile value {book}", "setoption name OwnBook value true", setup, go)
     engine.expect("info depth 1 ")
     engine.send("stop")
     engine.expect("bestmove")
@@ -188,12 +159,11 @@ def test_a_bad_book_is_one_message(engine: Engine, tmp_path: Path, data: bytes |
     file = tmp_path / "bad.bin"
     if data is not None:
         file.write_bytes(data)
-    (said,) = spoken(engine, "setoption name OwnBook value true", f"setoption name BookFile value {file}")
+    (said,) = engine.said("setoption name OwnBook value true", f"setoption name BookFile value {file}")
     assert said.startswith(f"info string book not used: {file}: ")
     assert part in said
-    engine.send("position startpos", "go depth 2")
-    engine.expect("info depth 2 ")
-    engine.expect("bestmove")
+    engine.best("go depth 2")
+    assert engine.infos()
 
 
 def test_castling_promotion_and_illegal_entries(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """The tuning build: every number of the search is an option, and its techniques can be switched off; nowhere else."""
 
-from collections.abc import Callable
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -11,99 +12,93 @@ from search import tunables
 from search.kernels.worker import new_worker, set_tunables, tunables_of
 from search.searcher import Searcher
 from search.techniques import TECHNIQUES
+from tests.uci.conftest import Engine
+
+ROWS = tunables.TUNABLES
+
+
+@pytest.fixture(scope="module")
+def shared_tuning() -> Iterator[Engine]:
+    engine = Engine(arguments=("--tuning",))
+    engine.best("go depth 1")
+    yield engine
+    engine.kill()
 
 
 @pytest.fixture
-def tuning(start: Callable[..., Any]) -> Any:
-    return start(arguments=("--tuning",))
+def tuning(shared_tuning: Engine) -> Engine:
+    """An engine of the tuning build, with all defaults."""
+    shared_tuning.said(
+        "setoption name Without value <empty>", *(f"setoption name {r.name} value {r.default}" for r in ROWS)
+    )
+    return shared_tuning
 
 
-def bench(engine: Any) -> int:
+def bench(engine: Engine) -> int:
     """Nodes of a short benchmark."""
-    engine.send("bench 5")
-    while not (line := str(engine.expect(""))).endswith(" nps"):
+    engine.send("bench 4")
+    while not (line := engine.expect("")).endswith(" nps"):
         pass
     return int(line.split()[0])
 
 
-def test_the_table_is_what_is_offered(tuning: Any) -> None:
+def test_the_table_is_what_is_offered(tuning: Engine) -> None:
     tuning.send("uci")
     tuning.expect("uciok")
     offered = [line for line in tuning.lines if line.startswith("option ")]
-    rows = [
-        f"option name {row.name} type spin default {row.default} min {row.low} max {row.high}"
-        for row in tunables.TUNABLES
-    ]
+    rows = [f"option name {row.name} type spin default {row.default} min {row.low} max {row.high}" for row in ROWS]
     without = "option name Without type string default <empty>"
     assert offered == [*(option.declaration() for option in OPTIONS), *rows, without]
-    tuning.send("quit")
-    tuning.finish()
 
 
-def test_a_players_build_offers_none_of_them(engine: Any) -> None:
-    name = tunables.TUNABLES[0].name
-    engine.send("uci", f"setoption name {name} value 5", "setoption name Without value null-move", "isready")
-    engine.expect("readyok")
-    offered = [line for line in engine.lines if line.startswith("option name ")]
-    assert not any(f"option name {option.name} " in line for option in TUNING_OPTIONS for line in offered)
-    for refused in (name, "Without"):
-        assert any("no option" in line and refused in line for line in engine.lines)
+def test_a_players_build_offers_none_of_them(engine: Engine) -> None:
+    engine.send("uci")
+    engine.expect("uciok")
+    offered = "\n".join(engine.lines)
+    for option in TUNING_OPTIONS:
+        assert f"option name {option.name} " not in offered
+        (said,) = engine.said(f"setoption name {option.name} value 5")
+        assert "no option" in said
 
 
-def test_what_is_set_changes_the_search_before_and_after_loading(tuning: Any) -> None:
+def test_what_is_set_before_loading_changes_the_search(start: Callable[..., Engine], tuning: Engine) -> None:
     row = tunables.BY_NAME["lmr_base"]
-    tuning.send(f"setoption name {row.name} value {row.low}")  # nothing is loaded yet
-    changed = bench(tuning)
-    tuning.send(f"setoption name {row.name} value {row.default}")
+    lines = [f"setoption name {row.name.upper()} value {row.low}", "setoption name Without value null-move"]
+    early = start(arguments=("--tuning",))
+    early.send(*lines)
     usual = bench(tuning)
-    tuning.send(f"setoption name {row.name.lower()} value {row.low}", "ucinewgame")
-    assert bench(tuning) == changed != usual
+    tuning.send(*lines)
+    assert bench(tuning) == bench(early) != usual
 
 
-def test_techniques_are_switched_off_and_on_again(tuning: Any) -> None:
-    tuning.send("setoption name Without value null-move, late-move-reduction")  # nothing is loaded yet
-    without_both = bench(tuning)
+def test_techniques_are_switched_off_and_on_again(tuning: Engine) -> None:
+    usual = bench(tuning)
     tuning.send("setoption name Without value null-move")
     without_null_move = bench(tuning)
-    tuning.send("ucinewgame")
-    assert bench(tuning) == without_null_move
-    tuning.send("setoption name Without value <empty>")
-    usual = bench(tuning)
+    tuning.send("ucinewgame", "setoption name Without value null-move, late-move-reduction")
+    without_both = bench(tuning)
     assert len({usual, without_null_move, without_both}) == 3
-    tuning.send("setoption name Without value late-move-reduction null-move")
+    # A technique that is off stays off, no matter what its numbers are.
+    row = tunables.BY_NAME["lmr_factor"]
+    tuning.send(f"setoption name {row.name} value {row.high}")
     assert bench(tuning) == without_both
-    tuning.send("setoption name Without value")
+    tuning.send(f"setoption name {row.name} value {row.default}", "setoption name Without value")
     assert bench(tuning) == usual
 
 
-def test_a_technique_that_is_off_stays_off_whatever_its_numbers_are(tuning: Any) -> None:
-    row = tunables.BY_NAME["lmr_factor"]
-    tuning.send("setoption name Without value late-move-reduction")
-    off = bench(tuning)
-    tuning.send(f"setoption name {row.name} value {row.high}")
-    assert bench(tuning) == off
-    tuning.send("setoption name Without value <empty>")
-    high = bench(tuning)
-    tuning.send(f"setoption name {row.name} value {row.default}")
-    assert bench(tuning) != high
-
-
-def test_an_unknown_technique_is_named_and_changes_nothing(tuning: Any) -> None:
+def test_an_unknown_technique_is_named_and_changes_nothing(tuning: Engine) -> None:
     tuning.send("setoption name Without value null-move")
     off = bench(tuning)
-    tuning.send("setoption name Without value razoring rasoring", "isready")
-    tuning.expect("readyok")
-    (complaint,) = [line for line in tuning.lines if "rasoring" in line]
+    (complaint,) = tuning.said("setoption name Without value razoring rasoring")
     assert complaint.startswith("info string there is no technique 'rasoring'; those are ")
     assert all(technique.key in complaint for technique in TECHNIQUES)
     assert bench(tuning) == off
 
 
-def test_values_out_of_range_are_refused(tuning: Any) -> None:
+def test_values_out_of_range_are_refused(tuning: Engine) -> None:
     row = tunables.BY_NAME["rfp_margin"]
-    tuning.send(f"setoption name {row.name} value {row.high + 1}", "isready")
-    tuning.expect("readyok")
-    assert any(f"takes {row.low} to {row.high}" in line for line in tuning.lines)
+    (said,) = tuning.said(f"setoption name {row.name} value {row.high + 1}")
+    assert f"takes {row.low} to {row.high}" in said
 
 
 def test_no_name_is_taken_twice() -> None:

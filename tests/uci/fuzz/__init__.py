@@ -1,19 +1,15 @@
-"""A fuzzer for the protocol: whole sessions from a grammar, and a model of what the engine owes for them.
+"""A fuzzer for the protocol: random sessions, and a model of what the engine owes for them.
 
-    script      what a session consists of, and its text form, which can be replayed
-    grammar     sessions at random (Hypothesis)
-    fens        FENs at random, good and bad
-    model       what is owed for each line that was sent, with python-chess as the oracle
+    grammar     random sessions (Hypothesis)
+    play        plays a session as a script, line by line, and compares the answers with the model; plays whole games
+    model       what the engine owes for each line that was sent, with python-chess as the oracle
     searches    what a `go` owes: every field of its `info` lines, and one move
     wires       the engine in this process, or a process of its own behind pipes
-    play        one session, line by line, against the model
-    games       games of the engine against itself, checked in the same way
+    fens        random FENs, good and bad, and the verdicts of the engine and of python-chess
     hostile     files that are damaged or foreign
     samples     good files of every kind, from which those are made
     files       every command and option that opens a file, on hostile ones
-    cold        how long nothing is said while kernels are compiled
-    verdicts    what the engine takes for a position, against python-chess
+    cold        how long the engine is silent while it compiles kernels
 
-`python -m tests.uci.fuzz --sessions 10000 --seed 1` runs as many as wanted, `--files 200` gives the commands
-so many hostile files, `--cold` measures silences with an empty cache.
+`python -m tests.uci.fuzz --help` lists what it runs.
 """

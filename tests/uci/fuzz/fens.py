@@ -1,15 +1,24 @@
-"""FENs at random: of games, of scattered pieces, and either with a letter, a field or a piece gone wrong."""
+"""FENs at random, good and bad, and the engine's verdicts on them against python-chess's."""
 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from typing import Final
 
 import chess
 
-#: Positions in which something is odd: castling, en passant and promotion near, few men, many queens, clocks at their
-#: edges, the game over.
+from engine.uci.parse import parse_position
+from engine.uci.positions import PositionKeeper
+from search.perft import Counter
+from tests.uci.fuzz.model import TOLERATED, judged
+from tests.uci.fuzz.searches import BreachError
+
+#: Longest message about a FEN, however long that is.
+LONGEST_MESSAGE: Final = 400
+
+#: Unusual positions: castling, en passant, promotions, few men, many queens, clocks at their edges, finished games.
 ODD: Final = (
     chess.STARTING_FEN,
     "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
@@ -47,7 +56,7 @@ _LETTERS: Final = _PIECES + "12345678/ wbKQkqABCHabch-0129~xX.,;\u2654"
 _CASTLING: Final = ("-", "KQkq", "Kq", "HAha", "GBgb", "KQkqK", "kK", "F", "", "AHah", "QKqk", "X", "--")
 _TARGETS: Final = ("-", "e3", "d6", "a6", "h3", "e4", "e9", "i3", "", "c6", "f3", "ee3", "E3")
 _COUNTS: Final = ("0", "1", "99", "100", "149", "300", "-1", "x", "1.5", "99999999999999999999999", "", "+3", "007")
-#: By place, the board being the first: what may stand there instead.
+#: By number (the board is 0): what may replace a field of a FEN.
 _FIELDS: Final = {1: ("w", "b", "w", "b", "W", "x", "white", "-"), 2: _CASTLING, 3: _TARGETS, 4: _COUNTS, 5: _COUNTS}
 
 
@@ -72,7 +81,7 @@ def scattered(rng: random.Random) -> str:
 
 
 def few(rng: random.Random) -> str:
-    """Three men: what the smallest endgame tables know."""
+    """Three men, which the smallest tablebases know."""
     board = chess.Board(None)
     while not board.is_valid():
         board = chess.Board(None)
@@ -138,3 +147,62 @@ def _order(rng: random.Random, fen: str) -> str:
         return " ".join([*fields[:at], fields[at], *fields[at:]])
     fields[at], fields[other] = fields[other], fields[at]
     return " ".join(fields)
+
+
+def fens(seed: int) -> Iterator[tuple[str, bool]]:
+    """FENs without end, and whether each is for Chess960: of games, of scattered pieces, and with something wrong."""
+    rng = random.Random(seed)
+    yield from ((fen, fen in ODD_960) for fen in ODD + ODD_960)
+    while True:
+        chess960 = rng.random() < 0.4
+        for fen in list(played(rng, chess960))[:: rng.randrange(5, 40)]:
+            yield fen, chess960
+            yield mutated(rng, fen), rng.random() < 0.4
+        for _ in range(5):
+            yield scattered(rng), chess960
+            yield mutated(rng, rng.choice(ODD + ODD_960)), rng.random() < 0.4
+
+
+def check(keeper: PositionKeeper, fen: str, chess960: bool) -> bool:
+    """Gives a FEN to the engine; whether it took it. Raises BreachError when it should not have, or not so.
+
+    A good one must be on the board then, with the legal moves that python-chess finds; a bad one must be refused with
+    the reason, and leave the position as it was.
+    """
+    expected = judged(fen, chess960)
+    before = keeper.game, keeper.game.board.fen()
+    try:
+        keeper.set(parse_position(["fen", *fen.split()]), chess960)
+    except ValueError as error:
+        _check_refusal(fen, chess960, expected, str(error))
+        if (keeper.game, keeper.game.board.fen()) != before:
+            raise BreachError(f"a refused FEN changed the position: {fen!r}") from None
+        return False
+    board = keeper.game.board
+    if expected is None:
+        raise BreachError(f"a bad FEN was taken: {fen!r}")
+    if board.fen() != expected.fen():
+        raise BreachError(f"{fen!r} became {board.fen()}, not {expected.fen()}")
+    counts = Counter(board, 1).run()
+    if counts is None or set(counts) != set(expected.legal_moves) or set(counts.values()) - {1}:
+        raise BreachError(f"{fen!r}: legal moves are not {[move.uci() for move in expected.legal_moves]}")
+    return True
+
+
+def _check_refusal(fen: str, chess960: bool, expected: chess.Board | None, message: str) -> None:
+    if expected is not None:
+        raise BreachError(f"a good FEN was refused: {fen!r}: {message}") from None
+    found = re.fullmatch(r"(bad FEN '.*'(?: \(\d+ characters\))?|position fen): (.{5,})", message)
+    if found is None or len(message) > LONGEST_MESSAGE:
+        raise BreachError(f"{fen!r} is refused without a reason, or at length: {message}") from None
+    try:
+        board = chess.Board(fen, chess960=chess960)
+    except ValueError as error:
+        if fen.split() and not str(error).startswith(found[2]):
+            raise BreachError(f"{fen!r}: the reason is not '{found[2]}' but {error}") from None
+        return
+    board.promoted = chess.BB_EMPTY
+    wrong = board.status() & ~TOLERATED
+    words = [(flag.name or "").lower().replace("_", " ") for flag in chess.Status if flag and flag & wrong]
+    if not all(word in found[2] for word in words):
+        raise BreachError(f"{fen!r}: '{found[2]}' does not say {', '.join(words)}") from None

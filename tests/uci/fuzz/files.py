@@ -1,7 +1,7 @@
-"""Every command and option that opens a file, on hostile ones: nothing is lost, and every end is a proper one.
+"""Runs every command that opens a file on hostile files: it must lose nothing and end properly.
 
-A `Victim` is a command with a place for a file. A `Case` puts a file of some kind there, in a folder of its own with
-files that are nobody's business, runs the command, and looks at what became of all of them and at what it said.
+A `Victim` is a command with a place for a file. A `Case` puts a file of some kind there, in a folder with files that
+the command must not touch, runs the command, and checks all files and the output.
 """
 
 from __future__ import annotations
@@ -18,10 +18,8 @@ import sys
 import tempfile
 import time
 import unicodedata
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import count, islice
 from pathlib import Path
 from typing import Final
 
@@ -34,25 +32,27 @@ from tests.conftest import PROJECT
 from tests.uci.fuzz import hostile, samples
 from tests.uci.fuzz.searches import BreachError
 
-#: Seconds that a command may take, on a machine that others use too.
+#: Seconds that a command may take; others may use the machine.
 LIMIT: Final = 120.0
+#: Seconds that a process which the command has started may outlive it.
+LINGERS: Final = 5.0
 #: The longest line of a message, in characters.
 LONGEST: Final = 400
-#: What a command may take of memory and disk: a file that never ends must not fill the machine.
+#: Limits on memory and disk: a file without end must not fill the machine.
 MEMORY, DISK = 3 << 30, 1 << 30
 
 # What a command may do to the file.
-#: Read it.
+#: Reads it.
 READS: Final = "reads"
-#: Write it anew, unless it is nothing that this command wrote.
+#: Replaces it if the command wrote it.
 REPLACES: Final = "replaces"
-#: Fill it where it is empty.
+#: Writes it if it is empty.
 FILLS: Final = "fills"
-#: Add to its own.
+#: Appends to its own.
 GROWS: Final = "grows"
-#: Replace what stands between two markers of its own.
+#: Replaces the text between two markers of its own.
 EDITS: Final = "edits"
-#: Anything: it was told to, by --overwrite, or it is a cache.
+#: Anything, because of --overwrite or because it is a cache.
 OWNS: Final = "owns"
 
 
@@ -70,16 +70,8 @@ class Victim:
     variable: str | None = None
     kinds: tuple[str, ...] = hostile.KINDS
 
-    @property
-    def name(self) -> str:
-        """The command, and what names the file."""
-        if self.line.startswith(">"):
-            return self.line
-        before = self.line.partition("<>")[0].split()
-        words = [word for word in before[:2] if word.isalpha() or word == "{ablation}"]
-        return " ".join([*words, *(word for word in before[len(words) :][-1:] if word.startswith("-"))]).replace(
-            "{ablation}", "ablation"
-        ) + (f" {self.variable}" if self.variable else "")
+    def __str__(self) -> str:
+        return f"{self.variable} {self.line}" if self.variable else self.line
 
 
 _CLIENT: Final = (
@@ -91,7 +83,7 @@ _CLIENT: Final = (
 
 _GAMES: Final = "{players} {brief}"
 
-#: Everything that opens a file. tests/uci/test_files.py sees that no option is forgotten.
+#: Everything that opens a file; tests/uci/test_files.py checks that no option is missing.
 VICTIMS: Final = (
     *(Victim(f"match {_GAMES} --book <>", name) for name in ("book.epd", "games.pgn", "games.pgn.gz", "games.zip")),
     Victim(f"match {_GAMES} --book <>", "games.pgn.bz2"),
@@ -125,14 +117,13 @@ VICTIMS: Final = (
     Victim("spsa --state <spsa.jsonl> --show --plot <>", "plot.png", REPLACES),
     Victim("spsa {spsa} --state new.jsonl --iterations 1 --book <>", "book.epd"),
     Victim("spsa {spsa} --state new.jsonl --iterations 1 --tb <>", "syzygy"),
-    Victim("{ablation} --games 4 --state <>", "ablation.jsonl", GROWS),
-    Victim("{ablation} --games 2 --book <>", "book.epd"),
-    Victim("{ablation} --games 2 --tb <>", "syzygy"),
+    Victim("ablation futility {quick} --games 4 --state <>", "ablation.jsonl", GROWS),
+    Victim("ablation futility {quick} --games 2 --book <>", "book.epd"),
+    Victim("ablation futility {quick} --games 2 --tb <>", "syzygy"),
     Victim("speed --rounds 1 --readme <>", "strength.md", EDITS, kinds=tuple(hostile.FOREIGN)),
     Victim("claims --quick --readme <>", "explorer.md", EDITS),
     Victim("claims --quick --plot <>", "plot.png", REPLACES),
     Victim("ledger --readme <>", "strength.md", EDITS),
-    Victim("project <> ledger", "project"),
     Victim("datagen <> {data} --games 32", "shards", GROWS),
     Victim("datagen new {data} --games 16 --network <>", "network.snet"),
     Victim("datagen stats <>", "shards"),
@@ -166,7 +157,7 @@ VICTIMS: Final = (
     Victim("> Debug Log File", "log.txt", GROWS),
 )
 
-#: What a session says after it has named the file; the position is one of the tables, and then one of the book.
+#: A UCI session: the first position is in the tablebases, the second in the book.
 _SESSION: Final = """setoption name OwnBook value true
 setoption name {option} value {place}
 isready
@@ -177,7 +168,7 @@ go wtime 1000 btime 1000
 isready
 """
 
-#: Folders of a user's, with names as some commands give to theirs; long untouched.
+#: Old folders of a user, with names like those that some commands give to theirs.
 _GUESTS: Final = ("buckets", "source-material", "environment-club", "my-favourite-trips!", "shard-000009.part")
 
 
@@ -190,7 +181,7 @@ class Case:
     seed: int
 
     def __str__(self) -> str:
-        return f"{self.victim.name} ({self.victim.sample}), {self.kind}, {self.seed}"
+        return f"{self.victim} ({self.victim.sample}), {self.kind}, {self.seed}"
 
     def run(self) -> None:
         """Runs it. Raises BreachError."""
@@ -198,23 +189,17 @@ class Case:
             _Box(Path(name), self).run()
 
 
-def cases(seed: int) -> Iterator[Case]:
-    """Cases without end: all victims in turn, each with its kinds in turn, in an order of the seed."""
-    rng = random.Random(seed)
-    orders = {}
-    victims = list(VICTIMS)
-    rng.shuffle(victims)
-    for victim in victims:
-        orders[victim] = rng.sample(victim.kinds, len(victim.kinds))
-    for turn in count():
-        for victim in victims:
-            kinds = orders[victim]
-            yield Case(victim, kinds[turn % len(kinds)], seed * 1_000_003 + turn)
-
-
 def first_cases(number: int, seed: int) -> list[Case]:
-    """So many of them."""
-    return list(islice(cases(seed), number))
+    """So many cases: all victims in turn, each with its kinds in turn, in an order of the seed."""
+    rng = random.Random(seed)
+    victims = rng.sample(VICTIMS, len(VICTIMS))
+    orders = [rng.sample(victim.kinds, len(victim.kinds)) for victim in victims]
+    found = []
+    for index in range(number):
+        turn, place = divmod(index, len(victims))
+        kinds = orders[place]
+        found.append(Case(victims[place], kinds[turn % len(kinds)], seed * 1_000_003 + turn))
+    return found
 
 
 class _Box:
@@ -232,7 +217,7 @@ class _Box:
         precious.write_bytes(hostile.NOTES * 3)
         (self._folder / "work" / "photo.png").write_bytes(hostile.picture(30))
         self._place = self._folder / "work" / self.victim.sample
-        #: The hostile file itself, which lies below the place where a folder is asked for.
+        #: The hostile file itself, inside the place if that is a folder.
         self._spot = self._place
         whole = samples.sample(self.victim.sample)
         if whole.is_dir():
@@ -245,27 +230,22 @@ class _Box:
 
     def _fill(self, whole: Path, precious: Path) -> None:
         """Where a folder is wanted: something else, or one with a hostile file among its own and a user's."""
-        if self.victim.sample != "project" and self._rng.random() < 0.3:
+        if self._rng.random() < 0.3:
             self._spot = self._place = self._hostile(self._place, b"", precious)
             return
         shutil.copytree(whole, self._place)
         self._place.chmod(0o700)
-        for name in _GUESTS if self.victim.sample != "project" else ():
+        for name in _GUESTS:
             guest = self._place / name
             guest.mkdir()
             (guest / "diary.txt").write_bytes(hostile.NOTES)
             os.utime(guest, (1e9, 1e9))
-        files = sorted(path for path in self._own_files(whole) if path.is_file())
+        files = sorted(path for path in whole.rglob("*") if path.is_file())
         chosen = self._rng.choice(files).relative_to(whole) if files else Path("kernels.so")
         spot = self._place / chosen
         data = spot.read_bytes() if spot.exists() else b""
         spot.unlink(missing_ok=True)
         self._spot = self._hostile(spot, data, precious)
-
-    def _own_files(self, whole: Path) -> Iterator[Path]:
-        if self.victim.sample == "project":
-            return (whole / "bench" / "ledger").rglob("*.json")
-        return whole.rglob("*")
 
     # -- running ---------------------------------------------------------------------------------------------------
 
@@ -273,16 +253,14 @@ class _Box:
         """The command line, and what stands on its stdin."""
         victim = self.victim
         if victim.line.startswith(">"):
-            # A line ends a name with a newline in it: it is another name then.
+            # A newline would end the line in the middle of the name.
             text = _SESSION.format(option=victim.line[2:], place=str(self._place).replace("\n", "?"))
             return [*samples.SECATEUR], text.encode("utf-8", "surrogateescape")
         words = samples.expanded(victim.line, self._place, self._good)
-        if words[0] == "project":
-            return [sys.executable, str(self._folder / "work" / "project" / "uci_main.py"), *words[2:]], b""
         if words[0] == "python":
             return [sys.executable, "-c", _CLIENT, *words[1:]], b""
         if words[0] == "launcher":
-            # Not of the tests' environment, which would be copied whole.
+            # Another Python, because the launcher copies the environment of this one.
             program = getattr(sys, "_base_executable", sys.executable)
             return [program, "-m", "engine.compiler.launcher", *words[1:]], b""
         return [*samples.SECATEUR, *words], b""
@@ -303,7 +281,7 @@ class _Box:
             environment[self.victim.variable] = str(self._place)
             environment.pop("SECATEUR_KERNELS")
         if self.victim.variable == CACHE_VARIABLE:
-            # Kernels are kept below the folder for passing things where they cannot be kept where they should.
+            # The fallback where the cache folder is unusable.
             shutil.copytree(samples.sample("cache"), self._scratch / f"secateur-kernels-{os.getuid()}")
         before = _snapshot(self._folder)
         began = time.monotonic()
@@ -398,10 +376,10 @@ class _Box:
             _expect(_outside(new) == _outside(old), "changed: what stands outside the markers")
 
 
-#: What cannot be told from an earlier output.
+#: Kinds that look like an earlier output.
 _ALIKE: Final = (("picture", "plot.png"), ("spreadsheet", "answers.csv"))
 
-#: Where a record of a file to which records are added begins.
+#: The beginnings of records.
 _UNITS: Final = (b"[Event ", b"\n{", b"BLCK")
 
 
@@ -438,16 +416,14 @@ def _snapshot(folder: Path) -> dict[Path, object]:
 
 
 def _living(group: int) -> str:
-    """The name of a process of the group that has not ended soon."""
-    deadline = time.monotonic() + 5
+    """The names of processes of the group that have not ended soon."""
+    deadline = time.monotonic() + LINGERS
     while True:
+        names = []
         for process in psutil.process_iter():
             with suppress(psutil.Error, ProcessLookupError):
                 if os.getpgid(process.pid) == group and process.status() != psutil.STATUS_ZOMBIE:
-                    name = process.name()
-                    break
-        else:
-            return ""
-        if time.monotonic() > deadline:
-            return name
+                    names.append(str(process.name()))
+        if not names or time.monotonic() > deadline:
+            return ", ".join(names)
         time.sleep(0.1)

@@ -5,45 +5,43 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from hypothesis import strategies as st
 
 from engine.uci.options import MOST_MOVES, OPTIONS, Option
 from tests.uci.fuzz.fens import ODD, ODD_960, few, mutated, scattered
 from tests.uci.fuzz.hostile import KINDS
-from tests.uci.fuzz.script import CACHE, EndInput, Follow, Pause, Say, Script, Setting, Settle, Step
+from tests.uci.fuzz.play import Script, said
 
-Draw = Callable[..., object]
+Draw = Callable[..., Any]
 
 _TABLES: Final = Path(__file__).resolve().parents[2] / "data" / "syzygy"
 
-#: The largest value that a spin option gets here, where its own bound would cost memory or time.
+#: Largest values of spin options whose own bound would cost memory or time.
 _MODEST: Final = {"Hash": 32, "Threads": 4}
-#: Files and folders for options that name some, few of them good; a log only where nothing can be written.
+#: Files and folders for options that name some, few of them good; logs only where nothing can be written.
 _NOWHERE: Final = ("<empty>", "", "/no/such/file", "/", "~nobody-of-that-name/x", "a\0b")
 _PATHS: Final = (*_NOWHERE, str(_TABLES), str(_TABLES), __file__, ".")
 _LOGS: Final = (*_NOWHERE, "/dev/full")
-#: What each of them takes.
+#: The good file for each of these options.
 _SAMPLES: Final = {
     "EvalFile": "network.snet",
     "BookFile": "book.bin",
     "SyzygyPath": "syzygy",
     "Debug Log File": "log.txt",
 }
-#: A line holds no newline; and as many hostile files of a kind as there are seeds.
+#: Kinds of hostile file whose paths fit into a line, and the number of files of each kind.
 _HOSTILE: Final = tuple(kind for kind in KINDS if kind != "newline in the name")
 _SEEDS: Final = 4
 
-#: What a process may lack: bytes of memory in MiB, files, and compiled kernels that are whole.
+#: What a process may lack: memory in MiB, open files, processes, and undamaged kernels.
 _SETTINGS: Final = (
-    # With less, the interpreter or a library of others ends the process.
-    st.builds(Setting, st.just("AS"), st.integers(200, 3000).map(str)),
-    st.builds(Setting, st.just("NOFILE"), st.integers(6, 40).map(str)),
-    st.builds(Setting, st.just("NPROC"), st.integers(2, 40).map(str)),
-    st.builds(
-        Setting, st.just(CACHE), st.builds("{} {}".format, st.sampled_from(_HOSTILE), st.integers(0, _SEEDS - 1))
-    ),
+    # With less, the interpreter or a library ends the process.
+    st.integers(200, 3000).map("! AS {}".format),
+    st.integers(6, 40).map("! NOFILE {}".format),
+    st.integers(2, 40).map("! NPROC {}".format),
+    st.builds("! cache {} {}".format, st.sampled_from(_HOSTILE), st.integers(0, _SEEDS - 1)),
 )
 
 _TIMES: Final = ("1", "2", "5", "10", "30", "60", "1000", "60000", "3600000", "0", "-5", "9" * 16, "1" * 30)
@@ -58,7 +56,7 @@ _VALUES: Final = {
     "mate": ("1", "2", "3", "50", "0", "-2", "1" * 20),
     "movetime": ("1", "2", "5", "10", "20", "100", "0", "-1", "1" * 18),
 }
-#: Words that mean nothing behind `go`, and none of which is taken for a number's value.
+#: Words that mean nothing behind `go`.
 _NOISE: Final = ("fast", "Depth", "e2", "=", "\u2654", "go", "moves", "none")
 _MOVES: Final = ("e2e4", "e7e5", "e1g1", "e8c8", "e1h1", "O-O", "0-0-0", "a7a8q", "a7a8", "0000", "e2e2", "P@e4", "xyz")
 
@@ -72,12 +70,12 @@ _SOUP: Final = (
 ).split()
 
 
-def _line(*words: str) -> Say:
-    return Say(" ".join(word for word in words if word).encode("utf-8", "surrogateescape"))
+def _line(*words: str) -> str:
+    return said(" ".join(word for word in words if word).encode("utf-8", "surrogateescape"))
 
 
 @st.composite
-def _position(draw: Draw) -> Say:
+def _position(draw: Draw) -> str:
     """A position, good as a rule: from the start, an odd place, scattered pieces, or a FEN with something wrong."""
     kind = draw(st.sampled_from(("start", "start", "start", "odd", "odd", "960", *_OTHER_POSITIONS)))
     if kind == "nonsense":
@@ -99,7 +97,7 @@ def _position(draw: Draw) -> Say:
 
 
 @st.composite
-def _go(draw: Draw) -> Say:
+def _go(draw: Draw) -> str:
     """A search, with limits of any kind and size."""
     words: list[str] = []
     for name in draw(st.lists(st.sampled_from(tuple(_VALUES)), max_size=3)):
@@ -111,13 +109,13 @@ def _go(draw: Draw) -> Say:
         words += draw(st.sampled_from(([], [], ["e2e4"], ["h1h8"], ["e7e8q"])))
     if draw(st.integers(0, 9)) == 0:
         fault = draw(st.sampled_from((*_NOISE, "depth", "nodes x", "wtime 1e3", "movetime 0.5", "mate")))
-        # Not between a name and its value.
+        # Never between a name and its value.
         words = [*words, fault] if draw(st.booleans()) else [*fault.split(), *words]
     return _line("go", *words)
 
 
 @st.composite
-def _setoption(draw: Draw) -> Say:
+def _setoption(draw: Draw) -> str:
     """An option, its value good as a rule, its name in any case."""
     option: Option = draw(st.sampled_from(OPTIONS))
     odd = option.name.replace(" ", "  ").lower()
@@ -142,42 +140,42 @@ def _setoption(draw: Draw) -> Say:
 
 
 @st.composite
-def _noise(draw: Draw) -> Say:
+def _noise(draw: Draw) -> str:
     """Bytes, or words of the protocol in no order."""
     if draw(st.booleans()):
-        return Say(draw(st.binary(max_size=30)).replace(b"\n", b""))
+        return said(draw(st.binary(max_size=30)).replace(b"\n", b""))
     return _line(*draw(st.lists(st.sampled_from(_SOUP), max_size=7)))
 
 
 @st.composite
-def _turn(draw: Draw) -> list[Step]:
+def _turn(draw: Draw) -> list[str]:
     """A position and a search in it that ends in some way, as in a game or an analysis."""
-    steps: list[Step] = [draw(_position()), draw(_go()), *draw(_pause)]
-    steps += draw(st.sampled_from(([], [], [Say(b"stop")], [Say(b"ponderhit")], [Say(b"ponderhit"), Say(b"stop")])))
+    steps: list[str] = [draw(_position()), draw(_go()), *draw(_pause)]
+    steps += draw(st.sampled_from(([], [], ["> stop"], ["> ponderhit"], ["> ponderhit", "> stop"])))
     return [*steps, draw(_settle)]
 
 
 @st.composite
-def _reply(draw: Draw) -> list[Step]:
+def _reply(draw: Draw) -> list[str]:
     """The game goes on with the answer."""
-    return [Follow(draw(st.booleans())), draw(_go()), *draw(_pause), draw(_settle)]
+    return [draw(st.sampled_from(("+", "+ ponder"))), draw(_go()), *draw(_pause), draw(_settle)]
 
 
 @st.composite
-def _lines_at_once(draw: Draw) -> list[Step]:
+def _lines_at_once(draw: Draw) -> list[str]:
     """So many lines that every move has its own, and a search of them."""
     lines = draw(st.sampled_from((2, 3, 30, 218, MOST_MOVES)))
     return [_line("setoption name MultiPV value", str(lines)), draw(_position()), draw(_go()), draw(_settle)]
 
 
-def _lines(*lines: str) -> st.SearchStrategy[list[Step]]:
+def _lines(*lines: str) -> st.SearchStrategy[list[str]]:
     return st.sampled_from([[_line(line)] for line in lines])
 
 
-_pause: Final = st.sampled_from(([], [], [Pause(0.1)], [Pause(1)], [Pause(4)], [Pause(12)]))
-_settle: Final = st.sampled_from((Settle(0), Settle(5), Settle(5), Settle(25)))
+_pause: Final = st.sampled_from(([], [], ["~ 0.1"], ["~ 1"], ["~ 4"], ["~ 12"]))
+_settle: Final = st.sampled_from(("= 0", "= 5", "= 5", "= 25"))
 
-#: What a session consists of, and how often each comes.
+#: The parts of a session with their weights.
 _PARTS: Final = (
     (6, _turn()),
     (3, _reply()),
@@ -199,13 +197,13 @@ _PARTS: Final = (
 
 _part: Final = st.sampled_from([part for weight, part in _PARTS for _ in range(weight)]).flatmap(lambda part: part)
 
-#: How a session ends: most with a last look at everything, some in the middle of something.
+#: How a session ends: usually with a last look at everything, sometimes in the middle of something.
 _ENDINGS: Final = (
-    [Settle(5), Say(b"d"), Say(b"isready"), Settle(5), Say(b"quit")],
-    [Settle(5), Say(b"d"), Say(b"isready"), Settle(5), Say(b"quit")],
-    [Settle(5), Say(b"d"), Say(b"isready"), Settle(5), EndInput()],
-    [Say(b"quit")],
-    [EndInput()],
+    ["= 5", "> d", "> isready", "= 5", "> quit"],
+    ["= 5", "> d", "> isready", "= 5", "> quit"],
+    ["= 5", "> d", "> isready", "= 5", "."],
+    ["> quit"],
+    ["."],
 )
 
 
@@ -215,11 +213,11 @@ def scripts(draw: Draw, processes: bool = False) -> Script:
 
     Of `processes` of their own, every third lacks something.
     """
-    steps: list[Step] = []
+    steps: list[str] = []
     if processes and draw(st.integers(0, 2)) == 0:
         steps.append(draw(st.one_of(*_SETTINGS)))
     if draw(st.integers(0, 9)):
-        steps.append(Say(b"setoption name Hash value 1"))
+        steps.append("> setoption name Hash value 1")
     for part in draw(st.lists(_part, min_size=1, max_size=9)):
         steps += part
     return (*steps, *draw(st.sampled_from(_ENDINGS)))

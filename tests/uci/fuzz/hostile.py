@@ -1,4 +1,4 @@
-"""Damaged and foreign files: what users, other programs and crashes put where a command looks for its own.
+"""Damaged and foreign files: what users, other programs and crashes leave where a command expects its own file.
 
 Each kind makes one from a good file, the *sample*. Those of FOREIGN are nothing that any command wrote, so no command
 may change them; those of DAMAGED were a good file once; those of ODD are no regular files, or have names of their own.
@@ -23,7 +23,7 @@ from typing import Final
 BOMB: Final = 50 << 20
 
 NOTES: Final = b"Shopping list\n\n- milk, 2 x\n- a present for Ada (she likes chess!)\n- 50% off {maybe} [later]\n"
-#: What terminals obey: clears the screen, sets the title, colours.
+#: Terminal escapes: clears the screen, sets the title, colours.
 ESCAPES: Final = b"\x1b[2J\x1b]0;not the title\x07\x1b[31m\x08\r\xc2\x9b31m"
 OTHERS_GAMES: Final = b"""[Event "Club championship"]
 [White "Smith"]
@@ -92,7 +92,7 @@ def flipped(scene: Scene) -> bytes:
     return bytes(data)
 
 
-#: Contents that no command of ours wrote, at least not this one.
+#: Contents that the command did not write.
 FOREIGN: Final[dict[str, Callable[[Scene], bytes]]] = {
     "noise": lambda scene: scene.rng.randbytes(scene.rng.randint(1, 5000)),
     "notes": lambda scene: NOTES,
@@ -108,7 +108,7 @@ FOREIGN: Final[dict[str, Callable[[Scene], bytes]]] = {
     "bomb": lambda scene: bomb(scene.place.suffix),
 }
 
-#: Contents that were good once. Nothing may be lost but the end of a cut one, from its last record on.
+#: Contents that were good once. A command may drop only the last record of a cut file.
 DAMAGED: Final[dict[str, Callable[[Scene], bytes]]] = {
     "empty": lambda scene: b"",
     "cut": lambda scene: scene.sample[: scene.rng.randrange(max(len(scene.sample), 1))],
@@ -152,7 +152,7 @@ def _folder(scene: Scene) -> Path:
     return scene.place
 
 
-#: No regular files, or strange names; what is made is where the maker says.
+#: No regular files, or strange names; each maker returns the path.
 ODD: Final[dict[str, Callable[[Scene], Path]]] = {
     "pipe": _pipe,
     "device": _link("/dev/zero"),

@@ -1,8 +1,8 @@
-"""What the engine owes for each line that it was sent, read from the protocol and not from the engine.
+"""What the engine owes for each line that it was sent.
 
-Commands take effect in their order. Those that can be obeyed during a search are answered at once, in their order; all
-others wait until the search before them has answered. So there are two streams of what is owed, and every line of
-output must be the next one of either. python-chess judges positions and moves.
+The session's own parsers read the lines; `tests/uci/test_parse.py` tests those. python-chess judges positions and
+moves. Commands that the engine obeys during a search are answered at once, in their order; all others wait until the
+search before them has answered. So there are two streams of debts, and every line of output must be the next of either.
 """
 
 from __future__ import annotations
@@ -10,18 +10,22 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from typing import Final, Protocol
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
 
 import chess
 import chess.polyglot
 
-from engine.uci.options import OPTIONS
-from engine.uci.session import HELP
+from engine.uci.options import OptionValues
+from engine.uci.parse import parse_go, parse_position, parse_setoption
+from engine.uci.session import COMMANDS, HELP
+from search.limits import MAX_PLY
 from search.strength import FULL_SKILL
-from tests.uci.fuzz.searches import BreachError, Order, Search, Settings, read_move
+from tests.uci.fuzz.searches import BreachError, Search, read_move
 
 #: What python-chess minds in a position and the engine does not. Castling rights and en passant squares that do not fit
-#: are left out, with a remark; checks that no game can lead to are played from as puzzles have them.
+#: are left out with a remark; checks that no game can lead to are accepted, because puzzles have them.
 TOLERATED: Final = (
     chess.STATUS_BAD_CASTLING_RIGHTS
     | chess.STATUS_INVALID_EP_SQUARE
@@ -29,19 +33,20 @@ TOLERATED: Final = (
     | chess.STATUS_IMPOSSIBLE_CHECK
 )
 
-#: What may be said of the loading, before anything else that needs it.
+#: Messages about loading, which may come at any time.
 _LOADING: Final = re.compile(
     r"info string (\d+ kernels compiled in|loading|compiling|kernels not (cached|used:)|no kernels|(the )?kernels are"
     r"|readyok comes early:|(perft|bench|eval): \d+ s so far) ?.*"
 )
+#: Messages about files that options name: at once, or when the engine is loaded.
+_FILES: Final = re.compile(r"info string (network|endgame tables|book|Debug Log File)\b.*")
+_NAMING_FILES: Final = ("EvalFile", "SyzygyPath", "BookFile", "OwnBook", "Debug Log File")
 _SPIN_OPTION: Final = re.compile(r"option name .+ type spin default (-?\d+) min (-?\d+) max (-?\d+)")
 _OTHER_OPTION: Final = re.compile(r"option name .+ type (button|check default (true|false)|string default \S.*)")
-#: What options that name files may say: at once, or when the engine is loaded, whatever it is needed for.
-_FILES: Final = re.compile(r"info string (network|endgame tables|book|Debug Log File)\b.*")
 
 
 def judged(fen: str, chess960: bool) -> chess.Board | None:
-    """The board that a FEN stands for, None when it is refused: python-chess's verdict but for TOLERATED."""
+    """The board of a FEN; None if the engine must refuse it: python-chess's verdict except for TOLERATED."""
     try:
         board = chess.Board(fen, chess960=chess960)
     except ValueError:
@@ -56,325 +61,232 @@ def judged(fen: str, chess960: bool) -> chess.Board | None:
     return board
 
 
-def check_letters(line: str) -> None:
-    """Raises BreachError for a line that a terminal would obey."""
-    if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in line):
-        raise BreachError(f"characters that terminals obey: {line[:200]!r}")
+class Answer:
+    """Lines that a command owes: any number of the form `body`, and in their order those of the regexes `forms`.
 
+    `optional`: the lines need not come. `is_tool`: the command is a count or a benchmark, which `stop` ends. `check`
+    gets all lines after the last.
+    """
 
-class Debt(Protocol):
-    """What is owed for one line."""
-
-    name: str
-    sent: float
-
-    @property
-    def is_satisfied(self) -> bool:
-        """Whether nothing more is owed; there may be more to come."""
+    def __init__(
+        self,
+        name: str,
+        sent: float,
+        *forms: str,
+        body: str | None = None,
+        optional: bool = False,
+        is_tool: bool = False,
+        check: Callable[[list[str]], None] | None = None,
+    ) -> None:
+        self.name = name
+        self.sent = sent
+        self.is_tool = is_tool
+        #: Whether the tool was told to stop.
+        self.may_stop = False
+        self._forms = list(forms)
+        self._body = body
+        self._optional = optional
+        self._check = check
+        self._lines: list[str] = []
 
     @property
     def is_over(self) -> bool:
         """Whether nothing more can come."""
+        return not self._forms
+
+    @property
+    def is_satisfied(self) -> bool:
+        """Whether nothing more is owed."""
+        return self._optional or self.is_over
 
     def take(self, line: str, now: float) -> bool:
         """Takes a line of output if it belongs here."""
-
-
-class Lines:
-    """Lines of known form, each a regular expression, all owed and in this order."""
-
-    def __init__(self, name: str, sent: float, *forms: str) -> None:
-        self.name = name
-        self.sent = sent
-        self._forms = forms
-        self._count = 0
-
-    @property
-    def is_satisfied(self) -> bool:
-        return self._count == len(self._forms)
-
-    @property
-    def is_over(self) -> bool:
-        return self.is_satisfied
-
-    def take(self, line: str, now: float) -> bool:
-        if self.is_over or not re.fullmatch(self._forms[self._count], line):
-            return False
-        self._count += 1
-        return True
-
-
-class Block:
-    """Lines of any number, each of the form `body`, up to and with one of the form `last`."""
-
-    def __init__(self, name: str, sent: float, body: str, last: str) -> None:
-        self.name = name
-        self.sent = sent
-        self.is_over = False
-        self.lines: list[str] = []
-        self._body = re.compile(body)
-        self._last = re.compile(last)
-
-    @property
-    def is_satisfied(self) -> bool:
-        return self.is_over
-
-    def take(self, line: str, now: float) -> bool:
-        if self._last.fullmatch(line):
-            self.is_over = True
-        elif not self._body.fullmatch(line):
-            return False
-        self.lines.append(line)
-        return True
-
-
-class Remarks:
-    """Up to `most` lines that may come and need not."""
-
-    is_satisfied = True
-
-    def __init__(self, name: str, sent: float, form: re.Pattern[str], most: int) -> None:
-        self.name = name
-        self.sent = sent
-        self._form = form
-        self._left = most
-
-    @property
-    def is_over(self) -> bool:
-        return not self._left
-
-    def take(self, line: str, now: float) -> bool:
-        if self.is_over or not self._form.fullmatch(line):
-            return False
-        self._left -= 1
-        return True
-
-
-class Tool(Block):
-    """A count or a benchmark: lines of the form `body`, then one of the form `last`, or that it was stopped."""
-
-    #: Whether somebody has stopped it.
-    may_stop = False
-
-    def take(self, line: str, now: float) -> bool:
-        if re.fullmatch(r"(info string perft|bench) was stopped", line):
+        if self.is_tool and re.fullmatch(r"(info string perft|bench) was stopped", line):
             if not self.may_stop:
                 raise BreachError(f"'{self.name}' was stopped by nobody")
-            self.is_over = True
+            self._forms.clear()
             return True
-        is_mine = super().take(line, now)
-        if self.is_over:
-            self._check()
-        return is_mine
+        if self._forms and re.fullmatch(self._forms[0], line):
+            del self._forms[0]
+        elif self._body is None or not re.fullmatch(self._body, line):
+            return False
+        self._lines.append(line)
+        if self.is_over and self._check is not None:
+            self._check(self._lines)
+        return True
 
-    def _check(self) -> None:
-        """Raises BreachError when the result is wrong."""
 
-
-class Perft(Tool):
-    """`go perft`: every legal move with its count, and their sum; python-chess counts along as far as it is quick."""
-
-    def __init__(self, name: str, sent: float, board: chess.Board, depth: int) -> None:
-        super().__init__(name, sent, r"[a-h][1-8][a-h][1-8][qrbn]?: \d+|", r"Nodes searched: \d+")
-        self._board = board.copy(stack=False)
-        self._depth = depth
-
-    def _check(self) -> None:
-        *rows, empty, total = self.lines
-        counts = {move: int(count) for move, count in (row.split(": ") for row in rows)}
-        moves = list(self._board.legal_moves)
-        if empty or len(rows) != len(moves) or set(counts) != {self._board.uci(move) for move in moves}:
-            raise BreachError(f"'{self.name}' does not list the moves of {self._board.fen()}: {rows}")
-        expected = None
-        if self._depth == 1:
-            expected = dict.fromkeys(counts, 1)
-        elif self._depth == 2 and len(moves) < 60:
-            expected = {}
-            for move in moves:
-                text = self._board.uci(move)
-                self._board.push(move)
-                expected[text] = self._board.legal_moves.count()
-                self._board.pop()
-        if expected not in (None, counts) or int(total.split(": ")[1]) != sum(counts.values()):
-            raise BreachError(f"'{self.name}' counts wrongly in {self._board.fen()}: {counts}, {total}")
+def check_perft(board: chess.Board, depth: int, lines: list[str]) -> None:
+    """Compares a perft with python-chess as far as that is quick. Raises BreachError."""
+    *rows, empty, total = lines
+    counts = {move: int(count) for move, count in (row.split(": ") for row in rows)}
+    moves = {board.uci(move): move for move in board.legal_moves}
+    if empty or len(rows) != len(moves) or counts.keys() != moves.keys():
+        raise BreachError(f"perft does not list the moves of {board.fen()}: {rows}")
+    expected = counts
+    if depth == 1:
+        expected = dict.fromkeys(counts, 1)
+    elif depth == 2 and len(moves) < 60:
+        for text, move in moves.items():
+            board.push(move)
+            expected = {**expected, text: board.legal_moves.count()}
+            board.pop()
+    if expected != counts or int(total.split(": ")[1]) != sum(counts.values()):
+        raise BreachError(f"perft counts wrongly in {board.fen()}: {counts}, {total}")
 
 
 class Model:
-    """The state that the engine should have, and what it owes. Lines go in by `sent`, and come back by `heard`.
+    """The state that the engine should have, and what it owes: `sent` takes input lines, `heard` output lines.
 
-    Times are in seconds, of the clock that the caller likes. BreachError says what went wrong.
+    Times are in seconds, of any clock. BreachError says what went wrong.
     """
 
     def __init__(self, is_loaded: bool = True) -> None:
         """`is_loaded`: the engine can search at once."""
         self.board = chess.Board()
-        self.options = {option.name: option.default for option in OPTIONS}
-        #: The last answer: the position it is for, the move, and the reply that is expected, or None.
+        self.options = OptionValues()
+        #: The last answer: the position it is for, the move, and the expected reply or None.
         self.answer: tuple[chess.Board, str, str | None] | None = None
-        #: What was sent as the last good position.
+        #: The last good `position`; empty after `flip`.
         self.position = "position startpos"
-        self._declared = {option.name.lower(): option for option in OPTIONS}
-        self._at_once: list[Debt] = []
-        self._in_turn: list[Debt] = []
+        #: Whether it has answered something that takes the kernels.
+        self.is_loaded = is_loaded
+        self._at_once: list[Answer] = []
+        self._in_turn: list[Answer | Search] = []
         self._debug = False
-        self._said: list[str] | None = None
+        self._introduction: list[str] = []
         #: How many remarks about files there may be.
         self._files = 0
         self._task_ended = -math.inf
         self._is_quitting = False
-        #: Whether it has answered something that takes the kernels.
-        self.is_loaded = is_loaded
+        # The line that was sent last, and when.
+        self._line, self._now = "", 0.0
 
     # -- what is asked ---------------------------------------------------------------------------------------------
 
     def sent(self, raw: bytes, now: float) -> None:
         """A line was sent."""
         text = raw.decode("utf-8", "backslashreplace").strip()
-        words = text.split()
-        if not words:
-            return
-        if words[0] not in COMMANDS:
-            self._at_once.append(Lines(text[:80], now, "info string unknown command .*"))
-            return
-        getattr(self, f"_on_{words[0]}")(words[1:], text[:200], now)
+        self._line, self._now = text[:200], now
+        word, *words = text.split() or [""]
+        if word in COMMANDS:
+            try:
+                getattr(self, f"_on_{word}", self._on_nothing)(words)
+            except ValueError as error:
+                self._owe_exactly(str(error))
+        elif word:
+            self._owe_at_once("info string unknown command .*")
 
     def input_ended(self, now: float) -> None:
-        """The input was closed: everything is owed an answer."""
+        """The input was closed: every command is owed an answer."""
         self._release(now)
 
     def _release(self, now: float) -> None:
-        """Whatever was begun is told to end."""
+        """Every search and tool so far is told to end."""
         for debt in self._in_turn:
-            if isinstance(debt, Search) and debt.stopped is None:
-                debt.stopped = now
-            elif isinstance(debt, Tool):
+            if isinstance(debt, Answer):
                 debt.may_stop = True
+            elif debt.stopped is None:
+                debt.stopped = now
 
-    def _info(self, name: str, now: float, form: str, at_once: bool = False) -> None:
-        """One `info string` is owed."""
-        (self._at_once if at_once else self._in_turn).append(Lines(name, now, f"info string {form}"))
+    def _owe(self, *forms: str, **details: Any) -> None:
+        """The current line owes an answer in its turn."""
+        self._in_turn.append(Answer(self._line, self._now, *forms, **details))
 
-    def _on_uci(self, words: list[str], name: str, now: float) -> None:
-        self._at_once.append(Block(name, now, r"id (name|author) \S.*|option name \S.* type \S.*", "uciok"))
+    def _owe_at_once(self, *forms: str, **details: Any) -> None:
+        """The current line owes an answer even during a search."""
+        self._at_once.append(Answer(self._line, self._now, *forms, **details))
 
-    def _on_isready(self, words: list[str], name: str, now: float) -> None:
-        self._at_once.append(Lines(name, now, "readyok"))
+    def _owe_exactly(self, *messages: str) -> None:
+        """The current line owes exactly these messages."""
+        if messages:
+            self._owe(*(re.escape(f"info string {' '.join(message.split())}") for message in messages))
 
-    def _on_ucinewgame(self, words: list[str], name: str, now: float) -> None:
-        pass
+    def _on_nothing(self, words: list[str]) -> None:
+        """The command owes nothing."""
 
-    def _on_register(self, words: list[str], name: str, now: float) -> None:
-        pass
+    def _on_uci(self, words: list[str]) -> None:
+        body = r"id (name|author) \S.*|option name \S.* type \S.*"
+        self._owe_at_once("uciok", body=body, check=self._check_introduction)
 
-    def _on_debug(self, words: list[str], name: str, now: float) -> None:
+    def _on_isready(self, words: list[str]) -> None:
+        self._owe_at_once("readyok")
+
+    def _on_debug(self, words: list[str]) -> None:
         if words not in (["on"], ["off"]):
-            self._info(name, now, "debug takes .*", at_once=True)
-        elif words == ["on"]:
-            self._debug = True
-            for debt in self._in_turn:
-                if isinstance(debt, Search):
-                    debt.may_debug = True
-
-    def _on_help(self, words: list[str], name: str, now: float) -> None:
-        self._at_once.append(Lines(name, now, *map(re.escape, HELP.split("\n"))))
-
-    def _on_stop(self, words: list[str], name: str, now: float) -> None:
-        self._release(now)
-
-    def _on_ponderhit(self, words: list[str], name: str, now: float) -> None:
-        for debt in reversed(self._in_turn):
+            self._owe_at_once("info string debug takes .*")
+            return
+        self._debug = words == ["on"]
+        for debt in self._in_turn:
             if isinstance(debt, Search):
-                if debt.hit is None:
-                    debt.hit = now
-                break
+                debt.may_debug |= self._debug
 
-    def _on_quit(self, words: list[str], name: str, now: float) -> None:
-        self._release(now)
+    def _on_help(self, words: list[str]) -> None:
+        self._owe_at_once(*map(re.escape, HELP.split("\n")))
+
+    def _on_stop(self, words: list[str]) -> None:
+        self._release(self._now)
+
+    def _on_ponderhit(self, words: list[str]) -> None:
+        searches = [debt for debt in self._in_turn if isinstance(debt, Search)]
+        if searches and searches[-1].hit is None:
+            searches[-1].hit = self._now
+
+    def _on_quit(self, words: list[str]) -> None:
+        self._release(self._now)
         self._is_quitting = True
 
-    def _on_setoption(self, words: list[str], name: str, now: float) -> None:
-        lowered = [word.lower() for word in words]
-        at = lowered.index("value") if "value" in lowered else len(words)
-        value = " ".join(words[at + 1 :]) if at < len(words) else None
-        option = self._declared.get(" ".join(lowered[1:at])) if lowered[:1] == ["name"] else None
-        if option is None:
-            self._info(name, now, "(there is no option|setoption needs) .*")
-            return
-        is_good = value is not None
-        parsed: int | bool | str | None = value
-        if option.kind == "button":
-            return
-        if option.kind == "check":
-            is_good = value is not None and value.lower() in ("true", "false")
-            parsed = is_good and value is not None and value.lower() == "true"
-        elif option.kind == "spin":
-            try:
-                parsed = int(value or "")
-                is_good = option.low <= parsed <= option.high
-            except ValueError:
-                is_good = False
-        if not is_good:
-            self._info(name, now, f"option {re.escape(option.name)} (takes|needs) .*")
-            return
-        self.options[option.name] = parsed
-        if option.kind == "string" or option.name == "OwnBook":
-            # Of folders with tables there may be several.
-            most = 2 + str(value).count(":") + str(value).count(";")
-            self._files += most
+    def _on_setoption(self, words: list[str]) -> None:
+        option, value = parse_setoption(words)
+        if self.options.set(option, value) in _NAMING_FILES:
+            # SyzygyPath may list several folders.
+            self._files += 2 + str(value).count(":") + str(value).count(";")
 
-    def _on_position(self, words: list[str], name: str, now: float) -> None:
-        at = words.index("moves") if "moves" in words else len(words)
-        kind, before, moves = words[:1], words[1:at], words[at + 1 :]
-        if kind == ["startpos"] and not before:
-            fen = chess.STARTING_FEN
-        elif kind == ["fen"] and before:
-            fen = " ".join(before)
-        else:
-            self._info(name, now, "position .*")
-            return
-        chess960 = bool(self.options["UCI_Chess960"])
+    def _on_position(self, words: list[str]) -> None:
+        command = parse_position(words)
+        fen, chess960 = command.fen or chess.STARTING_FEN, self.options.flag("UCI_Chess960")
         board = judged(fen, chess960)
         if board is None:
-            self._info(name, now, "bad FEN .*: .+")
+            self._owe("info string bad FEN .*: .+")
             return
-        has_flaw = chess.Board(fen, chess960=chess960).status() & TOLERATED
-        for text in moves:
+        for text in command.moves:
             move = read_move(board, text)
             if move is None:
-                self._info(name, now, "illegal move .*")
+                self._owe("info string illegal move .*")
                 return
             board.push(move)
-        if has_flaw:
-            self._in_turn.append(Remarks(name, now, re.compile("info string (castling rights|the en passant) .*"), 1))
+        if chess.Board(fen, chess960=chess960).status() & TOLERATED:
+            form = "info string (castling rights|the en passant) .*"
+            self._owe(form, optional=True)
         self.board = board
         self.position = " ".join(["position", *words])
 
-    def _on_go(self, words: list[str], name: str, now: float) -> None:
-        self._release(now)
-        order = Order.of(words)
-        if "perft" in order.numbers:
-            if order.faults:
-                self._in_turn.append(Remarks(name, now, re.compile("info string go.*"), order.faults))
-            depth = order.numbers["perft"]
-            if 1 <= depth <= 32:
-                self._in_turn.append(Perft(name, now, self.board, depth))
-            else:
-                self._info(name, now, "perft depth .*")
+    def _on_go(self, words: list[str]) -> None:
+        self._release(self._now)
+        command, complaints = parse_go(words)
+        self._owe_exactly(*complaints)
+        board = self.board.copy(stack=False)
+        if "perft" in command.numbers:
+            self._on_perft(board, command.numbers["perft"])
             return
-        is_limited = bool(self.options["UCI_LimitStrength"]) or self.options["Skill Level"] != FULL_SKILL
-        wants_truth = bool(self.options["UCI_AnalyseMode"]) or order.infinite or "mate" in order.numbers
-        settings = Settings(
-            lines=int(self.options["MultiPV"] or 1),
-            threads=int(self.options["Threads"] or 1),
-            show_wdl=bool(self.options["UCI_ShowWDL"]),
-            own_book=bool(self.options["OwnBook"]),
-            is_weakened=is_limited and not wants_truth,
-        )
-        search = Search(name, order, self.board, settings, now)
+        options, limits = self.options, command.limits(board.turn)
+        illegal = [text for text in limits.search_moves or () if read_move(board, text) is None]
+        self._owe_exactly(*(f"go searchmoves: '{text}' is not legal here" for text in illegal))
+        is_limited = options.flag("UCI_LimitStrength") or options.number("Skill Level") != FULL_SKILL
+        is_analysis = options.flag("UCI_AnalyseMode") or limits.infinite or limits.mate is not None
+        search = Search(self._line, self._now, limits, board, options, is_weakened=is_limited and not is_analysis)
         search.may_debug = self._debug
         self._in_turn.append(search)
 
-    def _on_d(self, words: list[str], name: str, now: float) -> None:
+    def _on_perft(self, board: chess.Board, depth: int) -> None:
+        if not 1 <= depth <= 32:
+            self._owe("info string perft depth .*")
+            return
+        body, last = r"[a-h][1-8][a-h][1-8][qrbn]?: \d+|", r"Nodes searched: \d+"
+        check = partial(check_perft, board, depth)
+        self._owe(last, body=body, is_tool=True, check=check)
+
+    def _on_d(self, words: list[str]) -> None:
         board = self.board
         lines = [*str(board).split("\n"), "", f"Fen: {board.fen()}"]
         if board.chess960:
@@ -382,29 +294,30 @@ class Model:
         key = "[0-9A-F]{16}" if board.chess960 else f"{chess.polyglot.zobrist_hash(board):016X}"
         checkers = " ".join(map(chess.square_name, board.checkers()))
         tail = [f"Key: {key}", f"Checkers: {checkers}", f"Legal moves: {board.legal_moves.count()}"]
-        self._in_turn.append(Lines(name, now, *map(re.escape, lines), *tail))
+        self._owe(*map(re.escape, lines), *tail)
 
-    def _on_flip(self, words: list[str], name: str, now: float) -> None:
+    def _on_flip(self, words: list[str]) -> None:
         self.board = self.board.copy(stack=False).mirror()
         self.position = ""
 
-    def _on_eval(self, words: list[str], name: str, now: float) -> None:
+    def _on_eval(self, words: list[str]) -> None:
         body = r"(?!info |bestmove|readyok|uciok|id |option |Fen).*"
-        self._in_turn.append(Block(name, now, body, r"Evaluation [+-]\d+\.\d\d pawns from White's view.*"))
+        self._owe(r"Evaluation [+-]\d+\.\d\d pawns from White's view.*", body=body)
 
-    def _on_bench(self, words: list[str], name: str, now: float) -> None:
-        if words and not (words[0].isdecimal() and 1 <= int(words[0]) <= 127):
-            self._info(name, now, "bench takes .*")
-        else:
-            self._in_turn.append(Tool(name, now, r" *\d+ +\d+ \S+ [wb] \S+ \S+ \d+ \d+", r"\d+ nodes \d+ nps"))
+    def _on_bench(self, words: list[str]) -> None:
+        if words and not (words[0].isdecimal() and 1 <= int(words[0]) < MAX_PLY):
+            self._owe("info string bench takes .*")
+            return
+        body = r" *\d+ +\d+ \S+ [wb] \S+ \S+ \d+ \d+"
+        self._owe(r"\d+ nodes \d+ nps", body=body, is_tool=True)
 
-    def _on_compiler(self, words: list[str], name: str, now: float) -> None:
-        self._in_turn.append(Lines(name, now, "Compiled (ahead of time )?by .*", "Processor: .*", "Run by .*"))
+    def _on_compiler(self, words: list[str]) -> None:
+        self._owe("Compiled (ahead of time )?by .*", "Processor: .*", "Run by .*")
 
     # -- what is answered ------------------------------------------------------------------------------------------
 
     def heard(self, line: str, now: float) -> None:
-        """A line came. Raises BreachError when nobody asked for it, or when it is not what was asked for."""
+        """A line came. Raises BreachError when no command owes it, or when something in it is wrong."""
         check_letters(line)
         if _LOADING.fullmatch(line):
             return
@@ -413,132 +326,127 @@ class Model:
             return
         if self._at_once and self._at_once[0].take(line, now):
             if self._at_once[0].is_over:
-                self._answered_at_once(self._at_once.pop(0), now)
+                debt = self._at_once.pop(0)
+                if line == "readyok" and self.is_loaded:  # before that, it says only that the engine listens
+                    self._check_order(debt)
             return
         if not line.startswith("info string "):  # complaints about words need no engine
             self._note_loaded(now)
-        for index, debt in enumerate(self._in_turn):
-            if debt.take(line, now):
+        for index, owed in enumerate(self._in_turn):
+            if owed.take(line, now):
                 del self._in_turn[:index]
-                if debt.is_over:
-                    self._answered_in_turn(self._in_turn.pop(0), line, now)
+                if owed.is_over:
+                    del self._in_turn[0]
+                    self._answered(owed, line, now)
                 return
-            if not debt.is_satisfied:
+            if not owed.is_satisfied:
                 break
-        owed = ", ".join(repr(debt.name) for debt in self.owed()[:5]) or "nothing"
-        raise BreachError(f"nobody asked for '{line[:200]}'; {owed} is owed an answer")
+        names = ", ".join(repr(owed.name) for owed in self.owed()[:5]) or "nothing"
+        raise BreachError(f"nobody asked for '{line[:200]}'; {names} is owed an answer")
+
+    def _answered(self, debt: Answer | Search, line: str, now: float) -> None:
+        if isinstance(debt, Search):
+            words = line.split()
+            self.answer = (debt.board, words[1], words[3] if len(words) > 2 else None)
+        elif not debt.is_tool:
+            return
+        self._task_ended = now
+        self._begin_next(now)
 
     def _note_loaded(self, now: float) -> None:
-        """Something was said that only a loaded engine can say: by now the first search could begin."""
+        """Only a loaded engine says this: the first search can begin now at the latest."""
         if not self.is_loaded:
             self.is_loaded = True
             self._begin_next(now)
 
-    def _answered_at_once(self, debt: Debt, now: float) -> None:
-        if isinstance(debt, Block):
-            self._check_introduction(debt.lines)
-        elif debt.name.split()[:1] == ["isready"] and self.is_loaded:
-            # Before, it says that the engine listens; what needs a loaded one is done in its turn.
-            self._check_order(debt)
-
-    def _check_introduction(self, lines: list[str]) -> None:
-        """Name, author, then options, each with a default that it would take; the same whenever it is asked."""
-        if self._said not in (None, lines):
-            raise BreachError("a second 'uci' is answered differently")
-        self._said = lines
-        names = [line.partition(" type ")[0] for line in lines[2:-1]]
-        if not lines[0].startswith("id name") or not lines[1].startswith("id author") or len(set(names)) < len(names):
-            raise BreachError(f"the answer to 'uci': {lines}")
-        for line in lines[2:-1]:
-            spin = _SPIN_OPTION.fullmatch(line)
-            is_in = int(spin[2]) <= int(spin[1]) <= int(spin[3]) if spin is not None else _OTHER_OPTION.fullmatch(line)
-            if not is_in:
-                raise BreachError(f"a declaration of an option: '{line}'")
-
-    def _check_order(self, ready: Debt) -> None:
-        """When nothing was searched any more, `readyok` says that everything before it is done."""
-        before = [debt for debt in self._in_turn if debt.sent < ready.sent and not debt.is_satisfied]
-        is_idle = self._task_ended < ready.sent and not any(isinstance(debt, Search | Tool) for debt in before)
-        if before and is_idle:
-            raise BreachError(f"'readyok' before the answer to '{before[0].name}'")
-
-    def _answered_in_turn(self, debt: Debt, line: str, now: float) -> None:
-        if not isinstance(debt, Search | Tool):
-            return
-        self._task_ended = now
-        self._begin_next(now)
-        if isinstance(debt, Search):
-            words = line.split()
-            self.answer = (debt.board, words[1], words[3] if len(words) > 2 else None)
-
     def _begin_next(self, now: float) -> None:
-        """The next search can begin, if it was asked for."""
+        """The next search can begin, if there is one."""
         for debt in self._in_turn:
             if isinstance(debt, Search):
                 debt.begun = max(debt.sent, now)
                 break
 
-    def owed(self) -> list[Debt]:
+    def _check_introduction(self, lines: list[str]) -> None:
+        """Name, author, then options, each with a default that it would take; the same every time."""
+        names = [line.partition(" type ")[0] for line in lines[2:-1]]
+        if not lines[0].startswith("id name") or not lines[1].startswith("id author") or len(set(names)) < len(names):
+            raise BreachError(f"the answer to 'uci': {lines}")
+        for line in lines[2:-1]:
+            spin = _SPIN_OPTION.fullmatch(line)
+            if not (
+                int(spin[2]) <= int(spin[1]) <= int(spin[3]) if spin is not None else _OTHER_OPTION.fullmatch(line)
+            ):
+                raise BreachError(f"a declaration of an option: '{line}'")
+        if self._introduction not in ([], lines):
+            raise BreachError("a second 'uci' is answered differently")
+        self._introduction = lines
+
+    def _check_order(self, ready: Answer) -> None:
+        """If no search ran, everything that was sent before `isready` is done before `readyok`."""
+        before = [debt for debt in self._in_turn if debt.sent < ready.sent and not debt.is_satisfied]
+        is_idle = self._task_ended < ready.sent and not any(_is_task(debt) for debt in before)
+        if before and is_idle:
+            raise BreachError(f"'readyok' before the answer to '{before[0].name}'")
+
+    def owed(self) -> list[Answer | Search]:
         """What has not been answered."""
         return [debt for debt in (*self._at_once, *self._in_turn) if not debt.is_satisfied]
 
-    def is_endless(self) -> bool:
-        """Whether a count or a benchmark is under way. The end of input lets it run for whoever still reads."""
-        return any(isinstance(debt, Tool) for debt in self.owed())
-
-    def is_settled(self) -> bool:
-        """Whether nothing is owed."""
-        return not self.owed()
+    def has_tool(self) -> bool:
+        """Whether a count or a benchmark is under way, which the end of input does not end."""
+        return any(isinstance(debt, Answer) and debt.is_tool for debt in self.owed())
 
     def milliseconds(self) -> float:
-        """How long that will take at most if nothing is said meanwhile; infinite where it cannot be told."""
-        tasks = [debt for debt in self.owed() if isinstance(debt, Search | Tool)]
-        return sum(debt.milliseconds if isinstance(debt, Search) else math.inf for debt in tasks)
+        """How long the searches take at most if nothing more is sent; infinite if unknown."""
+        tasks = [debt for debt in self.owed() if _is_task(debt)]
+        return sum(debt.milliseconds() if isinstance(debt, Search) else math.inf for debt in tasks)
 
     def ended(self) -> None:
-        """The engine has ended. Raises BreachError when something was owed: after `quit` nothing is."""
-        if not self._is_quitting and not self.is_settled():
-            raise BreachError(f"ended without an answer to '{self.owed()[0].name}'")
+        """The engine has ended. Raises BreachError when something was owed and there was no `quit`."""
+        owed = self.owed()
+        if owed and not self._is_quitting:
+            raise BreachError(f"ended without an answer to '{owed[0].name}'")
+
+
+def _is_task(debt: Answer | Search) -> bool:
+    return isinstance(debt, Search) or debt.is_tool
+
+
+def check_letters(line: str) -> None:
+    """Raises BreachError for a line that a terminal would obey."""
+    if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in line):
+        raise BreachError(f"characters that terminals obey: {line[:200]!r}")
 
 
 class Lenient(Model):
-    """What is owed by an engine that the system gives little: an answer to every `isready` and `go`, whatever it is."""
+    """What an engine with few resources owes: an answer to every `isready` and `go`, no matter which."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._owes = {"readyok": 0, "bestmove": 0}
+        self._counts = {"readyok": 0, "bestmove": 0}
 
     def sent(self, raw: bytes, now: float) -> None:
         words = raw.decode("utf-8", "backslashreplace").split()
         if words[:1] == ["isready"]:
-            self._owes["readyok"] += 1
-        elif words[:1] == ["go"] and "perft" not in Order.of(words[1:]).numbers:
-            self._owes["bestmove"] += 1
+            self._counts["readyok"] += 1
+        elif words[:1] == ["go"] and "perft" not in parse_go(words[1:])[0].numbers:
+            self._counts["bestmove"] += 1
 
     def heard(self, line: str, now: float) -> None:
         check_letters(line)
         if "internal error" in line:
             raise BreachError(line)
         word = line.split(" ")[0]
-        if word in self._owes:
-            self._owes[word] -= 1
-            if self._owes[word] < 0:
+        if word in self._counts:
+            self._counts[word] -= 1
+            if self._counts[word] < 0:
                 raise BreachError(f"nobody asked for '{line[:200]}'")
 
-    def owed(self) -> list[Debt]:
-        return [Lines(name, 0.0, "") for name, count in self._owes.items() if count]
+    def owed(self) -> list[Answer | Search]:
+        return [Answer(name, 0.0, "") for name, count in self._counts.items() if count]
 
     def milliseconds(self) -> float:
         return math.inf
 
     def ended(self) -> None:
         pass
-
-
-#: The engine's commands; each has a method of the model's.
-COMMANDS: Final = frozenset(
-    (
-        "uci isready ucinewgame setoption position go stop ponderhit quit debug register d "
-        "flip eval bench compiler help"
-    ).split()
-)

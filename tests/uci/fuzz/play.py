@@ -1,9 +1,25 @@
-"""One session: a script is played to the engine, and everything it says is held against the model."""
+"""Plays a session to the engine and compares everything it says with the model.
+
+A script is a tuple of steps, each a line of text:
+
+    > LINE          a line for the engine; bytes beyond ASCII are escaped as in Python
+    ~ MS            a pause of so many milliseconds
+    = MS            waits until everything owed has been answered; stops a search after so many milliseconds
+    + or + ponder   plays the last answer on the board; `ponder` plays the expected reply as well
+    .               the end of input
+    ! WHAT VALUE    only the first step: the engine is a process with that limit (`! AS 600`, in MiB; `! NOFILE 12`), or
+                    with a damaged kernel cache (`! cache flipped 3`, with a seed)
+    # ...           a comment
+
+`<N>` in a line stands for the legal move number N (modulo their count) of the position, `<N*>` for the same move with
+castling in the other notation, and `<SAMPLE:KIND:SEED>` for the path of a hostile file.
+"""
 
 from __future__ import annotations
 
 import functools
 import os
+import random
 import re
 import threading
 import time
@@ -11,28 +27,19 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
+import chess
+
 from tests.uci.fuzz.model import Lenient, Model
 from tests.uci.fuzz.samples import standing_file
-from tests.uci.fuzz.script import (
-    CACHE,
-    EndInput,
-    Follow,
-    Pause,
-    Say,
-    Script,
-    Setting,
-    Settle,
-    Step,
-    resolved,
-    to_text,
-)
 from tests.uci.fuzz.searches import BreachError
 from tests.uci.fuzz.wires import InProcess, Listener, OverPipes, Wire
 
-#: Seconds without an answer that is owed, or without a word of what it waits for, after which the engine hangs.
+Script = tuple[str, ...]
+
+#: Seconds without an answer that is owed, or a progress message, after which the engine counts as hanging.
 HANGS: Final = 20.0
 
-#: Seconds that it may take to end, on a machine that others use too, and those that the slowest one took so far.
+#: Seconds that the end may take, because others may use the machine, and the seconds of the slowest end so far.
 ENDS: Final = 4.0
 slowest_end = 0.0
 #: Seconds that compiling may take.
@@ -41,10 +48,10 @@ COMPILES: Final = 600.0
 #: Starts an engine whose lines a listener gets.
 Connect = Callable[[Listener], Wire]
 
-#: Seconds that whatever is told to stop may take before the next is told.
+#: Seconds between two `stop`s.
 BETWEEN_STOPS: Final = 1.0
 
-#: Milliseconds that are waited for a clock to run out instead of saying stop.
+#: Milliseconds within which a clock may run out without a `stop`.
 SHORT: Final = 60.0
 
 
@@ -53,13 +60,13 @@ class FailedSessionError(AssertionError):
 
     def __init__(self, problem: str, script: Script, transcript: list[str]) -> None:
         last = "\n".join(transcript[-60:])
-        super().__init__(f"{problem}\n\nthe script:\n{to_text(script)}\nthe last lines, with seconds:\n{last}")
+        super().__init__(f"{problem}\n\nthe script:\n{chr(10).join(script)}\n\nthe last lines, with seconds:\n{last}")
         self.problem = problem
         self.script = script
 
 
-#: What stands for a hostile file in a line.
-HOSTILE: Final = re.compile(rb"<([\w.]+):([^:>]+):(\d+)>")
+_HOSTILE: Final = re.compile(rb"<([\w.]+):([^:>]+):(\d+)>")
+_MOVE: Final = re.compile(r"<(\d+)(\*?)>")
 
 
 def _hostile_path(found: re.Match[bytes]) -> bytes:
@@ -67,14 +74,59 @@ def _hostile_path(found: re.Match[bytes]) -> bytes:
     return os.fsencode(standing_file(name, kind, int(seed)))
 
 
+def said(line: bytes) -> str:
+    """The step that sends a line."""
+    return "> " + line.decode("latin-1").encode("unicode_escape").decode("ascii")
+
+
+def script_of(text: str) -> Script:
+    """The script in a text. Raises a ValueError that names a wrong line."""
+    steps: list[str] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not re.fullmatch(r"> [\x20-\x7e]*|[~=] [\d.]+|\+( ponder)?|\.|! \w+ .+|#.*|", line) or (
+            line[:1] == "!" and steps
+        ):
+            raise ValueError(f"line {number}: a step begins with one of > ~ = + . #, the first of all with !")
+        if line and not line.startswith("#"):
+            steps.append(line)
+    return tuple(steps)
+
+
+def resolved(line: bytes, board: chess.Board, chess960: bool) -> bytes:
+    """A line with legal moves in the place of `<N>`: of `board`, or of the game that a `position` line describes."""
+    words = line.decode("latin-1").split(" ")
+    if not any(map(_MOVE.fullmatch, words)):
+        return line
+    at = words.index("moves") if words[0] == "position" and "moves" in words else len(words)
+    nowhere = chess.Board(None)
+    if words[0] == "position":
+        try:
+            board = chess.Board(" ".join(words[2:at]) or chess.STARTING_FEN, chess960=chess960)
+        except ValueError:
+            board = nowhere
+        if board.king(chess.WHITE) is None or board.king(chess.BLACK) is None:
+            board = nowhere
+    for index, word in enumerate(words):
+        if found := _MOVE.fullmatch(word):
+            moves = list(board.legal_moves)
+            style = board.chess960 != (found[2] == "*")
+            words[index] = board.uci(moves[int(found[1]) % len(moves)], chess960=style) if moves else "0000"
+        if index > at:
+            try:
+                board.push_uci(words[index])
+            except ValueError:
+                board = nowhere  # the engine refuses the line; what follows does not matter
+    return " ".join(words).encode("latin-1")
+
+
 class Player:
     """A conversation with one engine. Both sides' lines are kept in the order in which they were said."""
 
     def __init__(self, connect: Connect) -> None:
         self.model = Model(is_loaded=connect is InProcess)
-        self.steps: list[Step] = []
+        self.steps: list[str] = []
         self._began = time.perf_counter()
-        #: When it was last said that something is loaded or compiled, and the seconds that the end may take.
+        # When the last message about loading came, and the seconds that the end may take.
         self._loading = 0.0
         self._ends = ENDS
         # (when, sent line or None, heard line or None); an end of input is a sent None with a heard None.
@@ -105,12 +157,12 @@ class Player:
     def say(self, line: bytes) -> None:
         """Sends a line."""
         self._tell_model()
-        line = resolved(line, self.model.board, bool(self.model.options["UCI_Chess960"]))
-        self.steps.append(Say(line))
+        line = resolved(line, self.model.board, self.model.options.flag("UCI_Chess960"))
+        self.steps.append(said(line))
         self._send(line)
 
     def _send(self, line: bytes) -> None:
-        line = HOSTILE.sub(_hostile_path, line)
+        line = _HOSTILE.sub(_hostile_path, line)
         with self._changed:
             self._entries.append((time.perf_counter(), line, None))
         self._wire.send(line)
@@ -120,7 +172,7 @@ class Player:
         deadline = time.perf_counter() + seconds
         while True:
             self._tell_model()
-            if self.model.is_settled():
+            if not self.model.owed():
                 return True
             with self._changed:
                 left = deadline - time.perf_counter()
@@ -133,7 +185,7 @@ class Player:
         """Waits for what is owed, and says stop where that takes longer than `patience` milliseconds."""
         if self._wait(patience / 1000) or (self.model.milliseconds() <= SHORT and self._wait(HANGS)):
             return
-        # Each ends what is under way; a benchmark behind it begins only then.
+        # Each ends one task; the next begins only then.
         for _ in self.model.owed():
             self._send(b"stop")
             if self._wait(BETWEEN_STOPS):
@@ -156,30 +208,35 @@ class Player:
         moves = moves if "moves" in position.split() else ["moves", *moves]
         self.say(" ".join([position, *moves]).encode())
 
-    def do(self, step: Step) -> bool:
+    def do(self, step: str) -> bool:
         """Takes a step; whether the session goes on."""
-        if not isinstance(step, Say | Follow):  # those are kept as what was really said
+        sign, _, rest = step.partition(" ")
+        if sign not in (">", "+"):  # what those send is recorded
             self.steps.append(step)
-        match step:
-            case Say(line):
-                self.say(line)
-                return line.split()[:1] != [b"quit"]
-            case Pause(milliseconds):
-                time.sleep(milliseconds / 1000)
-            case Settle(patience):
-                self.settle(patience)
-            case Follow(pondering):
-                self.follow(pondering)
-            case EndInput():
-                self._tell_model()
-                if self.model.is_endless():
-                    self._send(b"quit")
-                if not self.model.is_loaded:
-                    self._ends = COMPILES  # what is owed comes when the kernels are compiled
-                with self._changed:
-                    self._entries.append((time.perf_counter(), None, None))
-                self._wire.end_input()
-        return not isinstance(step, EndInput)
+        if sign == ">":
+            line = rest.encode("ascii").decode("unicode_escape").encode("latin-1")
+            self.say(line)
+            return line.split()[:1] != [b"quit"]
+        if sign == "~":
+            time.sleep(float(rest) / 1000)
+        elif sign == "=":
+            self.settle(float(rest))
+        elif sign == "+":
+            self.follow(rest == "ponder")
+        elif sign == ".":
+            self._end_input()
+            return False
+        return True
+
+    def _end_input(self) -> None:
+        self._tell_model()
+        if self.model.has_tool():
+            self._send(b"quit")
+        if not self.model.is_loaded:
+            self._ends = COMPILES  # what is owed comes when the kernels are compiled
+        with self._changed:
+            self._entries.append((time.perf_counter(), None, None))
+        self._wire.close_input()
 
     def turn_page(self) -> None:
         """Forgets what was said, when nothing is owed: a failure shows what came afterwards."""
@@ -218,41 +275,23 @@ def play(script: Script, connect: Connect = InProcess) -> int:
 
     Raises FailedSessionError for a breach of what the engine owes.
     """
+    steps, is_starved = list(script), False
+    if script and script[0].startswith("! "):
+        connect = functools.partial(OverPipes, setting=script[0][2:])
+        is_starved = not script[0].startswith("! cache ")
+    if is_starved:
+        # The engine may refuse what it cannot do, but it answers every `isready` and every `go`, and then ends.
+        steps = [f"~{step[1:]}" if step.startswith("=") else step for step in steps if step != "> quit"]
+        steps += ["> stop", "= 0"]
 
     def talk(player: Player) -> None:
-        for step in script:
+        if is_starved:
+            player.model = Lenient()
+        for step in (*steps, "> quit"):
             if not player.do(step):
                 return
-        player.do(Say(b"quit"))
 
-    if script and isinstance(script[0], Setting):
-        setting = script[0]
-        connect = functools.partial(OverPipes, setting=setting)
-        if setting.what != CACHE:
-            talk = endured(script)
     return hold(talk, connect)
-
-
-def endured(script: Script) -> Callable[[Player], None]:
-    """The talk of a script with an engine that the system gives little.
-
-    It may refuse what it cannot do, but it answers every `isready` and every `go`, and ends when it is told to.
-    """
-
-    def talk(player: Player) -> None:
-        player.model = Lenient()
-        for step in script:
-            if isinstance(step, Settle):
-                step = Pause(step.patience)
-            if isinstance(step, Say) and step.line.split()[:1] == [b"quit"]:
-                break
-            if not player.do(step):
-                return
-        player.do(Say(b"stop"))
-        player.do(Settle(0))
-        player.do(Say(b"quit"))
-
-    return talk
 
 
 def hold(talk: Callable[[Player], None], connect: Connect) -> int:
@@ -279,3 +318,46 @@ def hold(talk: Callable[[Player], None], connect: Connect) -> int:
     if problem is not None:
         raise FailedSessionError(problem, tuple(player.steps), player.transcript())
     return len(player.transcript())
+
+
+#: Plies after which a game is ended, and random plies that begin it.
+LONGEST: Final = 400
+OPENING: Final = 8
+
+#: Milliseconds after which a search that counts nodes is stopped.
+GAME_PATIENCE: Final = 5000.0
+
+
+def play_games(count: int, seed: int, on_game: Callable[[int], None], connect: Connect = OverPipes) -> None:
+    """Plays so many games in one process, as a GUI does; `on_game` gets the plies of each.
+
+    Every fourth is Chess960; openings are random, and so is whether a time, a clock or a number of nodes is given.
+    Raises FailedSessionError for a breach of what the engine owes.
+    """
+
+    def talk(player: Player) -> None:
+        for number in range(count):
+            on_game(_play_game(player, random.Random(seed * 1_000_003 + number), number % 4 == 3))
+        player.say(b"quit")
+
+    hold(talk, connect)
+
+
+def _play_game(player: Player, rng: random.Random, chess960: bool) -> int:
+    start = f"fen {chess.Board.from_chess960_pos(rng.randrange(960)).fen()}" if chess960 else "startpos"
+    moves = " ".join(f"<{rng.randrange(250)}>" for _ in range(OPENING))
+    player.say(f"setoption name UCI_Chess960 value {str(chess960).lower()}".encode())
+    player.say(b"ucinewgame")
+    player.say(f"position {start} moves {moves}".encode())
+    player.say(b"isready")
+    player.settle(GAME_PATIENCE)
+    limit = rng.choice(("movetime 10", "nodes 3000", "wtime 500 btime 500 winc 5 binc 5", "depth 6"))
+    plies = OPENING
+    while plies < LONGEST and not player.model.board.is_game_over(claim_draw=True):
+        player.say(f"go {limit}".encode())
+        player.settle(GAME_PATIENCE)
+        player.follow(False)
+        player.settle(GAME_PATIENCE)
+        plies += 1
+    player.turn_page()
+    return plies

@@ -31,7 +31,7 @@ from tests.uci.fuzz import hostile
 SECATEUR: Final = (sys.executable, str(PROJECT / "uci_main.py"))
 _FAKES: Final = PROJECT / "tests" / "bench"
 
-#: What stands for itself in a command: two quick players, games of a few moves, a small training run.
+#: Abbreviations in command lines.
 WORDS: Final = {
     "players": f"--engine cmd={sys.executable} arg={_FAKES / 'fake_engine.py'} name=A --engine cmd={sys.executable} "
     f"arg={_FAKES / 'fake_engine.py'} name=B --each depth=1 --runner builtin",
@@ -42,7 +42,7 @@ WORDS: Final = {
     "fake": str(_FAKES / "fake_engine.py"),
     "data": "--nodes 20 --hard-nodes 60 --workers 1 --max-plies 60",
     "spsa": "--only aspiration_window --tc depth=1 --max-moves 4 --quiet",
-    "ablation": "ablation futility --tc depth=1 --max-moves 4 --quiet",
+    "quick": "--tc depth=1 --max-moves 4 --quiet",
 }
 
 _DESCRIPTION: Final = f"""rounds = 1
@@ -102,7 +102,7 @@ def _made(line: str) -> Callable[[Path], object]:
             capture_output=True,
             check=False,
         )
-        # Of a few games not everything can be told; what was asked for is there.
+        # Status 1 means that the few games were not enough for every figure.
         assert done.returncode in (0, 1), done.stderr.decode()
         assert place.exists(), done.stderr.decode()
 
@@ -145,14 +145,6 @@ def _cache(place: Path) -> None:
     shutil.copytree(CACHE_FOLDER, place / CACHE_FOLDER.name)
 
 
-def _project(place: Path) -> None:
-    """The sources, with the ledger in them."""
-    for name in ("bench", "engine", "eval", "search"):
-        shutil.copytree(PROJECT / name, place / name, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
-    for name in ("uci_main.py", "pyproject.toml"):
-        shutil.copyfile(PROJECT / name, place / name)
-
-
 _MAKERS: Final[dict[str, Callable[[Path], object]]] = {
     "games.pgn": _made("match {players} {brief} --rounds 3 --pgn <>"),
     "unfinished.pgn": _packed("games.pgn", lambda games: games[: games.rindex(b"[Event ")]),
@@ -166,7 +158,6 @@ _MAKERS: Final[dict[str, Callable[[Path], object]]] = {
     "network.snet": _copied("eval/network/default.snet"),
     "strength.md": _copied("docs/strength.md"),
     "explorer.md": _copied("docs/explorer.md"),
-    "project": _project,
     "syzygy": _copied("tests/data/syzygy"),
     "tree.txt": _written(b"((3,12,8),(2,4,6),(14,5,2))\n"),
     "evaluation.py": _written(b"def evaluate(position):\n    return int(position['halfmoves'])\n"),
@@ -179,12 +170,12 @@ _MAKERS: Final[dict[str, Callable[[Path], object]]] = {
     "record.json": _made("explore --record <> --depth 1"),
     "record.json.gz": _packed("record.json", gzip.compress),
     "spsa.jsonl": _made("spsa {spsa} --state <> --iterations 2"),
-    "ablation.jsonl": _made("{ablation} --state <> --games 2"),
+    "ablation.jsonl": _made("ablation futility {quick} --state <> --games 2"),
     "cache": _cache,
     "empty": lambda place: place.mkdir(),
 }
 
-#: Cheap ones of many formats: the files of other commands, for each.
+#: Cheap samples of many formats, which stand for the files of other commands.
 OTHERS: Final = (
     *("games.pgn", "games.zip", "book.epd", "book.bin", "match.toml", "network.snet", "strength.md"),
     *("tree.txt", "evaluation.py", "log.txt"),
