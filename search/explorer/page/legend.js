@@ -1,6 +1,6 @@
 // Keys, signs and words, explained.
 
-import {$} from "./dom.js";
+import {$} from "./shared.js";
 
 const KEYS = [
   ["n", "step"], ["b", "step back"], ["space", "run, pause"], ["c", "run to the next cut"], ["r", "reset"], ["e", "to the end"],

@@ -1,9 +1,8 @@
 // One tree with its search: the document, its replay and the drawing.
 
-import {DONE, OPEN, Replay, SKIPPED, STATUS_NAMES, Trace} from "./trace.js";
-import {number} from "./dom.js";
+import {number} from "./shared.js";
+import {describe, DONE, OPEN, Replay, SKIPPED, STATUS_NAMES, Trace} from "./trace.js";
 import {TreeView} from "./view.js";
-import {describe} from "./words.js";
 
 const SIGN_WIDTH = 6.4;
 

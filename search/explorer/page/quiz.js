@@ -1,7 +1,6 @@
 // The quiz: guess before the search which branches will be cut off.
 
-import {$} from "./dom.js";
-import {first, isChess, isGuessing, state} from "./state.js";
+import {$, first, isChess, isGuessing, state} from "./shared.js";
 import {jump, setStepping, toTheEnd} from "./stepping.js";
 import {SKIPPED} from "./trace.js";
 

@@ -1,16 +1,100 @@
-// Having a search done, of a tree or of chess, and showing it from its beginning.
+// The controls that say what is searched, and the searches that they request.
 
-import * as api from "./api.js";
-import {chessRequest, markPlace, openTab, request, setChessRequest, setLattice, setTree, showChoices} from "./choices.js";
-import {countChart} from "./charts.js";
-import {$, number, tableRow} from "./dom.js";
-import {fillCollapseDepth} from "./facts.js";
+import {fillCollapseDepth} from "./node.js";
 import {stopQuiz} from "./quiz.js";
 import {showRecording} from "./recording.js";
-import {algorithmOf, isChess, state} from "./state.js";
+import {busily, isStopping, say, search, stopAll} from "./server.js";
+import {$, algorithmOf, isChess, number, state, tableRow} from "./shared.js";
+import {countChart} from "./statistics.js";
 import {seek} from "./stepping.js";
 import {kindOf} from "./trace.js";
-import {busily, isStopping, say} from "./work.js";
+
+const TABS = ["example", "text", "uniform", "chess"];
+
+export function openTab(name) {
+  for (const tab of TABS) {
+    $(`tab-${tab}`).setAttribute("aria-selected", String(tab === name));
+    $(`panel-${tab}`).hidden = tab !== name;
+  }
+  $("initialise").hidden = name === "chess";
+}
+
+/** Shows what belongs to the chosen algorithm, lattice and order, and hides what does not. */
+export function showChoices() {
+  const algorithm = algorithmOf($("algorithm").value);
+  $("algorithm-note").textContent = algorithm?.note ?? "";
+  $("lattice-note").textContent = state.lattices.find((lattice) => lattice.key === $("lattice").value)?.note ?? "";
+  $("lattice-row").hidden = $("lattice-note").hidden = !algorithm?.lattice && $("lattice").value === "chain";
+  $("order-seed-label").hidden = $("order").value !== "random";
+}
+
+/** What the controls ask for, as a request of the server. */
+export function request(algorithm = $("algorithm").value) {
+  return {
+    text: $("tree-text").value,
+    format: $("format").value || null,
+    algorithm,
+    lattice: latticeInUse(algorithm),
+    order: {...state.base, hand: state.hand},
+    title: state.title,
+  };
+}
+
+function latticeInUse(algorithm) {
+  const isPlain = !algorithmOf(algorithm)?.lattice && $("lattice").value === "chain";
+  return isPlain ? null : {kind: $("lattice").value, spec: $("lattice-spec").value};
+}
+
+/** Sets the controls to a request; the inverse. */
+export function setRequest(made) {
+  $("tree-text").value = made.text;
+  $("format").value = made.format ?? "";
+  $("algorithm").value = made.algorithm;
+  setLattice(made.lattice);
+  $("compare").value = made.compare ?? "";
+  state.title = made.title ?? "";
+  state.base = {kind: made.order?.kind ?? "given", seed: made.order?.seed ?? 1};
+  state.hand = made.order?.hand ?? {};
+  $("order-seed").value = state.base.seed;
+  $("order").value = Object.keys(state.hand).length ? "hand" : state.base.kind;
+  showChoices();
+}
+
+export function setLattice(lattice) {
+  $("lattice").value = lattice?.kind ?? "chain";
+  $("lattice-spec").value = lattice?.spec ?? "";
+}
+
+/** Another tree: what was ordered by hand is forgotten. */
+export function setTree(text, title) {
+  $("tree-text").value = text;
+  $("format").value = "";
+  state.title = title;
+  state.hand = {};
+  if ($("order").value === "hand") $("order").value = state.base.kind;
+}
+
+/** What the controls ask Secateur to search. */
+export const chessRequest = () => ({position: $("chess-position").value, after: $("chess-after").value.trim() || null,
+  depth: Number($("chess-depth").value), nodes: Number($("chess-nodes").value)});
+
+export function setChessRequest(made) {
+  $("chess-position").value = made.position ?? "";
+  $("chess-after").value = made.after ?? "";
+  $("chess-depth").value = made.depth;
+  $("chess-nodes").value = made.nodes;
+}
+
+/** Puts the cursor where the text is wrong, unless somebody is typing elsewhere by now. */
+export function markPlace(line, column) {
+  if (![document.body, $("tree-text"), $("initialise")].includes(document.activeElement)) return;
+  openTab("text");
+  const area = $("tree-text");
+  const lines = area.value.split("\n").slice(0, line - 1);
+  const index = lines.reduce((sum, text) => sum + text.length + 1, 0) + Math.max(0, (column || 1) - 1);
+  area.focus({preventScroll: true});
+  area.setSelectionRange(index, Math.min(index + 1, area.value.length));
+}
 
 /** Reads the controls, has the search done and shows it from its beginning. */
 export async function initialise() {
@@ -23,7 +107,7 @@ export async function initialise() {
     const rival = $("compare").value;
     let documents;
     try {
-      documents = await Promise.all([api.trace(one), ...(rival ? [api.trace(request(rival))] : [])]);
+      documents = await Promise.all([search("trace", one), ...(rival ? [search("trace", request(rival))] : [])]);
     } catch (error) {
       if (turn !== state.turn) return;
       error.isText = true;
@@ -39,7 +123,7 @@ export async function initialise() {
 /** What was asked for before is not wanted any more; gives a number by which a later turn can be told. */
 export function newTurn() {
   state.player.stop();
-  api.stopAll(true);
+  stopAll(true);
   return ++state.turn;
 }
 
@@ -79,7 +163,7 @@ export async function chooseExample(key) {
   const turn = newTurn();
   $("example-note").textContent = chosen.note;
   await busily(async () => {
-    const example = await api.example(key);
+    const example = await search("example", {key});
     if (turn !== state.turn) return;
     setTree(example.text, example.title);
     setLattice(example.lattice);
@@ -97,7 +181,7 @@ export async function generate() {
   await busily(async () => {
     const settings = {branching: Number($("branching").value), depth: Number($("plies").value),
       arrangement: $("arrangement").value, seed: Number($("seed").value)};
-    const made = await api.generate(settings);
+    const made = await search("generate", settings);
     if (turn !== state.turn) return;
     setTree(made.text, made.title);
     if (algorithmOf($("algorithm").value).lattice) $("algorithm").value = "alpha-beta";
@@ -111,7 +195,7 @@ export async function searchChess() {
   const turn = newTurn();
   await busily(async () => {
     const made = chessRequest();
-    const document = await api.chess(made);
+    const document = await search("chess", made);
     if (turn !== state.turn) return;
     show([document], {chess: made});
     if (isStopping()) say(`Stopped: what was searched by then is shown, ${number(state.chess.recording.count)} visits.`);
@@ -131,7 +215,7 @@ export function chooseIteration(i) {
 /** How many leaves and nodes each order costs; empty where the tree is too large to try them all. */
 async function showOrders(asked, turn) {
   const body = $("orders").tBodies[0];
-  const {rows} = await api.orders(asked);
+  const {rows} = await search("orders", asked);
   if (turn !== state.turn) return;
   body.replaceChildren(...rows.map((row) => {
     const cells = [row.name, row.evaluated === null ? "–" : number(row.evaluated), row.visited === null ? "–" : number(row.visited)];

@@ -1,9 +1,8 @@
-// Going through the events of a search, and what changes with every one.
+// Stepping through the events of a search, at any speed, and what changes with each of them.
 
-import {$, number} from "./dom.js";
-import {selectNode, showNode} from "./facts.js";
+import {selectNode, showNode} from "./node.js";
 import {showBoard} from "./recording.js";
-import {first, isChess, position, state} from "./state.js";
+import {$, first, isChess, number, position, state} from "./shared.js";
 import {showStatistics} from "./statistics.js";
 
 // Nodes of the path that are named; of a longer one the middle is left out.
@@ -87,4 +86,45 @@ function pathButton(node, name) {
   button.textContent = name;
   button.addEventListener("click", () => selectNode(first(), node));
   return button;
+}
+
+export class Player {
+  /** `advance(events)` goes on and tells whether there is more; `changed(playing)` is told of start and stop. */
+  constructor(advance, changed) {
+    this.advance = advance;
+    this.changed = changed;
+    this.speed = 4;
+    this.playing = false;
+  }
+
+  toggle() {
+    if (this.playing) this.stop();
+    else this.start();
+  }
+
+  start() {
+    if (this.playing) return;
+    this.playing = true;
+    this.changed(true);
+    // The first event follows at once.
+    this.due = 1;
+    this.last = performance.now();
+    const frame = (now) => {
+      if (!this.playing) return;
+      // A tab that was hidden does not catch up.
+      this.due += Math.min(now - this.last, 500) * this.speed / 1000;
+      this.last = now;
+      const events = Math.floor(this.due);
+      this.due -= events;
+      if (events > 0 && !this.advance(events)) this.stop();
+      else requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+  }
+
+  stop() {
+    if (!this.playing) return;
+    this.playing = false;
+    this.changed(false);
+  }
 }

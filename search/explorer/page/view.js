@@ -1,8 +1,6 @@
 // A tree on a canvas: fitted, panned, zoomed, selected, collapsed and, where that is asked for, reordered by dragging.
 
-import {Layout, LEVEL} from "./layout.js";
-import {CanvasSurface, SvgSurface} from "./surface.js";
-import {drawTree, palette} from "./draw.js";
+import {CanvasSurface, drawTree, Layout, LEVEL, palette, SvgSurface} from "./draw.js";
 
 const MARGIN = 46;
 const MOST_ZOOM = 1.8;
