@@ -3,8 +3,8 @@
 import {selectNode, showNode} from "./node.js";
 import {initialise, newTurn, openTab, searchChess, setChessRequest, setRequest, setTree, show} from "./searching.js";
 import {busily, complain, say, search} from "./server.js";
-import {$, first, isChess, position, state} from "./shared.js";
-import {seek} from "./stepping.js";
+import {$, first, isChess, make, position, state} from "./shared.js";
+import {pause, seek} from "./stepping.js";
 import {kindOf} from "./trace.js";
 
 export async function share() {
@@ -80,7 +80,7 @@ export async function exportAs(kind) {
 
 export async function importFile(file) {
   if (!file) return;
-  state.player.stop();
+  pause();
   await busily(async () => {
     const isZipped = file.name.endsWith(".gz");
     const stream = isZipped ? file.stream().pipeThrough(new DecompressionStream("gzip")) : file.stream();
@@ -160,9 +160,8 @@ async function unpack(fragment) {
 
 /** Saves a text or a blob as a file of the user. */
 function download(name, type, content) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], {type}));
-  link.download = name;
+  const href = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], {type}));
+  const link = make("a", "", {href, download: name});
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }

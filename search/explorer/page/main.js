@@ -11,13 +11,13 @@ import {chooseExample, chooseIteration, generate, initialise, openTab, searchChe
 import {ask, busily, complain, stop} from "./server.js";
 import {$, fill, first, isChess, isGuessing, number, state} from "./shared.js";
 import {countChart} from "./statistics.js";
-import {advance, jump, nextCut, Player, seek, setFollow, stepBack, stepOn, toTheEnd} from "./stepping.js";
+import {advance, jump, nextCut, pause, player, run, seek, setFollow, stepBack, stepOn, toTheEnd} from "./stepping.js";
 
 const ZOOM = 1.3;
 
 // What keys do, and the buttons that have a key in `data-key`.
 const ACTIONS = {
-  n: stepOn, b: stepBack, " ": () => state.player.toggle(), c: nextCut, r: () => jump(0), e: toTheEnd,
+  n: stepOn, b: stepBack, " ": () => (player.playing ? pause() : run()), c: nextCut, r: () => jump(0), e: toTheEnd,
   "+": () => first()?.view.zoom(ZOOM), "=": () => first()?.view.zoom(ZOOM), "-": () => first()?.view.zoom(1 / ZOOM),
   0: () => state.panels.forEach((panel) => panel.view.fit()), f: () => setFollow(!state.follow),
   ArrowUp: () => walk("up"), ArrowDown: () => walk("down"), ArrowLeft: () => walk("left"), ArrowRight: () => walk("right"),
@@ -60,14 +60,9 @@ function makeParts() {
   });
   state.trees = {a: new Panel("a", handlers(0)), b: new Panel("b", handlers(1))};
   state.chess = new ChessPanel(state.trees.a.canvas, state.trees.a.caption, state.trees.a.view);
-  state.player = new Player(advance, (isPlaying) => {
-    $("play").querySelector("path").setAttribute("d", isPlaying ? "M5 3v14M14 3v14" : "M5 3l12 7-12 7z");
-    $("play").setAttribute("aria-label", isPlaying ? "Pause" : "Run");
-  });
 }
 
 function setSpeed() {
-  const {player} = state;
   player.speed = Math.round(10 ** (Number($("speed").value) / 10) * 10) / 10;
   $("speed-value").textContent = `${player.speed >= 100 ? number(Math.round(player.speed)) : player.speed} a second`;
 }
@@ -150,5 +145,5 @@ async function start() {
 }
 
 // For the console and for tests.
-window.secateur = {state, seek, get player() { return state.player; }};
+window.secateur = {state, seek, player, run, pause};
 start();

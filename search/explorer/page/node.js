@@ -2,7 +2,7 @@
 
 import {showBoard, showNodeCosts} from "./recording.js";
 import {initialise, showChoices} from "./searching.js";
-import {$, first, isChess, position, state} from "./shared.js";
+import {$, first, isChess, make, position, state} from "./shared.js";
 import {seek} from "./stepping.js";
 
 // Plies that the choice of plies to show goes up to.
@@ -12,12 +12,7 @@ export function showNode() {
   const panel = first();
   if (!panel) return;
   const facts = panel.facts(panel.selected, Boolean(panel.trace?.document.lattice));
-  $("node").replaceChildren(...facts.flatMap(([name, text]) => {
-    const dt = document.createElement("dt"), dd = document.createElement("dd");
-    dt.textContent = name;
-    dd.textContent = text;
-    return [dt, dd];
-  }));
+  $("node").replaceChildren(...facts.flatMap(([name, text]) => [make("dt", name), make("dd", text)]));
   const node = panel.selected, parent = panel.view.model.parent(node);
   const siblings = parent >= 0 ? panel.view.model.children(parent) : [];
   const reorders = !isChess() && state.request !== null;

@@ -1,7 +1,7 @@
 // What the page shows of a recorded chess search beside its tree, and what its techniques save, counted.
 
 import {busily, search} from "./server.js";
-import {$, isChess, number, state, tableRow, times} from "./shared.js";
+import {$, isChess, make, number, state, tableRow, times} from "./shared.js";
 import {iterationChart} from "./statistics.js";
 import {BORDER_TYPE, Chessboard} from "./vendor/cm-chessboard/src/Chessboard.js";
 
@@ -10,13 +10,8 @@ export function showRecording(panel, choose) {
   const {recording} = panel;
   const {statistics = {}} = recording.document;
   const buttons = recording.iterations.map((iteration, i) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = iteration.depth;
-    button.setAttribute("aria-label", `Iteration of depth ${iteration.depth}`);
-    button.setAttribute("aria-pressed", String(i === panel.number));
-    button.addEventListener("click", () => choose(i));
-    return button;
+    const state = {ariaLabel: `Iteration of depth ${iteration.depth}`, ariaPressed: String(i === panel.number)};
+    return make("button", iteration.depth, {type: "button", onclick: () => choose(i), ...state});
   });
   $("iterations").replaceChildren(...buttons);
   const trees = new Map((statistics.trees ?? []).map((row) => [row.depth, row]));
@@ -69,9 +64,7 @@ function meaning(text, without) {
   row.className = "meaning";
   row.cells[0].colSpan = 4;
   if (without) {
-    const count = document.createElement("strong");
-    count.textContent = without;
-    row.cells[0].append(text ? "; " : "", count);
+    row.cells[0].append(text ? "; " : "", make("strong", without));
   }
   return row;
 }
@@ -144,7 +137,7 @@ export async function countNodeCosts() {
 function techniquesAt(panel, node) {
   if (node < panel.model.offset) return [];
   const {recording} = panel, row = panel.model.row(node);
-  if (recording.columns.quiescence?.[row] || recording.columns.depth[row] < 1) return [];
+  if (recording.columns.quiescence[row] || recording.columns.depth[row] < 1) return [];
   const found = new Set([recording.end(row).key, ...(recording.prunedOf.get(row) ?? []).map(([, reason]) => reason)]);
   return state.techniques.filter((key) => found.has(key));
 }
@@ -160,7 +153,7 @@ export function showNodeCosts(panel) {
   const line = (what, count, value) => tableRow([what, count, recording.score(value)]);
   $("node-costs").tHead.replaceChildren(tableRow([`to depth ${costs.depth}`, "nodes", "value"], "th"));
   $("node-costs").tBodies[0].replaceChildren(
-    line("in this search", number(recording.columns.size?.[row] ?? recording.size[row]), recording.columns.value[row]),
+    line("in this search", number(recording.columns.size[row]), recording.columns.value[row]),
     line("searched by itself", number(costs.nodes), costs.value),
     ...costs.without.map((one) => line(`and without ${one.reason}`, times(one.nodes, costs.nodes), one.value)));
 }

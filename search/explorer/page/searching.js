@@ -6,7 +6,7 @@ import {showRecording} from "./recording.js";
 import {busily, isStopping, say, search, stopAll} from "./server.js";
 import {$, algorithmOf, isChess, number, state, tableRow} from "./shared.js";
 import {countChart} from "./statistics.js";
-import {seek} from "./stepping.js";
+import {pause, seek} from "./stepping.js";
 import {kindOf} from "./trace.js";
 
 const TABS = ["example", "text", "uniform", "chess"];
@@ -122,7 +122,7 @@ export async function initialise() {
 
 /** What was asked for before is not wanted any more; gives a number by which a later turn can be told. */
 export function newTurn() {
-  state.player.stop();
+  pause();
   stopAll(true);
   return ++state.turn;
 }
@@ -204,7 +204,7 @@ export async function searchChess() {
 
 /** Shows another iteration of the recording. */
 export function chooseIteration(i) {
-  state.player.stop();
+  pause();
   state.chess.choose(i);
   $("position").max = state.chess.length;
   [...$("iterations").children].forEach((button, at) => button.setAttribute("aria-pressed", String(at === i)));

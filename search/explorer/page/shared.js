@@ -3,7 +3,7 @@
 /** `panels` are those that step together: one or two of `trees`, or `chess`. `request` is what made the tree, null for
  * an imported one; `base` and `hand` are the order of its children; `turn` counts what was asked for. */
 export const state = {
-  panels: [], trees: {}, chess: null, player: null,
+  panels: [], trees: {}, chess: null,
   request: null, title: "", base: {kind: "given", seed: 1}, hand: {}, turn: 0,
   follow: true, quiz: null, problem: null,
   examples: [], algorithms: [], lattices: [], techniques: [],
@@ -21,31 +21,23 @@ export const number = (value) => Number(value).toLocaleString("en");
 /** A count, and how many times another one it is. */
 export const times = (count, usual) => `${number(count)} (×${(count / Math.max(usual, 1)).toFixed(2)})`;
 
+/** A new element with a text and other properties. */
+export const make = (tag, textContent = "", properties = {}) =>
+  Object.assign(document.createElement(tag), {textContent, ...properties});
+
 /** A row of a table, of texts. */
 export function tableRow(cells, tag = "td") {
-  const row = document.createElement("tr");
-  for (const text of cells) {
-    const cell = document.createElement(tag);
-    cell.textContent = text;
-    row.append(cell);
-  }
+  const row = make("tr");
+  row.append(...cells.map((text) => make(tag, text)));
   return row;
-}
-
-function option(text, value, group, groups) {
-  const made = new Option(text, value);
-  if (!group) return made;
-  if (!groups.has(group)) {
-    const parent = document.createElement("optgroup");
-    parent.label = group;
-    groups.set(group, parent);
-  }
-  groups.get(group).append(made);
-  return groups.get(group);
 }
 
 /** Fills a select with rows of {key, name, group}; `before` are options in front of them. */
 export function fill(select, rows, before = []) {
-  const groups = new Map();
-  select.replaceChildren(...before, ...new Set(rows.map((row) => option(row.name, row.key, row.group, groups))));
+  select.replaceChildren(...before);
+  const groups = new Map([[undefined, select]]);
+  for (const {key, name, group: label} of rows) {
+    if (!groups.has(label)) groups.set(label, select.appendChild(make("optgroup", "", {label})));
+    groups.get(label).append(new Option(name, key));
+  }
 }

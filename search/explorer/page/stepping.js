@@ -2,7 +2,7 @@
 
 import {selectNode, showNode} from "./node.js";
 import {showBoard} from "./recording.js";
-import {$, first, isChess, number, position, state} from "./shared.js";
+import {$, first, isChess, make, number, position, state} from "./shared.js";
 import {showStatistics} from "./statistics.js";
 
 // Nodes of the path that are named; of a longer one the middle is left out.
@@ -22,26 +22,26 @@ export function advance(events) {
 
 /** Stops running, and goes to this event. */
 export function jump(index) {
-  state.player.stop();
+  pause();
   seek(index);
 }
 
 export const toTheEnd = () => jump(Number($("position").max));
 
 export function stepBack() {
-  state.player.stop();
+  pause();
   const now = position();
   for (const panel of state.panels) if (panel.index === now) panel.seek(panel.index - 1);
   refresh();
 }
 
 export function stepOn() {
-  state.player.stop();
+  pause();
   advance(1);
 }
 
 export function nextCut() {
-  state.player.stop();
+  pause();
   for (const panel of state.panels) panel.seek(panel.nextCut());
   refresh();
 }
@@ -75,56 +75,40 @@ function showPath() {
   const path = panel.index === 0 ? [] : names.path(panel.current);
   const shown = path.length > MOST_PATH ? [...path.slice(0, 3), -1, ...path.slice(3 - MOST_PATH)] : path;
   $("path").replaceChildren(...shown.flatMap((node, i) => {
-    const part = node < 0 ? document.createTextNode("…") : pathButton(node, names.name(node));
+    const select = () => selectNode(first(), node);
+    const part = node < 0 ? document.createTextNode("…") : make("button", names.name(node), {type: "button", onclick: select});
     return i ? [document.createTextNode(" › "), part] : [part];
   }));
 }
 
-function pathButton(node, name) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.textContent = name;
-  button.addEventListener("click", () => selectNode(first(), node));
-  return button;
+// Runs the search at a speed in events a second, in as many steps as the screen shows pictures.
+export const player = {speed: 4, playing: false, due: 0, last: 0};
+
+function setPlaying(playing) {
+  player.playing = playing;
+  $("play").querySelector("path").setAttribute("d", playing ? "M5 3v14M14 3v14" : "M5 3l12 7-12 7z");
+  $("play").setAttribute("aria-label", playing ? "Pause" : "Run");
 }
 
-export class Player {
-  /** `advance(events)` goes on and tells whether there is more; `changed(playing)` is told of start and stop. */
-  constructor(advance, changed) {
-    this.advance = advance;
-    this.changed = changed;
-    this.speed = 4;
-    this.playing = false;
-  }
+export function run() {
+  if (player.playing) return;
+  setPlaying(true);
+  // The first event follows at once.
+  Object.assign(player, {due: 1, last: performance.now()});
+  requestAnimationFrame(frame);
+}
 
-  toggle() {
-    if (this.playing) this.stop();
-    else this.start();
-  }
+function frame(now) {
+  if (!player.playing) return;
+  // A tab that was hidden does not catch up.
+  player.due += Math.min(now - player.last, 500) * player.speed / 1000;
+  player.last = now;
+  const events = Math.floor(player.due);
+  player.due -= events;
+  if (events > 0 && !advance(events)) pause();
+  else requestAnimationFrame(frame);
+}
 
-  start() {
-    if (this.playing) return;
-    this.playing = true;
-    this.changed(true);
-    // The first event follows at once.
-    this.due = 1;
-    this.last = performance.now();
-    const frame = (now) => {
-      if (!this.playing) return;
-      // A tab that was hidden does not catch up.
-      this.due += Math.min(now - this.last, 500) * this.speed / 1000;
-      this.last = now;
-      const events = Math.floor(this.due);
-      this.due -= events;
-      if (events > 0 && !this.advance(events)) this.stop();
-      else requestAnimationFrame(frame);
-    };
-    requestAnimationFrame(frame);
-  }
-
-  stop() {
-    if (!this.playing) return;
-    this.playing = false;
-    this.changed(false);
-  }
+export function pause() {
+  if (player.playing) setPlaying(false);
 }
