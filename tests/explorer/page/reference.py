@@ -1,11 +1,22 @@
-"""What the page has to show after so many events, worked out in Python from the events alone, slowly and plainly."""
+"""Trees for the tests of the page, and what it has to show after so many events, worked out from the events alone."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from search.theory.algorithms import Run
+from search.theory.algorithms import ALGORITHMS, Run
 from search.theory.events import Event, explain
+from search.theory.generate import uniform_tree
+from search.theory.tree_text import write_list
+
+SEVEN = "[A:[B:[5 6] C:[7 4]] D:[E:[3 2] 8]]"
+THREES = "[[3 12 8] [2 4 6] [14 5 2]]"
+UNIFORM = write_list(uniform_tree(3, 4, "random", 1))
+#: With the same subtree several times, which a table finds again.
+TWINS = "[[[1 5] [4 4]] [[1 5] [9 2]] [[3 7] [1 5]]]"
+
+NUMBERS = [key for key, algorithm in ALGORITHMS.items() if not algorithm.in_lattice]
+IN_LATTICES = [key for key, algorithm in ALGORITHMS.items() if algorithm.in_lattice]
 
 
 @dataclass
