@@ -146,6 +146,11 @@ class Shown:
     def seek(self, index: int) -> None:
         self.page.evaluate("index => secateur.seek(index)", index)
 
+    def view(self) -> tuple[float, float, float]:
+        """Zoom and place of the first tree: kx, tx, ty."""
+        kx, tx, ty = self.page.evaluate("(({kx, tx, ty}) => [kx, tx, ty])(secateur.state.panels[0].view)")
+        return kx, tx, ty
+
     def text(self, control: str) -> str:
         return str(self.page.inner_text(f"#{control}"))
 
