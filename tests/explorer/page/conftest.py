@@ -218,6 +218,18 @@ class Shown:
         )
         return float(found[0]), float(found[1])
 
+    def assert_within(self, width: int, *controls: str) -> None:
+        """At this width of the window nothing has to be scrolled sideways, and the controls can be reached."""
+        self.page.set_viewport_size({"width": width, "height": 740})
+        self.settle()
+        assert self.page.evaluate("document.documentElement.scrollWidth") <= width
+        for control in controls:
+            box = self.page.locator(f"#{control}").bounding_box()
+            assert box is not None, (width, control)
+            assert box["x"] >= 0, (width, control)
+            assert box["x"] + box["width"] <= width, (width, control)
+            assert min(box["width"], box["height"]) >= 30, (width, control)
+
     def download(self, kind: str) -> bytes:
         """What an export gives."""
         self.page.click("#exports > summary")

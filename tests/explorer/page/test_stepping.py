@@ -32,9 +32,10 @@ def test_every_node_is_as_in_python_after_every_event(shown: Shown) -> None:
         every = shown.page.evaluate(
             """() => {
                 const panel = secateur.state.panels[0], states = [];
+                const facts = (_, node) => Object.fromEntries(panel.facts(node, false));
                 for (let i = 0; i <= panel.length; i++) {
                     secateur.seek(i);
-                    states.push(Array.from(panel.trace.parent, (_, node) => Object.fromEntries(panel.facts(node, false))));
+                    states.push(Array.from(panel.trace.parent, facts));
                 }
                 return states;
             }"""
