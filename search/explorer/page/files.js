@@ -1,7 +1,7 @@
 // What leaves the page and comes back: addresses, exports, imports.
 
 import {selectNode, showNode} from "./node.js";
-import {initialise, newTurn, openTab, searchChess, setChessRequest, setRequest, setTree, show} from "./searching.js";
+import {begin, initialise, openTab, searchChess, setChessRequest, setRequest, setTree, show} from "./searching.js";
 import {busily, complain, say, search} from "./server.js";
 import {$, first, isChess, make, position, state} from "./shared.js";
 import {pause, seek} from "./stepping.js";
@@ -109,7 +109,7 @@ export async function importFile(file) {
 /** Shows a document that was imported or that the page was started with. */
 export function open(value) {
   const made = value.request ?? null;
-  newTurn();
+  begin();
   show([value], null);
   if (made && typeof made.text === "string" && kindOf(value) === "tree") {
     setRequest({...made, compare: ""});

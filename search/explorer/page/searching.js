@@ -3,7 +3,7 @@
 import {fillCollapseDepth} from "./node.js";
 import {stopQuiz} from "./quiz.js";
 import {showRecording} from "./recording.js";
-import {busily, isStopping, say, search, stopAll} from "./server.js";
+import {abandon, busily, isStopping, say, search} from "./server.js";
 import {$, algorithmOf, isChess, number, state, tableRow} from "./shared.js";
 import {countChart} from "./statistics.js";
 import {pause, seek} from "./stepping.js";
@@ -98,7 +98,8 @@ export function markPlace(line, column) {
 
 /** Reads the controls, has the search done and shows it from its beginning. */
 export async function initialise() {
-  const turn = newTurn(), one = request(), focus = document.activeElement;
+  begin();
+  const one = request(), focus = document.activeElement;
   // Who goes to the text meanwhile, or changes it, keeps the cursor.
   const mark = (line, column) => {
     if (document.activeElement === focus && $("tree-text").value === one.text) markPlace(line, column);
@@ -109,22 +110,18 @@ export async function initialise() {
     try {
       documents = await Promise.all([search("trace", one), ...(rival ? [search("trace", request(rival))] : [])]);
     } catch (error) {
-      if (turn !== state.turn) return;
       error.isText = true;
       throw error;
     }
-    // What was asked for since then is what is wanted now.
-    if (turn !== state.turn) return;
     show(documents, {...one, compare: rival});
-    await showOrders(one, turn);
+    await showOrders(one);
   }, mark);
 }
 
-/** What was asked for before is not wanted any more; gives a number by which a later turn can be told. */
-export function newTurn() {
+/** Begins something new: what was asked for before is not wanted any more. */
+export function begin() {
   pause();
-  stopAll(true);
-  return ++state.turn;
+  abandon();
 }
 
 /** Shows one or two documents of trees, or one of chess. `made` is what they were asked for with, null if nobody knows. */
@@ -160,11 +157,10 @@ export function show(documents, made) {
 export async function chooseExample(key) {
   const chosen = state.examples.find((example) => example.key === key);
   if (!chosen) return;
-  const turn = newTurn();
+  begin();
   $("example-note").textContent = chosen.note;
   await busily(async () => {
     const example = await search("example", {key});
-    if (turn !== state.turn) return;
     setTree(example.text, example.title);
     setLattice(example.lattice);
     const isLattice = algorithmOf($("algorithm").value).lattice;
@@ -177,12 +173,11 @@ export async function chooseExample(key) {
 }
 
 export async function generate() {
-  const turn = newTurn();
+  begin();
   await busily(async () => {
     const settings = {branching: Number($("branching").value), depth: Number($("plies").value),
       arrangement: $("arrangement").value, seed: Number($("seed").value)};
     const made = await search("generate", settings);
-    if (turn !== state.turn) return;
     setTree(made.text, made.title);
     if (algorithmOf($("algorithm").value).lattice) $("algorithm").value = "alpha-beta";
     setLattice(null);
@@ -192,11 +187,10 @@ export async function generate() {
 }
 
 export async function searchChess() {
-  const turn = newTurn();
+  begin();
   await busily(async () => {
     const made = chessRequest();
     const document = await search("chess", made);
-    if (turn !== state.turn) return;
     show([document], {chess: made});
     if (isStopping()) say(`Stopped: what was searched by then is shown, ${number(state.chess.recording.count)} visits.`);
   });
@@ -213,10 +207,9 @@ export function chooseIteration(i) {
 }
 
 /** How many leaves and nodes each order costs; empty where the tree is too large to try them all. */
-async function showOrders(asked, turn) {
+async function showOrders(asked) {
   const body = $("orders").tBodies[0];
   const {rows} = await search("orders", asked);
-  if (turn !== state.turn) return;
   body.replaceChildren(...rows.map((row) => {
     const cells = [row.name, row.evaluated === null ? "–" : number(row.evaluated), row.visited === null ? "–" : number(row.visited)];
     const line = tableRow(cells);

@@ -3,53 +3,47 @@
 import {$} from "./shared.js";
 
 class RequestError extends Error {
-  constructor(message, {line = 0, column = 0, stopped = false} = {}) {
+  constructor(message, {line = 0, column = 0, stopped = false} = {}, isUnwanted = false) {
     super(message);
-    Object.assign(this, {line, column, isStopped: stopped});
+    Object.assign(this, {line, column, isStopped: stopped, isUnwanted});
   }
 }
 
 /** The answer of the server to `path`; with `body`, a JSON value, to a POST. Throws RequestError. */
-export async function ask(path, body) {
+export async function ask(path, body, signal) {
   const headers = {"Content-Type": "application/json"};
   let response, answer;
   try {
-    response = await fetch(`api/${path}`, body === undefined ? {} : {method: "POST", headers, body: JSON.stringify(body)});
-  } catch {
-    throw new RequestError("the server does not answer: is secateur explore still running?");
-  }
-  try {
+    response = await fetch(`api/${path}`, body === undefined ? {} : {method: "POST", headers, body: JSON.stringify(body), signal});
     answer = await response.json();
   } catch {
-    throw new RequestError(`the server answered ${response.status} and no readable text`);
+    const problem = response ? `the server answered ${response.status} and no readable text`
+      : "the server does not answer: is secateur explore still running?";
+    throw new RequestError(problem, {}, signal?.aborted);
   }
   if (response.ok) return answer;
-  throw new RequestError(answer.error ?? `the server answered ${response.status}`, answer);
+  throw new RequestError(answer.error ?? `the server answered ${response.status}`, answer, signal?.aborted);
 }
 
-// Requests that the server works on, by the names of their jobs.
-const underWay = new Map();
+// The names of the requests that the server works on, and the wish that they belong to.
+const underWay = new Set();
+let wish = new AbortController();
 
 /** `ask` for what may take long: it can be stopped, and the page shows its progress. */
 export async function search(path, body) {
-  const name = crypto.randomUUID(), entry = {isUnwanted: false};
-  underWay.set(name, entry);
+  const name = crypto.randomUUID();
+  underWay.add(name);
   try {
-    return await ask(`${path}?job=${name}`, body);
-  } catch (error) {
-    error.isUnwanted = entry.isUnwanted;
-    throw error;
+    return await ask(`${path}?job=${name}`, body, wish.signal);
   } finally {
     underWay.delete(name);
   }
 }
 
-/** Stops all requests; `unwanted` if something else is requested instead, so that no message is needed. */
-export function stopAll(unwanted) {
-  return Promise.allSettled([...underWay].map(([name, entry]) => {
-    entry.isUnwanted = unwanted;
-    return ask("stop", {job: name});
-  }));
+/** Ends all searches, because the user wants something else now: nothing of them will be shown. */
+export function abandon() {
+  wish.abort();
+  wish = new AbortController();
 }
 
 // Milliseconds without a message, and between two questions for the progress.
@@ -77,11 +71,9 @@ export async function busily(work, mark = null) {
     say("");
     return await work();
   } catch (error) {
-    if (error.isStopped) {
-      if (!error.isUnwanted) say("Stopped. What was shown before is still shown.");
-    } else {
-      complain(error, mark);
-    }
+    if (error.isUnwanted) return undefined;
+    if (error.isStopped) say("Stopped. What was shown before is still shown.");
+    else complain(error, mark);
     return undefined;
   } finally {
     if (--busy === 0) end();
@@ -97,7 +89,7 @@ export function stop() {
   wasStopped = true;
   $("stop").disabled = true;
   $("work-text").textContent = "Stopping …";
-  stopAll(false);
+  for (const name of underWay) ask("stop", {job: name}).catch(() => {});
 }
 
 function begin() {
@@ -124,7 +116,7 @@ async function look() {
   isAsking = true;
   try {
     // The oldest request is the one that the server works on.
-    const [name] = underWay.keys();
+    const [name] = underWay;
     const text = name && (await ask(`progress?job=${name}`)).progress;
     if (text && !wasStopped) $("work-text").textContent = text[0].toUpperCase() + text.slice(1);
   } catch {

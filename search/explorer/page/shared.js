@@ -1,10 +1,10 @@
 // What every part of the page uses: its state, and small helpers for its elements.
 
 /** `panels` are those that step together: one or two of `trees`, or `chess`. `request` is what made the tree, null for
- * an imported one; `base` and `hand` are the order of its children; `turn` counts what was asked for. */
+ * an imported one; `base` and `hand` are the order of its children. */
 export const state = {
   panels: [], trees: {}, chess: null,
-  request: null, title: "", base: {kind: "given", seed: 1}, hand: {}, turn: 0,
+  request: null, title: "", base: {kind: "given", seed: 1}, hand: {},
   follow: true, quiz: null, problem: null,
   examples: [], algorithms: [], lattices: [], techniques: [],
 };

@@ -75,7 +75,7 @@ def test_a_uniform_tree_can_be_generated(shown: Shown) -> None:
     for arrangement in ("best", "worst", "random"):
         shown.page.select_option("#arrangement", arrangement)
         shown.click("generate")
-        tree = uniform_tree(4, 3, arrangement, 9)  # type: ignore[arg-type]
+        tree = uniform_tree(4, 3, arrangement, 9)
         assert shown.page.input_value("#tree-text") == write_list(tree)
         assert shown.counts(2)["evaluated"] == run(tree, "alpha-beta").statistics.evaluated
         assert "4^2 + 4^1 − 1 = 19 of 4^3 = 64" in shown.text("bound")

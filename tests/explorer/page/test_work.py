@@ -73,7 +73,8 @@ def test_names_of_searches_are_checked_and_unknown_ones_are_not_found(explorer: 
         assert status == 400
         assert b"letters, digits and hyphens" in content
     assert answer(explorer, "/api/progress?job=none") == {"progress": "", "running": False}
-    for body in ({"job": "none"}, {"job": 3}, {}, [], b"null"):
+    bodies: list[Any] = [{"job": "none"}, {"job": 3}, {}, [], b"null"]
+    for body in bodies:
         assert answer(explorer, "/api/stop", body) == {"running": False}
     assert ask(explorer, "POST", "/api/stop", b"{")[0] == 400
     assert ask(explorer, "GET", "/api/stop")[0] in (404, 405)
