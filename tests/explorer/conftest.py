@@ -107,7 +107,7 @@ json.dump(facts, (folder / "facts.json").open("w"))
 
 @dataclass(frozen=True)
 class Recorded:
-    """The documents, and what else the process found out."""
+    """The documents, and facts about their searches."""
 
     folder: Path
     facts: dict[str, Any]

@@ -38,7 +38,7 @@ class Tree:
         return (row for row in self if self.end[row] != "stopped")
 
     def searched(self, row: int) -> dict[str, int]:
-        """The moves searched at a row with the visit that had the last word about each, in order."""
+        """The moves searched at a row, in order, with the last visit of each."""
         return {self.moves[child]: child for child in self.children[row] if self.search[child] in MOVE_SEARCHES}
 
     def line(self, row: int) -> list[str]:

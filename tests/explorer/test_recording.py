@@ -1,4 +1,4 @@
-"""The tracing build: it searches as the playing build does, and what it writes down is what happened."""
+"""The tracing build searches as the playing build does, and records what happened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The requests of the page are checked, and answered by the package of the theory."""
+"""The requests of the page are checked, and answered by `search.theory`."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 import {DocumentError, kindOf} from "./trace.js";
 import {Position} from "./vendor/cm-chessboard/src/model/Position.js";
 
-/** Ways for a node to end that spared it searching all its moves. */
+/** How a node ends that need not search all its moves. */
 const CUTS = new Set(["mate-distance", "table", "razoring", "reverse-futility", "null-move", "probcut", "multi-cut",
   "cutoff", "stand-pat"]);
 const LOOKS = {PV: ["diamond", "best"], CUT: ["up", "min"], ALL: ["down", "max"]};
@@ -11,7 +11,7 @@ const MOVE_SEARCHES = new Set(["move", "full-depth", "open-window"]);
 const COLUMNS = ["parent", "move", "ply", "depth", "alpha", "beta", "type", "eval", "value", "stage", "search", "reduction",
   "extension", "end", "cutter", "moves_searched", "moves_pruned", "size", "quiescence"];
 const PLACEMENT = /^([pnbrqkPNBRQK1-8]+\/){7}[pnbrqkPNBRQK1-8]+ [wb]/;
-// What a search records where the side to move passes, and what the page calls that.
+// A null move in recordings, and on the page.
 const NULL_MOVE = "0000", PASS = "pass";
 // Beyond so many nodes the lower plies are collapsed at first.
 const SHOWN_AT_ONCE = 400;
@@ -20,7 +20,7 @@ function demand(condition, message) {
   if (!condition) throw new DocumentError(`not a recording that this page can show: ${message}`);
 }
 
-/** A move as the page shows it: UCI notation, and a word where the side to move passes. */
+/** A move as the page shows it: UCI notation, or a word for a null move. */
 function shownMove(move) { return move === NULL_MOVE ? PASS : move; }
 
 /** A chess document, checked. */
@@ -52,7 +52,7 @@ class Recording {
     this.#measure();
   }
 
-  /** Rows below every row, and what a searched move cost on average by its parent's depth. */
+  /** Counts the rows below each row, and sums up the cost of searched moves by their parent's depth. */
   #measure() {
     const {parent, depth} = this.columns;
     this.size = new Int32Array(this.count).fill(1);
@@ -71,7 +71,7 @@ class Recording {
 
   #kind(row, depth) { return `${this.columns.quiescence[row] ? "q" : ""}${depth}`; }
 
-  /** Nodes that one more move at this row would have cost, going by those that were searched at that depth. */
+  /** The mean cost in nodes of a move that was searched at the depth of this row. */
   costOfMove(row) {
     for (let depth = this.columns.depth[row]; depth >= 0; depth--) {
       const sum = this.sums.get(this.#kind(row, depth));
@@ -168,7 +168,7 @@ export class ChessPanel {
     this.view.fit();
   }
 
-  /** Collapses what lies two plies off the principal variation. */
+  /** Collapses nodes two plies off the principal variation. */
   #collapse() {
     for (let node = 0; node < this.model.count; node++) {
       const off = !this.line.has(node) && !this.line.has(this.model.parent(node));
@@ -205,7 +205,7 @@ export class ChessPanel {
     let shown = this.current;
     while (shown > 0 && !this.view.layout.placed[shown]) shown = this.model.parent(shown);
     this.shownCurrent = shown;
-    // What is told of a node follows the search until another one is selected.
+    // The selection follows the search until the user selects another node.
     if (this.index > 0) this.selected = this.current;
     this.view.draw();
   }
@@ -314,7 +314,7 @@ export class ChessPanel {
     return facts;
   }
 
-  /** What the board shows: placement, and the squares of the last move. */
+  /** The board at a node: its placement, and the last move. */
   board(node) {
     const line = node < this.model.offset ? [] : this.recording.line(this.model.row(node));
     return {placement: placementAfter(this.recording.position, line), last: line.at(-1) ?? ""};

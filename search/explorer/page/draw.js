@@ -5,11 +5,10 @@ import {hierarchy, tree as tidy} from "./vendor/d3-hierarchy/d3-hierarchy.min.js
 export const LEVEL = 84;
 const GAP = 10;
 
-/** Positions at scale 1: `x`, `y` in pixels, and of every subtree the extent: `left` to `right`, down
- * to `low`.
+/** Positions at scale 1 in pixels: `x` and `y` of every node, and the extent of its subtree: `left` to `right`, down to `low`.
  *
- * `model` has `count`, `root`, `children(node)` and `width(node)`, the room that a node's text needs. Children of nodes
- * in the set `collapsed` are left out. `order` lists the nodes that are laid out, parents before their children.
+ * `model` has `count`, `root`, `children(node)` and `width(node)`, the width of a node's text. Children of nodes in
+ * the set `collapsed` are left out. `order` lists the nodes that are laid out, parents before their children.
  */
 export class Layout {
   constructor(model, collapsed) {
@@ -161,7 +160,7 @@ export class SvgSurface {
 
 // A subtree that is narrower than this on the screen is drawn as one wedge.
 const WEDGE = 5;
-// Below this a node is drawn without its window, below that without its value.
+// Below these scales a node is drawn without its window, and without its value.
 const WINDOW_SCALE = 0.62, TEXT_SCALE = 0.34;
 const RADIUS = 17;
 // Nodes grow with the zoom no further than this.
@@ -241,9 +240,9 @@ function drawNode(surface, colours, look, x, y, scale) {
   }
 }
 
-/** Draws the part of a layout that `view` shows: {tx, ty, kx, ky, width, height}; tells how many nodes it drew.
+/** Draws the part of a layout that `view` shows: {tx, ty, kx, ky, width, height}; returns how many nodes it drew.
  *
- * `look(node)` says how a node is to be seen: shape, tint, value, window, label, reached, skipped, cut, onPath, onLine,
+ * `look(node)` describes how a node looks: shape, tint, value, window, label, reached, skipped, cut, onPath, onLine,
  * current, chosen, guessed, note. With `everything`, nothing is drawn as a wedge or left out.
  */
 export function drawTree(surface, layout, model, look, view, colours, everything = false) {

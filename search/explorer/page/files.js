@@ -1,4 +1,4 @@
-// What leaves the page and comes back: addresses, exports, imports.
+// Addresses, exports and imports.
 
 import {selectNode, showNode} from "./node.js";
 import {begin, initialise, openTab, searchChess, setChessRequest, setRequest, setTree, show} from "./searching.js";
@@ -28,7 +28,7 @@ export async function copyAddress() {
   setTimeout(() => { $("share-copy").textContent = "Copy"; }, 2000);
 }
 
-/** Shows what the page's address says, if it says something; whether it did. */
+/** Shows what the page's address holds; returns whether it holds anything. */
 export async function restore() {
   let shared;
   try {
@@ -119,7 +119,7 @@ export function open(value) {
 }
 
 const PREFIX = "#s=";
-// Browsers and chats cut longer addresses off.
+// Browsers and chats truncate longer addresses.
 const LONGEST = 16000;
 
 async function through(stream, bytes) {

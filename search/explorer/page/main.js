@@ -1,4 +1,4 @@
-// The page: makes its parts, connects its controls, and shows what it was opened with.
+// The page: makes its parts, connects its controls, and shows its first tree.
 
 import {ChessPanel} from "./chess.js";
 import {copyAddress, exportAs, importFile, open, restore, share} from "./files.js";
@@ -24,7 +24,7 @@ const ACTIONS = {
   Enter: toggleSelected, "[": () => moveBy(-1), "]": () => moveBy(1), q: () => toggleGuess(first()?.selected ?? 0),
   Escape: stop, "?": showHelp,
 };
-// Keys that would give the quiz away.
+// Keys that would show the answers of the quiz.
 const STEPPING = new Set(["n", "b", " ", "c", "e"]);
 
 function showHelp() {
@@ -36,7 +36,7 @@ function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || $("share-dialog").open) return;
   const target = event.target;
   const isTyping = target.matches?.("textarea, select, input:not([type=range])") && event.key !== "Escape";
-  // Buttons and summaries have the space bar and Enter for themselves, sliders the arrows.
+  // Buttons and summaries use the space bar and Enter themselves, sliders the arrows.
   const isPressing = (target.matches?.("button, summary") && (event.key === " " || event.key === "Enter")) ||
     (target.matches?.("input[type=range]") && event.key.startsWith("Arrow"));
   const action = ACTIONS[event.key];
@@ -139,7 +139,7 @@ async function start() {
       await initialise();
     } else await chooseExample(examples[0].key);
   });
-  // What was shown instead must not hide that the address was of no use.
+  // The tree that is shown instead must not hide that the address is damaged.
   if (state.problem) complain(state.problem);
   document.body.dataset.ready = "yes";
 }

@@ -5,7 +5,7 @@ import {initialise, showChoices} from "./searching.js";
 import {$, first, isChess, make, position, state} from "./shared.js";
 import {seek} from "./stepping.js";
 
-// Plies that the choice of plies to show goes up to.
+// The most plies that the user can choose to show.
 const MOST_PLIES = 60;
 
 export function showNode() {
@@ -68,7 +68,7 @@ export function collapseBelow() {
 /** Whether nodes can be dragged. */
 export const mayMove = () => $("order").value === "hand" && !isChess() && state.request !== null;
 
-/** Puts a node at another place among its siblings, and has the search done anew. */
+/** Puts a node at another place among its siblings, and searches again. */
 export async function move(node, index) {
   const {trace} = state.trees.a;
   if (isChess() || !trace || state.request === null || node <= 0) return;

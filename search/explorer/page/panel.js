@@ -6,7 +6,7 @@ import {TreeView} from "./view.js";
 
 const SIGN_WIDTH = 6.4;
 
-/** What layout and drawing have to know of a tree's shape. */
+/** The shape of a tree for layout and drawing. */
 class TreeModel {
   constructor(trace) {
     this.trace = trace;

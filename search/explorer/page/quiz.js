@@ -4,7 +4,7 @@ import {$, first, isChess, isGuessing, state} from "./shared.js";
 import {jump, setStepping, toTheEnd} from "./stepping.js";
 import {SKIPPED} from "./trace.js";
 
-/** How good guesses were, at the end of the search, in words: right is the top of a branch that was cut off. */
+/** Judges the guesses at the end of the search: right is the top of a branch that was cut off. */
 function verdict(trace, replay, guesses) {
   const isTop = (node) => replay.status(node) === SKIPPED && !replay.skipped(trace.parent[node]);
   const branches = trace.parent.reduce((count, _, node) => count + (node > 0 && isTop(node)), 0);
@@ -31,7 +31,7 @@ export function startQuiz() {
   first().view.draw();
 }
 
-/** Marks a node, or takes the mark away; nothing outside of the quiz. */
+/** Marks a node or removes its mark, if the quiz is on. */
 export function toggleGuess(node) {
   if (!isGuessing() || node <= 0) return;
   const {guesses} = first();

@@ -1,4 +1,4 @@
-// What the page shows of a recorded chess search beside its tree, and what its techniques save, counted.
+// A recorded chess search beside its tree: board, iterations, statistics, and counts of what its techniques save.
 
 import {busily, search} from "./server.js";
 import {$, isChess, make, number, state, tableRow, times} from "./shared.js";
@@ -42,7 +42,7 @@ export function showRecording(panel, choose) {
   $("chart").replaceChildren();
 }
 
-/** What every reason ended, left out and saved; and what the search takes without it, where that was counted. */
+/** What every reason ended, left out and saved; and the cost of the search without it, if it was counted. */
 export function showPruned(recording) {
   const {statistics = {}, costs} = recording.document;
   const texts = new Map(recording.reasons.map((reason) => [reason.key, reason.text]));
@@ -83,7 +83,7 @@ export function showBoard(panel, node) {
   } else {
     board.setPosition(placement, false);
   }
-  // The side that the search was for sits below.
+  // The side to move at the root is below.
   const side = panel.recording.position.split(" ")[1] === "b" ? "b" : "w";
   if (board.getOrientation() !== side && !board.boardTurning) board.setOrientation(side);
   $("board").dataset.placement = placement;
@@ -95,7 +95,7 @@ export function showBoard(panel, node) {
   }
 }
 
-// What was counted for nodes, by recording and row.
+// The counts for nodes, by recording and row.
 const counted = new WeakMap();
 
 const known = (recording) => {
@@ -103,7 +103,7 @@ const known = (recording) => {
   return counted.get(recording);
 };
 
-/** Asks for searches of the position behind `line` to `depth` plies: as it is, and without each of `reasons`. */
+/** Requests searches of the position after `line` to `depth` plies: unchanged, and without each of `reasons`. */
 function ask(recording, line, depth, reasons) {
   const {fen, before = [], chess960 = false, evaluation, without = []} = recording.document;
   return search("cost", {fen, moves: [...before, ...line], chess960, depth, classical: evaluation === "classical", without, reasons});
@@ -122,7 +122,7 @@ export async function countCosts() {
   });
 }
 
-/** Counts what the techniques save that left something out at the selected node. */
+/** Counts what each technique saves that left something out at the selected node. */
 export async function countNodeCosts() {
   if (!isChess()) return;
   const panel = state.chess, {recording} = panel, node = panel.selected;
@@ -142,7 +142,7 @@ function techniquesAt(panel, node) {
   return state.techniques.filter((key) => found.has(key));
 }
 
-/** Shows what was counted for the selected node, beside what it took in the recording; and whether there is something. */
+/** Shows the counts for the selected node, beside its cost in the recording. */
 export function showNodeCosts(panel) {
   const reasons = techniquesAt(panel, panel.selected);
   $("count-node-costs").disabled = reasons.length === 0;

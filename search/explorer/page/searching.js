@@ -19,7 +19,7 @@ export function openTab(name) {
   $("initialise").hidden = name === "chess";
 }
 
-/** Shows what belongs to the chosen algorithm, lattice and order, and hides what does not. */
+/** Shows the controls and notes of the chosen algorithm, lattice and order, and hides the others. */
 export function showChoices() {
   const algorithm = algorithmOf($("algorithm").value);
   $("algorithm-note").textContent = algorithm?.note ?? "";
@@ -28,7 +28,7 @@ export function showChoices() {
   $("order-seed-label").hidden = $("order").value !== "random";
 }
 
-/** What the controls ask for, as a request of the server. */
+/** The request for the server that the controls describe. */
 export function request(algorithm = $("algorithm").value) {
   return {
     text: $("tree-text").value,
@@ -45,7 +45,7 @@ function latticeInUse(algorithm) {
   return isPlain ? null : {kind: $("lattice").value, spec: $("lattice-spec").value};
 }
 
-/** Sets the controls to a request; the inverse. */
+/** Sets the controls to a request. */
 export function setRequest(made) {
   $("tree-text").value = made.text;
   $("format").value = made.format ?? "";
@@ -65,7 +65,7 @@ export function setLattice(lattice) {
   $("lattice-spec").value = lattice?.spec ?? "";
 }
 
-/** Another tree: what was ordered by hand is forgotten. */
+/** Sets the controls to another tree, without an order by hand. */
 export function setTree(text, title) {
   $("tree-text").value = text;
   $("format").value = "";
@@ -74,7 +74,7 @@ export function setTree(text, title) {
   if ($("order").value === "hand") $("order").value = state.base.kind;
 }
 
-/** What the controls ask Secateur to search. */
+/** The request for a chess search that the controls describe. */
 export const chessRequest = () => ({position: $("chess-position").value, after: $("chess-after").value.trim() || null,
   depth: Number($("chess-depth").value), nodes: Number($("chess-nodes").value)});
 
@@ -85,7 +85,7 @@ export function setChessRequest(made) {
   $("chess-nodes").value = made.nodes;
 }
 
-/** Puts the cursor where the text is wrong, unless somebody is typing elsewhere by now. */
+/** Puts the cursor at an error in the text, unless the user is typing elsewhere. */
 export function markPlace(line, column) {
   if (![document.body, $("tree-text"), $("initialise")].includes(document.activeElement)) return;
   openTab("text");
@@ -96,11 +96,11 @@ export function markPlace(line, column) {
   area.setSelectionRange(index, Math.min(index + 1, area.value.length));
 }
 
-/** Reads the controls, has the search done and shows it from its beginning. */
+/** Requests the search that the controls describe, and shows it from its beginning. */
 export async function initialise() {
   begin();
   const one = request(), focus = document.activeElement;
-  // Who goes to the text meanwhile, or changes it, keeps the cursor.
+  // A user who goes to the text meanwhile, or changes it, keeps the cursor.
   const mark = (line, column) => {
     if (document.activeElement === focus && $("tree-text").value === one.text) markPlace(line, column);
   };
@@ -118,13 +118,13 @@ export async function initialise() {
   }, mark);
 }
 
-/** Begins something new: what was asked for before is not wanted any more. */
+/** Ends everything that the page is doing, before it does something else. */
 export function begin() {
   pause();
   abandon();
 }
 
-/** Shows one or two documents of trees, or one of chess. `made` is what they were asked for with, null if nobody knows. */
+/** Shows one or two documents of trees, or one of chess. `made` is their request, null if unknown. */
 export function show(documents, made) {
   stopQuiz();
   if (kindOf(documents[0]) === "chess") {
@@ -206,7 +206,7 @@ export function chooseIteration(i) {
   seek(0);
 }
 
-/** How many leaves and nodes each order costs; empty where the tree is too large to try them all. */
+/** Shows how many leaves and nodes each order costs; nothing if the tree is too large to try them all. */
 async function showOrders(asked) {
   const body = $("orders").tBodies[0];
   const {rows} = await search("orders", asked);

@@ -25,16 +25,16 @@ export async function ask(path, body, signal) {
   throw new RequestError(answer.error ?? `the server answered ${response.status}`, answer, signal?.aborted);
 }
 
-// The names of the requests that the server works on, and the wish that they belong to.
+// The names of the requests that the server works on, and the controller that aborts them.
 const underWay = new Set();
-let wish = new AbortController();
+let current = new AbortController();
 
 /** `ask` for what may take long: it can be stopped, and the page shows its progress. */
 export async function search(path, body) {
   const name = crypto.randomUUID();
   underWay.add(name);
   try {
-    return await ask(`${path}?job=${name}`, body, wish.signal);
+    return await ask(`${path}?job=${name}`, body, current.signal);
   } finally {
     underWay.delete(name);
   }
@@ -42,8 +42,8 @@ export async function search(path, body) {
 
 /** Ends all searches, because the user wants something else now: nothing of them will be shown. */
 export function abandon() {
-  wish.abort();
-  wish = new AbortController();
+  current.abort();
+  current = new AbortController();
 }
 
 // Milliseconds without a message, and between two questions for the progress.

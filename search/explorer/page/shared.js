@@ -1,7 +1,7 @@
 // What every part of the page uses: its state, and small helpers for its elements.
 
-/** `panels` are those that step together: one or two of `trees`, or `chess`. `request` is what made the tree, null for
- * an imported one; `base` and `hand` are the order of its children. */
+/** `panels` step together: one or two of `trees`, or `chess`. `request` is the request for the tree, null for an
+ * imported one; `base` and `hand` are the order of its children. */
 export const state = {
   panels: [], trees: {}, chess: null,
   request: null, title: "", base: {kind: "given", seed: 1}, hand: {},
@@ -18,7 +18,7 @@ export const isGuessing = () => state.quiz !== null && !state.quiz.checked;
 
 export const $ = (id) => document.getElementById(id);
 export const number = (value) => Number(value).toLocaleString("en");
-/** A count, and how many times another one it is. */
+/** A count, and its ratio to another one. */
 export const times = (count, usual) => `${number(count)} (×${(count / Math.max(usual, 1)).toFixed(2)})`;
 
 /** A new element with a text and other properties. */

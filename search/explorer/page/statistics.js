@@ -5,7 +5,7 @@ import {$, number, tableRow} from "./shared.js";
 const ROWS = [["visited", "nodes visited"], ["evaluated", "leaves valued"], ["pruned", "nodes pruned"], ["cuts", "cuts"],
   ["table_hits", "table hits"]];
 
-/** Counts now and in all of one search or two, beside minimax, and what no search can do without. */
+/** The counts of one or two searches, now and at their end, beside minimax, and the fewest leaves of any search. */
 export function showStatistics(panels) {
   const two = panels.length > 1;
   const head = [""];
@@ -57,7 +57,7 @@ function width(element) {
   return Math.max(200, Math.floor(element.getBoundingClientRect().width));
 }
 
-/** Leaves evaluated as the search goes on, against what minimax needs and what nothing can do without. */
+/** Leaves evaluated by the number of events, beside those of minimax and the fewest of any search. */
 export function countChart(element, panels) {
   element.replaceChildren();
   const traces = panels.map((panel) => panel.trace);
@@ -102,7 +102,7 @@ export function iterationChart(element, rows) {
     series.push({label, stroke: colour(stroke), width: 2, dash});
   }
   const [below, left] = axes();
-  // Every third power of ten is enough to find one's way.
+  // Every third power of ten has a label.
   const powers = (_, splits) => splits.map((value) => (Math.round(Math.log10(value) * 1e6) % 3e6 === 0 ? value : null));
   return new uPlot({width: width(element), height: 190, series, cursor: {show: false}, legend: {live: false},
     axes: [{...below, incrs: [1, 2, 5, 10]}, {...left, filter: powers, grid: {...left.grid, filter: powers}, ticks: {filter: powers},

@@ -5,7 +5,7 @@ import {showBoard} from "./recording.js";
 import {$, first, isChess, make, number, position, state} from "./shared.js";
 import {showStatistics} from "./statistics.js";
 
-// Nodes of the path that are named; of a longer one the middle is left out.
+// The most nodes of the path that are named; a longer path is shown without its middle.
 const MOST_PATH = 60;
 
 export function seek(index) {
@@ -13,7 +13,7 @@ export function seek(index) {
   refresh();
 }
 
-/** Goes on by so many events; whether there are more. */
+/** Goes forward by a number of events; returns whether there are more. */
 export function advance(events) {
   for (const panel of state.panels) panel.seek(Math.min(panel.index + events, panel.length));
   refresh();
@@ -81,7 +81,7 @@ function showPath() {
   }));
 }
 
-// Runs the search at a speed in events a second, in as many steps as the screen shows pictures.
+// Runs the search at a speed in events a second, one step for each frame of the screen.
 export const player = {speed: 4, playing: false, due: 0, last: 0};
 
 function setPlaying(playing) {

@@ -15,7 +15,7 @@ function demand(condition, message) {
   if (!condition) throw new DocumentError(`not a trace that this page can show: ${message}`);
 }
 
-/** Checks a parsed JSON value and tells its kind, "tree" or "chess"; throws DocumentError. */
+/** Checks a parsed JSON value and returns its kind, "tree" or "chess"; throws DocumentError. */
 export function kindOf(document) {
   demand(document !== null && typeof document === "object" && !Array.isArray(document), "it is no JSON object");
   demand(document.format === FORMAT, `"format" is not "${FORMAT}"`);
@@ -38,7 +38,7 @@ function column(holder, name, length, low, high) {
   return array;
 }
 
-/** A tree document as typed arrays, checked. Everything here stays as it is while the search is replayed. */
+/** A tree document as typed arrays, checked. A replay changes nothing here. */
 export class Trace {
   constructor(document) {
     demand(kindOf(document) === "tree", "it is no tree");
@@ -94,7 +94,7 @@ export class Trace {
     if (document.order) this.#reorder(column(document, "order", n, 0, n));
   }
 
-  /** Children in the order in which they are visited, from a preorder of all nodes. */
+  /** Sorts children into the order in which they are visited; `order` is a preorder of all nodes. */
   #reorder(order) {
     const rank = new Int32Array(this.nodes).fill(-1);
     order.forEach((node, index) => {
@@ -173,7 +173,7 @@ export class Replay {
   counter(name) { return this.cells[this.base + COUNTERS.indexOf(name)]; }
   get current() { return this.counter("current"); }
 
-  /** Whether a node is skipped with all below it: an ancestor or itself was cut off, and it was not reached. */
+  /** Whether a node was not reached because it or an ancestor was cut off. */
   skipped(node) {
     if (this.status(node) !== UNSEEN) return this.status(node) === SKIPPED;
     for (let at = this.trace.parent[node]; at >= 0; at = this.trace.parent[at]) {
@@ -273,7 +273,7 @@ export class Replay {
       this.#set(cell + STATUS, SKIPPED);
       this.#set(cell + ABOVE, i);
       for (let below = child; below < child + trace.size[child]; below++) {
-        // Counted are nodes that no search has reached and no other cut has counted.
+        // Only nodes count that no search has reached and no other cut has counted.
         if (cells[below * FIELDS + ENTERED] < 0 && cells[below * FIELDS + SKIPPED_WITH] < 0) this.#cover(below, child);
       }
     }

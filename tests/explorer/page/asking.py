@@ -1,4 +1,4 @@
-"""Requests of the explorer's server, as its page sends them and as it never would."""
+"""Requests of the explorer's server."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def stands(explorer: Explorer) -> bool:
 
 
 class Asked(threading.Thread):
-    """A request under way, under a name by which the server can be asked about it."""
+    """A request under way, with the name of its job."""
 
     def __init__(self, explorer: Explorer, path: str, body: Any, name: str) -> None:
         super().__init__(daemon=True)
@@ -64,11 +64,11 @@ class Asked(threading.Thread):
         self.status = status
 
     def progress(self) -> str:
-        """How far it is, in the server's words."""
+        """Its progress, in the server's words."""
         return str(answer(self._explorer, f"/api/progress?job={self.name_of_job}")["progress"])
 
     def wait_for(self, pattern: str, seconds: float = 300.0) -> str:
-        """The progress as soon as the pattern is found in it."""
+        """Waits until the pattern is found in the progress; returns the progress."""
         deadline = time.monotonic() + seconds
         while not re.search(pattern, progress := self.progress()):
             assert self.is_alive(), f"answered already: {self.status} {str(self.answer)[:200]}"
@@ -77,7 +77,7 @@ class Asked(threading.Thread):
         return progress
 
     def stop(self) -> None:
-        """Has the server end it, and waits for the answer."""
+        """Stops it, and waits for its answer."""
         assert answer(self._explorer, "/api/stop", {"job": self.name_of_job}) == {"running": True}
         self.join(60)
         assert not self.is_alive()

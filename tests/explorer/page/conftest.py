@@ -47,7 +47,7 @@ def start_explorer(*arguments: str, **environment: str) -> Explorer:
 
 @contextmanager
 def explorer_running(*arguments: str, **environment: str) -> Iterator[Explorer]:
-    """An explorer of one's own for the time of the block."""
+    """An explorer that runs during the block."""
     running = start_explorer(*arguments, **environment)
     try:
         yield running
@@ -65,7 +65,7 @@ def explorer() -> Iterator[Explorer]:
 
 
 def launch_chromium(library: Any) -> Any:
-    """Headless Chromium, the system's own; the test that wants it is skipped where there is none."""
+    """The system's Chromium, headless; skips the test if there is none."""
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
         pytest.skip("there is no Chromium on this machine")
@@ -194,7 +194,7 @@ class Shown:
         return [(str(words), str(path), counts) for words, path, counts in found]
 
     def facts(self) -> dict[str, str]:
-        """What is told of the selected node."""
+        """The facts about the selected node."""
         pairs = self.page.evaluate(
             "[...document.querySelectorAll('#node dt')].map(dt => [dt.textContent, dt.nextSibling.textContent])"
         )
@@ -231,7 +231,7 @@ class Shown:
             assert min(box["width"], box["height"]) >= 30, (width, control)
 
     def download(self, kind: str) -> bytes:
-        """What an export gives."""
+        """The file of an export."""
         self.page.click("#exports > summary")
         with self.page.expect_download() as coming:
             self.page.click(f"[data-export={kind}]")
@@ -240,7 +240,7 @@ class Shown:
 
 @contextmanager
 def new_page(browser: Any, url: str, **options: Any) -> Iterator[Shown]:
-    """A page in a context of its own; it may neither fail nor ask for anything from elsewhere."""
+    """A page in its own context; it must neither fail nor request anything from elsewhere."""
     context = browser.new_context(**({"viewport": {"width": 1280, "height": 800}} | options))
     context.set_default_timeout(60_000)
     try:

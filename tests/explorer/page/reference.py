@@ -1,4 +1,4 @@
-"""Trees for the tests of the page, and what it has to show after so many events, worked out from the events alone."""
+"""Trees for the tests of the page, and the state that it must show after a number of events."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def state_after(run: Run, count: int) -> State:
 
 
 def skip(run: Run, state: State, node: int) -> None:
-    """The children that this visit has not entered, with all that nobody has visited or counted below them."""
+    """Skips the children that this visit has not entered, with all nodes below that are not visited or counted."""
     counted = set().union(*state.skipped.values())
     for child in run.children[node]:
         if state.entered.get(child, -1) < state.entered[node]:

@@ -1,4 +1,4 @@
-"""The command and its server: loopback only, its own files only, and standing after whatever it is sent."""
+"""The command and its server: it answers only loopback, serves only its own files, and survives every request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Going through a search on the page, forwards and backwards, against the theory after every event; and the quiz."""
+"""Stepping through a search on the page, compared with Python after every event; and the quiz."""
 
 from __future__ import annotations
 

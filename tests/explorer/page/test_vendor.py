@@ -1,4 +1,4 @@
-"""What the page uses of others is what its list says."""
+"""The vendored files are those of the list."""
 
 from __future__ import annotations
 

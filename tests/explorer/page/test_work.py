@@ -1,4 +1,4 @@
-"""Searches that take long: they say how far they are, and end when they are stopped or when nobody waits any more.
+"""Long searches show their progress, and end when they are stopped or when nobody waits any more.
 
 The long search would take minutes, so that whatever follows its end proves that it was stopped.
 """
