@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from search.explorer.document import SENTENCES, build_document
+from search.explorer.document import build_document
 from search.theory.algorithms import ALGORITHMS, run
-from search.theory.events import Event, explain
+from search.theory.events import Event
 from search.theory.generate import uniform_tree
 from search.theory.lattice_text import make_lattice
 from search.theory.lattices import Lattice
@@ -67,12 +67,6 @@ def test_statistics_are_those_of_the_run() -> None:
     assert statistics["uniform"] == {"branching": 3, "depth": 4, "bound": 17}
     assert statistics["minimax_evaluated"] == 81
     assert statistics["visited"] + statistics["pruned"] == statistics["nodes"] == 121
-
-
-def test_the_sentence_of_a_visit_with_a_window_is_that_of_explain() -> None:
-    tree = read_tree("[[5 6] [4 9]]")
-    fields = {"node": "#1", "alpha": "3", "beta": "7"}
-    assert explain(Event("enter", 1, 3, 7), tree.name, str) == SENTENCES["enter-window"].format(**fields)
 
 
 def test_events_take_little_room() -> None:

@@ -44,18 +44,6 @@ def test_a_recording_takes_the_place_of_a_recording_only(document: Any, tmp_path
         assert path.read_bytes() == data
 
 
-def test_what_somebody_puts_in_the_place_of_a_recording_stays(document: Any, tmp_path: Path) -> None:
-    path, mine = tmp_path / "search.json", tmp_path / "mine.json"
-    output = recording_output(path)
-    save(document, mine)
-    before = mine.read_bytes()
-    mine.replace(path)
-    with pytest.raises(FileExistsError, match=r"another file took its place; .*search-2\.json"):
-        save({**document, "version": "another"}, output)
-    assert path.read_bytes() == before
-    assert (tmp_path / "search-2.json").exists()
-
-
 def test_compression_is_seen_by_content_not_by_name(document: Any, tmp_path: Path) -> None:
     save(document, tmp_path / "search.gz")
     renamed = (tmp_path / "search.gz").rename(tmp_path / "search.json")
