@@ -169,7 +169,12 @@ def _print_text(opened: dict[str, Any], path: Path) -> int:
     document = opened.get("document")
     if document is not None and document["kind"] == "chess":
         with _errors(path):
-            return _print_report(chess_document.check(document))
+            chess_document.check(document)
+        try:
+            return _print_report(document)
+        except (LookupError, TypeError, ValueError, AttributeError):
+            # The check is of the columns, which are most of a recording.
+            raise FileError(f"{shown(path)}: a damaged recording: its statistics or results are incomplete") from None
     request = {"text": opened["tree"]["text"], "algorithm": "alpha-beta"} if document is None else document["request"]
     try:
         print(service.export(request)["text"], end="")
@@ -181,8 +186,8 @@ def _print_text(opened: dict[str, Any], path: Path) -> int:
 def _print_report(document: dict[str, Any]) -> int:
     from search.explorer.report import report
 
-    for line in report(document):
-        print(line)
+    lines = list(report(document))
+    print("\n".join(lines))
     return 0
 
 

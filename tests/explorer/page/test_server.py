@@ -234,6 +234,9 @@ def test_a_search_is_recorded_printed_and_opened(tmp_path: Path) -> None:
     assert "d1d8" in printed.stdout
     assert printed.stdout.startswith(f"{full_name()}, ")
     assert f"which takes {document['costs']['nodes']:,} as it is" in printed.stdout
+    (tmp_path / "damaged.json").write_text(json.dumps(document | {"statistics": {}}))
+    printed = run_explore(str(tmp_path / "damaged.json"), "--text")
+    assert (printed.returncode, printed.stdout, printed.stderr.count("\n")) == (1, "", 1)
 
 
 @pytest.mark.parametrize(
