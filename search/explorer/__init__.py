@@ -1,1 +1,1 @@
-"""The explorer: searches that can be looked at, of toy trees and of chess positions."""
+"""The explorer: a page that shows searches step by step, of small trees and of chess positions."""

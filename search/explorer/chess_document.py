@@ -1,29 +1,28 @@
-"""The document of a recorded chess search: what it holds, how it is saved, and what is refused.
+"""The document of a recorded chess search: its fields, its files, and its check. Needs no compiler.
 
-A document is one JSON object, in columns so that 100,000 visits stay small. Imports nothing heavy: a recording can be
-read where there is no compiler.
+A document is one JSON object. Its long tables are columns, so that 100,000 visits stay small.
 
     format, version, kind   "secateur trace", 1, "chess"
-    engine, evaluation      what searched, with its version, and what valued its positions
-    fen, before, position   the game's start, its moves (UCI), and the position that was searched (FEN)
+    engine, evaluation      the engine with its version, and the evaluation that it used
+    fen, before, position   the game's first position, its moves (UCI), and the position that was searched (FEN)
     chess960                whether castling is written as king takes rook
-    limits, without         {"depth", "nodes", "milliseconds"} with null for none; techniques that were switched off
-    scores                  {"infinite", "mate", "mate_bound"}: a score of mate in n plies is mate - n
+    limits, without         {"depth", "nodes", "milliseconds"}, null for none; the techniques that were switched off
+    scores                  {"infinite", "mate", "mate_bound"}: a mate in n plies scores mate - n
     result                  {"move", "score", "value", "depth", "line", "nodes", "visits"}
-    iterations              one object a depth: {"depth", "score", "value", "alpha", "beta", "nodes", "line",
-                            "first_node", "last_node", "complete", "windows"}; alpha and beta are the last window's, and
-                            each of the windows has {"alpha", "beta", "value", "outcome", "first_node", "last_node"}
-    nodes                   the columns NODE_COLUMNS, a row a visit, in order of entering
-    pruned                  the columns PRUNED_COLUMNS, a row a move that was skipped
-    moves                   texts (UCI, "0000" for passing) that the columns "move" index; -1 is no move
+    iterations              one object for each depth: {"depth", "score", "value", "alpha", "beta", "nodes", "line",
+                            "first_node", "last_node", "complete", "windows"}; alpha and beta are those of the last
+                            window; a window is {"alpha", "beta", "value", "outcome", "first_node", "last_node"}
+    nodes                   the columns NODE_COLUMNS, a row for each visit, in the order of entering
+    pruned                  the columns PRUNED_COLUMNS, a row for each skipped move
+    moves                   texts (UCI, "0000" for a null move) that the columns "move" index; -1 is no move
     reasons                 [{"key", "text"}] that the columns "end" and "reason" index
     searches, stages, types [{"key", "text"}] that the columns "search", "stage" and "type" index
     statistics              see `search.explorer.measures`
-    truncated, left_out     whether visits or skipped moves found no room, and how many: {"visits", "pruned"}
-    costs                   null, or what the search takes without single techniques, see `search.explorer.costs`
+    truncated, left_out     whether the recording was too small, and how much is missing: {"visits", "pruned"}
+    costs                   null, or the costs without single techniques, see `search.explorer.costs`
 
-All scores in columns are centipawns from the view of the side to move at that node. A position that is searched again,
-with another depth or window, is another visit below the same parent; "search" says why.
+Scores in columns are centipawns from the view of the side to move at that node. When a position is searched again, with
+another depth or window, that is another visit below the same parent; "search" says why.
 """
 
 from __future__ import annotations
@@ -36,87 +35,70 @@ from pathlib import Path
 from typing import Any, Final
 
 from engine.files import Output, parse_json, read_bytes, shown
+from search.techniques import BY_NAME
 
 FORMAT: Final = "secateur trace"
 VERSION: Final = 1
 KIND: Final = "chess"
 
-#: A recording is at most this large, compressed and decompressed, in bytes: much larger than a tree's text.
+#: The largest recording in bytes, compressed and decompressed.
 MOST_BYTES: Final = 512 << 20
 
-#: JSON objects have no better type than this one.
+#: A JSON object.
 Document = dict[str, Any]
 
-#: How a node ended and why a move was skipped: key and what it means, in the order of the codes of
-#: `search.kernels.tracing`.
+#: How a node ended or why a move was skipped: key and meaning, by the codes of `search.kernels.tracing`.
 REASONS: Final = (
-    ("stopped", "the search was stopped before this node was done"),
-    ("draw", "drawn by the rules: repetition, fifty moves, or too little material to mate"),
-    ("mate-distance", "a shorter mate is already known: nothing from here could change the result"),
-    ("table", "the transposition table holds a search as deep whose result settles this window"),
+    ("stopped", "the search was stopped before this node ended"),
+    ("draw", "a draw by the rules: repetition, fifty moves, or too little material to mate"),
+    ("mate-distance", "a shorter mate is already known: nothing here can change the result"),
+    ("table", "the transposition table holds a result of at least this depth that settles this window"),
     ("razoring", "so far below alpha that only captures could help, and quiescence says they do not"),
-    ("reverse-futility", "so far above beta that the opponent's next plies will not bring it back"),
+    ("reverse-futility", "so far above beta that the opponent cannot catch up in the next plies"),
     ("null-move", "even passing fails high: a real move surely would"),
-    ("probcut", "a capture comes out far above beta in a shallower search"),
-    ("multi-cut", "even without the table's move the position fails high: there is more than one refutation"),
-    ("cutoff", "a move is worth beta or more: the opponent would not let this happen"),
+    ("probcut", "a capture is far above beta in a shallower search"),
+    ("multi-cut", "the position fails high even without the table's move: more than one move refutes it"),
+    ("cutoff", "a move is worth beta or more: the opponent would not allow this position"),
     ("all-moves", "every move that was not skipped has been searched"),
-    ("only-move", "but for the move that was left out to test whether it is singular, there is none"),
+    ("only-move", "the test for a singular move leaves that move out, and there is no other"),
     ("checkmate", "the side to move is checkmated"),
     ("stalemate", "the side to move has no legal move: stalemate"),
     ("stand-pat", "in quiescence the static evaluation alone is worth beta or more"),
     ("horizon", "the search is as deep as it can go"),
-    ("late-move", "late move pruning: so many quiet moves came before it"),
+    ("late-move", "late move pruning: enough quiet moves came before it"),
     ("futility", "futility: it will not lift an evaluation so far below alpha"),
     ("evasions", "quiescence: enough other ways out of the check have been tried"),
-    ("history", "history pruning: it has failed time and again"),
+    ("history", "history pruning: it has failed again and again"),
     ("exchange-quiet", "exchange pruning: the piece would be lost on its new square"),
     ("exchange-noisy", "exchange pruning: it loses more material than the depth can win back"),
-    ("delta", "delta pruning: not even the victim for free lifts the score to alpha"),
+    ("delta", "delta pruning: not even a free capture lifts the score to alpha"),
     ("exchange-quiescence", "quiescence: the exchange loses material"),
-    ("excluded", "left out on purpose, to see whether the others come near it"),
+    ("excluded", "left out on purpose, to see whether the other moves come near it"),
 )
 
-#: Reasons that can be searched without: each is a technique that can be switched off.
-SWITCHES: Final = (
-    "table",
-    "razoring",
-    "reverse-futility",
-    "null-move",
-    "probcut",
-    "multi-cut",
-    "late-move",
-    "futility",
-    "history",
-    "exchange-quiet",
-    "exchange-noisy",
-    "delta",
-    "exchange-quiescence",
-    "evasions",
-)
+#: Reasons whose technique can be switched off, so that a search without it shows what it saves.
+SWITCHES: Final = tuple(key for key, _ in REASONS if key in BY_NAME)
 
-#: Why a position is searched, in the order of the codes of `search.kernels.tracing`.
+#: Why a position is searched, by the codes of `search.kernels.tracing`.
 SEARCHES: Final = (
     ("window", "the root, with this window"),
     ("razor", "quiescence at the same position, to see whether captures help (razoring)"),
     ("verify", "the same position again without passing, to confirm a null move's cutoff"),
-    ("singular", "the same position without the table's move, to see whether that is singular"),
+    ("singular", "the same position without the table's move, to see whether that move is singular"),
     ("null", "the position after passing"),
-    ("probe", "ProbCut: quiescence behind a capture"),
-    ("probcut", "ProbCut: a shallower search behind a capture"),
+    ("probe", "ProbCut: quiescence after a capture"),
+    ("probcut", "ProbCut: a shallower search after a capture"),
     ("move", "a move, for the first time"),
     ("full-depth", "the same move again to its full depth: its reduced search beat alpha"),
     ("open-window", "the same move again with an open window: it beat alpha"),
 )
-#: Searches that count as nodes: those that begin with making a move or passing.
-COUNTED_SEARCHES: Final = ("null", "probe", "move")
 #: Searches of one move: the first, and those that repeat it.
 MOVE_SEARCHES: Final = ("move", "full-depth", "open-window")
 
-#: Where the move picker had the move from.
+#: Where the move picker got the move from.
 STAGES: Final = (
     ("root", "the root's moves, in the order of the last iteration"),
-    ("table", "the move that the transposition table remembers"),
+    ("table", "the move that the transposition table holds"),
     ("noisy", "captures and promotions that lose no material"),
     ("killer", "a quiet move that refuted a sibling"),
     ("counter", "the quiet move that last refuted the opponent's move"),
@@ -130,73 +112,83 @@ TYPES: Final = (
     ("ALL", "no move is expected to beat alpha"),
 )
 
-NODE_COLUMNS: Final = (
-    "parent",
-    "move",
-    "ply",
-    "depth",
-    "alpha",
-    "beta",
-    "type",
-    "eval",
-    "estimate",
-    "improving",
-    "value",
-    "stage",
-    "search",
-    "reduction",
-    "extension",
-    "end",
-    "cutter",
-    "moves_searched",
-    "moves_pruned",
-    "legal",
-    "size",
-    "quiescence",
-)
-PRUNED_COLUMNS: Final = ("node", "move", "reason")
+_TABLES: Final = {"reasons": REASONS, "searches": SEARCHES, "stages": STAGES, "types": TYPES}
+#: The tables that columns of nodes index.
+_CODES: Final = {"end": "reasons", "search": "searches", "stage": "stages", "type": "types"}
 
-#: Columns that hold null where there is nothing to say.
+_SCORE: Final = (-(1 << 15), 1 << 15)
+_COUNT: Final = (0, 1 << 31)
+#: The columns of nodes and the values that they may hold: from the first number up to, but not including, the second. A
+#: text stands for the length of that table.
+NODE_COLUMNS: Final[dict[str, tuple[int, int | str]]] = {
+    "parent": (-1, "nodes"),
+    "move": (-1, "moves"),
+    "ply": (0, 1 << 15),
+    "depth": _SCORE,
+    "alpha": _SCORE,
+    "beta": _SCORE,
+    "type": (0, "types"),
+    "eval": _SCORE,
+    "estimate": _SCORE,
+    "improving": (0, 2),
+    "value": _SCORE,
+    "stage": (-1, "stages"),
+    "search": (0, "searches"),
+    "reduction": _SCORE,
+    "extension": _SCORE,
+    "end": (0, "reasons"),
+    "cutter": _COUNT,
+    "moves_searched": _COUNT,
+    "moves_pruned": _COUNT,
+    "legal": _COUNT,
+    "size": (1, 1 << 31),
+    "quiescence": (0, 2),
+}
+PRUNED_COLUMNS: Final[dict[str, tuple[int, int | str]]] = {
+    "node": (0, "nodes"),
+    "move": (0, "moves"),
+    "reason": (0, "reasons"),
+}
+#: Columns that may hold null.
 _NULLABLE: Final = ("eval", "estimate", "value")
 
-#: Further fields of a document, and their types.
-_FIELDS: Final[dict[str, type]] = {
-    "engine": str,
-    "evaluation": str,
-    "fen": str,
-    "before": list,
-    "position": str,
-    "chess960": bool,
-    "limits": dict,
-    "without": list,
-    "scores": dict,
-    "result": dict,
-    "iterations": list,
-    "nodes": dict,
-    "pruned": dict,
-    "moves": list,
-    "reasons": list,
-    "searches": list,
-    "stages": list,
-    "types": list,
-    "statistics": dict,
-    "truncated": bool,
-    "left_out": dict,
+#: The other fields by type, and the types' names in messages.
+_FIELDS: Final[dict[type, tuple[str, ...]]] = {
+    str: ("engine", "evaluation", "fen", "position"),
+    bool: ("chess960", "truncated"),
+    list: ("before", "without", "iterations", "moves", *_TABLES),
+    dict: ("limits", "scores", "result", "nodes", "pruned", "statistics", "left_out"),
 }
+_NAMES: Final = {str: "a text", bool: "true or false", list: "a list", dict: "an object"}
 
 
 class DocumentError(ValueError):
     """A document that cannot be used; the message says in one line what was expected and what was found."""
 
 
-def table(pairs: tuple[tuple[str, str], ...]) -> list[dict[str, str]]:
-    """Keys with their texts as a document holds them."""
-    return [{"key": key, "text": text} for key, text in pairs]
+class RecordingError(ValueError):
+    """A search that cannot be recorded; the message says why in one line."""
 
 
-def keys(rows: list[dict[str, str]]) -> list[str]:
-    """The keys of such a table, by index."""
-    return [row["key"] for row in rows]
+def tables() -> dict[str, list[dict[str, str]]]:
+    """The tables of keys and texts as a document holds them."""
+    return {name: [{"key": key, "text": text} for key, text in rows] for name, rows in _TABLES.items()}
+
+
+def decoded(document: Document) -> dict[str, list[Any]]:
+    """The columns of nodes, with keys instead of codes; "" for no stage."""
+    nodes: dict[str, list[Any]] = dict(document["nodes"])
+    for name, table in _CODES.items():
+        keys = [*(row["key"] for row in document[table]), ""]
+        nodes[name] = [keys[code] for code in nodes[name]]
+    return nodes
+
+
+def skips(document: Document) -> list[tuple[int, str, str]]:
+    """The skipped moves: node, move and the key of the reason."""
+    pruned, moves, reasons = document["pruned"], document["moves"], document["reasons"]
+    rows = zip(pruned["node"], pruned["move"], pruned["reason"], strict=True)
+    return [(node, moves[move], reasons[reason]["key"]) for node, move, reason in rows]
 
 
 def score_text(score: int | None, scores: dict[str, int]) -> str:
@@ -218,7 +210,7 @@ def score_text(score: int | None, scores: dict[str, int]) -> str:
 
 
 def save(document: Document, path: Path | Output) -> None:
-    """Writes a document to a file, compressed when its name ends in ".gz". Raises OSError."""
+    """Writes a document to a file, compressed if the file's name ends in ".gz". Raises OSError."""
     output = recording_output(path)
     data = json.dumps(document, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
     # Without a time stamp, so that the same search gives the same file.
@@ -226,7 +218,7 @@ def save(document: Document, path: Path | Output) -> None:
 
 
 def recording_output(path: Path | Output) -> Output:
-    """The file that a document is to be saved to. Raises OSError unless there is nothing, or a recording."""
+    """The file for a document. Raises OSError unless the file is new or holds a recording."""
     return Output.at(path, _is_recording, "recording")
 
 
@@ -242,141 +234,94 @@ def _is_recording(head: bytes) -> bool:
 def load(path: Path) -> Document:
     """Reads and checks a recording that `save` wrote. Raises OSError, or DocumentError that names the file."""
     try:
-        return check(parse(read_bytes(path, MOST_BYTES)))
-    except DocumentError as error:
-        raise DocumentError(f"{shown(path)}: {error}") from None
-
-
-def parse(data: bytes) -> Any:
-    """The JSON value in a file's bytes, compressed or not. Raises DocumentError."""
-    data = decompressed(data)
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        raise DocumentError(f"expected UTF-8 text, found a byte {data[error.start]:#04x} at {error.start}") from None
-    if not text.strip():
-        raise DocumentError("expected a JSON object, found an empty file")
-    try:
-        return parse_json(text)
-    except json.JSONDecodeError as error:
-        if not text[error.pos :].strip() or error.msg.startswith("Unterminated"):
-            raise DocumentError(f"the JSON text ends too early, at line {error.lineno}: it was cut off") from None
-        raise DocumentError(f"no JSON: {error.msg} at line {error.lineno} column {error.colno}") from None
+        return check(parse_json(read_text(path)))
     except ValueError as error:
-        raise DocumentError(f"no JSON: {error}") from None
+        problem = str(error) if isinstance(error, DocumentError) else f"no JSON: {error}"
+        raise DocumentError(f"{shown(path)}: {problem}") from None
 
 
-def decompressed(data: bytes) -> bytes:
-    """A file's bytes, decompressed if it is compressed. Raises DocumentError."""
-    if not data.startswith(b"\x1f\x8b"):
-        return data
+def read_text(path: Path) -> str:
+    """The text of a file, which may be compressed. Raises OSError, DocumentError."""
+    data = read_bytes(path, MOST_BYTES)
+    if data.startswith(b"\x1f\x8b"):
+        try:
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
+                data = stream.read(MOST_BYTES + 1)
+        except EOFError:
+            raise DocumentError("the compressed file ends too early: it was cut off") from None
+        except (OSError, zlib.error) as error:
+            raise DocumentError(f"the compressed file is damaged: {error}") from None
+        if len(data) > MOST_BYTES:
+            raise DocumentError(f"is larger than {MOST_BYTES >> 20} MiB after decompression")
     try:
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-            content = stream.read(MOST_BYTES + 1)
-    except EOFError:
-        raise DocumentError("the compressed file ends too early: it was cut off") from None
-    except (OSError, zlib.error) as error:
-        raise DocumentError(f"the compressed file is damaged: {error}") from None
-    if len(content) > MOST_BYTES:
-        raise DocumentError(f"is larger than {MOST_BYTES >> 20} MiB when it is decompressed")
-    return content
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DocumentError(f"no text: byte {error.start} is not UTF-8") from None
 
 
 # --------------------------------------------------------------------------------------------------------------
-# What is refused
+# The check
 # --------------------------------------------------------------------------------------------------------------
 
 
 def check(document: Any) -> Document:
-    """The document if it is one that can be shown. Raises DocumentError."""
+    """Returns a valid document unchanged. Raises DocumentError."""
     if not isinstance(document, dict):
-        raise DocumentError(f"expected a JSON object, found {_kind_of(document)}")
+        raise DocumentError(f"expected a JSON object, found {_json(document)}")
     for name, wanted in (("format", FORMAT), ("version", VERSION), ("kind", KIND)):
         found = document.get(name)
         if found != wanted or isinstance(found, bool):
             raise DocumentError(
                 f'not a recorded chess search: expected "{name}": {_json(wanted)}, found {_json(found)}'
             )
-    for name, kind in _FIELDS.items():
-        if not isinstance(document.get(name), kind):
-            raise DocumentError(f'"{name}": expected {_NAMES[kind]}, found {_kind_of(document.get(name))}')
+    for kind, names in _FIELDS.items():
+        for name in names:
+            if not isinstance(document.get(name), kind):
+                raise DocumentError(f'"{name}": expected {_NAMES[kind]}, found {_json(document.get(name))}')
     for name in ("infinite", "mate", "mate_bound"):
-        _check_integer(document["scores"].get(name), f'"scores", "{name}"', 1, 1 << 31)
+        _check_number(document["scores"].get(name), 1, 1 << 31, f'"scores", "{name}"')
     for name in ("visits", "pruned"):
-        _check_integer(document["left_out"].get(name), f'"left_out", "{name}"', 0, 1 << 62)
-    for name in ("reasons", "searches", "stages", "types"):
-        _check_table(document[name], name)
+        _check_number(document["left_out"].get(name), 0, 1 << 62, f'"left_out", "{name}"')
     if not all(isinstance(text, str) for text in document["moves"] + document["before"]):
         raise DocumentError('"moves" and "before": expected texts')
-    _check_nodes(document)
-    _check_pruned(document)
+    for name, rows in _TABLES.items():
+        _check_table(document[name], rows, name)
+    _check_columns(document, "nodes", NODE_COLUMNS)
+    for row, parent in enumerate(document["nodes"]["parent"]):
+        _check_number(parent, -1, row, f'"nodes", "parent", row {row}')
+    _check_columns(document, "pruned", PRUNED_COLUMNS)
     _check_iterations(document)
     _check_costs(document.get("costs"))
     return document
 
 
-def _check_table(rows: list[Any], name: str) -> None:
+def _check_table(rows: list[Any], known: tuple[tuple[str, str], ...], name: str) -> None:
     for row in rows:
         if not isinstance(row, dict) or not isinstance(row.get("key"), str) or not isinstance(row.get("text"), str):
             raise DocumentError(f'"{name}": expected objects with "key" and "text", found {_json(row)}')
-    wanted = {"searches": SEARCHES, "types": TYPES, "reasons": REASONS, "stages": STAGES}[name]
-    missing = {key for key, _ in wanted} - {row["key"] for row in rows}
+    missing = {key for key, _ in known} - {row["key"] for row in rows}
     if missing:
         raise DocumentError(f'"{name}": {min(missing)!r} is missing')
 
 
-def _check_columns(columns: dict[str, Any], names: tuple[str, ...], where: str) -> int:
-    """The rows of a table whose columns are there, all as long, and of whole numbers."""
+def _check_columns(document: Document, where: str, columns: dict[str, tuple[int, int | str]]) -> None:
+    """Every column is there, as long as the first, and holds whole numbers within its bounds."""
+    table = document[where]
+    lengths = {name: len(document[name]) for name in ("moves", *_TABLES)}
+    lengths["nodes"] = len(document["nodes"]["parent"]) if where == "pruned" else 1 << 31
     count = None
-    for name in names:
-        column = columns.get(name)
+    for name, (low, end) in columns.items():
+        column = table.get(name)
         if not isinstance(column, list):
-            raise DocumentError(f'"{where}", "{name}": expected a list, found {_kind_of(column)}')
-        if count is not None and len(column) != count:
+            raise DocumentError(f'"{where}", "{name}": expected a list, found {_json(column)}')
+        count = len(column) if count is None else count
+        if len(column) != count:
             raise DocumentError(f'"{where}", "{name}": expected {count} rows, found {len(column)}')
-        count = len(column)
+        high = lengths[end] if isinstance(end, str) else end
         may_be_null = name in _NULLABLE
         for row, value in enumerate(column):
-            if type(value) is not int and not (value is None and may_be_null):
-                raise DocumentError(f'"{where}", "{name}", row {row}: expected a whole number, found {_json(value)}')
-    return count or 0
-
-
-def _check_range(column: list[int], low: int, high: int, where: str) -> None:
-    """Values are within `low` to `high`, the latter excluded."""
-    if column and not (min(column) >= low and max(column) < high):
-        row = next(index for index, value in enumerate(column) if not low <= value < high)
-        raise DocumentError(f"{where}, row {row}: expected {low} to {high - 1}, found {column[row]}")
-
-
-def _check_nodes(document: Document) -> None:
-    nodes = document["nodes"]
-    count = _check_columns(nodes, NODE_COLUMNS, "nodes")
-    for row, parent in enumerate(nodes["parent"]):
-        if not -1 <= parent < row:
-            raise DocumentError(f'"nodes", "parent", row {row}: expected -1 to {row - 1}, found {parent}')
-    bounds = {
-        "move": (-1, len(document["moves"])),
-        "end": (0, len(document["reasons"])),
-        "search": (0, len(document["searches"])),
-        "stage": (-1, len(document["stages"])),
-        "type": (0, len(document["types"])),
-        "size": (1, 1 << 31),
-        "ply": (0, 1 << 15),
-        "quiescence": (0, 2),
-    }
-    for name, (low, high) in bounds.items():
-        _check_range(nodes[name], low, high, f'"nodes", "{name}"')
-    if count and nodes["parent"][0] != -1:
-        raise DocumentError('"nodes": expected the root in row 0')
-
-
-def _check_pruned(document: Document) -> None:
-    pruned = document["pruned"]
-    _check_columns(pruned, PRUNED_COLUMNS, "pruned")
-    _check_range(pruned["node"], 0, len(document["nodes"]["parent"]), '"pruned", "node"')
-    _check_range(pruned["move"], 0, len(document["moves"]), '"pruned", "move"')
-    _check_range(pruned["reason"], 0, len(document["reasons"]), '"pruned", "reason"')
+            if not (type(value) is int and low <= value < high) and not (value is None and may_be_null):
+                _check_number(value, low, high, f'"{where}", "{name}", row {row}')
 
 
 def _check_iterations(document: Document) -> None:
@@ -384,11 +329,11 @@ def _check_iterations(document: Document) -> None:
     for number, iteration in enumerate(document["iterations"], start=1):
         where = f'"iterations", number {number}'
         if not isinstance(iteration, dict):
-            raise DocumentError(f"{where}: expected an object, found {_kind_of(iteration)}")
+            raise DocumentError(f"{where}: expected an object, found {_json(iteration)}")
         for name in ("depth", "nodes", "alpha", "beta"):
-            _check_integer(iteration.get(name), f'{where}, "{name}"', -(1 << 62), 1 << 62)
+            _check_number(iteration.get(name), -(1 << 62), 1 << 62, f'{where}, "{name}"')
         for name in ("first_node", "last_node"):
-            _check_integer(iteration.get(name), f'{where}, "{name}"', -1, count)
+            _check_number(iteration.get(name), -1, count, f'{where}, "{name}"')
         if not isinstance(iteration.get("score"), str) or not isinstance(iteration.get("line"), list):
             raise DocumentError(f'{where}: expected "score" and "line"')
 
@@ -402,32 +347,17 @@ def _check_costs(costs: Any) -> None:
         where = f'"costs", "without", number {number}' if number else '"costs"'
         if not isinstance(row, dict) or (number and row.get("reason") not in SWITCHES):
             raise DocumentError(f'{where}: expected an object with a "reason" that can be switched off')
-        _check_integer(row.get("nodes"), f'{where}, "nodes"', 1, 1 << 62)
-        _check_integer(row.get("value"), f'{where}, "value"', -(1 << 31), 1 << 31)
-    _check_integer(costs.get("depth"), '"costs", "depth"', 1, 1 << 15)
+        _check_number(row.get("nodes"), 1, 1 << 62, f'{where}, "nodes"')
+        _check_number(row.get("value"), -(1 << 31), 1 << 31, f'{where}, "value"')
+    _check_number(costs.get("depth"), 1, 1 << 15, '"costs", "depth"')
 
 
-def _check_integer(value: Any, where: str, low: int, high: int) -> None:
+def _check_number(value: Any, low: int, high: int, where: str) -> None:
     """`value` is a whole number from `low` up to, but not including, `high`."""
     if type(value) is not int:
         raise DocumentError(f"{where}: expected a whole number, found {_json(value)}")
     if not low <= value < high:
         raise DocumentError(f"{where}: expected {low} to {high - 1}, found {value}")
-
-
-_NAMES: Final[dict[type, str]] = {
-    str: "a text",
-    list: "a list",
-    dict: "an object",
-    bool: "true or false",
-    int: "a number",
-    float: "a number",
-    type(None): "nothing",
-}
-
-
-def _kind_of(value: Any) -> str:
-    return _NAMES[type(value)]
 
 
 def _json(value: Any) -> str:

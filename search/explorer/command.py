@@ -1,4 +1,4 @@
-"""`secateur explore`: the page that shows searches, served on loopback; recordings made and printed without it."""
+"""`secateur explore`: serves the page that shows searches; makes and prints recordings without it."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ import argparse
 import sys
 import threading
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
 from engine.arguments import Parser, command, missing
 from engine.errors import CommandError, MissingError, UsageError
-from engine.files import parse_json, read_bytes, read_text, reason, shown
+from engine.files import parse_json, read_text, reason, shown
 from engine.progress import Steps
-from search.explorer.build import choose_tracing
-from search.explorer.chess_document import MOST_BYTES, DocumentError, decompressed
-from search.explorer.loading import KERNELS
-from search.theory.trees import MAX_BYTES, shortened
-
-_FORMAT: Final = "secateur trace"
+from search.explorer import chess_document
+from search.explorer.build import KERNELS, choose_tracing
+from search.explorer.chess_document import DocumentError, RecordingError
+from search.explorer.jobs import Job
+from search.theory.trees import MAX_BYTES, TreeError, shortened
 
 #: How deep a recorded search goes unless told otherwise.
 _DEFAULT_DEPTH: Final = 8
@@ -47,11 +48,11 @@ def main(arguments: list[str]) -> int:
     choose_tracing()
     if options.record is not None:
         return _record(options)
+    if options.text and options.file is None:
+        parser.error("--text prints a FILE, or what --record records")
     opened = None if options.file is None else read_file(Path(options.file))
     if options.text:
-        if opened is None:
-            parser.error("--text prints a FILE, or what --record records")
-        return _print_text(opened, Path(options.file))
+        return _print_text(opened or {}, Path(options.file))
     return _serve(opened, options.port, open_browser=not options.no_browser)
 
 
@@ -82,8 +83,6 @@ def _parser() -> Parser:
 def _serve(opened: dict[str, Any] | None, port: int, *, open_browser: bool) -> int:
     try:
         # Imported late: only the page needs the extra.
-        import uvicorn  # noqa: F401
-
         from search.explorer.server import HOST, listen, serve
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] not in _SERVER_PACKAGES:
@@ -97,13 +96,19 @@ def _serve(opened: dict[str, Any] | None, port: int, *, open_browser: bool) -> i
     print(url, flush=True)
     if open_browser:
         threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
-    try:
+    with listener, suppress(KeyboardInterrupt):
         serve(listener, opened)
-    except KeyboardInterrupt:
-        pass
-    finally:
-        listener.close()
     return 0
+
+
+@contextmanager
+def _errors(path: object) -> Iterator[None]:
+    """Errors in the block become FileErrors that name `path`."""
+    try:
+        yield
+    except (OSError, DocumentError, TreeError) as error:
+        problem = reason(error) if isinstance(error, OSError) else str(error)
+        raise FileError(f"{shown(str(path))}: {problem}") from None
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -112,53 +117,43 @@ def _serve(opened: dict[str, Any] | None, port: int, *, open_browser: bool) -> i
 
 
 def _record(options: argparse.Namespace) -> int:
-    """Searches, saves, and prints what came of it. What can be refused is refused before anything is compiled."""
-    from search.explorer.chess_document import recording_output, save
-    from search.explorer.positions import PositionError, read_board
+    """Searches, saves, and prints the result. Refuses what it can before anything is compiled."""
+    from search.explorer.positions import read_board
 
-    out = Path(options.record)
-    try:
-        output = recording_output(out)
-    except OSError as error:
-        raise FileError(f"{shown(out)}: {reason(error)}") from None
-    depth, nodes = options.depth, options.nodes
-    if depth is None and nodes is None:
-        depth = _DEFAULT_DEPTH
-    for name, value in (("depth", depth), ("nodes", nodes)):
+    with _errors(options.record):
+        output = chess_document.recording_output(Path(options.record))
+    for name in ("depth", "nodes"):
+        value = getattr(options, name)
         if value is not None and value < 1:
             raise UsageError(f"--{name} is at least 1, not {value}")
+    if options.depth is None and options.nodes is None:
+        options.depth = _DEFAULT_DEPTH
+    if options.pgn is not None and options.position:
+        raise UsageError("--position and --pgn both say what to search")
+    with _errors(options.pgn):
+        text = options.position if options.pgn is None else read_text(options.pgn, MAX_BYTES)
     try:
-        board = read_board(_position(options), options.after)
-    except PositionError as error:
-        raise FileError(str(error)) from None
-    KERNELS.wait(lambda text: _say(text, options.quiet), every=1.5)
+        board = read_board(text, options.after)
+        KERNELS.wait(Job(lambda progress: _say(progress, options.quiet)), every=1.5)
 
-    from search.explorer.recording import RecordingError, record
-    from search.explorer.report import print_text
-    from search.game import Game
-    from search.limits import Limits
+        from search.explorer.costs import costs_of_search
+        from search.explorer.recording import record
+        from search.game import Game
+        from search.limits import Limits
 
-    def iteration(depth: int, nodes: int) -> None:
-        progress.show(f"depth {depth}, {nodes:,} nodes")
-
-    try:
         with Steps("searching", options.quiet) as progress:
-            document = record(Game(board), Limits(depth, nodes), on_iteration=iteration)
+            job = Job(progress.show)
+            document = record(Game(board), Limits(options.depth, options.nodes), job=job)
             if options.costs:
-                from search.explorer.costs import Watch, costs_of_search
-
-                document["costs"] = costs_of_search(document, Watch(on_step=progress.show)).as_json()
+                document["costs"] = costs_of_search(document, job)
     except RecordingError as error:
         raise FileError(str(error)) from None
-    try:
-        save(document, output)
-    except OSError as error:
-        raise FileError(f"{shown(out)}: {reason(error)}") from None
+    with _errors(options.record):
+        chess_document.save(document, output)
     if options.text:
-        print_text(document, sys.stdout)
-    else:
-        result = document["result"]
-        print(f"{out}: depth {result['depth']}, {result['score']}, {result['visits']:,} visits")
+        return _print_report(document)
+    result = document["result"]
+    print(f"{options.record}: depth {result['depth']}, {result['score']}, {result['visits']:,} visits")
     return 0
 
 
@@ -167,37 +162,32 @@ def _say(text: str, quiet: bool) -> None:
         print(f"secateur explore: {text}", file=sys.stderr, flush=True)
 
 
-def _position(options: argparse.Namespace) -> str:
-    """The text of the position or the game to search."""
-    if options.pgn is None:
-        return str(options.position)
-    if options.position:
-        raise UsageError("--position and --pgn both say what to search")
-    try:
-        return read_text(options.pgn, MAX_BYTES)
-    except OSError as error:
-        raise FileError(f"{shown(options.pgn)}: {reason(error)}") from None
-
-
 def _print_text(opened: dict[str, Any], path: Path) -> int:
     """A recording of chess as a report, a tree as indented text with windows and values."""
     from search.explorer import service
-    from search.explorer.chess_document import check
-    from search.explorer.report import print_text
-    from search.theory.run_text import run_as_text
 
     document = opened.get("document")
     if document is not None and document["kind"] == "chess":
+        with _errors(path):
+            chess_document.check(document)
         try:
-            print_text(check(document), sys.stdout)
-        except DocumentError as error:
-            raise FileError(f"{shown(path)}: {error}") from None
-        return 0
+            return _print_report(document)
+        except (LookupError, TypeError, ValueError, AttributeError):
+            # The check is of the columns, which are most of a recording.
+            raise FileError(f"{shown(path)}: a damaged recording: its statistics or results are incomplete") from None
     request = {"text": opened["tree"]["text"], "algorithm": "alpha-beta"} if document is None else document["request"]
     try:
-        print(run_as_text(service.run_of(request)), end="")
+        print(service.export(request)["text"], end="")
     except service.RequestError as error:
         raise FileError(f"{shown(path)}: {error}") from None
+    return 0
+
+
+def _print_report(document: dict[str, Any]) -> int:
+    from search.explorer.report import report
+
+    lines = list(report(document))
+    print("\n".join(lines))
     return 0
 
 
@@ -207,44 +197,27 @@ def _print_text(opened: dict[str, Any], path: Path) -> int:
 
 
 def read_file(path: Path) -> dict[str, Any]:
-    """What the page is to show first: {"document"} for a trace or a recording, {"tree"} for a tree's text.
+    """What the page shows first: {"document"} for a trace or a recording, {"tree"} for a tree's text.
 
     Raises `FileError`.
     """
-    place = shown(path)
-    try:
-        data = decompressed(read_bytes(path, MOST_BYTES))
-    except OSError as error:
-        raise FileError(f"{place}: {reason(error)}") from None
-    except DocumentError as error:
-        raise FileError(f"{place}: {error}") from None
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FileError(f"{place}: no text: byte {error.start} is not UTF-8") from None
+    with _errors(path):
+        text = chess_document.read_text(path)
     try:
         value = parse_json(text)
     except ValueError as error:
-        if text.lstrip().startswith("{") and _FORMAT in text[:1000]:
-            raise FileError(f"{place}: a damaged trace: {error}") from None
+        if text.lstrip().startswith("{") and chess_document.FORMAT in text[:1000]:
+            raise FileError(f"{shown(path)}: a damaged trace: {error}") from None
         value = None
-    if isinstance(value, dict) and value.get("format") == _FORMAT:
+    if isinstance(value, dict) and value.get("format") == chess_document.FORMAT:
         if value.get("version") != 1 or value.get("kind") not in ("tree", "chess"):
             kind = shortened(f"version {value.get('version')!r}, kind {value.get('kind')!r}")
-            raise FileError(f"{place}: a trace that this version cannot show: {kind}")
+            raise FileError(f"{shown(path)}: a trace that this version cannot show: {kind}")
         return {"document": value | {"request": value.get("request")}}
-    return {"tree": {"text": _tree_text(path, text), "title": shown(path.name)}}
-
-
-def _tree_text(path: Path, text: str) -> str:
-    """The text, checked to be a tree."""
-    from search.theory.tree_text import read_tree
-    from search.theory.trees import TreeError
-
     if len(text.encode()) > MAX_BYTES:
         raise FileError(f"{shown(path)}: a tree's text has at most {MAX_BYTES:,} bytes")
-    try:
+    from search.theory.tree_text import read_tree
+
+    with _errors(path):
         read_tree(text)
-    except TreeError as error:
-        raise FileError(f"{shown(path)}: {error}") from None
-    return text
+    return {"tree": {"text": text, "title": shown(path.name)}}

@@ -4,42 +4,37 @@
     title                   what the tree is
     algorithm, algorithm_name   key and name of `search.theory.algorithms`
     lattice                 {"kind", "spec"}, null for numbers
-    tree                    columns, a row a node in preorder: "parent" (-1 at the root), "leaf" (text of a leaf's
-                            value, null at inner nodes), "label"; and "mover", "max" or "min": who moves at the root
+    tree                    columns, a row for each node in preorder: "parent" (-1 at the root), "leaf" (text of a
+                            leaf's value, null at inner nodes), "label"; and "mover", "max" or "min", who moves first
     order, order_name       all nodes in the order of visiting if nothing were cut, null for the tree's own; its name
-    events                  columns, a row an event: "kind" and "reason" are indices of "kinds" and "reasons"; "node"
-                            and "other" nodes, -1 for none; "alpha", "beta", "value" indices of "texts", -1 for none
+    events                  columns, a row for each event: "kind" and "reason" are indices of "kinds" and "reasons";
+                            "node" and "other" nodes, -1 for none; "alpha", "beta", "value" indices of "texts", -1 for
+                            none
     kinds, sentences        the kinds of events, and a sentence for each
     reasons                 [{"key", "text"}], the first of which is no reason
     texts                   values and bounds as they are shown, from MAX's view
     result                  {"value": text, "line": nodes of the principal variation}
     statistics              "visited", "evaluated", "pruned", "cuts", "table_hits"; "nodes" and "leaves" of the tree,
                             which are also "minimax_visited" and "minimax_evaluated"; "minimal_leaves", the fewest that
-                            any search needs (-1 where nobody knows); "uniform": {"branching", "depth", "bound"} or null
-    request                 what the search was asked for with, to be asked again; null if nobody knows
+                            any search needs (-1 if unknown); "uniform": {"branching", "depth", "bound"} or null
+    request                 the request for this search, so that it can be sent again; null if unknown
 
-Columns of small numbers keep 100,000 events at about 2 MB, which a browser reads in a blink.
+Columns of small numbers keep 100,000 events at about 2 MB.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
+from search.explorer.chess_document import FORMAT, VERSION, Document
 from search.theory.algorithms import Run
 from search.theory.events import KINDS, REASONS
 from search.theory.orders import visiting_order
 
-FORMAT: Final = "secateur trace"
-VERSION: Final = 1
+_KINDS: Final = list(KINDS)
+_REASONS: Final = ["", *REASONS]
 
-#: JSON objects have no better type than this one.
-Document = dict[str, Any]
-
-_KIND_NAMES: Final = tuple(KINDS)
-_KIND_CODES: Final = {kind: code for code, kind in enumerate(_KIND_NAMES)}
-_REASON_CODES: Final = {"": 0} | {key: code for code, key in enumerate(REASONS, start=1)}
-
-#: What an event of each kind says; of a visit with a window, that window too.
+#: The sentence of each kind of event; a visit with a window has its own.
 SENTENCES: Final = dict(KINDS) | {"enter-window": "Visit {node} with the window {alpha} to {beta}."}
 
 
@@ -51,10 +46,10 @@ def build_document(
     order_name: str = "",
     request: dict[str, Any] | None = None,
 ) -> Document:
-    """The document of a run; `lattice` is what was asked for, None for numbers."""
-    texts = _Texts(run)
+    """The document of a run; `lattice` is the requested one, None for numbers."""
     tree = run.tree
     order = visiting_order(tree, run.children)
+    texts: list[str] = []
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -72,74 +67,57 @@ def build_document(
         "order": None if order == list(range(len(tree))) else order,
         "order_name": order_name,
         "events": _columns(run, texts),
-        "kinds": list(_KIND_NAMES),
+        "kinds": _KINDS,
         "sentences": SENTENCES,
-        "reasons": [{"key": "", "text": ""}, *({"key": key, "text": text} for key, text in REASONS.items())],
-        "texts": texts.all,
+        "reasons": [{"key": key, "text": REASONS.get(key, "")} for key in _REASONS],
+        "texts": texts,
         "result": {"value": run.lattice.format(run.value), "line": list(run.line)},
         "statistics": _statistics(run),
         "request": request,
     }
 
 
-class _Texts:
-    """Values as indices of their texts, each text once."""
-
-    def __init__(self, run: Run) -> None:
-        self.all: list[str] = []
-        self._format = run.lattice.format
-        self._codes: dict[Any, int] = {}
-        self._by_text: dict[str, int] = {}
-
-    def code(self, value: Any) -> int:
-        """-1 for None."""
-        if value is None:
-            return -1
-        code = self._codes.get(value)
-        if code is None:
-            code = self._codes[value] = self.code_of_text(self._format(value))
-        return code
-
-    def code_of_text(self, text: str) -> int:
-        code = self._by_text.setdefault(text, len(self.all))
-        if code == len(self.all):
-            self.all.append(text)
-        return code
-
-
-def _columns(run: Run, texts: _Texts) -> dict[str, list[int]]:
+def _columns(run: Run, texts: list[str]) -> dict[str, list[int]]:
+    """The events as columns; fills `texts` with each text once."""
     events = run.events
+    kinds = {kind: code for code, kind in enumerate(_KINDS)}
+    reasons = {key: code for code, key in enumerate(_REASONS)}
+    of_text: dict[str, int] = {}
+    of_value: dict[Any, int] = {None: -1}
+
+    def text_code(text: str) -> int:
+        code = of_text.setdefault(text, len(texts))
+        if code == len(texts):
+            texts.append(text)
+        return code
+
+    def value_code(value: Any) -> int:
+        # Formatting an element of a lattice takes long.
+        if value not in of_value:
+            of_value[value] = text_code(run.lattice.format(value))
+        return of_value[value]
+
     return {
-        "kind": [_KIND_CODES[event.kind] for event in events],
+        "kind": [kinds[event.kind] for event in events],
         "node": [event.node for event in events],
-        "alpha": [texts.code(event.alpha) for event in events],
-        "beta": [texts.code(event.beta) for event in events],
+        "alpha": [value_code(event.alpha) for event in events],
+        "beta": [value_code(event.beta) for event in events],
         "value": [
             # An iteration's value is a number of plies, whatever the others are.
-            texts.code_of_text(str(event.value)) if event.kind == "iteration" else texts.code(event.value)
+            text_code(str(event.value)) if event.kind == "iteration" else value_code(event.value)
             for event in events
         ],
-        "reason": [_REASON_CODES[event.reason] for event in events],
+        "reason": [reasons[event.reason] for event in events],
         "other": [event.other for event in events],
     }
 
 
 def _statistics(run: Run) -> dict[str, Any]:
     counts = run.statistics
-    uniform = None
-    if counts.uniform is not None:
-        branching, depth, bound = counts.uniform
-        uniform = {"branching": branching, "depth": depth, "bound": bound}
-    return {
-        "visited": counts.visited,
-        "evaluated": counts.evaluated,
-        "pruned": counts.pruned,
-        "cuts": counts.cuts,
-        "table_hits": counts.table_hits,
-        "nodes": counts.nodes,
-        "leaves": counts.leaves,
+    names = ("visited", "evaluated", "pruned", "cuts", "table_hits", "nodes", "leaves")
+    return {name: getattr(counts, name) for name in names} | {
         "minimax_visited": counts.nodes,
         "minimax_evaluated": counts.leaves,
         "minimal_leaves": -1 if counts.fewest_leaves is None else counts.fewest_leaves,
-        "uniform": uniform,
+        "uniform": counts.uniform and dict(zip(("branching", "depth", "bound"), counts.uniform, strict=True)),
     }

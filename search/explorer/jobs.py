@@ -1,10 +1,9 @@
-"""Long-running work from the view of its waiting callers: its progress, and a way to end it early."""
+"""Long-running work, seen by its waiting callers: its progress, and a way to end it early."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Final
 
 
 class StoppedError(Exception):
@@ -12,19 +11,17 @@ class StoppedError(Exception):
 
 
 class Job:
-    """One piece of work. Threads other than its own may read `progress` and call `stop` at any time."""
+    """One piece of work. Other threads may read `progress` and call `stop` at any time.
 
-    def __init__(self) -> None:
-        #: The progress in words; "" for none.
+    `progress` describes the progress, "" for none. `on_progress` gets every new description.
+    """
+
+    def __init__(self, on_progress: Callable[[str], None] | None = None) -> None:
         self.progress = ""
+        self._on_progress = on_progress
         self._lock = threading.Lock()
         self._is_stopped = False
         self._on_stop: list[Callable[[], None]] = []
-
-    @property
-    def is_stopped(self) -> bool:
-        """Whether the work should end."""
-        return self._is_stopped
 
     def stop(self) -> None:
         """Asks the work to end as soon as it can. Further calls have no effect."""
@@ -50,12 +47,10 @@ class Job:
     def tell(self, progress: str) -> None:
         """Sets the progress."""
         self.progress = progress
+        if self._on_progress is not None:
+            self._on_progress(progress)
 
     def go_on(self, progress: str) -> None:
         """Sets the progress if the work should go on; otherwise raises `StoppedError`."""
         self.check()
         self.tell(progress)
-
-
-#: A job without an observer: its progress is not read, and it is not stopped.
-UNWATCHED: Final = Job()

@@ -4,13 +4,13 @@ They are computed from the columns of the document alone (see `search.explorer.c
 
     first_move_best, branching, minimax_estimate, minimal_tree
                     the most telling of the fields below, for the deepest complete iteration; null without one
-    first_move      how often the first move searched was the best: nodes of the main search that ended with a cutoff
-                    or with an exact value; {"nodes", "first", "share", "by_number"}, whose last number is "or later"
+    first_move      how often the first move was the best, at nodes of the main search that ended with a cutoff or an
+                    exact value: {"nodes", "first", "share", "by_number"}, whose last number is "or later"
     quiescence_first_move  the same for quiescence, cutoffs only
     iterations      per complete iteration {"depth", "nodes", "branching": nodes ** (1 / depth), "growth": nodes as a
                     multiple of the last iteration's}
-    trees           per complete iteration the sizes of two trees of the same depth without quiescence: {"depth",
-                    "nodes" that were searched, "minimax" and "minimax_leaves", "minimal" and "minimal_leaves"}
+    trees           per complete iteration the sizes of three trees of its depth without quiescence: {"depth", "nodes"
+                    that were searched, "minimax" and "minimax_leaves", "minimal" and "minimal_leaves"}
     mobility        legal moves by ply, the mean over the visits to it in the deepest iteration
     reasons         by reason {"key", "ended": nodes it ended, "skipped": moves it left out, "saved": nodes saved so}
     costs           in words: how "saved" is estimated
@@ -28,14 +28,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any, Final
 
-from search.explorer.chess_document import COUNTED_SEARCHES, MOVE_SEARCHES, Document, keys
+from search.explorer.chess_document import MOVE_SEARCHES, Document, decoded, skips
 
 #: How many moves have their own share of the cutoffs; later moves share one.
 TOLD_APART: Final = 10
 
 #: How a node ends that has searched moves.
 _THROUGH_MOVES: Final = ("cutoff", "all-moves")
-#: How a node ends that was spared that.
+#: How a node ends that did not have to.
 _SPARED: Final = (
     "draw",
     "mate-distance",
@@ -49,20 +49,23 @@ _SPARED: Final = (
 )
 
 COSTS: Final = (
-    "Estimated from this recording: a skipped move, and one that a cutoff left over, counts as many visits as a move "
-    "that was searched at nodes of the same depth took on average, its further searches included; a node that ended "
-    "without searching moves counts what nodes of the same depth took that did search some, less what was spent on it. "
-    "Moves come in order of promise, and the searches that were spared would have pruned in turn, so this is the size "
-    "of the saving, no exact count."
+    "Estimated from this recording. A move that was skipped, or left over after a cutoff, counts as many visits as a "
+    "searched move took on average at nodes of the same depth, with its repeated searches. A node that ended without "
+    "searching moves counts the average size of nodes of the same depth that did search some, less its own visits. "
+    "Moves come in order of promise, and the searches that were saved would have pruned too, so this shows the size of "
+    "the saving and is no exact count."
 )
+
+#: The columns of nodes, with keys instead of codes.
+Nodes = dict[str, list[Any]]
 
 
 def statistics(document: Document) -> dict[str, Any]:
     """The numbers above for a document whose columns are filled."""
-    view = _View(document)
+    nodes = decoded(document)
     iterations = [iteration for iteration in document["iterations"] if iteration["complete"]]
-    mobility = _mobility(view, iterations)
-    first_move = _first_moves(view, quiescence=0)
+    mobility = _mobility(nodes, iterations)
+    first_move = _first_moves(nodes, quiescence=0)
     growth = _growth(iterations)
     trees = [_trees(iteration, mobility) for iteration in iterations if mobility]
     return {
@@ -71,54 +74,13 @@ def statistics(document: Document) -> dict[str, Any]:
         "minimax_estimate": trees[-1]["minimax"] if trees else None,
         "minimal_tree": trees[-1]["minimal"] if trees else None,
         "first_move": first_move,
-        "quiescence_first_move": _first_moves(view, quiescence=1),
+        "quiescence_first_move": _first_moves(nodes, quiescence=1),
         "iterations": growth,
         "trees": trees,
         "mobility": [round(value, 2) for value in mobility],
-        "reasons": _reasons(view),
+        "reasons": _reasons(nodes, document),
         "costs": COSTS,
     }
-
-
-class _View:
-    """The columns of a document with its codes as keys."""
-
-    def __init__(self, document: Document) -> None:
-        nodes = document["nodes"]
-        self.count = len(nodes["parent"])
-        self.parent: list[int] = nodes["parent"]
-        self.ply: list[int] = nodes["ply"]
-        self.depth: list[int] = nodes["depth"]
-        self.alpha: list[int] = nodes["alpha"]
-        self.beta: list[int] = nodes["beta"]
-        self.value: list[int | None] = nodes["value"]
-        self.size: list[int] = nodes["size"]
-        self.cutter: list[int] = nodes["cutter"]
-        self.legal: list[int] = nodes["legal"]
-        self.searched: list[int] = nodes["moves_searched"]
-        self.skipped: list[int] = nodes["moves_pruned"]
-        self.quiescence: list[int] = nodes["quiescence"]
-        self.end = _keyed(nodes["end"], keys(document["reasons"]))
-        self.search = _keyed(nodes["search"], keys(document["searches"]))
-        self.type = _keyed(nodes["type"], keys(document["types"]))
-        self.pruned_node: list[int] = document["pruned"]["node"]
-        self.pruned_reason = _keyed(document["pruned"]["reason"], keys(document["reasons"]))
-        self.reasons = keys(document["reasons"])
-
-    def kind(self, row: int) -> tuple[int, int]:
-        """What makes nodes comparable: whether it is quiescence, and the depth."""
-        return self.quiescence[row], self.depth[row]
-
-
-def _keyed(column: list[int], names: list[str]) -> list[str]:
-    return [names[code] for code in column]
-
-
-def counted_nodes(document: Document) -> int:
-    """Nodes as the engine counts them: visits that began with making a move."""
-    names = keys(document["searches"])
-    counted = {names.index(key) for key in COUNTED_SEARCHES}
-    return sum(1 for code in document["nodes"]["search"] if code in counted)
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -126,15 +88,12 @@ def counted_nodes(document: Document) -> int:
 # --------------------------------------------------------------------------------------------------------------
 
 
-def _first_moves(view: _View, quiescence: int) -> dict[str, Any]:
+def _first_moves(nodes: Nodes, quiescence: int) -> dict[str, Any]:
     """How often the move of which number was the best one."""
-    numbers = Counter(
-        view.cutter[row]
-        for row in range(view.count)
-        if view.end[row] == "cutoff" and view.quiescence[row] == quiescence
-    )
+    rows = zip(nodes["cutter"], nodes["end"], nodes["quiescence"], strict=True)
+    numbers = Counter(cutter for cutter, end, kind in rows if end == "cutoff" and kind == quiescence)
     if not quiescence:
-        numbers.update(_numbers_of_exact_moves(view))
+        numbers.update(_numbers_of_exact_moves(nodes))
     total = sum(numbers.values())
     told = [numbers[number] for number in range(1, TOLD_APART)]
     return {
@@ -145,24 +104,23 @@ def _first_moves(view: _View, quiescence: int) -> dict[str, Any]:
     }
 
 
-def _numbers_of_exact_moves(view: _View) -> Iterator[int]:
+def _numbers_of_exact_moves(nodes: Nodes) -> Iterator[int]:
     """For each PV node of the main search with an exact value, the number of the move that it comes from."""
+    value, parents, searches = nodes["value"], nodes["parent"], nodes["search"]
     exact = {
         row
-        for row in range(view.count)
-        if view.end[row] == "all-moves"
-        and not view.quiescence[row]
-        and view.alpha[row] < (view.value[row] or 0) < view.beta[row]
+        for row, end in enumerate(nodes["end"])
+        if end == "all-moves"
+        and not nodes["quiescence"][row]
+        and nodes["alpha"][row] < (value[row] or 0) < nodes["beta"][row]
     }
     moves: Counter[int] = Counter()
-    for row in range(view.count):
-        parent, search = view.parent[row], view.search[row]
+    for row, (parent, search) in enumerate(zip(parents, searches, strict=True)):
         if parent not in exact or search not in MOVE_SEARCHES:
             continue
         if search == "move":
             moves[parent] += 1
-        value = view.value[row]
-        if view.type[row] == "PV" and value is not None and -value == view.value[parent]:
+        if nodes["type"][row] == "PV" and value[row] is not None and -value[row] == value[parent]:
             exact.remove(parent)
             yield moves[parent]
 
@@ -189,7 +147,7 @@ def _growth(iterations: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def _mobility(view: _View, iterations: list[dict[str, Any]]) -> list[float]:
+def _mobility(nodes: Nodes, iterations: list[dict[str, Any]]) -> list[float]:
     """Mean number of legal moves by ply, down to the last but one of the deepest iteration; empty without any.
 
     They come from the last iteration with rows. Main search and quiescence are averaged apart, because quiescence sees
@@ -199,16 +157,14 @@ def _mobility(view: _View, iterations: list[dict[str, Any]]) -> list[float]:
     recorded = [iteration for iteration in iterations if iteration["first_node"] >= 0]
     if not recorded:
         return []
-    iteration = recorded[-1]
-    sums: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
-    for row in range(iteration["first_node"], iteration["last_node"] + 1):
-        entry = sums[view.quiescence[row], view.ply[row]]
-        entry[0] += view.legal[row]
-        entry[1] += 1
+    sums = _Means()
+    for row in range(recorded[-1]["first_node"], recorded[-1]["last_node"] + 1):
+        sums.add((nodes["quiescence"][row], nodes["ply"][row]), nodes["legal"][row], 1)
     means: list[float] = []
     for ply in range(iterations[-1]["depth"]):
-        legal, visits = sums.get((0, ply)) or sums.get((1, ply)) or (0, 0)
-        means.append(legal / visits if visits else means[max(ply - 2, 0)] if means else 0.0)
+        above = means[max(ply - 2, 0)] if means else 0.0
+        found = [mean for mean in (sums.at((0, ply)), sums.at((1, ply))) if mean is not None]
+        means.append(found[0] if found else above)
     return means
 
 
@@ -241,49 +197,52 @@ def _trees(iteration: dict[str, Any], mobility: list[float]) -> dict[str, Any]:
 
 
 class _Means:
-    """Mean sizes by quiescence and depth; where nothing is known, those of the next lower depth."""
+    """Means by quiescence and depth or ply."""
 
     def __init__(self) -> None:
         self._sums: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
 
-    def add(self, kind: tuple[int, int], size: int, times: int) -> None:
+    def add(self, kind: tuple[int, int], amount: int, times: int) -> None:
         entry = self._sums[kind]
-        entry[0] += size
+        entry[0] += amount
         entry[1] += times
 
-    def of(self, kind: tuple[int, int]) -> float:
+    def at(self, kind: tuple[int, int]) -> float | None:
+        """The mean of this kind; None where nothing is known."""
+        total, times = self._sums.get(kind, (0, 0))
+        return total / times if times else None
+
+    def near(self, kind: tuple[int, int]) -> float:
+        """The mean of this depth or the next lower one that has one; 1 without any."""
         quiescence, depth = kind
-        for lower in range(depth, -1, -1):
-            entry = self._sums.get((quiescence, lower))
-            if entry is not None and entry[1]:
-                return entry[0] / entry[1]
-        return 1.0
+        means = (self.at((quiescence, lower)) for lower in range(depth, -1, -1))
+        return next((mean for mean in means if mean is not None), 1.0)
 
 
-def _reasons(view: _View) -> list[dict[str, Any]]:
+def _reasons(nodes: Nodes, document: Document) -> list[dict[str, Any]]:
     """What each reason ended, skipped and saved, most saved first."""
     per_move, per_node = _Means(), _Means()
-    for row in range(view.count):
-        if view.search[row] in MOVE_SEARCHES:
-            per_move.add(view.kind(view.parent[row]), view.size[row], int(view.search[row] == "move"))
-        if view.end[row] in _THROUGH_MOVES:
-            per_node.add(view.kind(row), view.size[row], 1)
-    ended = Counter(view.end)
-    skipped = Counter(view.pruned_reason)
+    kinds, sizes, ends = list(zip(nodes["quiescence"], nodes["depth"], strict=True)), nodes["size"], nodes["end"]
+    for row, search in enumerate(nodes["search"]):
+        if search in MOVE_SEARCHES:
+            per_move.add(kinds[nodes["parent"][row]], sizes[row], int(search == "move"))
+        if ends[row] in _THROUGH_MOVES:
+            per_node.add(kinds[row], sizes[row], 1)
+    ended, skipped = Counter(ends), Counter[str]()
     saved: dict[str, float] = defaultdict(float)
-    for node, reason in zip(view.pruned_node, view.pruned_reason, strict=True):
-        saved[reason] += per_move.of(view.kind(node))
-    for row in range(view.count):
-        reason = view.end[row]
+    for node, _, reason in skips(document):
+        skipped[reason] += 1
+        saved[reason] += per_move.near(kinds[node])
+    for row, reason in enumerate(ends):
         if reason in _SPARED:
-            saved[reason] += per_node.of(view.kind(row)) - view.size[row]
-        elif reason == "cutoff" and not view.quiescence[row]:
-            left_over = view.legal[row] - view.searched[row] - view.skipped[row]
+            saved[reason] += per_node.near(kinds[row]) - sizes[row]
+        elif reason == "cutoff" and not nodes["quiescence"][row]:
+            left_over = nodes["legal"][row] - nodes["moves_searched"][row] - nodes["moves_pruned"][row]
             skipped["cutoff"] += left_over
-            saved["cutoff"] += left_over * per_move.of(view.kind(row))
+            saved["cutoff"] += left_over * per_move.near(kinds[row])
     rows = [
         {"key": key, "ended": ended[key], "skipped": skipped[key], "saved": round(saved.get(key, 0))}
-        for key in view.reasons
+        for key in (row["key"] for row in document["reasons"])
         if ended[key] or skipped[key]
     ]
     return sorted(rows, key=lambda row: (-row["saved"], -row["ended"], -row["skipped"]))

@@ -10,19 +10,15 @@ from typing import Any, Final
 import chess
 import chess.pgn
 
+from search.explorer.chess_document import RecordingError
 from search.game import FATAL_STATUS, Game, status_text
 
 _FEN: Final = re.compile(r"\s*[pnbrqkPNBRQK1-8]+(/[pnbrqkPNBRQK1-8]+){7}(\s|$)")
 _MOVE_NUMBER: Final = re.compile(r"(\d{1,5})(w|b|\.\.\.|\.)?")
 
 
-class PositionError(ValueError):
+class PositionError(RecordingError):
     """An invalid text of a position; the message says in one line what is wrong, and where."""
-
-
-def read_game(text: str, after: str | None = None) -> Game:
-    """The game and position of a text, see `read_board`. Raises PositionError."""
-    return Game(read_board(text, after))
 
 
 def read_board(text: str, after: str | None = None) -> chess.Board:
@@ -38,6 +34,9 @@ def read_board(text: str, after: str | None = None) -> chess.Board:
         if after is not None:
             raise PositionError("a move can be chosen in a PGN only, and this is a FEN")
         board = _board(chess.STARTING_FEN if head in ("", "startpos") else head)
+        if board.status() & chess.STATUS_BAD_CASTLING_RIGHTS:
+            # Taken as Chess960 where its castling rights demand that.
+            board = _board(head, chess960=True)
         _play(board, moves.split())
     else:
         board = _pgn_board(text, after)
@@ -49,16 +48,26 @@ def replay(fen: str, moves: Sequence[str], *, chess960: bool) -> Game:
 
     Raises PositionError.
     """
+    board = _board(fen, chess960=chess960)
+    _play(board, moves, may_pass=True)
+    return Game(_playable(board))
+
+
+def _board(fen: str, chess960: bool = False) -> chess.Board:
     try:
-        board = chess.Board(fen, chess960=chess960)
+        return chess.Board(fen, chess960=chess960)
     except ValueError as error:
         raise PositionError(f"bad FEN {_quoted(fen)}: {error}") from None
+
+
+def _play(board: chess.Board, moves: Sequence[str], *, may_pass: bool = False) -> None:
     for number, text in enumerate(moves, start=1):
         try:
-            board.push_uci(text)
+            move = board.push_uci(text)
         except ValueError:
-            raise PositionError(f"illegal move {_quoted(text)} (number {number})") from None
-    return Game(_playable(board))
+            move = None
+        if move is None or not (move or may_pass):
+            raise PositionError(f"illegal move {_quoted(text)} (number {number})")
 
 
 def _playable(board: chess.Board) -> chess.Board:
@@ -69,30 +78,8 @@ def _playable(board: chess.Board) -> chess.Board:
     return board
 
 
-def _board(fen: str) -> chess.Board:
-    """The board of a FEN, taken as Chess960 where its castling rights demand that."""
-    try:
-        board = chess.Board(fen)
-        if board.status() & chess.STATUS_BAD_CASTLING_RIGHTS:
-            board = chess.Board(fen, chess960=True)
-    except ValueError as error:
-        raise PositionError(f"bad FEN {_quoted(fen)}: {error}") from None
-    return board
-
-
-def _play(board: chess.Board, moves: list[str]) -> None:
-    for number, text in enumerate(moves, start=1):
-        try:
-            move = board.parse_uci(text)
-            if not move:
-                raise ValueError
-        except ValueError:
-            raise PositionError(f"illegal move {_quoted(text)} (number {number} of 'moves')") from None
-        board.push(move)
-
-
 class _StrictBuilder(chess.pgn.GameBuilder[chess.pgn.Game]):
-    """Builds a game's main line and refuses the first thing in it that is wrong, which python-chess would pass over."""
+    """Builds a game's main line and refuses the first error in it, which python-chess would ignore."""
 
     # python-chess declares None as the result here, but uses the result.
     def begin_variation(self) -> chess.pgn.SkipType:  # type: ignore[override]

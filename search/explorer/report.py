@@ -1,32 +1,22 @@
-"""A recorded chess search in a terminal: iterations, the tree, and what pruned it."""
+"""A recorded chess search as text: iterations, the tree, and what pruned it."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from typing import Any, Final, TextIO
+from typing import Final
 
-from search.explorer.chess_document import Document, keys, score_text
-
-#: Plies of the tree and lines of it that are printed unless told otherwise.
-DEFAULT_PLIES: Final = 2
-DEFAULT_LINES: Final = 200
+from search.explorer.chess_document import Document, decoded, score_text, skips
 
 #: Moves of a line that fit beside the other numbers of an iteration.
 _LINE_MOVES: Final = 8
 
 
-def print_text(document: Document, out: TextIO, plies: int = DEFAULT_PLIES, lines: int = DEFAULT_LINES) -> None:
-    """Prints a recording: what was searched, its iterations, its tree to `plies`, and what ended and skipped there.
+def report(document: Document, plies: int = 2, lines: int = 200) -> Iterator[str]:
+    """The lines of a report: what was searched, its iterations, its tree to `plies`, and what ended and skipped there.
 
-    The tree is that of the last iteration, of `lines` lines at most.
+    The tree is that of the last iteration, `lines` lines at most.
     """
-    for line in text_lines(document, plies, lines):
-        print(line, file=out)
-
-
-def text_lines(document: Document, plies: int = DEFAULT_PLIES, lines: int = DEFAULT_LINES) -> Iterator[str]:
-    """The lines of `print_text`."""
     yield from _heading(document)
     yield ""
     yield from _iterations(document)
@@ -53,8 +43,8 @@ def _heading(document: Document) -> Iterator[str]:
     if document["truncated"]:
         left = document["left_out"]
         yield (
-            f"TRUNCATED: the recording is full, {left['visits']:,} visits and {left['pruned']:,} skipped moves are "
-            "counted but not held"
+            f"TRUNCATED: the recording is full; it counts {left['visits']:,} more visits and {left['pruned']:,} more "
+            "skipped moves but does not hold them"
         )
 
 
@@ -62,63 +52,11 @@ def _iterations(document: Document) -> Iterator[str]:
     growth = {row["depth"]: row for row in document["statistics"]["iterations"]}
     yield f"{'depth':>5} {'score':>7} {'nodes':>12} {'branching':>10} {'growth':>7}  line"
     for iteration in document["iterations"]:
-        row = growth.get(iteration["depth"]) if iteration["complete"] else None
-        branching = "" if row is None or row["branching"] is None else f"{row['branching']:.2f}"
-        grown = "" if row is None or row["growth"] is None else f"{row['growth']:.2f}"
+        row = growth.get(iteration["depth"], {}) if iteration["complete"] else {}
+        branching, grown = (f"{row[name]:.2f}" if row.get(name) else "" for name in ("branching", "growth"))
         line = " ".join(iteration["line"][:_LINE_MOVES]) if iteration["complete"] else "(stopped)"
         score = iteration["score"]
         yield f"{iteration['depth']:>5} {score:>7} {iteration['nodes']:>12,} {branching:>10} {grown:>7}  {line}"
-
-
-# --------------------------------------------------------------------------------------------------------------
-# The tree
-# --------------------------------------------------------------------------------------------------------------
-
-
-class _Tree:
-    """The rows of a document with children and skipped moves at hand."""
-
-    def __init__(self, document: Document) -> None:
-        self.nodes = document["nodes"]
-        self.moves: list[str] = document["moves"]
-        self.scores: dict[str, int] = document["scores"]
-        self.reasons = keys(document["reasons"])
-        self.searches = keys(document["searches"])
-        self.types = keys(document["types"])
-        self.children: dict[int, list[int]] = defaultdict(list)
-        for row, parent in enumerate(self.nodes["parent"]):
-            self.children[parent].append(row)
-        self.skipped: dict[int, Counter[str]] = defaultdict(Counter)
-        pruned = document["pruned"]
-        for node, reason in zip(pruned["node"], pruned["reason"], strict=True):
-            self.skipped[node][self.reasons[reason]] += 1
-
-    def describe(self, row: int) -> str:
-        """One visit in a line: move, type, depth, window, value, how it ended, size."""
-        nodes = self.nodes
-        move, search = nodes["move"][row], self.searches[nodes["search"][row]]
-        name = self.moves[move] if move >= 0 else f"({search})"
-        if move >= 0 and search not in ("move", "null"):
-            name += f" ({search})"
-        depth = "quiescence" if nodes["quiescence"][row] else f"d={nodes['depth'][row]}"
-        if nodes["reduction"][row]:
-            depth += f"-{nodes['reduction'][row]}"
-        if nodes["extension"][row]:
-            depth += f"{nodes['extension'][row]:+d}"
-        alpha, beta = (score_text(nodes[name][row], self.scores) for name in ("alpha", "beta"))
-        value = score_text(nodes["value"][row], self.scores)
-        return (
-            f"{name:<6} {self.types[nodes['type'][row]]:<3} {depth} [{alpha}, {beta}] = {value}  {self.ending(row)}; "
-            f"{nodes['size'][row]:,} visits"
-        )
-
-    def ending(self, row: int) -> str:
-        """How a visit ended, and what it skipped."""
-        reason = self.reasons[self.nodes["end"][row]]
-        if reason == "cutoff":
-            reason = f"cutoff by move {self.nodes['cutter'][row]}"
-        skipped = ", ".join(f"{count} {key}" for key, count in self.skipped[row].most_common())
-        return f"{reason}, skipped: {skipped}" if skipped else reason
 
 
 def _tree(document: Document, plies: int, lines: int) -> Iterator[str]:
@@ -126,41 +64,62 @@ def _tree(document: Document, plies: int, lines: int) -> Iterator[str]:
     recorded = [iteration for iteration in document["iterations"] if iteration["first_node"] >= 0]
     if not recorded:
         return
-    tree = _Tree(document)
+    nodes, scores = decoded(document), document["scores"]
+    children: dict[int, list[int]] = defaultdict(list)
+    for row, parent in enumerate(nodes["parent"]):
+        children[parent].append(row)
+    skipped: dict[int, Counter[str]] = defaultdict(Counter)
+    for row, _, reason in skips(document):
+        skipped[row][reason] += 1
+
+    def describe(row: int) -> str:
+        """One visit in a line: move, type, depth, window, value, how it ended, size."""
+        code, search = nodes["move"][row], nodes["search"][row]
+        name = document["moves"][code] if code >= 0 else f"({search})"
+        if code >= 0 and search not in ("move", "null"):
+            name += f" ({search})"
+        depth = "quiescence" if nodes["quiescence"][row] else f"d={nodes['depth'][row]}"
+        if nodes["reduction"][row]:
+            depth += f"-{nodes['reduction'][row]}"
+        if nodes["extension"][row]:
+            depth += f"{nodes['extension'][row]:+d}"
+        alpha, beta, value = (score_text(nodes[name][row], scores) for name in ("alpha", "beta", "value"))
+        end = nodes["end"][row]
+        if end == "cutoff":
+            end = f"cutoff by move {nodes['cutter'][row]}"
+        if skipped[row]:
+            end += ", skipped: " + ", ".join(f"{count} {key}" for key, count in skipped[row].most_common())
+        size = nodes["size"][row]
+        return f"{name:<6} {nodes['type'][row]:<3} {depth} [{alpha}, {beta}] = {value}  {end}; {size:,} visits"
+
     first, last = recorded[-1]["first_node"], recorded[-1]["last_node"]
-    yield f"tree of depth {recorded[-1]['depth']}, scores as the side to move at each node sees them"
-    # Rows and their depths of indentation, the next to be printed last.
-    waiting = [(row, 0) for row in reversed(tree.children[-1]) if first <= row <= last]
-    printed = 0
-    while waiting:
-        row, level = waiting.pop()
-        if printed == lines:
-            yield f"... and {len(waiting) + 1} more lines at these plies"
+    yield f"tree of depth {recorded[-1]['depth']}, scores from the view of the side to move at each node"
+    # Rows and their indentation; the next row to be printed is the last.
+    waiting = [(row, 0) for row in reversed(children[-1]) if first <= row <= last]
+    for _ in range(lines):
+        if not waiting:
             return
-        printed += 1
-        yield "  " * level + tree.describe(row)
-        if tree.nodes["ply"][row] < plies:
-            waiting += [(child, level + 1) for child in reversed(tree.children[row])]
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Summaries
-# --------------------------------------------------------------------------------------------------------------
+        row, level = waiting.pop()
+        yield "  " * level + describe(row)
+        if nodes["ply"][row] < plies:
+            waiting += [(child, level + 1) for child in reversed(children[row])]
+    if waiting:
+        yield f"... and {len(waiting)} more lines at these plies"
 
 
 def _summary(document: Document) -> Iterator[str]:
-    """What each reason ended and left out, and what that saved: estimated, and counted where that was asked for."""
+    """What each reason ended and left out, and what that saved: estimated, and counted if the document has costs."""
     texts = {row["key"]: row["text"] for row in document["reasons"]}
     costs = document.get("costs")
-    counted = (
-        {row["reason"]: (row["nodes"], row["nodes"] / costs["nodes"]) for row in costs["without"]} if costs else {}
-    )
+    counted = {}
+    if costs:
+        for row in costs["without"]:
+            counted[row["reason"]] = f"{row['nodes']:,} (x{row['nodes'] / costs['nodes']:.2f})"
     head = f"{'nodes without it':>20}  " if costs else ""
     yield f"{'reason':<20} {'nodes ended':>11} {'moves left out':>14} {'saved (estimate)':>16}  {head}meaning"
     for row in document["statistics"]["reasons"]:
         key = row["key"]
-        count = "{:,} (x{:.2f})".format(*counted[key]) if key in counted else ""
-        cell = f"{count:>20}  " if costs else ""
+        cell = f"{counted.get(key, ''):>20}  " if costs else ""
         yield f"{key:<20} {row['ended']:>11,} {row['skipped']:>14,} {row['saved']:>16,}  {cell}{texts[key]}"
     if costs:
         yield f"nodes without it: of the same search to depth {costs['depth']}, which takes {costs['nodes']:,} as it is"
@@ -169,7 +128,7 @@ def _summary(document: Document) -> Iterator[str]:
 def _measures(document: Document) -> Iterator[str]:
     measures = document["statistics"]
     for name, where in (("first_move", "main search"), ("quiescence_first_move", "quiescence")):
-        row: dict[str, Any] = measures[name]
+        row = measures[name]
         if row["nodes"]:
             yield f"first move best   {row['share']:.1%} of {row['nodes']:,} nodes with a best move ({where})"
     if measures["trees"]:

@@ -1,8 +1,8 @@
 """The explorer's server: the page's own files, and searches on request, for this machine alone.
 
-It listens on 127.0.0.1. A web page from elsewhere that is open in the same browser could still try to reach it: by a
-name that it lets point to 127.0.0.1, which the check of the Host header refuses, or by posting forms, which the checks
-of Origin and content type refuse. Files are looked up in a table that is made at the start, so no path leads out.
+It listens on 127.0.0.1. A web page from elsewhere that is open in the same browser could still try to reach it: through
+a name that resolves to 127.0.0.1, which the check of the Host header refuses, or by posting forms, which the checks of
+Origin and content type refuse. Files are looked up in a table that is made at the start, so no path leads out.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any, Final
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
@@ -38,17 +39,14 @@ HOST: Final = "127.0.0.1"
 #: A tree's text may be twice as long in JSON, where line ends and quotes are written with a backslash.
 MAX_BODY: Final = 2 * MAX_BYTES + 100_000
 
-#: Seconds that a search of the page's may take before the next one is told to wait no longer.
+#: Seconds that a search waits for its turn.
 PATIENCE: Final = 120.0
 
-#: Connections at a time: far more than a browser opens, and far fewer than the files that a process may have open.
+#: Connections at a time: more than a browser opens, and fewer than the files that a process may have open.
 MOST_CONNECTIONS: Final = 64
 
-#: Seconds that a connection may take to send a whole request.
-REQUEST_SECONDS: Final = 20.0
-
-#: Seconds between two looks at whether a search that waits for its turn is still wanted.
-_LOOK: Final = 0.2
+#: Seconds between two checks of whether a search that waits for its turn is still wanted.
+_TICK: Final = 0.2
 
 _JOB_NAME: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
 
@@ -61,14 +59,8 @@ _HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
 }
 
-_TYPES: Final = {
-    ".css": "text/css; charset=utf-8",
-    ".html": "text/html; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
-}
-
-Answer = Callable[[object, Job], dict[str, Any]]
+#: What the system's own table may call otherwise.
+_TYPES: Final = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
 def page_files() -> dict[str, Traversable]:
@@ -90,52 +82,20 @@ def page_files() -> dict[str, Traversable]:
 def make_app(port: int, opened: dict[str, Any] | None = None) -> ASGIApp:
     """The application for a server on `port`; `opened` is what the page shows first: {"document"} or {"tree"}."""
     pages = page_files()
-    # Searches are plain Python and share one interpreter: more than one at a time would not be faster.
-    turn = asyncio.Semaphore(1)
     jobs = _Jobs()
 
     async def page(request: Request) -> Response:
         entry = pages.get(request.url.path)
         if entry is None:
             return _json({"error": "there is nothing here"}, 404)
-        name = entry.name
-        kind = _TYPES.get(name[name.rfind(".") :]) or mimetypes.guess_type(name)[0] or "text/plain"
-        return Response(entry.read_bytes(), media_type=kind)
+        kind = _TYPES.get(entry.name[entry.name.rfind(".") :]) or mimetypes.guess_type(entry.name)[0]
+        return Response(entry.read_bytes(), media_type=kind or "text/plain")
 
     async def first_document(request: Request) -> Response:
         return _json({"document": None, "tree": None} | (opened or {}))
 
-    async def what_there_is(request: Request) -> Response:
+    async def catalogue(request: Request) -> Response:
         return _json(service.catalogue())
-
-    def answering(answer: Answer) -> Callable[[Request], Any]:
-        async def endpoint(request: Request) -> Response:
-            job = Job()
-            gone: asyncio.Task[None] | None = None
-            try:
-                with jobs.entered(request.query_params.get("job", ""), job):
-                    body = await _body(request)
-                    gone = asyncio.create_task(_stop_when_gone(request, job))
-                    await _take_turn(turn, job)
-                    try:
-                        return await run_in_threadpool(lambda: _json(answer(body, job)))
-                    finally:
-                        turn.release()
-            except RequestError as error:
-                return _json(error.as_json(), 400)
-            except StoppedError:
-                return _json({"error": "stopped", "stopped": True}, 409)
-            except TimeoutError:
-                return _json({"error": "the searches that were asked for before are still running"}, 503)
-            except ClientDisconnect:
-                return _json({"error": "the request was broken off"}, 400)
-            finally:
-                # Also when the server ends: nobody would read the answer.
-                job.stop()
-                if gone is not None:
-                    gone.cancel()
-
-        return endpoint
 
     async def progress(request: Request) -> Response:
         job = jobs.find(request.query_params.get("job", ""))
@@ -151,74 +111,96 @@ def make_app(port: int, opened: dict[str, Any] | None = None) -> ASGIApp:
             job.stop()
         return _json({"running": job is not None})
 
-    answers: dict[str, Answer] = {
-        "example": service.example,
-        "generate": service.generate,
-        "trace": service.trace,
-        "orders": service.orders,
-        "chess": service.chess,
-        "cost": service.cost,
-    }
-    routes = [Route(f"/api/{name}", answering(answer), methods=["POST"]) for name, answer in answers.items()]
+    routes = [Route(f"/api/{name}", jobs.endpoint(work), methods=["POST"]) for name, work in service.ANSWERS.items()]
     routes += [Route("/api/progress", progress), Route("/api/stop", stop, methods=["POST"])]
-    routes += [Route("/api/catalogue", what_there_is), Route("/api/document", first_document)]
+    routes += [Route("/api/catalogue", catalogue), Route("/api/document", first_document)]
     routes += [Route("/{path:path}", page)]
     return _Guard(Starlette(routes=routes), port)
 
 
 class _Jobs:
-    """The searches that are under way or wait for their turn, by the names that the page gave them."""
+    """The searches that run or wait for their turn, by the names that the page gave them."""
 
     def __init__(self) -> None:
         self._jobs: dict[str, Job] = {}
+        # Searches are plain Python and share one interpreter: more than one at a time would not be faster.
+        self._turn = asyncio.Semaphore(1)
 
     def find(self, name: object) -> Job | None:
-        """The job of this name, if it is not over."""
+        """The job of this name, if it has not ended."""
         return self._jobs.get(name) if isinstance(name, str) else None
 
+    def endpoint(self, work: service.Answer) -> Callable[[Request], Any]:
+        """An endpoint that answers requests with the result of `work`."""
+
+        async def answer(request: Request) -> Response:
+            job = Job()
+            gone: asyncio.Task[None] | None = None
+            try:
+                with self._entered(request.query_params.get("job", ""), job):
+                    body = await _body(request)
+                    gone = asyncio.create_task(_stop_when_gone(request, job))
+                    await self._take_turn(job)
+                    try:
+                        return await run_in_threadpool(lambda: _json(work(body, job)))
+                    finally:
+                        self._turn.release()
+            except RequestError as error:
+                return _json(error.as_json(), 400)
+            except StoppedError:
+                return _json({"error": "stopped", "stopped": True}, 409)
+            except TimeoutError:
+                return _json({"error": "the searches that were requested earlier are still running"}, 503)
+            except ClientDisconnect:
+                return _json({"error": "the request ended early"}, 400)
+            finally:
+                # Also when the server ends: nobody would read the answer.
+                job.stop()
+                if gone is not None:
+                    gone.cancel()
+
+        return answer
+
     @contextmanager
-    def entered(self, name: str, job: Job) -> Iterator[None]:
-        """The job can be found by its name meanwhile; without a name it cannot. Raises RequestError."""
-        if not name:
-            yield
-            return
-        if not _JOB_NAME.fullmatch(name):
+    def _entered(self, name: str, job: Job) -> Iterator[None]:
+        """Makes the job known by its name for the time of the block; "" is no name. Raises RequestError."""
+        if name and not _JOB_NAME.fullmatch(name):
             raise RequestError("a job's name has 1 to 64 letters, digits and hyphens")
         if name in self._jobs:
             raise RequestError(f"there is a job '{name}' already")
-        self._jobs[name] = job
+        if name:
+            self._jobs[name] = job
         try:
             yield
         finally:
-            del self._jobs[name]
+            self._jobs.pop(name, None)
+
+    async def _take_turn(self, job: Job) -> None:
+        """Waits for the turn. Raises TimeoutError after PATIENCE seconds, and StoppedError."""
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + PATIENCE
+        job.tell("waiting for the search before this one")
+        while True:
+            job.check()
+            try:
+                async with asyncio.timeout(_TICK):
+                    await self._turn.acquire()
+                    break
+            except TimeoutError:
+                if clock() > deadline:
+                    raise
+        job.tell("")
 
 
 async def _stop_when_gone(request: Request, job: Job) -> None:
-    """Stops the job when the page that asked for it is closed, or asks for something else instead."""
+    """Stops the job when the page that requested it is closed, or requests something else instead."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
     job.stop()
 
 
-async def _take_turn(turn: asyncio.Semaphore, job: Job) -> None:
-    """Waits for `turn`. Raises TimeoutError after PATIENCE seconds, and StoppedError."""
-    clock = asyncio.get_running_loop().time
-    deadline = clock() + PATIENCE
-    job.tell("waiting for the search before this one")
-    while True:
-        job.check()
-        try:
-            async with asyncio.timeout(_LOOK):
-                await turn.acquire()
-                break
-        except TimeoutError:
-            if clock() > deadline:
-                raise
-    job.tell("")
-
-
 async def _body(request: Request) -> object:
-    """The JSON value of a request, read no further than a request may go."""
+    """The JSON value of a request, read no further than MAX_BODY. Raises RequestError."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise RequestError("a request is JSON: its content type is application/json")
     data = bytearray()
@@ -238,7 +220,7 @@ def _json(value: object, status: int = 200) -> Response:
 
 
 class _Guard:
-    """Refuses what does not come from the page itself, and puts the headers on every answer."""
+    """Refuses requests that do not come from the page itself, and adds the headers to every answer."""
 
     def __init__(self, app: ASGIApp, port: int) -> None:
         self._app = app
@@ -249,22 +231,16 @@ class _Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
         if scope["type"] != "http":
-            if scope["type"] == "lifespan":
-                await self._app(scope, receive, send)
             return
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [
-                    *message.get("headers", []),
-                    *((name.lower().encode(), value.encode()) for name, value in _HEADERS.items()),
-                ]
+                extra = ((name.lower().encode(), value.encode()) for name, value in _HEADERS.items())
+                message["headers"] = [*message.get("headers", []), *extra]
             await send(message)
 
-        refusal = self._refusal(scope)
-        answer = self._app if refusal is None else refusal
         try:
-            await answer(scope, receive, send_with_headers)
+            await (self._refusal(scope) or self._app)(scope, receive, send_with_headers)
         except ClientDisconnect:
             return
 
@@ -274,58 +250,27 @@ class _Guard:
             return _json({"error": "this server is for this machine alone: the Host header names another one"}, 421)
         origins = [value.lower() for name, value in scope["headers"] if name == b"origin"]
         if any(origin.partition(b"://")[2] not in self._hosts for origin in origins):
-            return _json({"error": "requests come from the page itself only"}, 403)
+            return _json({"error": "only the page itself may send requests"}, 403)
         if scope["method"] not in ("GET", "HEAD", "POST"):
             return _json({"error": f"there is no method {scope['method'][:20]} here"}, 405)
         return None
 
 
 class _Connection(H11Protocol):
-    """A connection that is broken off when it does not send a whole request in time.
-
-    Where there are too many, the new one takes the place of the one that has waited longest for its client.
-    """
+    """A connection. If there are too many, a new one replaces the one that has waited longest for its client."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Takes a new connection, and ends an old one for it if need be."""
+        """Accepts a connection."""
         super().connection_made(transport)
         self._since = self.loop.time()
-        self._deadline: asyncio.TimerHandle | None = None
-        self._wait()
         others = [each for each in self.connections if isinstance(each, _Connection) and each is not self]
         others = [each for each in others if not each.transport.is_closing()]
         if len(others) >= MOST_CONNECTIONS:
             min(others, key=lambda each: (not each._is_waiting(), each._since)).transport.abort()
 
-    def data_received(self, data: bytes) -> None:
-        """Takes a piece of a request."""
-        super().data_received(data)
-        self._wait()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Lets a connection go."""
-        super().connection_lost(exc)
-        self._stop_waiting()
-
     def _is_waiting(self) -> bool:
-        """Whether it is the client's turn: there is no request, or not all of one."""
+        """Whether the client has sent no request, or only a part of one."""
         return self.cycle is None or self.cycle.response_complete or self.cycle.more_body
-
-    def _wait(self) -> None:
-        """Gives the client its time to send the rest of a request, once for each."""
-        if not self._is_waiting():
-            self._stop_waiting()
-        elif self._deadline is None:
-            self._deadline = self.loop.call_later(REQUEST_SECONDS, self._give_up)
-
-    def _stop_waiting(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
-
-    def _give_up(self) -> None:
-        if self._is_waiting():
-            self.transport.abort()
 
 
 def listen(port: int) -> socket.socket:
@@ -333,7 +278,7 @@ def listen(port: int) -> socket.socket:
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         if os.name == "posix":
-            # A port that was just in use can be had again. Windows means something else by this.
+            # A port that was just in use can be used again. Windows means something else by this.
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((HOST, port))
         listener.listen(MOST_CONNECTIONS)
@@ -345,16 +290,13 @@ def listen(port: int) -> socket.socket:
 
 def serve(listener: socket.socket, opened: dict[str, Any] | None = None) -> None:
     """Serves until it is interrupted."""
-    import uvicorn
-
-    app = make_app(listener.getsockname()[1], opened)
     config = uvicorn.Config(
-        app,
+        make_app(listener.getsockname()[1], opened),
         log_level="critical",
         access_log=False,
         lifespan="off",
         http=_Connection,
-        # As many as are accepted before the next of them is looked at.
+        # So many are accepted before the first of them is read.
         backlog=MOST_CONNECTIONS,
         ws="none",
         server_header=False,

@@ -1,31 +1,34 @@
-"""What the page may ask for, checked and answered: JSON values in, JSON values out. Knows nothing of HTTP.
+"""The requests of the page, checked and answered: JSON values in, JSON values out. Knows nothing of HTTP.
 
-An answer that may take a while is given a job: it tells it how far it is, and raises `StoppedError` once it is stopped.
+Every answer may take a while, so it gets a job: the answer tells the job how far it is, and raises `StoppedError` once
+the job is stopped.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast, get_args
 
 from engine.files import quoted
 from engine.version import version
-from search.explorer.chess_document import SWITCHES
-from search.explorer.document import Document, build_document
+from search.explorer.build import KERNELS
+from search.explorer.chess_document import SWITCHES, Document, RecordingError
+from search.explorer.document import build_document
 from search.explorer.examples import EXAMPLES
-from search.explorer.jobs import UNWATCHED, Job
-from search.explorer.loading import KERNELS
+from search.explorer.jobs import Job
 from search.theory.algorithms import ALGORITHMS, AlgorithmError, Run, run
 from search.theory.generate import Arrangement, uniform_tree
 from search.theory.lattice_search import UnsoundRuleError
 from search.theory.lattice_text import KINDS, make_lattice
 from search.theory.lattices import Lattice, LatticeError
 from search.theory.orders import ORDERS, Order, ordered_children
+from search.theory.run_text import run_as_dot, run_as_text
 from search.theory.tree_text import FORMATS, Format, read_tree, write_list
 from search.theory.trees import MAX_BYTES, MAX_NODES, Children, Tree, TreeError
 
-#: A tree with more nodes is not searched again and again just to compare orders.
+#: A larger tree is not searched in every order.
 MOST_NODES_FOR_ORDERS: Final = 6_000
 
 #: Limits of a chess search that is asked for on the page.
@@ -47,15 +50,37 @@ _ORDER_NAMES: Final[dict[str, str]] = {
 
 
 class RequestError(ValueError):
-    """A request that cannot be answered; one line says why. `line` and `column` of the tree's text, 0 for nowhere."""
+    """A request without an answer; one line says why. `line` and `column` of the tree's text, 0 for nowhere."""
 
     def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
         self.line, self.column = line, column
         super().__init__(message)
 
     def as_json(self) -> dict[str, Any]:
-        """What the page is told."""
+        """The answer to the page."""
         return {"error": str(self), "line": self.line, "column": self.column}
+
+
+#: Answers a request: a JSON value, and the job of the work, if anybody watches it.
+Answer = Callable[..., dict[str, Any]]
+#: The answers by the names of their requests.
+ANSWERS: Final[dict[str, Answer]] = {}
+
+
+def _answer(work: Callable[[object, Job], dict[str, Any]]) -> Answer:
+    """Enters an answer; errors in trees, lattices, algorithms and positions become RequestErrors."""
+
+    @functools.wraps(work)
+    def answer(body: object, job: Job | None = None) -> dict[str, Any]:
+        try:
+            return work(body, job or Job())
+        except (TreeError, LatticeError) as error:
+            raise RequestError(str(error), error.line, error.column) from None
+        except (AlgorithmError, UnsoundRuleError, RecordingError) as error:
+            raise RequestError(str(error)) from None
+
+    ANSWERS[work.__name__] = answer
+    return answer
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -69,13 +94,13 @@ class _Asked:
 
     tree: Tree
     algorithm: str
-    lattice_choice: dict[str, str] | None
     lattice: Lattice[Any] | None
     order: Order
     seed: int
     #: Children of some nodes as ordered by hand.
     hand: dict[int, tuple[int, ...]]
-    title: str
+    #: The request, in a form that can be sent again.
+    request: dict[str, Any]
 
     def children(self) -> Children:
         """The order of visiting."""
@@ -90,35 +115,38 @@ class _Asked:
             return _ORDER_NAMES["hand"]
         return f"random, seed {self.seed}" if self.order == "random" else _ORDER_NAMES[self.order]
 
+    def run(self, job: Job) -> Run:
+        """The search. Raises `StoppedError`, and the errors of `search.theory`."""
+        job.go_on(f"searching {len(self.tree):,} nodes, {self.order_name()}")
+        return run(self.tree, self.algorithm, children=self.children(), lattice=self.lattice, check=job.check)
 
-def _ask(body: object) -> tuple[_Asked, dict[str, Any]]:
-    """The search that a request describes, and the request in a form that can be sent again."""
+
+def _ask(body: object) -> _Asked:
+    """The search that a request describes."""
     fields = _fields(body, ("text", "format", "algorithm", "lattice", "order", "title"))
     text = _text(fields, "text", most=None)
     form = fields.get("format")
     if form is not None and form not in FORMATS:
         raise RequestError(f'"format" is null or one of {", ".join(FORMATS)}')
     algorithm = _text(fields, "algorithm")
-    choice = _lattice_choice(fields.get("lattice"))
+    choice, lattice = _lattice(fields.get("lattice"))
     order = _fields(fields.get("order", {}), ("kind", "seed", "hand"))
     kind = order.get("kind", "given")
     if kind not in ORDERS:
         raise RequestError(f"an order is one of {', '.join(ORDERS)}")
     seed = _whole(order, "seed", 0, _MOST_SEED, default=0)
     title = _text(fields, "title", default="")
-    tree = _translated(lambda: read_tree(text, cast("Format | None", form)))
-    lattice = None if choice is None else _lattice(choice)
+    tree = read_tree(text, cast("Format | None", form))
     hand = _hand(order.get("hand", {}), tree)
-    asked = _Asked(tree, algorithm, choice, lattice, cast("Order", kind), seed, hand, title or _describe(tree))
-    by_hand = {str(node): list(children) for node, children in hand.items()}
-    return asked, {
+    request = {
         "text": text,
         "format": form,
         "algorithm": algorithm,
         "lattice": choice,
-        "order": {"kind": kind, "seed": seed, "hand": by_hand},
+        "order": {"kind": kind, "seed": seed, "hand": {str(node): list(children) for node, children in hand.items()}},
         "title": title,
     }
+    return _Asked(tree, algorithm, lattice, cast("Order", kind), seed, hand, request)
 
 
 def _fields(value: object, names: Sequence[str]) -> Mapping[str, Any]:
@@ -146,16 +174,28 @@ def _whole(fields: Mapping[str, Any], name: str, low: int, high: int, default: i
     return value
 
 
-def _lattice_choice(value: object) -> dict[str, str] | None:
+def _flag(fields: Mapping[str, Any], name: str) -> bool:
+    value = fields.get(name, False)
+    if not isinstance(value, bool):
+        raise RequestError(f'"{name}" is true or false')
+    return value
+
+
+def _texts(fields: Mapping[str, Any], name: str) -> list[str]:
+    value = fields.get(name, [])
+    if not isinstance(value, list) or len(value) > _MOST_TEXTS or not all(isinstance(text, str) for text in value):
+        raise RequestError(f'"{name}" is a list of at most {_MOST_TEXTS:,} texts')
+    return value
+
+
+def _lattice(value: object) -> tuple[dict[str, str] | None, Lattice[Any] | None]:
+    """The choice of a lattice, and the lattice."""
     if value is None:
-        return None
+        return None, None
     fields = _fields(value, ("kind", "spec"))
-    return {"kind": _text(fields, "kind"), "spec": _text(fields, "spec", default="", most=10_000)}
-
-
-def _lattice(choice: dict[str, str]) -> Lattice[Any]:
+    kind, spec = _text(fields, "kind"), _text(fields, "spec", default="", most=10_000)
     try:
-        return make_lattice(choice["kind"], choice["spec"])
+        return {"kind": kind, "spec": spec}, make_lattice(kind, spec)
     except LatticeError as error:
         # The place is one in the lattice's description, not in the tree's text.
         raise RequestError(f"lattice: {error}") from None
@@ -178,22 +218,8 @@ def _hand(value: object, tree: Tree) -> dict[int, tuple[int, ...]]:
     return hand
 
 
-def _translated(work: Callable[[], Any]) -> Any:
-    """What `work` returns; what is wrong with trees, lattices and algorithms becomes a `RequestError`."""
-    try:
-        return work()
-    except (TreeError, LatticeError) as error:
-        raise RequestError(str(error), error.line, error.column) from None
-    except (AlgorithmError, UnsoundRuleError) as error:
-        raise RequestError(str(error)) from None
-
-
-def _describe(tree: Tree) -> str:
-    return f"{len(tree):,} nodes, {len(tree.leaves):,} leaves, {tree.height} plies"
-
-
 # --------------------------------------------------------------------------------------------------------------
-# Answers
+# Trees
 # --------------------------------------------------------------------------------------------------------------
 
 
@@ -220,22 +246,19 @@ def catalogue() -> dict[str, Any]:
     }
 
 
-def example(body: object, job: Job = UNWATCHED) -> dict[str, Any]:
+@_answer
+def example(body: object, job: Job) -> dict[str, Any]:
     """The tree of an example as text, and the settings of its search."""
     key = _text(_fields(body, ("key",)), "key")
     if key not in EXAMPLES:
         raise RequestError(f"there is no example {quoted(key)}")
     chosen = EXAMPLES[key]
     lattice = None if chosen.lattice is None else {"kind": chosen.lattice[0], "spec": chosen.lattice[1]}
-    return {
-        "text": chosen.text(),
-        "title": chosen.name,
-        "algorithm": chosen.algorithm,
-        "lattice": lattice,
-    }
+    return {"text": chosen.text(), "title": chosen.name, "algorithm": chosen.algorithm, "lattice": lattice}
 
 
-def generate(body: object, job: Job = UNWATCHED) -> dict[str, Any]:
+@_answer
+def generate(body: object, job: Job) -> dict[str, Any]:
     """A uniform tree as text."""
     fields = _fields(body, ("branching", "depth", "arrangement", "seed"))
     branching = _whole(fields, "branching", 1, MAX_NODES)
@@ -244,73 +267,68 @@ def generate(body: object, job: Job = UNWATCHED) -> dict[str, Any]:
     arrangement = fields.get("arrangement", "random")
     if arrangement not in get_args(Arrangement):
         raise RequestError(f'"arrangement" is one of {", ".join(get_args(Arrangement))}')
-    tree = _translated(lambda: uniform_tree(branching, depth, arrangement, seed))
+    tree = uniform_tree(branching, depth, arrangement, seed)
     title = f"{branching} children, {depth} plies, {_ORDER_NAMES[arrangement]}, seed {seed}"
     return {"text": write_list(tree), "title": title}
 
 
-def trace(body: object, job: Job = UNWATCHED) -> Document:
+@_answer
+def trace(body: object, job: Job) -> Document:
     """The document of the requested search."""
-    asked, again = _ask(body)
+    asked = _ask(body)
     done = _run(asked, job)
     job.check()
+    tree = asked.tree
+    size = f"{len(tree):,} nodes, {len(tree.leaves):,} leaves, {tree.height} plies"
     return build_document(
         done,
-        title=asked.title,
-        lattice=asked.lattice_choice,
+        title=asked.request["title"] or size,
+        lattice=asked.request["lattice"],
         order_name=asked.order_name(),
-        request=again,
+        request=asked.request,
     )
 
 
-def run_of(body: object) -> Run:
-    """The requested search."""
-    return _run(_ask(body)[0], UNWATCHED)
-
-
-def orders(body: object, job: Job = UNWATCHED) -> dict[str, Any]:
-    """What the search costs in every order; no rows for a tree that is too large to try them all."""
-    asked, _ = _ask(body)
-    job.check()
-    if len(asked.tree) > MOST_NODES_FOR_ORDERS:
-        return {"rows": []}
-    rows = []
-    for order in ORDERS:
-        plain = replace(asked, order=order, hand={})
-        rows.append(_order_row(plain, order, job, chosen=order == asked.order and not asked.hand))
-    if asked.hand:
-        rows.append(_order_row(asked, "hand", job, chosen=True))
-    return {"rows": rows}
-
-
-def _order_row(asked: _Asked, key: str, job: Job, *, chosen: bool) -> dict[str, Any]:
-    row: dict[str, Any] = {"key": key, "name": asked.order_name(), "chosen": chosen, "evaluated": None, "visited": None}
-    try:
-        counts = _run_untranslated(asked, job).statistics
-    except (TreeError, AlgorithmError, UnsoundRuleError):
-        # Best and worst exist only for numbers.
-        return row
-    return row | {"evaluated": counts.evaluated, "visited": counts.visited}
+@_answer
+def export(body: object, job: Job) -> dict[str, Any]:
+    """The requested search as indented text and as a graph for Graphviz."""
+    done = _run(_ask(body), job)
+    return {"text": run_as_text(done), "dot": run_as_dot(done)}
 
 
 def _run(asked: _Asked, job: Job) -> Run:
-    def work() -> Run:
+    try:
+        return asked.run(job)
+    except TreeError as error:
+        if asked.lattice is None:
+            raise
+        # Most likely the tree was changed, and the algorithm is still that of the tree before.
+        hint = "if these are numbers, choose an algorithm with numbers"
+        raise RequestError(f"{error}; {hint}", error.line, error.column) from None
+
+
+@_answer
+def orders(body: object, job: Job) -> dict[str, Any]:
+    """The cost of the search in every order; no rows for a tree that is too large to try them all."""
+    asked = _ask(body)
+    job.check()
+    if len(asked.tree) > MOST_NODES_FOR_ORDERS:
+        return {"rows": []}
+    tried: dict[str, _Asked] = {order: replace(asked, order=order, hand={}) for order in ORDERS}
+    chosen: str = asked.order
+    if asked.hand:
+        chosen = "hand"
+        tried["hand"] = asked
+    rows = []
+    for key, one in tried.items():
+        row = {"key": key, "name": one.order_name(), "chosen": key == chosen, "evaluated": None, "visited": None}
         try:
-            return _run_untranslated(asked, job)
-        except TreeError as error:
-            if asked.lattice_choice is None:
-                raise
-            # Most likely the tree was changed, and the algorithm is still that of the tree before.
-            hint = "if these are numbers, choose an algorithm with numbers"
-            raise RequestError(f"{error}; {hint}", error.line, error.column) from None
-
-    return cast("Run", _translated(work))
-
-
-def _run_untranslated(asked: _Asked, job: Job) -> Run:
-    job.go_on(f"searching {len(asked.tree):,} nodes, {asked.order_name()}")
-    children = asked.children()
-    return run(asked.tree, asked.algorithm, children=children, lattice=asked.lattice, check=job.check)
+            counts = one.run(job).statistics
+            row |= {"evaluated": counts.evaluated, "visited": counts.visited}
+        except (TreeError, AlgorithmError, UnsoundRuleError):
+            pass  # best and worst exist only for numbers
+        rows.append(row)
+    return {"rows": rows}
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -318,7 +336,8 @@ def _run_untranslated(asked: _Asked, job: Job) -> Run:
 # --------------------------------------------------------------------------------------------------------------
 
 
-def chess(body: object, job: Job = UNWATCHED) -> Document:
+@_answer
+def chess(body: object, job: Job) -> Document:
     """The recording of a chess search; needs the tracing build, see `search.explorer.build`.
 
     When the job is stopped during the search, the recording holds what was searched by then.
@@ -333,25 +352,19 @@ def chess(body: object, job: Job = UNWATCHED) -> Document:
     from search.explorer.positions import read_board
 
     # Before the kernels are loaded, because that may take about a minute.
-    board = _translated_chess(lambda: read_board(position, after))
-    _load_kernels(job)
+    board = read_board(position, after)
+    load_kernels(job)
     from search.explorer.recording import record
     from search.game import Game
     from search.limits import Limits
 
-    def progress(reached: int, count: int) -> None:
-        job.tell(f"depth {reached} is done, {count:,} nodes")
-
-    def work() -> Document:
-        job.tell("searching")
-        limits = Limits(depth=depth, nodes=nodes)
-        return record(Game(board), limits, on_iteration=progress, on_start=job.when_stopped)
-
-    return cast("Document", _translated_chess(work))
+    job.tell("searching")
+    return record(Game(board), Limits(depth=depth, nodes=nodes), job=job)
 
 
-def cost(body: object, job: Job = UNWATCHED) -> dict[str, Any]:
-    """What the search of a position takes as it is and without single techniques; see `search.explorer.costs`."""
+@_answer
+def cost(body: object, job: Job) -> dict[str, Any]:
+    """The cost of searching a position unchanged and without single techniques; see `search.explorer.costs`."""
     fields = _fields(body, ("fen", "moves", "chess960", "depth", "classical", "without", "reasons"))
     fen = _text(fields, "fen")
     depth = _whole(fields, "depth", 1, MOST_CHESS_DEPTH)
@@ -360,44 +373,15 @@ def cost(body: object, job: Job = UNWATCHED) -> dict[str, Any]:
     for reason in (*reasons, *without):
         if reason not in SWITCHES:
             raise RequestError(f"{quoted(reason)} cannot be switched off; what can is {', '.join(SWITCHES)}")
-    _load_kernels(job)
-    from search.explorer.costs import Watch, costs_at
+    load_kernels(job)
+    from search.explorer.costs import costs_at
     from search.explorer.positions import replay
 
-    def work() -> dict[str, Any]:
-        watch = Watch(on_step=job.go_on, on_start=job.when_stopped, check=job.check)
-        game = replay(fen, moves, chess960=chess960)
-        return costs_at(game, depth, reasons, classical=classical, without=without, watch=watch).as_json()
-
-    return cast("dict[str, Any]", _translated_chess(work))
+    game = replay(fen, moves, chess960=chess960)
+    return costs_at(game, depth, reasons, job, classical=classical, without=without)
 
 
-def _texts(fields: Mapping[str, Any], name: str) -> list[str]:
-    value = fields.get(name, [])
-    if not isinstance(value, list) or len(value) > _MOST_TEXTS or not all(isinstance(text, str) for text in value):
-        raise RequestError(f'"{name}" is a list of at most {_MOST_TEXTS:,} texts')
-    return value
-
-
-def _flag(fields: Mapping[str, Any], name: str) -> bool:
-    value = fields.get(name, False)
-    if not isinstance(value, bool):
-        raise RequestError(f'"{name}" is true or false')
-    return value
-
-
-def _load_kernels(job: Job) -> None:
-    """Waits for the compiled kernels, which looking at trees does not need; a stopped job does not wait to the end."""
-    KERNELS.wait(job.go_on, every=0.5)
+def load_kernels(job: Job) -> None:
+    """Waits for the compiled kernels, which only chess needs; a stopped job does not wait to the end."""
+    KERNELS.wait(job, every=0.5)
     job.check()
-
-
-def _translated_chess(work: Callable[[], Any]) -> Any:
-    """What `work` returns; what is wrong with positions and limits becomes a `RequestError`."""
-    from search.explorer.positions import PositionError
-    from search.explorer.recording import RecordingError
-
-    try:
-        return work()
-    except (PositionError, RecordingError) as error:
-        raise RequestError(str(error)) from None

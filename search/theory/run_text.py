@@ -1,6 +1,8 @@
-"""A run as text on its tree: each node's window and value, and the cuts."""
+"""A run as text: its tree with each node's window and value and the cuts, or a drawing for Graphviz."""
 
 from __future__ import annotations
+
+import json
 
 from search.theory.algorithms import Run
 from search.theory.tree_text import write_indented
@@ -30,3 +32,20 @@ def run_as_text(run: Run) -> str:
         elif event.kind == "leave":
             remarks[node] = f"{window[node]}v={show(event.value)}{cut[node]}"
     return write_indented(run.tree, remarks)
+
+
+def run_as_dot(run: Run) -> str:
+    """The tree for Graphviz, with values: MAX points up, MIN down, and nodes without a visit are dashed."""
+    tree = run.tree
+    values = {event.node: f"v={run.lattice.format(event.value)}" for event in run.events if event.kind == "leave"}
+    lines = ["digraph tree {", "  node [fontname=sans];", "  edge [arrowhead=none];"]
+    for node, leaf in enumerate(tree.leaf):
+        value = leaf if leaf is not None else values.get(node, "")
+        text = [part for part in (tree.label[node], value, "" if node in values else "(pruned)") if part]
+        shape = "box" if leaf is not None else "triangle" if tree.is_max(node) else "invtriangle"
+        style = "" if node in values else "style=dashed"
+        label = json.dumps("\n".join(text), ensure_ascii=False)
+        lines.append(f"  n{node} [shape={shape}, label={label}, {style}];")
+        if node:
+            lines.append(f"  n{tree.parent[node]} -> n{node} [{style}];")
+    return "\n".join([*lines, "}"]) + "\n"

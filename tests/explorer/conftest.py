@@ -1,8 +1,11 @@
-"""Recordings for the tests of this room, made by one process of the tracing build."""
+"""Recordings for these tests, made by one process of the tracing build."""
 
 from __future__ import annotations
 
+import functools
 import json
+import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +13,15 @@ from typing import Any
 
 import pytest
 
-from search.explorer.chess_document import load, parse
+from search.explorer.chess_document import load
 from tests.explorer.recorded_tree import Tree
+
+TACTICS = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
 
 #: What is searched: name, position, depth.
 SEARCHED = (
     ("start", "startpos", 8),
-    ("tactics", "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1", 8),
+    ("tactics", TACTICS, 8),
     ("attack", "1k1r4/pp1b1R2/3q2pp/4p3/2B5/4Q3/PPP2B2/2K5 b - - 0 1", 10),
     ("rooks", "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1", 10),
     ("mate", "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", 6),
@@ -24,6 +29,9 @@ SEARCHED = (
     ("shuffled", "7k/8/8/8/8/8/r7/6K1 w - - 0 1 moves g1f1 a2b2 f1g1 b2a2 g1f1 a2b2", 7),
     ("pawns", "8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - - 0 1", 12),
 )
+
+#: Castling and en passant are legal here.
+SPECIAL = "r3k2r/8/8/3pP3/8/8/8/R3K2R w KQkq d6 0 2"
 
 SCRIPT = """
 import json, sys
@@ -33,34 +41,39 @@ from threading import Timer
 from eval.network.format import shipped_network
 from search.benchmark import run_benchmark
 from search.explorer.chess_document import save
-from search.explorer.costs import costs_of_node, costs_of_search
+from search.explorer.costs import costs_at, costs_of_search
+from search.explorer.jobs import Job
+from search.explorer.positions import read_board
 from search.explorer.recording import record
+from search.game import Game
 from search.limits import Limits
 from search.searcher import Searcher
 from search.kernels.tracing import start_recording
 
-folder, searched = Path(sys.argv[1]), json.loads(sys.argv[2])
+folder, searched, special = Path(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3]
+
+def game(position):
+    return Game(read_board(position))
+
 documents = {}
 for name, position, depth in searched:
-    documents[name] = record(position, Limits(depth=depth))
+    documents[name] = record(game(position), Limits(depth=depth))
 _, tactics, depth = searched[1]
 # Deep enough for quiet moves that have failed time and again.
-documents["deep"] = record(searched[2][1], Limits(depth=12))
+documents["deep"] = record(game(searched[2][1]), Limits(depth=12))
 # Deep enough for singular searches of positions with a single legal move.
-documents["deeper"] = record(tactics, Limits(depth=11))
-documents["again"] = record(tactics, Limits(depth=depth))
-documents["classical"] = record(tactics, Limits(depth=depth), classical=True)
-documents["small"] = record(tactics, Limits(depth=depth), 1000)
-documents["shallow"] = record(tactics, Limits(depth=2), 200)
-documents["nodes"] = record(tactics, Limits(nodes=4321))
-documents["one node"] = record(tactics, Limits(nodes=1))
-documents["time"] = record(tactics, Limits(move_time=30))
-documents["no null move"] = record(tactics, Limits(depth=depth), without=("null-move",))
-documents["chess960"] = record("bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9", Limits(depth=5))
-for name, document in documents.items():
-    save(document, folder / (name + ".json.gz"))
+documents["deeper"] = record(game(tactics), Limits(depth=11))
+documents["classical"] = record(game(tactics), Limits(depth=depth), classical=True)
+documents["small"] = record(game(tactics), Limits(depth=depth), 1000)
+documents["shallow"] = record(game(tactics), Limits(depth=2), 200)
+documents["special"] = record(game(special), Limits(depth=3))
+documents["nodes"] = record(game(tactics), Limits(nodes=4321))
+documents["one node"] = record(game(tactics), Limits(nodes=1))
+documents["no null move"] = record(game(tactics), Limits(depth=depth), without=("null-move",))
+shuffled = game("bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9")
+documents["chess960"] = record(shuffled, Limits(depth=5))
 
-costs = costs_of_search(documents["tactics"]).as_json()
+costs = costs_of_search(documents["tactics"], Job())
 nodes, last = documents["tactics"]["nodes"], documents["tactics"]["iterations"][-1]
 ends = [reason["key"] for reason in documents["tactics"]["reasons"]]
 row = next(
@@ -68,11 +81,20 @@ row = next(
     for row in range(last["first_node"], last["last_node"])
     if ends[nodes["end"][row]] == "reverse-futility" and nodes["depth"][row] >= 2
 )
-at_row = costs_of_node(documents["tactics"], row, ["reverse-futility"]).as_json()
+at, moves = row, []
+while nodes["parent"][at] >= 0:
+    moves.insert(0, documents["tactics"]["moves"][nodes["move"][at]])
+    at = nodes["parent"][at]
+at_row = costs_at(game(f"{tactics} moves {' '.join(moves)}"), nodes["depth"][row], ["reverse-futility"], Job())
 
-stopped = record("startpos", Limits(depth=60), 20_000, on_start=lambda stop: Timer(0.3, stop).start())
-save(stopped, folder / "stopped.json.gz")
+job = Job()
+timer = Timer(0.3, job.stop)
+timer.start()
+documents["stopped"] = record(game("startpos"), Limits(depth=60), 20_000, job=job)
+timer.join()
 
+for name, document in documents.items():
+    save(document, folder / (name + ".json.gz"))
 searcher = Searcher(16, network=shipped_network())
 start_recording(searcher._worker, 100_000)
 counts = []
@@ -85,22 +107,64 @@ json.dump(facts, (folder / "facts.json").open("w"))
 
 @dataclass(frozen=True)
 class Recorded:
-    """Documents by name, and what else the process found out."""
+    """The documents, and facts about their searches."""
 
-    documents: dict[str, Any]
+    folder: Path
     facts: dict[str, Any]
+
+    def names(self) -> list[str]:
+        return sorted(path.name.removesuffix(".json.gz") for path in self.folder.glob("*.json.gz"))
+
+    def path(self, name: str) -> Path:
+        return self.folder / f"{name}.json.gz"
+
+    def __getitem__(self, name: str) -> Any:
+        return _loaded(self.path(name))
+
+    def tree(self, name: str) -> Tree:
+        return _tree(self.path(name))
+
+
+@functools.cache
+def _loaded(path: Path) -> Any:
+    return load(path)
+
+
+@functools.cache
+def _tree(path: Path) -> Tree:
+    return Tree(_loaded(path))
 
 
 @pytest.fixture(scope="session")
 def recorded(run_python: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> Recorded:
-    """The searches of SEARCHED and a few more, recorded. All techniques occur in one of them."""
-    folder: Path = tmp_path_factory.mktemp("recordings")
-    run_python(SCRIPT, str(folder), json.dumps(SEARCHED), SECATEUR_TRACING="1")
-    documents = {path.name.removesuffix(".json.gz"): load(path) for path in folder.glob("*.json.gz")}
-    return Recorded(documents, parse((folder / "facts.json").read_bytes()))
+    """The searches of SEARCHED and a few more, recorded. All techniques occur in one of them.
+
+    All processes that run tests share them: the first makes them, and the others wait.
+    """
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "recordings"
+    done, failed = folder / "done", folder / "failed"
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        deadline = time.monotonic() + 900
+        while not done.exists():
+            assert not failed.exists(), "another process could not make the recordings"
+            assert time.monotonic() < deadline, "another process makes the recordings for ever"
+            time.sleep(0.1)
+    else:
+        try:
+            run_python(SCRIPT, str(folder), json.dumps(SEARCHED), SPECIAL, SECATEUR_TRACING="1")
+        except BaseException:
+            failed.touch()
+            raise
+        done.touch()
+    return Recorded(folder, json.loads((folder / "facts.json").read_text()))
 
 
-@pytest.fixture(params=[*(name for name, _, _ in SEARCHED), "classical", "nodes", "no null move", "chess960"])
+@pytest.fixture(
+    params=[*(name for name, _, _ in SEARCHED), "classical", "nodes", "no null move", "chess960", "special"]
+)
 def tree(request: pytest.FixtureRequest, recorded: Recorded) -> Tree:
     """One recording after the other."""
-    return Tree.of(recorded.documents[request.param])
+    return recorded.tree(request.param)

@@ -4,42 +4,29 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import chess
 
-from search.explorer.chess_document import MOVE_SEARCHES, keys
-from search.explorer.recording import game_at
+from search.explorer.chess_document import MOVE_SEARCHES, decoded, skips
 from search.kernels.score import MATE
 
 
 class Tree:
-    """The columns of a document with codes as keys, and children at hand."""
+    """The columns of a document as attributes, with keys and moves as texts, and children at hand."""
 
     def __init__(self, document: Any) -> None:
         self.document = document
-        for name, column in document["nodes"].items():
+        for name, column in decoded(document).items():
             setattr(self, name, column)
-        for name, table in (("end", "reasons"), ("search", "searches"), ("type", "types"), ("stage", "stages")):
-            texts = [*keys(document[table]), ""]
-            setattr(self, name, [texts[code] for code in document["nodes"][name]])
         self.moves = moves_of(document)
         self.children: dict[int, list[int]] = defaultdict(list)
         for row, parent in enumerate(document["nodes"]["parent"]):
             self.children[parent].append(row)
-        texts, reasons, pruned = document["moves"], keys(document["reasons"]), document["pruned"]
         self.skips: dict[int, dict[str, str]] = defaultdict(dict)
-        for node, move, reason in zip(pruned["node"], pruned["move"], pruned["reason"], strict=True):
-            assert texts[move] not in self.skips[node], "skipped twice"
-            self.skips[node][texts[move]] = reasons[reason]
-
-    _known: ClassVar[dict[int, Tree]] = {}
-
-    @classmethod
-    def of(cls, document: Any) -> Tree:
-        if id(document) not in cls._known:
-            cls._known[id(document)] = cls(document)
-        return cls._known[id(document)]
+        for node, move, reason in skips(document):
+            assert move not in self.skips[node], "skipped twice"
+            self.skips[node][move] = reason
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(name)
@@ -51,8 +38,23 @@ class Tree:
         return (row for row in self if self.end[row] != "stopped")
 
     def searched(self, row: int) -> dict[str, int]:
-        """The moves searched at a row with the visit that had the last word about each, in order."""
+        """The moves searched at a row, in order, with the last visit of each."""
         return {self.moves[child]: child for child in self.children[row] if self.search[child] in MOVE_SEARCHES}
+
+    def line(self, row: int) -> list[str]:
+        """The moves from the root to a row."""
+        line = []
+        while row >= 0:
+            line.append(self.moves[row])
+            row = self.parent[row]
+        return [move for move in reversed(line) if move]
+
+    def board(self, row: int) -> chess.Board:
+        """The position of a row."""
+        board = chess.Board(self.document["position"], chess960=self.document["chess960"])
+        for move in self.line(row):
+            board.push_uci(move)
+        return board
 
     def beta_of(self, row: int) -> int:
         """beta as the main search uses it: no mate is quicker than the next move's. See mate distance pruning."""
@@ -63,23 +65,11 @@ class Tree:
         alpha: int = self.alpha[row]
         return alpha if self.quiescence[row] or not self.ply[row] else max(alpha, self.ply[row] - MATE)
 
+    def boards(self, most: int = 1500) -> Iterator[tuple[int, chess.Board]]:
+        """`most` rows from all over the tree, each with its board."""
+        return ((row, self.board(row)) for row in list(self)[:: 1 + len(self.parent) // most])
+
 
 def moves_of(document: Any) -> list[str]:
     texts = [*document["moves"], ""]
     return [texts[code] for code in document["nodes"]["move"]]
-
-
-def boards(tree: Tree, most: int = 1500) -> Iterator[tuple[int, chess.Board]]:
-    """`most` rows from all over the tree, each with its board."""
-    root = game_at(tree.document, 0).board
-    for row in list(tree)[:: 1 + len(tree.parent) // most]:
-        path = []
-        above = row
-        while above >= 0:
-            path.append(tree.moves[above])
-            above = tree.parent[above]
-        board = root.copy(stack=False)
-        for text in reversed(path):
-            if text:
-                board.push_uci(text)
-        yield row, board

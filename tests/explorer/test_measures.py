@@ -1,4 +1,4 @@
-"""What a recording amounts to: measured from its columns, and counted by searching again without a technique."""
+"""Statistics of a recording: computed from its columns, and counted by searches without a technique."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from search.explorer import chess_document
-from search.explorer.chess_document import SWITCHES, keys
-from search.explorer.costs import costs_at, costs_of_node, costs_of_search
+from search.explorer.chess_document import SWITCHES, RecordingError
+from search.explorer.costs import costs_of_search
+from search.explorer.jobs import Job
 from search.explorer.measures import statistics, tree_sizes
-from search.explorer.positions import read_game
-from search.explorer.recording import RecordingError
 from tests.explorer.conftest import Recorded
 from tests.explorer.recorded_tree import Tree
 
@@ -60,17 +59,14 @@ def test_first_moves_of_exact_nodes_are_found() -> None:
 
 
 def small_document(rows: list[tuple[int, str, str, int, int, int, str]]) -> Any:
-    document: Any = {
-        name: chess_document.table(getattr(chess_document, name.upper()))
-        for name in ("reasons", "searches", "stages", "types")
-    }
-    codes = {name: keys(document[name]).index for name in ("reasons", "searches", "types")}
+    document: Any = dict(chess_document.tables())
     nodes: dict[str, list[int]] = {name: [0] * len(rows) for name in chess_document.NODE_COLUMNS}
-    nodes["parent"] = [row[0] for row in rows]
-    nodes["search"] = [codes["searches"](row[1]) for row in rows]
-    nodes["type"] = [codes["types"](row[2]) for row in rows]
-    nodes["alpha"], nodes["beta"], nodes["value"] = ([row[index] for row in rows] for index in (3, 4, 5))
-    nodes["end"] = [codes["reasons"](row[6]) for row in rows]
+    for name, column in zip(
+        ("parent", "search", "type", "alpha", "beta", "value", "end"), zip(*rows, strict=True), strict=True
+    ):
+        table = {"search": "searches", "type": "types", "end": "reasons"}.get(name)
+        keys = [row["key"] for row in document[table]] if table else []
+        nodes[name] = [keys.index(value) if keys else value for value in column]
     nodes["size"] = [1] * len(rows)
     nodes["depth"] = [2 if row[0] == -1 else 1 for row in rows]
     return document | {"nodes": nodes, "pruned": {"node": [], "move": [], "reason": []}, "iterations": [], "moves": []}
@@ -80,15 +76,15 @@ def small_document(rows: list[tuple[int, str, str, int, int, int, str]]) -> Any:
 
 
 def test_what_is_switched_off_does_not_occur(recorded: Recorded) -> None:
-    tree = Tree.of(recorded.documents["no null move"])
+    tree = recorded.tree("no null move")
     assert tree.document["without"] == ["null-move"]
     assert "null-move" not in tree.end
     assert "null" not in tree.search
-    assert "null" in Tree.of(recorded.documents["tactics"]).search
+    assert "null" in recorded.tree("tactics").search
 
 
 def test_what_techniques_save_is_counted_by_searching_without_them(recorded: Recorded) -> None:
-    document, costs = recorded.documents["tactics"], recorded.facts["costs"]
+    document, costs = recorded["tactics"], recorded.facts["costs"]
     result = document["result"]
     assert (costs["depth"], costs["nodes"], costs["value"]) == (result["depth"], result["nodes"], result["value"])
     used = {row["key"] for row in document["statistics"]["reasons"]}
@@ -96,24 +92,18 @@ def test_what_techniques_save_is_counted_by_searching_without_them(recorded: Rec
     assert list(without) == [key for key in SWITCHES if key in used]
     assert len(without) >= 10
     # The search of a recording that was made without a technique is that very search.
-    spared = recorded.documents["no null move"]["result"]
+    spared = recorded["no null move"]["result"]
     assert (without["null-move"]["nodes"], without["null-move"]["value"]) == (spared["nodes"], spared["value"])
     assert without["reverse-futility"]["nodes"] > costs["nodes"]
 
 
 def test_what_ended_a_single_node_is_counted_there(recorded: Recorded) -> None:
-    document, row, costs = recorded.documents["tactics"], recorded.facts["row"], recorded.facts["at_row"]
+    document, row, costs = recorded["tactics"], recorded.facts["row"], recorded.facts["at_row"]
     assert costs["depth"] == document["nodes"]["depth"][row]
     assert [cost["reason"] for cost in costs["without"]] == ["reverse-futility"]
     assert costs["without"][0]["nodes"] != costs["nodes"]
 
 
-def test_what_cannot_be_counted_is_refused(recorded: Recorded) -> None:
-    document = recorded.documents["tactics"]
-    with pytest.raises(RecordingError, match="'cutoff' cannot be switched off; what can is table, "):
-        costs_at(read_game("startpos"), 3, ["null-move", "cutoff"])
-    quiescence = document["nodes"]["quiescence"].index(1)
-    with pytest.raises(RecordingError, match=f"node {quiescence} is quiescence"):
-        costs_of_node(document, quiescence, ["null-move"])
+def test_a_search_without_a_complete_depth_has_no_costs(recorded: Recorded) -> None:
     with pytest.raises(RecordingError, match="no depth was searched completely"):
-        costs_of_search(recorded.documents["one node"])
+        costs_of_search(recorded["one node"], Job())

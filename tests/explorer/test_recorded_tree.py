@@ -1,4 +1,4 @@
-"""The recorded tree is what the search did: row by row, against the rules that the search says it follows."""
+"""The recorded tree is what the search did: every row follows the rules of the search."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import pytest
 
 from search import tunables
 from search.explorer import chess_document
-from search.explorer.chess_document import COUNTED_SEARCHES, MOVE_SEARCHES, REASONS, SEARCHES
-from search.explorer.measures import counted_nodes
-from search.explorer.recording import RecordingError, game_at
+from search.explorer.chess_document import MOVE_SEARCHES, REASONS
 from search.kernels.score import MATE
 from search.theory.exchange import exchange_value, worth
 from tests.explorer.conftest import Recorded
-from tests.explorer.recorded_tree import Tree, boards
+from tests.explorer.recorded_tree import Tree
 
 TUNE = tunables.defaults()
+
+#: Searches that count as nodes: those that begin with making a move or passing.
+COUNTED_SEARCHES = ("null", "probe", "move")
 
 
 def test_visits_are_in_the_order_of_entering(tree: Tree) -> None:
@@ -32,16 +33,13 @@ def test_sizes_add_up_to_the_nodes(tree: Tree) -> None:
         assert tree.size[row] == 1 + sum(tree.size[child] for child in tree.children[row])
     result = tree.document["result"]
     assert sum(tree.size[row] for row in tree.children[-1]) == result["visits"] == len(tree.parent)
-    assert counted_nodes(tree.document) == result["nodes"]
     iterations = tree.document["iterations"]
     assert sum(iteration["nodes"] for iteration in iterations) == result["nodes"]
-    counted = {index for index, (key, _) in enumerate(SEARCHES) if key in COUNTED_SEARCHES}
-    codes = tree.document["nodes"]["search"]
     first = 0
     for iteration in iterations:
         assert iteration["first_node"] == first
         rows = range(first, iteration["last_node"] + 1)
-        assert sum(codes[row] in counted for row in rows) == iteration["nodes"]
+        assert sum(tree.search[row] in COUNTED_SEARCHES for row in rows) == iteration["nodes"]
         windows = iteration["windows"]
         assert [window["first_node"] for window in windows] == [row for row in rows if tree.parent[row] == -1]
         assert windows[-1]["last_node"] == iteration["last_node"]
@@ -165,7 +163,7 @@ def test_values_follow_from_how_nodes_ended(tree: Tree) -> None:
 
 
 def test_every_legal_move_is_searched_skipped_or_cut_off(tree: Tree) -> None:
-    for row, board in boards(tree):
+    for row, board in tree.boards():
         legal = {move.uci(): move for move in board.legal_moves}
         assert tree.legal[row] == len(legal)
         searched, skipped = set(tree.searched(row)), set(tree.skips[row])
@@ -190,7 +188,7 @@ def test_every_legal_move_is_searched_skipped_or_cut_off(tree: Tree) -> None:
 
 
 def test_reasons_for_skipping_are_true(tree: Tree) -> None:
-    for row, board in boards(tree):
+    for row, board in tree.boards():
         skips = tree.skips[row]
         if not skips:
             continue
@@ -236,7 +234,7 @@ def test_reasons_for_skipping_are_true(tree: Tree) -> None:
 
 
 def test_passing_is_tried_where_it_may(tree: Tree) -> None:
-    for row, board in boards(tree):
+    for row, board in tree.boards():
         if "null" in [tree.search[child] for child in tree.children[row]]:
             assert board.occupied_co[board.turn] & ~(board.pawns | board.kings)
             assert not board.is_check()
@@ -248,7 +246,7 @@ def test_passing_is_tried_where_it_may(tree: Tree) -> None:
 
 def test_nobody_passes_with_pawns_alone(recorded: Recorded) -> None:
     """There, having to move can be what loses."""
-    tree = Tree.of(recorded.documents["pawns"])
+    tree = recorded.tree("pawns")
     tempted = [
         row
         for row in tree
@@ -265,15 +263,7 @@ def test_nobody_passes_with_pawns_alone(recorded: Recorded) -> None:
 
 def test_every_reason_occurs(recorded: Recorded) -> None:
     found: set[str] = set()
-    for document in recorded.documents.values():
-        found |= {row["key"] for row in document["statistics"]["reasons"]}
+    for name in recorded.names():
+        found |= {row["key"] for row in recorded[name]["statistics"]["reasons"]}
     # Lines of 128 plies do not come up in so short searches.
     assert found == {key for key, _ in REASONS} - {"horizon"}
-
-
-def test_game_at_gives_the_position_of_a_row(recorded: Recorded) -> None:
-    tree = Tree.of(recorded.documents["shuffled"])
-    for row, board in boards(tree, 50):
-        assert game_at(tree.document, row).board.fen() == board.fen()
-    with pytest.raises(RecordingError, match="no node"):
-        game_at(tree.document, len(tree.parent))

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import re
-from typing import Any
 
 import pytest
 
 from engine.version import full_name
-from search.explorer.report import print_text, text_lines
+from search.explorer.report import report
 from tests.explorer.conftest import Recorded
-
-
-def printed(document: Any, **options: int) -> list[str]:
-    out = io.StringIO()
-    print_text(document, out, **options)
-    return out.getvalue().splitlines()
 
 
 def tree_of(lines: list[str]) -> list[str]:
@@ -25,20 +17,19 @@ def tree_of(lines: list[str]) -> list[str]:
 
 
 def test_what_was_searched_and_found_comes_first(recorded: Recorded) -> None:
-    document = recorded.documents["tactics"]
-    lines = printed(document)
+    document = recorded["tactics"]
+    lines = list(report(document))
     assert lines[0].startswith(f"{full_name()}, ")
     assert lines[0].endswith("evaluation, depth 8")
     assert document["position"] in lines[1]
     result = document["result"]
     assert f"{result['move']} {result['score']} at depth 8: {result['nodes']:,} nodes" in lines[2]
-    assert lines == list(text_lines(document))
 
 
 @pytest.mark.parametrize("name", ["start", "mate", "small", "nodes", "one node", "no null move"])
 def test_every_iteration_has_its_line(recorded: Recorded, name: str) -> None:
-    document = recorded.documents[name]
-    lines = printed(document)
+    document = recorded[name]
+    lines = list(report(document))
     heading = next(index for index, line in enumerate(lines) if line.split()[:3] == ["depth", "score", "nodes"])
     for line, iteration in zip(lines[heading + 1 :], document["iterations"], strict=False):
         words = line.replace(",", "").split()
@@ -49,10 +40,10 @@ def test_every_iteration_has_its_line(recorded: Recorded, name: str) -> None:
 
 
 def test_the_tree_shows_the_rows_of_its_plies(recorded: Recorded) -> None:
-    document = recorded.documents["tactics"]
+    document = recorded["tactics"]
     nodes, last = document["nodes"], document["iterations"][-1]
     for plies in (0, 1, 2):
-        lines = tree_of(printed(document, plies=plies, lines=100_000))
+        lines = tree_of(list(report(document, plies, lines=100_000)))
         rows = range(last["first_node"], last["last_node"] + 1)
         parents = [nodes["parent"][row] for row in rows]
         assert len(lines) == sum(parent == -1 or nodes["ply"][parent] < plies for parent in parents)
@@ -64,14 +55,14 @@ def test_the_tree_shows_the_rows_of_its_plies(recorded: Recorded) -> None:
 
 
 def test_long_trees_are_cut_with_a_remark(recorded: Recorded) -> None:
-    lines = tree_of(printed(recorded.documents["tactics"], plies=3, lines=10))
+    lines = tree_of(list(report(recorded["tactics"], plies=3, lines=10)))
     assert len(lines) == 11
     assert re.fullmatch(r"\.\.\. and \d+ more lines at these plies", lines[-1])
 
 
 def test_the_summary_counts_every_reason(recorded: Recorded) -> None:
-    document = recorded.documents["attack"]
-    text = "\n".join(printed(document))
+    document = recorded["attack"]
+    text = "\n".join(report(document))
     for row in document["statistics"]["reasons"]:
         pattern = rf"^{row['key']} +{row['ended']:,} +{row['skipped']:,} +{row['saved']:,}  \S"
         assert re.search(pattern, text, re.MULTILINE), row
@@ -81,10 +72,7 @@ def test_the_summary_counts_every_reason(recorded: Recorded) -> None:
 
 def test_what_was_counted_stands_beside_what_was_estimated(recorded: Recorded) -> None:
     costs = recorded.facts["costs"]
-    plain, counted = (
-        printed(recorded.documents["tactics"] | {"costs": costs} if with_costs else recorded.documents["tactics"])
-        for with_costs in (False, True)
-    )
+    plain, counted = list(report(recorded["tactics"])), list(report(recorded["tactics"] | {"costs": costs}))
     assert not any("without it" in line for line in plain)
     assert counted[-1] == plain[-1]
     for row in costs["without"]:

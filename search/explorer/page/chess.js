@@ -1,17 +1,17 @@
 // The recording of a chess search: one iteration's tree at a time, in the order in which its nodes were entered.
 
 import {DocumentError, kindOf} from "./trace.js";
-import {placementAfter} from "./board.js";
+import {Position} from "./vendor/cm-chessboard/src/model/Position.js";
 
-/** Ways for a node to end that spared it searching all its moves. */
+/** How a node ends that need not search all its moves. */
 const CUTS = new Set(["mate-distance", "table", "razoring", "reverse-futility", "null-move", "probcut", "multi-cut",
   "cutoff", "stand-pat"]);
 const LOOKS = {PV: ["diamond", "best"], CUT: ["up", "min"], ALL: ["down", "max"]};
 const MOVE_SEARCHES = new Set(["move", "full-depth", "open-window"]);
-const COLUMNS = ["parent", "move", "ply", "depth", "alpha", "beta", "type", "value", "end", "moves_searched", "moves_pruned"];
-const DEFAULT_TYPES = [{key: "PV", text: "an exact value is wanted"}, {key: "CUT", text: "a cutoff is expected"},
-  {key: "ALL", text: "no move is expected to beat alpha"}];
-// What a search records where the side to move passes, and what the page calls that.
+const COLUMNS = ["parent", "move", "ply", "depth", "alpha", "beta", "type", "eval", "value", "stage", "search", "reduction",
+  "extension", "end", "cutter", "moves_searched", "moves_pruned", "size", "quiescence"];
+const PLACEMENT = /^([pnbrqkPNBRQK1-8]+\/){7}[pnbrqkPNBRQK1-8]+ [wb]/;
+// A null move in recordings, and on the page.
 const NULL_MOVE = "0000", PASS = "pass";
 // Beyond so many nodes the lower plies are collapsed at first.
 const SHOWN_AT_ONCE = 400;
@@ -20,7 +20,7 @@ function demand(condition, message) {
   if (!condition) throw new DocumentError(`not a recording that this page can show: ${message}`);
 }
 
-/** A move as the page shows it: UCI notation, and a word where the side to move passes. */
+/** A move as the page shows it: UCI notation, or a word for a null move. */
 function shownMove(move) { return move === NULL_MOVE ? PASS : move; }
 
 /** A chess document, checked. */
@@ -36,36 +36,30 @@ class Recording {
     }
     nodes.parent.forEach((parent, row) => demand(Number.isInteger(parent) && parent >= -1 && parent < row, `row ${row} has parent ${parent}`));
     demand(Array.isArray(document.iterations) && document.iterations.length > 0, `"iterations" is empty`);
-    for (const name of ["moves", "reasons"]) demand(Array.isArray(document[name]), `"${name}" is no list`);
-    this.columns = nodes;
-    this.moves = document.moves;
-    this.reasons = document.reasons;
-    this.types = document.types ?? DEFAULT_TYPES;
-    this.stages = document.stages ?? [];
-    this.searches = document.searches ?? [];
-    this.scores = document.scores ?? {infinite: 32000, mate: 31000, mate_bound: 30000};
-    this.position = document.position ?? document.fen;
-    demand(typeof this.position === "string", `"position" is missing`);
+    for (const name of ["moves", "reasons", "types", "stages", "searches"]) demand(Array.isArray(document[name]), `"${name}" is no list`);
+    demand(document.scores && document.pruned?.node, `"scores" or "pruned" is missing`);
+    demand(PLACEMENT.test(document.position), `"position" is no position`);
     demand(!document.costs || Array.isArray(document.costs.without), `"costs" has no list "without"`);
-    const pruned = document.pruned ?? {node: [], move: [], reason: []};
+    const {moves, reasons, types, stages, searches, scores, position, pruned} = document;
+    Object.assign(this, {columns: nodes, moves, reasons, types, stages, searches, scores, position});
     this.prunedOf = new Map();
     pruned.node.forEach((node, i) => {
       if (!this.prunedOf.has(node)) this.prunedOf.set(node, []);
-      this.prunedOf.get(node).push([this.moves[pruned.move[i]] ?? "?", this.reasons[pruned.reason[i]]?.key ?? "?"]);
+      this.prunedOf.get(node).push([moves[pruned.move[i]] ?? "?", reasons[pruned.reason[i]]?.key ?? "?"]);
     });
     this.iterations = document.iterations.filter((iteration) => iteration.first_node >= 0 && iteration.last_node < this.count);
     demand(this.iterations.length > 0, "no iteration has nodes");
     this.#measure();
   }
 
-  /** Rows below every row, and what a searched move cost on average by its parent's depth. */
+  /** Counts the rows below each row, and sums up the cost of searched moves by their parent's depth. */
   #measure() {
     const {parent, depth} = this.columns;
     this.size = new Int32Array(this.count).fill(1);
     for (let row = this.count - 1; row >= 0; row--) if (parent[row] >= 0) this.size[parent[row]] += this.size[row];
     this.sums = new Map();
     for (let row = 0; row < this.count; row++) {
-      const search = this.searches[this.columns.search?.[row]]?.key ?? "move";
+      const search = this.searches[this.columns.search[row]]?.key ?? "move";
       if (parent[row] < 0 || !MOVE_SEARCHES.has(search)) continue;
       const key = this.#kind(parent[row], depth[parent[row]]);
       const sum = this.sums.get(key) ?? [0, 0];
@@ -75,9 +69,9 @@ class Recording {
     }
   }
 
-  #kind(row, depth) { return `${this.columns.quiescence?.[row] ? "q" : ""}${depth}`; }
+  #kind(row, depth) { return `${this.columns.quiescence[row] ? "q" : ""}${depth}`; }
 
-  /** Nodes that one more move at this row would have cost, going by those that were searched at that depth. */
+  /** The mean cost in nodes of a move that was searched at the depth of this row. */
   costOfMove(row) {
     for (let depth = this.columns.depth[row]; depth >= 0; depth--) {
       const sum = this.sums.get(this.#kind(row, depth));
@@ -87,7 +81,7 @@ class Recording {
   }
 
   move(row) { return this.columns.move[row] >= 0 ? this.moves[this.columns.move[row]] : ""; }
-  end(row) { return this.reasons[this.columns.end[row]] ?? {key: "?", text: "nobody wrote down why"}; }
+  end(row) { return this.reasons[this.columns.end[row]] ?? {key: "?", text: "unknown"}; }
   type(row) { return this.types[this.columns.type[row]]?.key ?? "PV"; }
 
   /** Moves from the root to a row; searches of the same position again add none. */
@@ -174,7 +168,7 @@ export class ChessPanel {
     this.view.fit();
   }
 
-  /** Collapses what lies two plies off the principal variation. */
+  /** Collapses nodes two plies off the principal variation. */
   #collapse() {
     for (let node = 0; node < this.model.count; node++) {
       const off = !this.line.has(node) && !this.line.has(this.model.parent(node));
@@ -190,7 +184,7 @@ export class ChessPanel {
     let node = roots.at(-1);
     if (this.model.offset) line.add(0);
     line.add(node);
-    for (const move of this.iteration.line ?? []) {
+    for (const move of this.iteration.line) {
       const next = this.model.children(node).filter((child) => this.recording.move(this.model.row(child)) === move).at(-1);
       if (next === undefined) break;
       line.add(next);
@@ -211,7 +205,7 @@ export class ChessPanel {
     let shown = this.current;
     while (shown > 0 && !this.view.layout.placed[shown]) shown = this.model.parent(shown);
     this.shownCurrent = shown;
-    // What is told of a node follows the search until another one is selected.
+    // The selection follows the search until the user selects another node.
     if (this.index > 0) this.selected = this.current;
     this.view.draw();
   }
@@ -254,8 +248,8 @@ export class ChessPanel {
     if (reached && columns.moves_pruned[row]) notes.push(`✂${columns.moves_pruned[row]}`);
     if (this.view.collapsed.has(node)) notes.push(`+${recording.size[row] - 1}`);
     return {
-      shape: columns.quiescence?.[row] ? "square" : shape,
-      tint: columns.quiescence?.[row] ? "leaf" : tint,
+      shape: columns.quiescence[row] ? "square" : shape,
+      tint: columns.quiescence[row] ? "leaf" : tint,
       value: finished ? recording.score(columns.value[row]) : "",
       window: reached ? `${recording.score(columns.alpha[row])} … ${recording.score(columns.beta[row])}` : "",
       label: this.name(node),
@@ -282,10 +276,10 @@ export class ChessPanel {
     if (node < this.model.offset) return "The root was searched with several windows.";
     const {recording} = this, row = this.model.row(node), columns = recording.columns;
     const line = recording.path(row) || "The root";
-    const again = recording.searches[columns.search?.[row]];
-    const cutter = columns.cutter?.[row] > 0 && recording.end(row).key === "cutoff" ? ` It was move number ${columns.cutter[row]}.` : "";
+    const again = recording.searches[columns.search[row]];
+    const cutter = columns.cutter[row] > 0 && recording.end(row).key === "cutoff" ? ` It was move number ${columns.cutter[row]}.` : "";
     const expected = recording.types[columns.type[row]]?.text ?? "";
-    return `${line}: ${columns.quiescence?.[row] ? "quiescence" : `depth ${columns.depth[row]}`}, window ` +
+    return `${line}: ${columns.quiescence[row] ? "quiescence" : `depth ${columns.depth[row]}`}, window ` +
       `${recording.score(columns.alpha[row])} to ${recording.score(columns.beta[row])}, ${recording.type(row)} (${expected})` +
       `${again && again.key !== "move" && again.key !== "window" ? `; ${again.text}` : ""}. ` +
       `Result ${recording.score(columns.value[row])}: ${recording.end(row).text}.${cutter}`;
@@ -299,15 +293,15 @@ export class ChessPanel {
     for (const [move, reason] of pruned) byReason.set(reason, [...(byReason.get(reason) ?? []), move]);
     const facts = [
       ["line", recording.path(row) || "root"],
-      ["type", `${recording.type(row)}${columns.quiescence?.[row] ? ", quiescence" : ""}`],
+      ["type", `${recording.type(row)}${columns.quiescence[row] ? ", quiescence" : ""}`],
       ["depth", `${columns.depth[row]} (ply ${columns.ply[row]})`],
       ["alpha", recording.score(columns.alpha[row])],
       ["beta", recording.score(columns.beta[row])],
-      ["evaluation", recording.score(columns.eval?.[row])],
+      ["evaluation", recording.score(columns.eval[row])],
       ["value", recording.score(columns.value[row])],
-      ["reduction", `${columns.reduction?.[row] ?? 0}`],
-      ["extension", `${columns.extension?.[row] ?? 0}`],
-      ["stage", recording.stages[columns.stage?.[row]]?.text ?? "–"],
+      ["reduction", `${columns.reduction[row]}`],
+      ["extension", `${columns.extension[row]}`],
+      ["stage", recording.stages[columns.stage[row]]?.text ?? "–"],
       ["ended", `${recording.end(row).key}: ${recording.end(row).text}`],
       ["moves", `${columns.moves_searched[row]} searched, ${columns.moves_pruned[row]} skipped`],
       ["below", `${recording.size[row] - 1} visits`],
@@ -320,9 +314,34 @@ export class ChessPanel {
     return facts;
   }
 
-  /** What the board shows: placement, and the squares of the last move. */
+  /** The board at a node: its placement, and the last move. */
   board(node) {
     const line = node < this.model.offset ? [] : this.recording.line(this.model.row(node));
     return {placement: placementAfter(this.recording.position, line), last: line.at(-1) ?? ""};
   }
+}
+
+/** Moves a piece on the vendored board, which knows no rules; legality is not the page's business. */
+function play(board, move) {
+  const from = move.slice(0, 2), to = move.slice(2, 4), piece = board.getPiece(from), taken = board.getPiece(to);
+  if (!piece) return;
+  const [colour, kind] = piece, files = to.charCodeAt(0) - from.charCodeAt(0), rank = from[1];
+  board.movePiece(from, to);
+  if (move[4]) board.setPiece(to, colour + move[4]);
+  // A pawn that changes its file onto an empty square captures en passant.
+  if (kind === "p" && files && !taken) board.setPiece(to[0] + rank, null);
+  // The king takes its own rook in Chess960; otherwise it moves two squares.
+  if (kind === "k" && (taken === `${colour}r` || Math.abs(files) > 1)) {
+    board.setPiece(to, null);
+    if (!taken) board.setPiece((files > 0 ? "h" : "a") + rank, null);
+    board.setPiece((files > 0 ? "g" : "c") + rank, piece);
+    board.setPiece((files > 0 ? "f" : "d") + rank, `${colour}r`);
+  }
+}
+
+/** The placement (first field of a FEN) after moves in UCI notation. */
+function placementAfter(fen, moves) {
+  const board = new Position(fen.split(" ")[0]);
+  for (const move of moves) if (move !== NULL_MOVE) play(board, move);
+  return board.getFen();
 }

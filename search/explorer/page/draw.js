@@ -1,10 +1,166 @@
-// Draws a tree on a surface: what is large enough to be seen, in as much detail as there is room for.
+// Draws a tree on a canvas or as SVG: its layout, its surfaces, its nodes and edges.
 
-import {LEVEL} from "./layout.js";
+import {hierarchy, tree as tidy} from "./vendor/d3-hierarchy/d3-hierarchy.min.js";
+
+export const LEVEL = 84;
+const GAP = 10;
+
+/** Positions at scale 1 in pixels: `x` and `y` of every node, and the extent of its subtree: `left` to `right`, down to `low`.
+ *
+ * `model` has `count`, `root`, `children(node)` and `width(node)`, the width of a node's text. Children of nodes in
+ * the set `collapsed` are left out. `order` lists the nodes that are laid out, parents before their children.
+ */
+export class Layout {
+  constructor(model, collapsed) {
+    const shown = (node) => (collapsed.has(node) ? [] : model.children(node));
+    const root = hierarchy(model.root, shown);
+    tidy().nodeSize([1, LEVEL]).separation((a, b) => (model.width(a.data) + model.width(b.data)) / 2 + GAP)(root);
+    const n = model.count;
+    this.x = new Float64Array(n);
+    this.y = new Float64Array(n);
+    this.left = new Float64Array(n);
+    this.right = new Float64Array(n);
+    this.low = new Float64Array(n);
+    this.placed = new Uint8Array(n);
+    this.order = [];
+    this.levels = 0;
+    root.eachBefore((at) => {
+      const node = at.data;
+      this.x[node] = at.x;
+      this.y[node] = at.y;
+      this.left[node] = at.x - model.width(node) / 2;
+      this.right[node] = at.x + model.width(node) / 2;
+      this.low[node] = at.y;
+      this.placed[node] = 1;
+      this.order.push(node);
+      this.levels = Math.max(this.levels, at.depth);
+    });
+    for (let i = this.order.length - 1; i >= 0; i--) {
+      const node = this.order[i];
+      for (const child of shown(node)) {
+        this.left[node] = Math.min(this.left[node], this.left[child]);
+        this.right[node] = Math.max(this.right[node], this.right[child]);
+        this.low[node] = Math.max(this.low[node], this.low[child]);
+      }
+    }
+    this.width = this.right[model.root] - this.left[model.root];
+    this.bottom = this.levels * LEVEL;
+  }
+}
+
+const ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"};
+export const escape = (text) => String(text).replace(/[&<>"]/g, (sign) => ESCAPES[sign]);
+export const FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif";
+
+export class CanvasSurface {
+  constructor(context) {
+    this.context = context;
+  }
+
+  line(x0, y0, x1, y1, colour, width, dash = []) {
+    const c = this.context;
+    c.beginPath();
+    c.moveTo(x0, y0);
+    c.lineTo(x1, y1);
+    c.strokeStyle = colour;
+    c.lineWidth = width;
+    c.setLineDash(dash);
+    c.stroke();
+  }
+
+  /** Fills and strokes the path that has just been drawn. */
+  paint(fill, stroke, width, dash) {
+    const c = this.context;
+    if (fill) {
+      c.fillStyle = fill;
+      c.fill();
+    }
+    if (stroke) {
+      c.strokeStyle = stroke;
+      c.lineWidth = width;
+      c.setLineDash(dash);
+      c.stroke();
+    }
+  }
+
+  polygon(points, fill, stroke, width = 1, dash = []) {
+    const c = this.context;
+    c.beginPath();
+    points.forEach(([x, y], i) => (i ? c.lineTo(x, y) : c.moveTo(x, y)));
+    c.closePath();
+    this.paint(fill, stroke, width, dash);
+  }
+
+  circle(x, y, radius, fill, stroke, width = 1, dash = []) {
+    const c = this.context;
+    c.beginPath();
+    c.arc(x, y, radius, 0, 2 * Math.PI);
+    this.paint(fill, stroke, width, dash);
+  }
+
+  /** Centred text; with `halo`, a colour, it stays readable where it crosses lines. */
+  text(x, y, text, size, colour, bold = false, halo = "") {
+    const c = this.context;
+    c.font = `${bold ? "bold " : ""}${size.toFixed(1)}px ${FONT}`;
+    c.textAlign = "center";
+    c.textBaseline = "middle";
+    if (halo) {
+      c.strokeStyle = halo;
+      c.lineWidth = 4;
+      c.lineJoin = "round";
+      c.setLineDash([]);
+      c.strokeText(text, x, y);
+    }
+    c.fillStyle = colour;
+    c.fillText(text, x, y);
+  }
+}
+
+const short = (number) => Number(number.toFixed(1));
+
+export class SvgSurface {
+  constructor(width, height, background) {
+    this.parts = [
+      `<svg xmlns="http://www.w3.org/2000/svg" width="${Math.ceil(width)}" height="${Math.ceil(height)}" ` +
+      `viewBox="0 0 ${Math.ceil(width)} ${Math.ceil(height)}" font-family="${escape(FONT)}">`,
+      `<rect width="100%" height="100%" fill="${background}"/>`,
+    ];
+  }
+
+  #paint(fill, stroke, width, dash) {
+    return `fill="${fill || "none"}"` + (stroke ? ` stroke="${stroke}" stroke-width="${short(width)}"` : "") +
+      (dash.length ? ` stroke-dasharray="${dash.join(" ")}"` : "");
+  }
+
+  line(x0, y0, x1, y1, colour, width, dash = []) {
+    this.parts.push(`<line x1="${short(x0)}" y1="${short(y0)}" x2="${short(x1)}" y2="${short(y1)}" ` +
+      `${this.#paint("", colour, width, dash)}/>`);
+  }
+
+  polygon(points, fill, stroke, width = 1, dash = []) {
+    this.parts.push(`<polygon points="${points.map(([x, y]) => `${short(x)},${short(y)}`).join(" ")}" ` +
+      `${this.#paint(fill, stroke, width, dash)}/>`);
+  }
+
+  circle(x, y, radius, fill, stroke, width = 1, dash = []) {
+    this.parts.push(`<circle cx="${short(x)}" cy="${short(y)}" r="${short(radius)}" ` +
+      `${this.#paint(fill, stroke, width, dash)}/>`);
+  }
+
+  text(x, y, text, size, colour, bold = false, halo = "") {
+    const around = halo ? ` stroke="${halo}" stroke-width="4" stroke-linejoin="round" paint-order="stroke"` : "";
+    this.parts.push(`<text x="${short(x)}" y="${short(y)}" font-size="${short(size)}" fill="${colour}"${around} ` +
+      `text-anchor="middle" dominant-baseline="central"${bold ? ' font-weight="bold"' : ""}>${escape(text)}</text>`);
+  }
+
+  toString() {
+    return [...this.parts, "</svg>"].join("\n");
+  }
+}
 
 // A subtree that is narrower than this on the screen is drawn as one wedge.
 const WEDGE = 5;
-// Below this a node is drawn without its window, below that without its value.
+// Below these scales a node is drawn without its window, and without its value.
 const WINDOW_SCALE = 0.62, TEXT_SCALE = 0.34;
 const RADIUS = 17;
 // Nodes grow with the zoom no further than this.
@@ -84,9 +240,9 @@ function drawNode(surface, colours, look, x, y, scale) {
   }
 }
 
-/** Draws the part of a layout that `view` shows: {tx, ty, kx, ky, width, height}; tells how many nodes it drew.
+/** Draws the part of a layout that `view` shows: {tx, ty, kx, ky, width, height}; returns how many nodes it drew.
  *
- * `look(node)` says how a node is to be seen: shape, tint, value, window, label, reached, skipped, cut, onPath, onLine,
+ * `look(node)` describes how a node looks: shape, tint, value, window, label, reached, skipped, cut, onPath, onLine,
  * current, chosen, guessed, note. With `everything`, nothing is drawn as a wedge or left out.
  */
 export function drawTree(surface, layout, model, look, view, colours, everything = false) {

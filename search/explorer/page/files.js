@@ -1,15 +1,11 @@
-// What leaves the page and comes back: addresses, exports, imports.
+// Addresses, exports and imports.
 
-import {openTab, setChessRequest, setRequest, setTree} from "./choices.js";
-import {$} from "./dom.js";
-import {dot, download, indented} from "./exporting.js";
-import {selectNode, showNode} from "./facts.js";
-import {initialise, newTurn, searchChess, show} from "./searching.js";
-import {pack, unpack} from "./share.js";
-import {first, isChess, position, state} from "./state.js";
-import {seek} from "./stepping.js";
+import {selectNode, showNode} from "./node.js";
+import {begin, initialise, openTab, searchChess, setChessRequest, setRequest, setTree, show} from "./searching.js";
+import {busily, complain, say, search} from "./server.js";
+import {$, first, isChess, make, position, state} from "./shared.js";
+import {pause, seek} from "./stepping.js";
 import {kindOf} from "./trace.js";
-import {busily, complain, say} from "./work.js";
 
 export async function share() {
   if (!state.request) return say("An imported search has no address: export it as JSON instead.");
@@ -32,7 +28,7 @@ export async function copyAddress() {
   setTimeout(() => { $("share-copy").textContent = "Copy"; }, 2000);
 }
 
-/** Shows what the page's address says, if it says something; whether it did. */
+/** Shows what the page's address holds; returns whether it holds anything. */
 export async function restore() {
   let shared;
   try {
@@ -70,15 +66,21 @@ export async function exportAs(kind) {
     else if (kind === "json") {
       download(`${name}.json`, "application/json", JSON.stringify(isChess() ? panel.recording.document : panel.trace.document));
     } else if (isChess()) {
-      throw new Error("of a chess search there are SVG, PNG and JSON; secateur explore FILE --text prints it");
-    } else if (kind === "dot") download(`${name}.dot`, "text/vnd.graphviz", dot(panel.trace, panel.replay));
-    else download(`${name}.txt`, "text/plain", indented(panel.trace, panel.replay));
+      throw new Error("a chess search can be exported as SVG, PNG and JSON; secateur explore FILE --text prints it");
+    } else if (!state.request) {
+      throw new Error("this search was imported without its tree's text: export SVG, PNG or JSON");
+    } else {
+      const {compare, ...asked} = state.request;
+      const {text, dot} = await search("export", asked);
+      if (kind === "dot") download(`${name}.dot`, "text/vnd.graphviz", dot);
+      else download(`${name}.txt`, "text/plain", text);
+    }
   });
 }
 
 export async function importFile(file) {
   if (!file) return;
-  state.player.stop();
+  pause();
   await busily(async () => {
     const isZipped = file.name.endsWith(".gz");
     const stream = isZipped ? file.stream().pipeThrough(new DecompressionStream("gzip")) : file.stream();
@@ -107,11 +109,59 @@ export async function importFile(file) {
 /** Shows a document that was imported or that the page was started with. */
 export function open(value) {
   const made = value.request ?? null;
-  newTurn();
+  begin();
   show([value], null);
   if (made && typeof made.text === "string" && kindOf(value) === "tree") {
     setRequest({...made, compare: ""});
     state.request = {...made, compare: ""};
     showNode();
   }
+}
+
+const PREFIX = "#s=";
+// Browsers and chats truncate longer addresses.
+const LONGEST = 16000;
+
+async function through(stream, bytes) {
+  const writer = stream.writable.getWriter();
+  writer.write(bytes).catch(() => {});
+  writer.close().catch(() => {});
+  return new Uint8Array(await new Response(stream.readable).arrayBuffer());
+}
+
+function toBase64(bytes) {
+  let text = "";
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+function fromBase64(text) {
+  const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  return Uint8Array.from(binary, (sign) => sign.charCodeAt(0));
+}
+
+/** The fragment for a state (any JSON value); null if it would be too long. */
+async function pack(state) {
+  const bytes = await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(JSON.stringify(state)));
+  const fragment = PREFIX + toBase64(bytes);
+  return fragment.length <= LONGEST ? fragment : null;
+}
+
+/** The state in a fragment; null if there is none, an Error if it is damaged. */
+async function unpack(fragment) {
+  if (!fragment.startsWith(PREFIX)) return null;
+  try {
+    const bytes = await through(new DecompressionStream("deflate-raw"), fromBase64(fragment.slice(PREFIX.length)));
+    return JSON.parse(new TextDecoder("utf-8", {fatal: true}).decode(bytes));
+  } catch {
+    throw new Error("the address is damaged: what it should show cannot be read from it");
+  }
+}
+
+/** Saves a text or a blob as a file of the user. */
+function download(name, type, content) {
+  const href = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], {type}));
+  const link = make("a", "", {href, download: name});
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }

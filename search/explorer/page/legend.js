@@ -1,6 +1,6 @@
 // Keys, signs and words, explained.
 
-import {$} from "./dom.js";
+import {$, make} from "./shared.js";
 
 const KEYS = [
   ["n", "step"], ["b", "step back"], ["space", "run, pause"], ["c", "run to the next cut"], ["r", "reset"], ["e", "to the end"],
@@ -62,37 +62,16 @@ const CHESS_WORDS = [
 export function fillLegend() {
   for (const [key, meaning] of KEYS) {
     const row = $("keys").insertRow();
-    const cell = row.insertCell();
-    for (const part of key.split("  ")) {
-      const kbd = document.createElement("kbd");
-      kbd.textContent = part;
-      cell.append(kbd, " ");
-    }
-    const text = row.insertCell();
-    text.textContent = meaning;
-    text.style.textAlign = "left";
+    row.insertCell().append(...key.split("  ").flatMap((part) => [make("kbd", part), " "]));
+    row.append(make("td", meaning, {style: "text-align: left"}));
   }
-  for (const [signs, kind] of [[TREE_SIGNS, "tree-only"], [CHESS_SIGNS, "chess-only"], [COMMON_SIGNS, ""]]) {
-    $("legend").append(...signs.map(([drawing, meaning]) => sign(drawing, meaning, kind)));
-  }
-  for (const [words, kind] of [[WORDS, ""], [TREE_WORDS, "tree-only"], [CHESS_WORDS, "chess-only"]]) {
-    for (const [word, meaning] of words) {
-      for (const [tag, text] of [["dt", word], ["dd", meaning]]) {
-        const element = document.createElement(tag);
-        element.textContent = text;
-        element.className = kind;
-        $("words").append(element);
-      }
+  for (const [signs, className] of [[TREE_SIGNS, "tree-only"], [CHESS_SIGNS, "chess-only"], [COMMON_SIGNS, ""]]) {
+    for (const [drawing, meaning] of signs) {
+      const innerHTML = `<svg viewBox="0 0 40 26" aria-hidden="true">${drawing}</svg>`;
+      $("legend").appendChild(make("li", "", {className, innerHTML})).append(make("span", meaning));
     }
   }
-}
-
-function sign(drawing, meaning, kind) {
-  const item = document.createElement("li");
-  item.className = kind;
-  item.innerHTML = `<svg viewBox="0 0 40 26" aria-hidden="true">${drawing}</svg>`;
-  const text = document.createElement("span");
-  text.textContent = meaning;
-  item.append(text);
-  return item;
+  for (const [words, className] of [[WORDS, ""], [TREE_WORDS, "tree-only"], [CHESS_WORDS, "chess-only"]]) {
+    for (const [word, meaning] of words) $("words").append(make("dt", word, {className}), make("dd", meaning, {className}));
+  }
 }

@@ -1,24 +1,50 @@
-// The page: makes its parts, connects its controls, and shows what it was opened with.
+// The page: makes its parts, connects its controls, and shows its first tree.
 
-import * as api from "./api.js";
-import {chooseOrder, chooseSeed, mayMove, move, moveBy} from "./byhand.js";
-import {countChart} from "./charts.js";
 import {ChessPanel} from "./chess.js";
-import {connectTabs, openTab, setTree, showChoices} from "./choices.js";
-import {countCosts, countNodeCosts} from "./costs.js";
-import {$, fill, number} from "./dom.js";
-import {collapseBelow, selectNode, showNode, toggleSelected} from "./facts.js";
 import {copyAddress, exportAs, importFile, open, restore, share} from "./files.js";
-import {ACTIONS, onKey} from "./keys.js";
 import {fillLegend} from "./legend.js";
+import {chooseOrder, chooseSeed, collapseBelow, mayMove, move, moveBy, selectNode, showNode, toggleSelected, walk} from "./node.js";
 import {Panel} from "./panel.js";
-import {Player} from "./player.js";
 import {checkQuiz, startQuiz, toggleGuess} from "./quiz.js";
-import {showRecording} from "./recording.js";
-import {chooseExample, chooseIteration, generate, initialise, searchChess} from "./searching.js";
-import {first, isChess, isGuessing, state} from "./state.js";
-import {advance, jump, nextCut, seek, setFollow, stepBack, stepOn} from "./stepping.js";
-import {busily, complain, stop} from "./work.js";
+import {countCosts, countNodeCosts, showRecording} from "./recording.js";
+import {chooseExample, chooseIteration, generate, initialise, openTab, searchChess, setTree, showChoices} from "./searching.js";
+import {ask, busily, complain, stop} from "./server.js";
+import {$, fill, first, isChess, isGuessing, number, state} from "./shared.js";
+import {countChart} from "./statistics.js";
+import {advance, jump, nextCut, pause, player, run, seek, setFollow, stepBack, stepOn, toTheEnd} from "./stepping.js";
+
+const ZOOM = 1.3;
+
+// What keys do, and the buttons that have a key in `data-key`.
+const ACTIONS = {
+  n: stepOn, b: stepBack, " ": () => (player.playing ? pause() : run()), c: nextCut, r: () => jump(0), e: toTheEnd,
+  "+": () => first()?.view.zoom(ZOOM), "=": () => first()?.view.zoom(ZOOM), "-": () => first()?.view.zoom(1 / ZOOM),
+  0: () => state.panels.forEach((panel) => panel.view.fit()), f: () => setFollow(!state.follow),
+  ArrowUp: () => walk("up"), ArrowDown: () => walk("down"), ArrowLeft: () => walk("left"), ArrowRight: () => walk("right"),
+  Enter: toggleSelected, "[": () => moveBy(-1), "]": () => moveBy(1), q: () => toggleGuess(first()?.selected ?? 0),
+  Escape: stop, "?": showHelp,
+};
+// Keys that would show the answers of the quiz.
+const STEPPING = new Set(["n", "b", " ", "c", "e"]);
+
+function showHelp() {
+  $("legend-box").open = true;
+  $("legend-box").scrollIntoView({block: "nearest"});
+}
+
+function onKey(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || $("share-dialog").open) return;
+  const target = event.target;
+  const isTyping = target.matches?.("textarea, select, input:not([type=range])") && event.key !== "Escape";
+  // Buttons and summaries use the space bar and Enter themselves, sliders the arrows.
+  const isPressing = (target.matches?.("button, summary") && (event.key === " " || event.key === "Enter")) ||
+    (target.matches?.("input[type=range]") && event.key.startsWith("Arrow"));
+  const action = ACTIONS[event.key];
+  if (isTyping || isPressing || !action) return;
+  if (isGuessing() && STEPPING.has(event.key)) return;
+  event.preventDefault();
+  action();
+}
 
 function makeParts() {
   const handlers = (number) => ({
@@ -34,14 +60,9 @@ function makeParts() {
   });
   state.trees = {a: new Panel("a", handlers(0)), b: new Panel("b", handlers(1))};
   state.chess = new ChessPanel(state.trees.a.canvas, state.trees.a.caption, state.trees.a.view);
-  state.player = new Player(advance, (isPlaying) => {
-    $("play").querySelector("path").setAttribute("d", isPlaying ? "M5 3v14M14 3v14" : "M5 3l12 7-12 7z");
-    $("play").setAttribute("aria-label", isPlaying ? "Pause" : "Run");
-  });
 }
 
 function setSpeed() {
-  const {player} = state;
   player.speed = Math.round(10 ** (Number($("speed").value) / 10) * 10) / 10;
   $("speed-value").textContent = `${player.speed >= 100 ? number(Math.round(player.speed)) : player.speed} a second`;
 }
@@ -68,42 +89,25 @@ function savedTheme() {
 
 function connect() {
   const on = (id, type, action) => $(id).addEventListener(type, action);
-  connectTabs();
+  const each = (name, action) => {
+    for (const button of document.querySelectorAll(`[data-${name}]`)) button.addEventListener("click", () => action(button.dataset[name]));
+  };
+  each("key", (key) => ACTIONS[key]());
+  each("export", exportAs);
+  each("tab", openTab);
+  const clicks = {generate, initialise, share, "chess-search": searchChess, "count-costs": countCosts, "share-copy": copyAddress,
+    "count-node-costs": countNodeCosts, "quiz-start": startQuiz, "quiz-check": checkQuiz};
+  for (const [id, action] of Object.entries(clicks)) on(id, "click", action);
   on("example", "change", () => chooseExample($("example").value));
-  on("generate", "click", generate);
-  on("chess-search", "click", searchChess);
-  on("stop", "click", stop);
   on("tree-text", "input", () => { state.hand = {}; state.title = ""; });
-  on("initialise", "click", initialise);
   for (const id of ["algorithm", "compare", "lattice", "lattice-spec", "format"]) on(id, "change", () => { showChoices(); initialise(); });
   on("order", "change", chooseOrder);
   on("order-seed", "change", chooseSeed);
-  on("reset", "click", ACTIONS.r);
-  on("back", "click", stepBack);
-  on("play", "click", () => state.player.toggle());
-  on("step", "click", stepOn);
-  on("next-cut", "click", nextCut);
-  on("end", "click", ACTIONS.e);
   on("speed", "input", setSpeed);
   on("position", "input", () => jump(Number($("position").value)));
-  on("zoom-in", "click", ACTIONS["+"]);
-  on("zoom-out", "click", ACTIONS["-"]);
-  on("fit", "click", ACTIONS[0]);
-  on("follow", "click", ACTIONS.f);
-  on("collapse", "click", toggleSelected);
-  on("earlier", "click", () => moveBy(-1));
-  on("later", "click", () => moveBy(1));
   on("collapse-depth", "change", collapseBelow);
-  on("count-costs", "click", countCosts);
-  on("count-node-costs", "click", countNodeCosts);
-  on("quiz-start", "click", startQuiz);
-  on("quiz-check", "click", checkQuiz);
-  on("share", "click", share);
-  on("share-copy", "click", copyAddress);
-  for (const button of document.querySelectorAll("[data-export]")) button.addEventListener("click", () => exportAs(button.dataset.export));
   on("import", "change", () => importFile($("import").files[0]).then(() => { $("import").value = ""; }));
   on("theme", "click", () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
-  on("help", "click", ACTIONS["?"]);
   document.addEventListener("keydown", onKey);
   window.addEventListener("hashchange", restore);
 }
@@ -116,7 +120,7 @@ async function start() {
   setFollow(true);
   fillLegend();
   await busily(async () => {
-    const catalogue = await api.catalogue();
+    const catalogue = await ask("catalogue");
     const {examples, algorithms, lattices, techniques} = catalogue;
     Object.assign(state, {examples, algorithms, lattices, techniques});
     $("version").textContent = catalogue.version;
@@ -127,7 +131,7 @@ async function start() {
     $("algorithm").value = "alpha-beta";
     showChoices();
     if (await restore()) return;
-    const {document: opened, tree} = await api.opened();
+    const {document: opened, tree} = await ask("document");
     if (opened) open(opened);
     else if (tree) {
       setTree(tree.text, tree.title);
@@ -135,11 +139,11 @@ async function start() {
       await initialise();
     } else await chooseExample(examples[0].key);
   });
-  // What was shown instead must not hide that the address was of no use.
+  // The tree that is shown instead must not hide that the address is damaged.
   if (state.problem) complain(state.problem);
   document.body.dataset.ready = "yes";
 }
 
 // For the console and for tests.
-window.secateur = {state, seek, get player() { return state.player; }};
+window.secateur = {state, seek, player, run, pause};
 start();

@@ -1,13 +1,12 @@
 // One tree with its search: the document, its replay and the drawing.
 
-import {DONE, OPEN, Replay, SKIPPED, STATUS_NAMES, Trace} from "./trace.js";
-import {number} from "./dom.js";
+import {number} from "./shared.js";
+import {describe, DONE, OPEN, Replay, SKIPPED, STATUS_NAMES, Trace} from "./trace.js";
 import {TreeView} from "./view.js";
-import {describe} from "./words.js";
 
 const SIGN_WIDTH = 6.4;
 
-/** What layout and drawing have to know of a tree's shape. */
+/** The shape of a tree for layout and drawing. */
 class TreeModel {
   constructor(trace) {
     this.trace = trace;

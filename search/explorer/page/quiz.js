@@ -1,28 +1,16 @@
 // The quiz: guess before the search which branches will be cut off.
 
-import {$} from "./dom.js";
-import {first, isChess, isGuessing, state} from "./state.js";
+import {$, first, isChess, isGuessing, state} from "./shared.js";
 import {jump, setStepping, toTheEnd} from "./stepping.js";
 import {SKIPPED} from "./trace.js";
 
-/** The branches that a search has cut off: their topmost nodes. */
-export function cutBranches(trace, replay) {
-  const branches = [];
-  for (let node = 1; node < trace.nodes; node++) {
-    if (replay.status(node) === SKIPPED && !replay.skipped(trace.parent[node])) branches.push(node);
-  }
-  return branches;
-}
-
-/** How good guesses were, at the end of the search: a guess is right on the top of a branch that was cut off. */
-export function judge(trace, replay, guesses) {
-  const branches = new Set(cutBranches(trace, replay));
-  const found = [...branches].filter((node) => guesses.has(node)).length;
+/** Judges the guesses at the end of the search: right is the top of a branch that was cut off. */
+function verdict(trace, replay, guesses) {
+  const isTop = (node) => replay.status(node) === SKIPPED && !replay.skipped(trace.parent[node]);
+  const branches = trace.parent.reduce((count, _, node) => count + (node > 0 && isTop(node)), 0);
+  const found = [...guesses].filter(isTop).length;
   const wrong = [...guesses].filter((node) => !replay.skipped(node)).length;
-  return {found, branches: branches.size, wrong, inside: guesses.size - found - wrong};
-}
-
-export function verdict({found, branches, wrong, inside}) {
+  const inside = guesses.size - found - wrong;
   const parts = [branches === 0 ? "Nothing was cut." : `You found ${found} of ${branches} cut branches.`];
   if (wrong) parts.push(`${wrong} ${wrong === 1 ? "mark is" : "marks are"} on nodes that were visited.`);
   if (inside) parts.push(`${inside} ${inside === 1 ? "mark lies" : "marks lie"} inside a cut branch: mark its top.`);
@@ -43,7 +31,7 @@ export function startQuiz() {
   first().view.draw();
 }
 
-/** Marks a node, or takes the mark away; nothing outside of the quiz. */
+/** Marks a node or removes its mark, if the quiz is on. */
 export function toggleGuess(node) {
   if (!isGuessing() || node <= 0) return;
   const {guesses} = first();
@@ -59,7 +47,7 @@ export function checkQuiz() {
   setStepping(true);
   toTheEnd();
   $("quiz-check").disabled = true;
-  $("quiz-score").textContent = verdict(judge(first().trace, first().replay, first().guesses));
+  $("quiz-score").textContent = verdict(first().trace, first().replay, first().guesses);
 }
 
 export function stopQuiz() {

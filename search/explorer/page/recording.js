@@ -1,7 +1,8 @@
-// What the page shows of a recorded chess search beside its tree.
+// A recorded chess search beside its tree: board, iterations, statistics, and counts of what its techniques save.
 
-import {iterationChart} from "./charts.js";
-import {$, number, tableRow, times} from "./dom.js";
+import {busily, search} from "./server.js";
+import {$, isChess, make, number, state, tableRow, times} from "./shared.js";
+import {iterationChart} from "./statistics.js";
 import {BORDER_TYPE, Chessboard} from "./vendor/cm-chessboard/src/Chessboard.js";
 
 /** Iterations, reasons and statistics of a recording; `choose(i)` shows another iteration. */
@@ -9,13 +10,8 @@ export function showRecording(panel, choose) {
   const {recording} = panel;
   const {statistics = {}} = recording.document;
   const buttons = recording.iterations.map((iteration, i) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = iteration.depth;
-    button.setAttribute("aria-label", `Iteration of depth ${iteration.depth}`);
-    button.setAttribute("aria-pressed", String(i === panel.number));
-    button.addEventListener("click", () => choose(i));
-    return button;
+    const state = {ariaLabel: `Iteration of depth ${iteration.depth}`, ariaPressed: String(i === panel.number)};
+    return make("button", iteration.depth, {type: "button", onclick: () => choose(i), ...state});
   });
   $("iterations").replaceChildren(...buttons);
   const trees = new Map((statistics.trees ?? []).map((row) => [row.depth, row]));
@@ -46,7 +42,7 @@ export function showRecording(panel, choose) {
   $("chart").replaceChildren();
 }
 
-/** What every reason ended, left out and saved; and what the search takes without it, where that was counted. */
+/** What every reason ended, left out and saved; and the cost of the search without it, if it was counted. */
 export function showPruned(recording) {
   const {statistics = {}, costs} = recording.document;
   const texts = new Map(recording.reasons.map((reason) => [reason.key, reason.text]));
@@ -68,9 +64,7 @@ function meaning(text, without) {
   row.className = "meaning";
   row.cells[0].colSpan = 4;
   if (without) {
-    const count = document.createElement("strong");
-    count.textContent = without;
-    row.cells[0].append(text ? "; " : "", count);
+    row.cells[0].append(text ? "; " : "", make("strong", without));
   }
   return row;
 }
@@ -89,7 +83,7 @@ export function showBoard(panel, node) {
   } else {
     board.setPosition(placement, false);
   }
-  // The side that the search was for sits below.
+  // The side to move at the root is below.
   const side = panel.recording.position.split(" ")[1] === "b" ? "b" : "w";
   if (board.getOrientation() !== side && !board.boardTurning) board.setOrientation(side);
   $("board").dataset.placement = placement;
@@ -99,4 +93,67 @@ export function showBoard(panel, node) {
     square.classList.toggle("move-from", Boolean(last) && name === last.slice(0, 2));
     square.classList.toggle("move-to", Boolean(last) && name === last.slice(2, 4));
   }
+}
+
+// The counts for nodes, by recording and row.
+const counted = new WeakMap();
+
+const known = (recording) => {
+  if (!counted.has(recording)) counted.set(recording, new Map());
+  return counted.get(recording);
+};
+
+/** Requests searches of the position after `line` to `depth` plies: unchanged, and without each of `reasons`. */
+function ask(recording, line, depth, reasons) {
+  const {fen, before = [], chess960 = false, evaluation, without = []} = recording.document;
+  return search("cost", {fen, moves: [...before, ...line], chess960, depth, classical: evaluation === "classical", without, reasons});
+}
+
+/** Counts what every technique saves in the whole search, and keeps it in the document. */
+export async function countCosts() {
+  if (!isChess()) return;
+  const {recording} = state.chess, {document} = recording;
+  await busily(async () => {
+    const complete = document.iterations.filter((iteration) => iteration.complete);
+    if (!complete.length) throw new Error("no depth was searched completely: there is nothing to compare with");
+    const used = new Set((document.statistics?.reasons ?? []).map((row) => row.key));
+    document.costs = await ask(recording, [], complete.at(-1).depth, state.techniques.filter((key) => used.has(key)));
+    if (state.chess.recording === recording) showPruned(recording);
+  });
+}
+
+/** Counts what each technique saves that left something out at the selected node. */
+export async function countNodeCosts() {
+  if (!isChess()) return;
+  const panel = state.chess, {recording} = panel, node = panel.selected;
+  const row = panel.model.row(node), reasons = techniquesAt(panel, node);
+  await busily(async () => {
+    known(recording).set(row, await ask(recording, recording.line(row), recording.columns.depth[row], reasons));
+    if (state.chess.recording === recording) showNodeCosts(panel);
+  });
+}
+
+/** The techniques that ended a node of the main search, or skipped moves there. */
+function techniquesAt(panel, node) {
+  if (node < panel.model.offset) return [];
+  const {recording} = panel, row = panel.model.row(node);
+  if (recording.columns.quiescence[row] || recording.columns.depth[row] < 1) return [];
+  const found = new Set([recording.end(row).key, ...(recording.prunedOf.get(row) ?? []).map(([, reason]) => reason)]);
+  return state.techniques.filter((key) => found.has(key));
+}
+
+/** Shows the counts for the selected node, beside its cost in the recording. */
+export function showNodeCosts(panel) {
+  const reasons = techniquesAt(panel, panel.selected);
+  $("count-node-costs").disabled = reasons.length === 0;
+  const costs = panel.selected < panel.model.offset ? undefined : known(panel.recording).get(panel.model.row(panel.selected));
+  $("node-costs").hidden = !costs;
+  if (!costs) return;
+  const {recording} = panel, row = panel.model.row(panel.selected);
+  const line = (what, count, value) => tableRow([what, count, recording.score(value)]);
+  $("node-costs").tHead.replaceChildren(tableRow([`to depth ${costs.depth}`, "nodes", "value"], "th"));
+  $("node-costs").tBodies[0].replaceChildren(
+    line("in this search", number(recording.columns.size[row]), recording.columns.value[row]),
+    line("searched by itself", number(costs.nodes), costs.value),
+    ...costs.without.map((one) => line(`and without ${one.reason}`, times(one.nodes, costs.nodes), one.value)));
 }

@@ -1,21 +1,106 @@
-// Having a search done, of a tree or of chess, and showing it from its beginning.
+// The controls that say what is searched, and the searches that they request.
 
-import * as api from "./api.js";
-import {chessRequest, markPlace, openTab, request, setChessRequest, setLattice, setTree, showChoices} from "./choices.js";
-import {countChart} from "./charts.js";
-import {$, number, tableRow} from "./dom.js";
-import {fillCollapseDepth} from "./facts.js";
+import {fillCollapseDepth} from "./node.js";
 import {stopQuiz} from "./quiz.js";
 import {showRecording} from "./recording.js";
-import {algorithmOf, isChess, state} from "./state.js";
-import {seek} from "./stepping.js";
+import {abandon, busily, isStopping, say, search} from "./server.js";
+import {$, algorithmOf, isChess, number, state, tableRow} from "./shared.js";
+import {countChart} from "./statistics.js";
+import {pause, seek} from "./stepping.js";
 import {kindOf} from "./trace.js";
-import {busily, isStopping, say} from "./work.js";
 
-/** Reads the controls, has the search done and shows it from its beginning. */
+const TABS = ["example", "text", "uniform", "chess"];
+
+export function openTab(name) {
+  for (const tab of TABS) {
+    $(`tab-${tab}`).setAttribute("aria-selected", String(tab === name));
+    $(`panel-${tab}`).hidden = tab !== name;
+  }
+  $("initialise").hidden = name === "chess";
+}
+
+/** Shows the controls and notes of the chosen algorithm, lattice and order, and hides the others. */
+export function showChoices() {
+  const algorithm = algorithmOf($("algorithm").value);
+  $("algorithm-note").textContent = algorithm?.note ?? "";
+  $("lattice-note").textContent = state.lattices.find((lattice) => lattice.key === $("lattice").value)?.note ?? "";
+  $("lattice-row").hidden = $("lattice-note").hidden = !algorithm?.lattice && $("lattice").value === "chain";
+  $("order-seed-label").hidden = $("order").value !== "random";
+}
+
+/** The request for the server that the controls describe. */
+export function request(algorithm = $("algorithm").value) {
+  return {
+    text: $("tree-text").value,
+    format: $("format").value || null,
+    algorithm,
+    lattice: latticeInUse(algorithm),
+    order: {...state.base, hand: state.hand},
+    title: state.title,
+  };
+}
+
+function latticeInUse(algorithm) {
+  const isPlain = !algorithmOf(algorithm)?.lattice && $("lattice").value === "chain";
+  return isPlain ? null : {kind: $("lattice").value, spec: $("lattice-spec").value};
+}
+
+/** Sets the controls to a request. */
+export function setRequest(made) {
+  $("tree-text").value = made.text;
+  $("format").value = made.format ?? "";
+  $("algorithm").value = made.algorithm;
+  setLattice(made.lattice);
+  $("compare").value = made.compare ?? "";
+  state.title = made.title ?? "";
+  state.base = {kind: made.order?.kind ?? "given", seed: made.order?.seed ?? 1};
+  state.hand = made.order?.hand ?? {};
+  $("order-seed").value = state.base.seed;
+  $("order").value = Object.keys(state.hand).length ? "hand" : state.base.kind;
+  showChoices();
+}
+
+export function setLattice(lattice) {
+  $("lattice").value = lattice?.kind ?? "chain";
+  $("lattice-spec").value = lattice?.spec ?? "";
+}
+
+/** Sets the controls to another tree, without an order by hand. */
+export function setTree(text, title) {
+  $("tree-text").value = text;
+  $("format").value = "";
+  state.title = title;
+  state.hand = {};
+  if ($("order").value === "hand") $("order").value = state.base.kind;
+}
+
+/** The request for a chess search that the controls describe. */
+export const chessRequest = () => ({position: $("chess-position").value, after: $("chess-after").value.trim() || null,
+  depth: Number($("chess-depth").value), nodes: Number($("chess-nodes").value)});
+
+export function setChessRequest(made) {
+  $("chess-position").value = made.position ?? "";
+  $("chess-after").value = made.after ?? "";
+  $("chess-depth").value = made.depth;
+  $("chess-nodes").value = made.nodes;
+}
+
+/** Puts the cursor at an error in the text, unless the user is typing elsewhere. */
+export function markPlace(line, column) {
+  if (![document.body, $("tree-text"), $("initialise")].includes(document.activeElement)) return;
+  openTab("text");
+  const area = $("tree-text");
+  const lines = area.value.split("\n").slice(0, line - 1);
+  const index = lines.reduce((sum, text) => sum + text.length + 1, 0) + Math.max(0, (column || 1) - 1);
+  area.focus({preventScroll: true});
+  area.setSelectionRange(index, Math.min(index + 1, area.value.length));
+}
+
+/** Requests the search that the controls describe, and shows it from its beginning. */
 export async function initialise() {
-  const turn = newTurn(), one = request(), focus = document.activeElement;
-  // Who goes to the text meanwhile, or changes it, keeps the cursor.
+  begin();
+  const one = request(), focus = document.activeElement;
+  // A user who goes to the text meanwhile, or changes it, keeps the cursor.
   const mark = (line, column) => {
     if (document.activeElement === focus && $("tree-text").value === one.text) markPlace(line, column);
   };
@@ -23,27 +108,23 @@ export async function initialise() {
     const rival = $("compare").value;
     let documents;
     try {
-      documents = await Promise.all([api.trace(one), ...(rival ? [api.trace(request(rival))] : [])]);
+      documents = await Promise.all([search("trace", one), ...(rival ? [search("trace", request(rival))] : [])]);
     } catch (error) {
-      if (turn !== state.turn) return;
       error.isText = true;
       throw error;
     }
-    // What was asked for since then is what is wanted now.
-    if (turn !== state.turn) return;
     show(documents, {...one, compare: rival});
-    await showOrders(one, turn);
+    await showOrders(one);
   }, mark);
 }
 
-/** What was asked for before is not wanted any more; gives a number by which a later turn can be told. */
-export function newTurn() {
-  state.player.stop();
-  api.stopAll(true);
-  return ++state.turn;
+/** Ends everything that the page is doing, before it does something else. */
+export function begin() {
+  pause();
+  abandon();
 }
 
-/** Shows one or two documents of trees, or one of chess. `made` is what they were asked for with, null if nobody knows. */
+/** Shows one or two documents of trees, or one of chess. `made` is their request, null if unknown. */
 export function show(documents, made) {
   stopQuiz();
   if (kindOf(documents[0]) === "chess") {
@@ -76,11 +157,10 @@ export function show(documents, made) {
 export async function chooseExample(key) {
   const chosen = state.examples.find((example) => example.key === key);
   if (!chosen) return;
-  const turn = newTurn();
+  begin();
   $("example-note").textContent = chosen.note;
   await busily(async () => {
-    const example = await api.example(key);
-    if (turn !== state.turn) return;
+    const example = await search("example", {key});
     setTree(example.text, example.title);
     setLattice(example.lattice);
     const isLattice = algorithmOf($("algorithm").value).lattice;
@@ -93,12 +173,11 @@ export async function chooseExample(key) {
 }
 
 export async function generate() {
-  const turn = newTurn();
+  begin();
   await busily(async () => {
     const settings = {branching: Number($("branching").value), depth: Number($("plies").value),
       arrangement: $("arrangement").value, seed: Number($("seed").value)};
-    const made = await api.generate(settings);
-    if (turn !== state.turn) return;
+    const made = await search("generate", settings);
     setTree(made.text, made.title);
     if (algorithmOf($("algorithm").value).lattice) $("algorithm").value = "alpha-beta";
     setLattice(null);
@@ -108,11 +187,10 @@ export async function generate() {
 }
 
 export async function searchChess() {
-  const turn = newTurn();
+  begin();
   await busily(async () => {
     const made = chessRequest();
-    const document = await api.chess(made);
-    if (turn !== state.turn) return;
+    const document = await search("chess", made);
     show([document], {chess: made});
     if (isStopping()) say(`Stopped: what was searched by then is shown, ${number(state.chess.recording.count)} visits.`);
   });
@@ -120,7 +198,7 @@ export async function searchChess() {
 
 /** Shows another iteration of the recording. */
 export function chooseIteration(i) {
-  state.player.stop();
+  pause();
   state.chess.choose(i);
   $("position").max = state.chess.length;
   [...$("iterations").children].forEach((button, at) => button.setAttribute("aria-pressed", String(at === i)));
@@ -128,11 +206,10 @@ export function chooseIteration(i) {
   seek(0);
 }
 
-/** How many leaves and nodes each order costs; empty where the tree is too large to try them all. */
-async function showOrders(asked, turn) {
+/** Shows how many leaves and nodes each order costs; nothing if the tree is too large to try them all. */
+async function showOrders(asked) {
   const body = $("orders").tBodies[0];
-  const {rows} = await api.orders(asked);
-  if (turn !== state.turn) return;
+  const {rows} = await search("orders", asked);
   body.replaceChildren(...rows.map((row) => {
     const cells = [row.name, row.evaluated === null ? "–" : number(row.evaluated), row.visited === null ? "–" : number(row.visited)];
     const line = tableRow(cells);

@@ -1,11 +1,11 @@
-// The table of statistics of trees.
+// Statistics of trees as a table, and charts by uPlot (a classic script, hence global).
 
-import {$, number, tableRow} from "./dom.js";
+import {$, number, tableRow} from "./shared.js";
 
 const ROWS = [["visited", "nodes visited"], ["evaluated", "leaves valued"], ["pruned", "nodes pruned"], ["cuts", "cuts"],
   ["table_hits", "table hits"]];
 
-/** Counts now and in all of one search or two, beside minimax, and what no search can do without. */
+/** The counts of one or two searches, now and at their end, beside minimax, and the fewest leaves of any search. */
 export function showStatistics(panels) {
   const two = panels.length > 1;
   const head = [""];
@@ -35,4 +35,77 @@ export function showStatistics(panels) {
   $("bound").textContent = parts.join(" ");
   $("result").textContent = panels[0].index === panels[0].length
     ? `Value at the root: ${shown.result.value}${two ? ` (B: ${panels[1].trace.document.result.value})` : ""}` : "";
+}
+
+const POINTS = 400;
+
+function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
+
+function axes() {
+  const ink = colour("ink"), grid = {stroke: colour("line"), width: 1};
+  const short = (_, values) => values.map((value) => {
+    if (value === null) return "";
+    const size = Math.abs(value);
+    return size >= 1e6 ? `${+(value / 1e6).toPrecision(3)}M` : size >= 1e3 ? `${+(value / 1e3).toPrecision(3)}k` : `${+value.toPrecision(3)}`;
+  });
+  return [{stroke: ink, grid, values: short, size: 34}, {stroke: ink, grid, values: short, size: 46}];
+}
+
+function width(element) {
+  return Math.max(200, Math.floor(element.getBoundingClientRect().width));
+}
+
+/** Leaves evaluated by the number of events, beside those of minimax and the fewest of any search. */
+export function countChart(element, panels) {
+  element.replaceChildren();
+  const traces = panels.map((panel) => panel.trace);
+  const longest = Math.max(...traces.map((trace) => trace.length), 1);
+  const stride = Math.max(1, Math.ceil(longest / POINTS));
+  const x = [];
+  for (let event = 0; event <= longest; event += stride) x.push(event);
+  if (x.at(-1) !== longest) x.push(longest);
+  const data = [x], series = [{label: "events"}];
+  const styles = [["accent", []], ["path", [6, 3]]];
+  traces.forEach((trace, number) => {
+    const leaf = trace.kinds.indexOf("leaf");
+    const line = [];
+    let seen = 0, at = 0;
+    for (const event of x) {
+      while (at < Math.min(event, trace.length)) seen += trace.events.kind[at++] === leaf ? 1 : 0;
+      line.push(event <= trace.length + stride ? seen : null);
+    }
+    data.push(line);
+    series.push({label: traces.length > 1 ? `${"AB"[number]}: leaves` : "leaves", stroke: colour(styles[number][0]), width: 2, dash: styles[number][1], points: {show: false}});
+  });
+  const {statistics} = traces[0];
+  for (const [label, value, stroke] of [["minimax", statistics.minimax_evaluated, "cut"], ["fewest", statistics.minimal_leaves, "best"]]) {
+    if (value < 0) continue;
+    data.push(x.map(() => value));
+    series.push({label, stroke: colour(stroke), width: 1.5, dash: [3, 4], points: {show: false}});
+  }
+  return new uPlot({width: width(element), height: 150, axes: axes(), series, scales: {x: {time: false}}, cursor: {show: false}, legend: {live: false}}, data, element);
+}
+
+/** Nodes of each iteration beside minimax and the minimal tree, on a logarithmic scale. */
+export function iterationChart(element, rows) {
+  element.replaceChildren();
+  if (rows.length < 2) return null;
+  const column = (name) => rows.map((row) => (row[name] > 0 ? row[name] : null));
+  const series = [{label: "depth"}];
+  const data = [rows.map((row) => row.depth)];
+  for (const [name, label, stroke, dash] of [["nodes", "searched", "accent", []], ["minimax", "minimax", "cut", [3, 4]],
+    ["minimal", "minimal tree", "best", [8, 3]]]) {
+    if (!rows.some((row) => row[name] > 0)) continue;
+    data.push(column(name));
+    series.push({label, stroke: colour(stroke), width: 2, dash});
+  }
+  const [below, left] = axes();
+  // Every third power of ten has a label.
+  const powers = (_, splits) => splits.map((value) => (Math.round(Math.log10(value) * 1e6) % 3e6 === 0 ? value : null));
+  return new uPlot({width: width(element), height: 190, series, cursor: {show: false}, legend: {live: false},
+    axes: [{...below, incrs: [1, 2, 5, 10]}, {...left, filter: powers, grid: {...left.grid, filter: powers}, ticks: {filter: powers},
+      values: (_, values) => values.map((value) => (value === null ? "" : `1e${Math.round(Math.log10(value))}`))}],
+    scales: {x: {time: false}, y: {distr: 3}}}, data, element);
 }

@@ -1,12 +1,11 @@
-// Going through the events of a search, and what changes with every one.
+// Stepping through the events of a search, at any speed, and what changes with each of them.
 
-import {$, number} from "./dom.js";
-import {selectNode, showNode} from "./facts.js";
+import {selectNode, showNode} from "./node.js";
 import {showBoard} from "./recording.js";
-import {first, isChess, position, state} from "./state.js";
+import {$, first, isChess, make, number, position, state} from "./shared.js";
 import {showStatistics} from "./statistics.js";
 
-// Nodes of the path that are named; of a longer one the middle is left out.
+// The most nodes of the path that are named; a longer path is shown without its middle.
 const MOST_PATH = 60;
 
 export function seek(index) {
@@ -14,7 +13,7 @@ export function seek(index) {
   refresh();
 }
 
-/** Goes on by so many events; whether there are more. */
+/** Goes forward by a number of events; returns whether there are more. */
 export function advance(events) {
   for (const panel of state.panels) panel.seek(Math.min(panel.index + events, panel.length));
   refresh();
@@ -23,26 +22,26 @@ export function advance(events) {
 
 /** Stops running, and goes to this event. */
 export function jump(index) {
-  state.player.stop();
+  pause();
   seek(index);
 }
 
 export const toTheEnd = () => jump(Number($("position").max));
 
 export function stepBack() {
-  state.player.stop();
+  pause();
   const now = position();
   for (const panel of state.panels) if (panel.index === now) panel.seek(panel.index - 1);
   refresh();
 }
 
 export function stepOn() {
-  state.player.stop();
+  pause();
   advance(1);
 }
 
 export function nextCut() {
-  state.player.stop();
+  pause();
   for (const panel of state.panels) panel.seek(panel.nextCut());
   refresh();
 }
@@ -76,15 +75,40 @@ function showPath() {
   const path = panel.index === 0 ? [] : names.path(panel.current);
   const shown = path.length > MOST_PATH ? [...path.slice(0, 3), -1, ...path.slice(3 - MOST_PATH)] : path;
   $("path").replaceChildren(...shown.flatMap((node, i) => {
-    const part = node < 0 ? document.createTextNode("…") : pathButton(node, names.name(node));
+    const select = () => selectNode(first(), node);
+    const part = node < 0 ? document.createTextNode("…") : make("button", names.name(node), {type: "button", onclick: select});
     return i ? [document.createTextNode(" › "), part] : [part];
   }));
 }
 
-function pathButton(node, name) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.textContent = name;
-  button.addEventListener("click", () => selectNode(first(), node));
-  return button;
+// Runs the search at a speed in events a second, one step for each frame of the screen.
+export const player = {speed: 4, playing: false, due: 0, last: 0};
+
+function setPlaying(playing) {
+  player.playing = playing;
+  $("play").querySelector("path").setAttribute("d", playing ? "M5 3v14M14 3v14" : "M5 3l12 7-12 7z");
+  $("play").setAttribute("aria-label", playing ? "Pause" : "Run");
+}
+
+export function run() {
+  if (player.playing) return;
+  setPlaying(true);
+  // The first event follows at once.
+  Object.assign(player, {due: 1, last: performance.now()});
+  requestAnimationFrame(frame);
+}
+
+function frame(now) {
+  if (!player.playing) return;
+  // A tab that was hidden does not catch up.
+  player.due += Math.min(now - player.last, 500) * player.speed / 1000;
+  player.last = now;
+  const events = Math.floor(player.due);
+  player.due -= events;
+  if (events > 0 && !advance(events)) pause();
+  else requestAnimationFrame(frame);
+}
+
+export function pause() {
+  if (player.playing) setPlaying(false);
 }

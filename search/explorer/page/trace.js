@@ -2,8 +2,6 @@
 
 export const UNSEEN = 0, OPEN = 1, DONE = 2, SKIPPED = 3;
 export const STATUS_NAMES = ["not reached", "being searched", "done", "cut off"];
-// Why a node's latest state is as it is: no reason, a cut at its parent, an answer of the table at its parent.
-export const BY_CUT = 1, BY_TABLE = 2;
 
 const FORMAT = "secateur trace";
 const VERSION = 1;
@@ -17,7 +15,7 @@ function demand(condition, message) {
   if (!condition) throw new DocumentError(`not a trace that this page can show: ${message}`);
 }
 
-/** Checks a parsed JSON value and tells its kind, "tree" or "chess"; throws DocumentError. */
+/** Checks a parsed JSON value and returns its kind, "tree" or "chess"; throws DocumentError. */
 export function kindOf(document) {
   demand(document !== null && typeof document === "object" && !Array.isArray(document), "it is no JSON object");
   demand(document.format === FORMAT, `"format" is not "${FORMAT}"`);
@@ -40,7 +38,7 @@ function column(holder, name, length, low, high) {
   return array;
 }
 
-/** A tree document as typed arrays, checked. Everything here stays as it is while the search is replayed. */
+/** A tree document as typed arrays, checked. A replay changes nothing here. */
 export class Trace {
   constructor(document) {
     demand(kindOf(document) === "tree", "it is no tree");
@@ -96,7 +94,7 @@ export class Trace {
     if (document.order) this.#reorder(column(document, "order", n, 0, n));
   }
 
-  /** Children in the order in which they are visited, from a preorder of all nodes. */
+  /** Sorts children into the order in which they are visited; `order` is a preorder of all nodes. */
   #reorder(order) {
     const rank = new Int32Array(this.nodes).fill(-1);
     order.forEach((node, index) => {
@@ -137,28 +135,25 @@ export class Trace {
   }
 }
 
-// What is remembered of each node; the cells of node v are those from v * FIELDS on.
-const STATUS = 0, ALPHA = 1, BETA = 2, VALUE = 3, ENTERED = 4, WHY = 5, OWN = 6, ABOVE = 7, COVERED = 8, RETURNED = 9,
-  FIELDS = 10;
-// What is remembered of the whole search, behind the cells of the nodes.
-const COUNTERS = ["visited", "evaluated", "pruned", "cuts", "table_hits", "reached", "current", "iteration"];
+// The state of each node: the cells of node v are those from v * FIELDS on.
+const STATUS = 0, ALPHA = 1, BETA = 2, VALUE = 3, ENTERED = 4, ANSWERED = 5, OWN = 6, ABOVE = 7, SKIPPED_WITH = 8, FIELDS = 9;
+// The state of the whole search, after the cells of the nodes.
+const COUNTERS = ["visited", "evaluated", "pruned", "cuts", "table_hits", "current"];
 
 /** The state of a search after `index` of its events: a pure function of that number.
  *
- * All state lies in one array of cells. Every event that is replayed writes the cells that it changes to a journal with
- * what they held, so that stepping back restores exactly that. Either way a step costs no more than what it changes.
+ * All state is in one array of cells. An event that is replayed writes the cells that it changes and their old contents
+ * to a journal, so that stepping back restores them exactly.
  */
 export class Replay {
   constructor(trace) {
     this.trace = trace;
     const n = trace.nodes;
     this.base = n * FIELDS;
-    this.tree = this.base + COUNTERS.length;
-    // Two sums over subtrees (ranges of the preorder): nodes that were reached, nodes that were skipped.
-    this.cells = new Int32Array(this.tree + 2 * (n + 1));
+    this.cells = new Int32Array(this.base + COUNTERS.length);
     for (let node = 0; node < n; node++) {
       const cell = node * FIELDS;
-      for (const field of [ALPHA, BETA, VALUE, ENTERED, OWN, ABOVE]) this.cells[cell + field] = -1;
+      for (const field of [ALPHA, BETA, VALUE, ENTERED, OWN, ABOVE, SKIPPED_WITH]) this.cells[cell + field] = -1;
     }
     this.cells[this.base + COUNTERS.indexOf("current")] = -1;
     this.journal = new Int32Array(1 << 16);
@@ -171,21 +166,14 @@ export class Replay {
   alpha(node) { return this.trace.text(this.cells[node * FIELDS + ALPHA]); }
   beta(node) { return this.trace.text(this.cells[node * FIELDS + BETA]); }
   value(node) { return this.trace.text(this.cells[node * FIELDS + VALUE]); }
-  why(node) { return this.cells[node * FIELDS + WHY]; }
-  /** The index of the event that began the latest visit, or -1. */
-  entered(node) { return this.cells[node * FIELDS + ENTERED]; }
   /** The index of the latest visit's cut or answer of the table, or -1. */
   own(node) { return this.cells[node * FIELDS + OWN]; }
   /** The index of the event at the parent because of which the node is skipped, or -1. */
   above(node) { return this.status(node) === SKIPPED ? this.cells[node * FIELDS + ABOVE] : -1; }
-  /** How many children have returned a value to the latest visit. */
-  returned(node) { return this.cells[node * FIELDS + RETURNED]; }
   counter(name) { return this.cells[this.base + COUNTERS.indexOf(name)]; }
   get current() { return this.counter("current"); }
-  /** Share of the nodes below and at `node` that were reached. */
-  share(node) { return this.#sum(0, node, node + this.trace.size[node]) / this.trace.size[node]; }
 
-  /** Whether a node is skipped with all below it: an ancestor or itself was cut off, and it was not reached. */
+  /** Whether a node was not reached because it or an ancestor was cut off. */
   skipped(node) {
     if (this.status(node) !== UNSEEN) return this.status(node) === SKIPPED;
     for (let at = this.trace.parent[node]; at >= 0; at = this.trace.parent[at]) {
@@ -218,20 +206,6 @@ export class Replay {
     this.#set(cell, this.cells[cell] + amount);
   }
 
-  // Fenwick trees: `which` 0 counts reached nodes, 1 skipped ones.
-  #add(which, node, amount) {
-    const n = this.trace.nodes, base = this.tree + which * (n + 1);
-    for (let i = node + 1; i <= n; i += i & -i) this.#set(base + i, this.cells[base + i] + amount);
-  }
-
-  #sum(which, from, to) {
-    const base = this.tree + which * (this.trace.nodes + 1);
-    let sum = 0;
-    for (let i = to; i > 0; i -= i & -i) sum += this.cells[base + i];
-    for (let i = from; i > 0; i -= i & -i) sum -= this.cells[base + i];
-    return sum;
-  }
-
   #back() {
     const start = this.starts[--this.index];
     while (this.written > start) {
@@ -256,24 +230,21 @@ export class Replay {
       this.#set(cell + VALUE, events.value[i]);
     } else if (kind === "update" || kind === "keep") {
       this.#set(cell + VALUE, events.value[i]);
-      this.#set(cell + RETURNED, cells[cell + RETURNED] + 1);
     } else if (kind === "cut") {
       this.#count("cuts");
       this.#set(cell + OWN, i);
-      this.#skip(node, i, BY_CUT);
+      this.#skip(node, i);
     } else if (kind === "table") {
       this.#set(cell + OWN, i);
       if (trace.reasons[events.reason[i]]?.key !== "table-move") {
         this.#count("table_hits");
-        this.#set(cell + WHY, BY_TABLE);
+        this.#set(cell + ANSWERED, 1);
         this.#set(cell + VALUE, events.value[i]);
       }
     } else if (kind === "leave") {
       this.#set(cell + VALUE, events.value[i]);
       this.#set(cell + STATUS, DONE);
-      if (cells[cell + WHY] === BY_TABLE) this.#skip(node, i, BY_TABLE);
-    } else if (kind === "iteration") {
-      this.#count("iteration");
+      if (cells[cell + ANSWERED]) this.#skip(node, i);
     }
     this.#set(this.base + COUNTERS.indexOf("current"), node);
     this.index++;
@@ -282,49 +253,53 @@ export class Replay {
   #enter(node, cell, i) {
     const {cells} = this;
     this.#count("visited");
-    if (cells[cell + ENTERED] < 0) {
-      this.#count("reached");
-      this.#add(0, node, 1);
-    }
-    if (cells[cell + COVERED] > 0) {
-      // What was skipped in an earlier search is looked at after all.
-      this.#count("pruned", -cells[cell + COVERED]);
-      this.#add(1, node, -cells[cell + COVERED]);
-      this.#set(cell + COVERED, 0);
-    }
+    // What was skipped with this node in an earlier search may be visited after all.
+    const end = this.status(node) === SKIPPED ? node + this.trace.size[node] : node;
+    for (let below = node; below < end; below++) if (cells[below * FIELDS + SKIPPED_WITH] === node) this.#cover(below, -1);
     this.#set(cell + ENTERED, i);
     this.#set(cell + STATUS, OPEN);
-    this.#set(cell + WHY, 0);
+    this.#set(cell + ANSWERED, 0);
     this.#set(cell + OWN, -1);
-    this.#set(cell + RETURNED, 0);
     this.#set(cell + VALUE, -1);
   }
 
   /** The children that this visit of `node` has not entered are skipped. */
-  #skip(node, i, why) {
+  #skip(node, i) {
     const {trace, cells} = this;
     const since = cells[node * FIELDS + ENTERED];
     for (const child of trace.children[node]) {
       const cell = child * FIELDS;
       if (cells[cell + ENTERED] > since) continue;
       this.#set(cell + STATUS, SKIPPED);
-      this.#set(cell + WHY, why);
       this.#set(cell + ABOVE, i);
-      const end = child + trace.size[child];
-      // Counted are nodes that no search has reached and no other cut has counted.
-      const fresh = trace.size[child] - this.#sum(0, child, end) - this.#sum(1, child, end);
-      if (fresh > 0) {
-        this.#count("pruned", fresh);
-        this.#add(1, child, fresh);
-        this.#set(cell + COVERED, cells[cell + COVERED] + fresh);
+      for (let below = child; below < child + trace.size[child]; below++) {
+        // Only nodes count that no search has reached and no other cut has counted.
+        if (cells[below * FIELDS + ENTERED] < 0 && cells[below * FIELDS + SKIPPED_WITH] < 0) this.#cover(below, child);
       }
     }
   }
 
-  /** A number that differs, most likely, when any cell does: for tests of exactness. */
-  digest() {
-    let hash = 2166136261;
-    for (const cell of this.cells) hash = Math.imul(hash ^ cell, 16777619);
-    return hash >>> 0;
+  /** Counts a node as skipped together with `top`, the top of a branch; with -1, counts it no longer. */
+  #cover(node, top) {
+    this.#set(node * FIELDS + SKIPPED_WITH, top);
+    this.#count("pruned", top < 0 ? -1 : 1);
   }
+}
+
+/** One or two sentences on event number `index` of a trace. The sentences come with the document, so that every reader
+ * of it says the same; the Python twin is `search.theory.events.explain`. */
+export function describe(trace, index) {
+  const {events} = trace;
+  const other = events.other[index], kind = trace.kind(index);
+  const reason = trace.reasons[events.reason[index]];
+  const windowed = kind === "enter" && events.alpha[index] >= 0;
+  const template = reason?.key ? reason.text : trace.sentences[windowed ? "enter-window" : kind] ?? kind;
+  const fields = {
+    node: trace.name(events.node[index]),
+    other: other >= 0 ? trace.name(other) : "",
+    alpha: trace.text(events.alpha[index]),
+    beta: trace.text(events.beta[index]),
+    value: trace.text(events.value[index]),
+  };
+  return template.replace(/\{(\w+)\}/g, (whole, name) => fields[name] ?? whole);
 }

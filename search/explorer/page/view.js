@@ -1,8 +1,6 @@
-// A tree on a canvas: fitted, panned, zoomed, selected, collapsed and, where that is asked for, reordered by dragging.
+// A tree on a canvas, which users fit, pan, zoom, select from, collapse, and reorder by dragging.
 
-import {Layout, LEVEL} from "./layout.js";
-import {CanvasSurface, SvgSurface} from "./surface.js";
-import {drawTree, palette} from "./draw.js";
+import {CanvasSurface, drawTree, Layout, LEVEL, palette, SvgSurface} from "./draw.js";
 
 const MARGIN = 46;
 const MOST_ZOOM = 1.8;
@@ -11,7 +9,7 @@ const LEAST_LEVEL = 13;
 // Below this scale a fitted tree is not made smaller just because the window is low.
 const LEAST_FIT = 0.65;
 const TAP_DISTANCE = 6, DOUBLE_TAP = 350;
-// Exported drawings show every node up to this many; beyond that, what is on the screen.
+// Exported drawings of larger trees show only what is on the screen.
 const MOST_EXPORTED = 20000;
 
 export class TreeView {
@@ -68,7 +66,7 @@ export class TreeView {
     return (this.height - 2 * MARGIN) / (Math.max(1, this.layout?.levels ?? 1) * LEVEL);
   }
 
-  /** Vertical scale: that of the horizontal one, but as large as the height allows, and never too flat. */
+  /** The vertical scale: the horizontal one, but as large as the height allows, and never too flat. */
   get ky() {
     const {fitting} = this;
     return Math.min(Math.max(this.kx, Math.min(fitting, 1.2), LEAST_LEVEL / LEVEL), Math.max(1.1, Math.min(fitting, 1.4)));
@@ -77,7 +75,7 @@ export class TreeView {
   fit() {
     if (!this.layout) return;
     this.fitted = true;
-    // A low window makes a tree smaller, but not so small that its texts could not be read.
+    // A low window makes a tree smaller, but its texts must stay readable.
     this.kx = Math.min(1.7, (this.width - 24) / Math.max(this.layout.width, 1), Math.max(this.fitting, LEAST_FIT));
     this.tx = (this.width - this.layout.width * this.kx) / 2 - this.layout.left[this.model.root] * this.kx;
     this.ty = MARGIN;
@@ -180,7 +178,7 @@ export class TreeView {
     return {tx: this.tx, ty: this.ty, kx: this.kx, ky: this.ky, width: this.width, height: this.height};
   }
 
-  /** The whole tree as SVG text; of a very large one what is on the screen. */
+  /** The whole tree as SVG text, or what is on the screen if the tree is very large. */
   svg() {
     const colours = palette(this.canvas);
     const whole = this.layout.order.length <= MOST_EXPORTED;
@@ -190,7 +188,7 @@ export class TreeView {
     return surface.toString();
   }
 
-  /** The whole tree as a PNG blob where it fits a canvas, otherwise what is on the screen. */
+  /** The whole tree as a PNG blob, or what is on the screen if the tree does not fit a canvas. */
   async png() {
     const colours = palette(this.canvas);
     const whole = this.#wholeWindow();

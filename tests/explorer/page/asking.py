@@ -1,4 +1,4 @@
-"""Requests of the explorer's server, as its page sends them and as it never would."""
+"""Requests of the explorer's server."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import re
 import threading
 import time
+from contextlib import closing
 from typing import Any
 
 from tests.explorer.page.conftest import Explorer
@@ -21,16 +22,19 @@ LONG = {"text": LONG_TEXT, "algorithm": "lattice-fold", "lattice": LONG_LATTICE}
 
 def ask(explorer: Explorer, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any, bytes]:
     """Status, headers and body of one request; headers with underscores for hyphens."""
-    connection = http.client.HTTPConnection("127.0.0.1", explorer.port, timeout=60)
     data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
     if data is not None:
         sent.setdefault("Content-Type", "application/json")
-    connection.request(method, path, data, sent)
-    response = connection.getresponse()
-    content = response.read()
-    connection.close()
-    return response.status, dict(response.getheaders()), content
+    with closing(http.client.HTTPConnection("127.0.0.1", explorer.port, timeout=300)) as connection:
+        connection.request(method, path, data, sent)
+        response = connection.getresponse()
+        return response.status, dict(response.getheaders()), response.read()
+
+
+def answer(explorer: Explorer, path: str, body: Any = None) -> Any:
+    """The JSON value that the server answers, to a POST if there is a body."""
+    return json.loads(ask(explorer, "GET" if body is None else "POST", path, body)[2])
 
 
 def stands(explorer: Explorer) -> bool:
@@ -40,7 +44,7 @@ def stands(explorer: Explorer) -> bool:
 
 
 class Asked(threading.Thread):
-    """A request under way, under a name by which the server can be asked about it."""
+    """A request under way, with the name of its job."""
 
     def __init__(self, explorer: Explorer, path: str, body: Any, name: str) -> None:
         super().__init__(daemon=True)
@@ -60,12 +64,11 @@ class Asked(threading.Thread):
         self.status = status
 
     def progress(self) -> str:
-        """How far it is, in the server's words."""
-        _, _, content = ask(self._explorer, "GET", f"/api/progress?job={self.name_of_job}")
-        return str(json.loads(content)["progress"])
+        """Its progress, in the server's words."""
+        return str(answer(self._explorer, f"/api/progress?job={self.name_of_job}")["progress"])
 
-    def wait_for(self, pattern: str, seconds: float = 20.0) -> str:
-        """The progress as soon as the pattern is found in it."""
+    def wait_for(self, pattern: str, seconds: float = 300.0) -> str:
+        """Waits until the pattern is found in the progress; returns the progress."""
         deadline = time.monotonic() + seconds
         while not re.search(pattern, progress := self.progress()):
             assert self.is_alive(), f"answered already: {self.status} {str(self.answer)[:200]}"
@@ -73,11 +76,8 @@ class Asked(threading.Thread):
             time.sleep(0.05)
         return progress
 
-    def stop(self) -> float:
-        """Has the server end it; the seconds until it has answered."""
-        began = time.monotonic()
-        _, _, content = ask(self._explorer, "POST", "/api/stop", {"job": self.name_of_job})
-        assert json.loads(content) == {"running": True}
-        self.join(30)
+    def stop(self) -> None:
+        """Stops it, and waits for its answer."""
+        assert answer(self._explorer, "/api/stop", {"job": self.name_of_job}) == {"running": True}
+        self.join(60)
         assert not self.is_alive()
-        return time.monotonic() - began

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,22 +45,27 @@ def start_explorer(*arguments: str, **environment: str) -> Explorer:
     return Explorer(process, url)
 
 
-def stop_explorer(explorer: Explorer) -> None:
-    explorer.process.terminate()
-    explorer.process.communicate(timeout=20)
+@contextmanager
+def explorer_running(*arguments: str, **environment: str) -> Iterator[Explorer]:
+    """An explorer that runs during the block."""
+    running = start_explorer(*arguments, **environment)
+    try:
+        yield running
+    finally:
+        running.process.terminate()
+        running.process.communicate(timeout=60)
 
 
 @pytest.fixture(scope="session")
 def explorer() -> Iterator[Explorer]:
     """One server for all tests that only ask it."""
     pytest.importorskip("uvicorn", reason="the extra 'explore' is not installed")
-    running = start_explorer()
-    yield running
-    stop_explorer(running)
+    with explorer_running() as running:
+        yield running
 
 
 def launch_chromium(library: Any) -> Any:
-    """Headless Chromium, the system's own; the test that wants it is skipped where there is none."""
+    """The system's Chromium, headless; skips the test if there is none."""
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
         pytest.skip("there is no Chromium on this machine")
@@ -97,8 +103,15 @@ class Shown:
             self.problems.append(message.text)
 
     def open(self, url: str) -> None:
+        self.url = url.partition("#")[0]
         self.page.goto(url)
         self.ready()
+
+    def import_file(self, path: Path, *, until: str) -> None:
+        """Imports a file and waits for what it shows."""
+        self.page.set_input_files("#import", str(path))
+        self.page.wait_for_selector(until)
+        self.settle()
 
     def ready(self) -> None:
         self.page.wait_for_selector("body[data-ready]")
@@ -132,6 +145,11 @@ class Shown:
 
     def seek(self, index: int) -> None:
         self.page.evaluate("index => secateur.seek(index)", index)
+
+    def view(self) -> tuple[float, float, float]:
+        """Zoom and place of the first tree: kx, tx, ty."""
+        kx, tx, ty = self.page.evaluate("(({kx, tx, ty}) => [kx, tx, ty])(secateur.state.panels[0].view)")
+        return kx, tx, ty
 
     def text(self, control: str) -> str:
         return str(self.page.inner_text(f"#{control}"))
@@ -176,7 +194,7 @@ class Shown:
         return [(str(words), str(path), counts) for words, path, counts in found]
 
     def facts(self) -> dict[str, str]:
-        """What is told of the selected node."""
+        """The facts about the selected node."""
         pairs = self.page.evaluate(
             "[...document.querySelectorAll('#node dt')].map(dt => [dt.textContent, dt.nextSibling.textContent])"
         )
@@ -200,22 +218,52 @@ class Shown:
         )
         return float(found[0]), float(found[1])
 
+    def assert_within(self, width: int, *controls: str) -> None:
+        """At this width of the window nothing has to be scrolled sideways, and the controls can be reached."""
+        self.page.set_viewport_size({"width": width, "height": 740})
+        self.settle()
+        assert self.page.evaluate("document.documentElement.scrollWidth") <= width
+        for control in controls:
+            box = self.page.locator(f"#{control}").bounding_box()
+            assert box is not None, (width, control)
+            assert box["x"] >= 0, (width, control)
+            assert box["x"] + box["width"] <= width, (width, control)
+            assert min(box["width"], box["height"]) >= 30, (width, control)
+
     def download(self, kind: str) -> bytes:
-        """What an export gives."""
+        """The file of an export."""
         self.page.click("#exports > summary")
         with self.page.expect_download() as coming:
             self.page.click(f"[data-export={kind}]")
         return Path(coming.value.path()).read_bytes()
 
 
-@pytest.fixture
-def shown(browser: Any, explorer: Explorer) -> Iterator[Shown]:
-    """The page as it opens, 1280 by 800; it may neither fail nor ask for anything from elsewhere."""
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
-    context.set_default_timeout(20_000)
-    page = Shown(context.new_page())
-    page.open(explorer.url)
-    yield page
-    context.close()
+@contextmanager
+def new_page(browser: Any, url: str, **options: Any) -> Iterator[Shown]:
+    """A page in its own context; it must neither fail nor request anything from elsewhere."""
+    context = browser.new_context(**({"viewport": {"width": 1280, "height": 800}} | options))
+    context.set_default_timeout(60_000)
+    try:
+        page = Shown(context.new_page())
+        page.open(url)
+        yield page
+    finally:
+        context.close()
     assert page.problems == []
-    assert all(url.startswith((explorer.url, "blob:", "data:")) for url in page.requested)
+    assert all(url.startswith((page.url, "blob:", "data:", "about:")) for url in page.requested)
+
+
+@pytest.fixture(scope="module")
+def window(browser: Any, explorer: Explorer) -> Iterator[Shown]:
+    """The window that the tests of a file share."""
+    with new_page(browser, explorer.url) as page:
+        yield page
+
+
+@pytest.fixture
+def shown(window: Shown) -> Shown:
+    """The page as it opens, 1280 by 800."""
+    window.page.set_viewport_size({"width": 1280, "height": 800})
+    window.page.goto("about:blank")
+    window.open(window.url)
+    return window

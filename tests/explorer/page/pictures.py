@@ -11,12 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from tests.explorer.page.conftest import PROJECT, Shown, launch_chromium, start_explorer, stop_explorer
+from tests.explorer.page.conftest import PROJECT, Shown, explorer_running, launch_chromium, new_page
 
 FOLDER: Final = PROJECT / "search" / "explorer" / "pictures"
 
-#: Pixels of a picture.
-SIZE: Final = {"width": 1400, "height": 800}
+#: Pixels of a picture, and the window that it shows.
+SIZE: Final = (1400, 800)
+WINDOW: Final[dict[str, Any]] = {"viewport": {"width": SIZE[0], "height": SIZE[1]}, "color_scheme": "light"}
 
 #: Colours of a saved picture.
 COLOURS: Final = 96
@@ -74,32 +75,20 @@ def take(page: Shown, name: str, folder: Path) -> Path:
     return path
 
 
-def new_page(browser: Any, url: str) -> Shown:
-    """A page of the pictures' size, in light colours."""
-    context = browser.new_context(viewport=SIZE, color_scheme="light")
-    context.set_default_timeout(60_000)
-    page = Shown(context.new_page())
-    page.open(url)
-    return page
-
-
 def main() -> int:
     """Takes all pictures."""
     from PIL import Image
     from playwright.sync_api import sync_playwright
 
-    running = start_explorer()
-    try:
-        with sync_playwright() as library:
-            browser = launch_chromium(library)
-            for name in SCENES:
-                path = take(new_page(browser, running.url), name, FOLDER)
-                # A palette makes them a third as large, and nobody can tell.
-                Image.open(path).convert("RGB").quantize(COLOURS).save(path, optimize=True)
-                print(path)  # noqa: T201
-            browser.close()
-    finally:
-        stop_explorer(running)
+    with explorer_running() as running, sync_playwright() as library:
+        browser = launch_chromium(library)
+        for name in SCENES:
+            with new_page(browser, running.url, **WINDOW) as page:
+                path = take(page, name, FOLDER)
+            # A palette makes them a third as large, and nobody can tell.
+            Image.open(path).convert("RGB").quantize(COLOURS).save(path, optimize=True)
+            print(path)  # noqa: T201
+        browser.close()
     return 0
 
 

@@ -1,11 +1,22 @@
-"""What the page has to show after so many events, worked out in Python from the events alone, slowly and plainly."""
+"""Trees for the tests of the page, and the state that it must show after a number of events."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from search.theory.algorithms import Run
+from search.theory.algorithms import ALGORITHMS, Run
 from search.theory.events import Event, explain
+from search.theory.generate import uniform_tree
+from search.theory.tree_text import write_list
+
+SEVEN = "[A:[B:[5 6] C:[7 4]] D:[E:[3 2] 8]]"
+THREES = "[[3 12 8] [2 4 6] [14 5 2]]"
+UNIFORM = write_list(uniform_tree(3, 4, "random", 1))
+#: With the same subtree several times, which a table finds again.
+TWINS = "[[[1 5] [4 4]] [[1 5] [9 2]] [[3 7] [1 5]]]"
+
+NUMBERS = [key for key, algorithm in ALGORITHMS.items() if not algorithm.in_lattice]
+IN_LATTICES = [key for key, algorithm in ALGORITHMS.items() if algorithm.in_lattice]
 
 
 @dataclass
@@ -71,7 +82,7 @@ def state_after(run: Run, count: int) -> State:
 
 
 def skip(run: Run, state: State, node: int) -> None:
-    """The children that this visit has not entered, with all that nobody has visited or counted below them."""
+    """Skips the children that this visit has not entered, with all nodes below that are not visited or counted."""
     counted = set().union(*state.skipped.values())
     for child in run.children[node]:
         if state.entered.get(child, -1) < state.entered[node]:

@@ -4,83 +4,48 @@ from __future__ import annotations
 
 import re
 import struct
+from pathlib import Path
+from typing import Any
 
-import pytest
-
-from engine.version import full_name
 from search.explorer import service
-from tests.explorer.page.conftest import PROJECT
-from tests.explorer.page.pictures import DEPTH, FOLDER, POSITION, SCENES, SIZE, new_page, take
-
-SETS = {"kind": "sets", "spec": "a b c"}
-
-
-def size_of(data):
-    assert data.startswith(b"\x89PNG\r\n\x1a\n")
-    return struct.unpack(">II", data[16:24])
-
+from tests.explorer.page.conftest import PROJECT, Explorer, new_page
+from tests.explorer.page.pictures import FOLDER, SCENES, SIZE, WINDOW, take
 
 DOCUMENTATION = PROJECT / "docs" / "explorer.md"
 
 
-def test_the_documentation_shows_each_picture_once():
+def test_the_documentation_shows_each_picture_once() -> None:
     shown = re.findall(r"\(../search/explorer/pictures/([^)]+)\)", DOCUMENTATION.read_text("utf-8"))
     assert sorted(shown) == sorted(SCENES) == sorted(path.name for path in FOLDER.iterdir())
 
 
-@pytest.fixture
-def taken(browser, explorer, tmp_path):
-    """The page behind a picture that was just taken: `taken(name)`."""
-    pages = []
-
-    def take_one(name):
-        page = new_page(browser, explorer.url)
-        pages.append(page)
-        wanted = (SIZE["width"], SIZE["height"])
-        assert size_of(take(page, name, tmp_path).read_bytes()) == wanted
-        assert size_of((FOLDER / name).read_bytes()) == wanted
-        return page
-
-    yield take_one
-    for page in pages:
-        page.page.context.close()
-        assert page.problems == []
+def test_a_picture_taken_now_is_as_large_and_shows_what_the_documentation_says(
+    browser: Any, explorer: Explorer, tmp_path: Path
+) -> None:
+    with new_page(browser, explorer.url, **WINDOW) as page:
+        for data in (take(page, "tree.png", tmp_path).read_bytes(), *(file.read_bytes() for file in FOLDER.iterdir())):
+            assert struct.unpack(">8sII", data[:8] + data[16:24]) == (b"\x89PNG\r\n\x1a\n", *SIZE)
+        assert page.text("title") == "Seven leaves"
+        assert page.counts() == {"visited": 11, "evaluated": 5, "pruned": 2, "cuts": 2, "table_hits": 0}
+        assert page.text("explanation").startswith("MIN can already hold D to 3, but one step up, at #0, MAX has 6")
 
 
-def test_the_tree_is_where_its_second_branch_is_cut(taken):
-    page = taken("tree.png")
-    assert page.text("title") == "Seven leaves"
-    assert "the rest cannot matter" in page.text("explanation")
-    assert page.counts() == {"visited": 11, "evaluated": 5, "pruned": 2, "cuts": 2, "table_hits": 0}
-    assert page.text("explanation").startswith(
-        "MIN can already hold D to 3, but one step up, at #0, MAX has 6 for certain"
-    )
-
-
-def test_the_lattice_is_searched_by_two_rules(taken):
-    page = taken("lattice.png")
+def test_the_rules_for_lattices_visit_as_many_nodes_as_the_documentation_says() -> None:
+    text, lattice = service.example({"key": "worlds"})["text"], {"kind": "sets", "spec": "a b c"}
     one, two = (
-        service.trace({"text": service.example({"key": "worlds"})["text"], "algorithm": rule, "lattice": SETS})
+        service.trace({"text": text, "algorithm": rule, "lattice": lattice})["statistics"]
         for rule in ("lattice-strong", "lattice-shallow")
     )
-    assert (page.counts(3)["visited"], page.counts(4)["visited"]) == (
-        one["statistics"]["visited"],
-        two["statistics"]["visited"],
-    )
-    # As the documentation says.
-    assert (one["statistics"]["visited"], two["statistics"]["visited"], one["statistics"]["nodes"]) == (11, 16, 20)
+    assert (one["visited"], two["visited"], one["nodes"]) == (11, 16, 20)
+    assert "visits 11 of the 20 nodes" in DOCUMENTATION.read_text("utf-8")
 
 
-def test_the_search_is_secateurs_own(taken):
-    page = taken("chess.png")
-    assert page.text("caption-a").startswith(f"{full_name()}: depth {DEPTH}, ")
-    assert page.page.input_value("#chess-position") == POSITION
-    assert page.page.is_visible("#pruned-table .meaning strong")
-
-
-def test_the_documentation_names_every_key(shown):
+def test_the_documentation_names_every_key() -> None:
     section = DOCUMENTATION.read_text("utf-8").split("\n## Keys\n")[1].split("\n## ")[0]
     table = "\n".join(line for line in section.splitlines() if line.startswith("| "))
+    legend = (PROJECT / "search" / "explorer" / "page" / "legend.js").read_text("utf-8")
+    keys = re.findall(r'\["([^"]+)", "', legend.split("const KEYS = [")[1].split("];")[0])
     names = {"space": "space", "← → ↑ ↓": "arrows", "Enter": "Enter", "−": "`-`", "Esc": "Esc"}
-    for key in shown.page.evaluate("Array.from(document.querySelectorAll('#keys kbd'), key => key.textContent)"):
+    assert len(keys) > 10
+    for key in (part for row in keys for part in row.split("  ")):
         assert names.get(key, f"`{key}`") in table, key

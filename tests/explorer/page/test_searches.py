@@ -1,16 +1,112 @@
-"""What the page searches with: algorithms, lattices, two at once, and children in every order."""
+"""What the page searches: trees that are typed, chosen or generated; algorithms, lattices, and orders of children."""
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
 from search.explorer import service
-from search.theory.algorithms import run
+from search.explorer.examples import EXAMPLES
+from search.theory.algorithms import Run, run
+from search.theory.generate import uniform_tree
 from search.theory.lattice_text import KINDS, make_lattice
-from search.theory.orders import ordered_children
-from search.theory.tree_text import read_tree
-from tests.explorer.page.reference import path_to, sentence, state_after
-from tests.explorer.page.trees import IN_LATTICES, THREES, UNIFORM
+from search.theory.orders import Order, ordered_children
+from search.theory.tree_text import read_tree, write_indented, write_list
+from search.theory.trees import Children, Tree
+from tests.explorer.page.conftest import Shown
+from tests.explorer.page.reference import (
+    IN_LATTICES,
+    SEVEN,
+    THREES,
+    UNIFORM,
+    path_to,
+    sentence,
+    state_after,
+)
+
+# --- trees ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_tree_can_be_entered_in_each_format(shown: Shown) -> None:
+    tree = read_tree(SEVEN)
+    done = run(tree, "alpha-beta")
+    as_json = '{"tree": [[[5, 6], [7, 4]], [[3, 2], {"label": "eight", "value": 8}]]}'
+    for form, text in (("list", write_list(tree)), ("indented", write_indented(tree)), ("json", as_json)):
+        for chosen in (form, ""):
+            shown.enter(text, chosen)
+            assert shown.message == "", form
+            shown.click("end")
+            assert shown.counts() == {name: getattr(done.statistics, name) for name in shown.counts()}
+            assert f"Value at the root: {done.value}" in shown.text("result")
+
+
+def test_malformed_text_names_its_place_and_leaves_the_rest_alone(shown: Shown) -> None:
+    before = shown.length
+    for text, line, column in (("[1 2", 1, 5), ("[1\n 2]]", 2, 4), ("[1 two]", 1, 4)):
+        shown.enter(text)
+        assert f"line {line}, column {column}" in shown.message
+        start = shown.page.evaluate("document.getElementById('tree-text').selectionStart")
+        lines = text[:start].split("\n")
+        assert (len(lines), len(lines[-1]) + 1) == (line, column)
+        assert shown.length == before
+    shown.enter(SEVEN)
+    assert shown.message == ""
+
+
+def test_examples_can_be_chosen(shown: Shown) -> None:
+    listed = shown.page.evaluate(
+        "Array.from(document.getElementById('example').options, (one) => [one.value, one.text])"
+    )
+    assert listed == [[key, example.name] for key, example in EXAMPLES.items()]
+    shown.page.click("#tab-example")
+    for key in ("calculator", "wide", "tic-tac-toe-win", "strong", "seven"):
+        example = EXAMPLES[key]
+        shown.choose("example", key)
+        assert shown.message == "", key
+        assert shown.text("title") == example.name
+        assert shown.page.input_value("#algorithm") == (example.algorithm or "alpha-beta")
+        assert shown.page.evaluate("secateur.state.request.lattice?.spec ?? ''") == (example.lattice or ("", ""))[1]
+        shown.page.click("#end")
+        assert "Value at the root: " in shown.text("result")
+
+
+def test_a_uniform_tree_can_be_generated(shown: Shown) -> None:
+    shown.page.click("#tab-uniform")
+    for control, value in (("branching", "4"), ("plies", "3"), ("seed", "9")):
+        shown.page.fill(f"#{control}", value)
+    for arrangement in ("best", "worst", "random"):
+        shown.page.select_option("#arrangement", arrangement)
+        shown.click("generate")
+        tree = uniform_tree(4, 3, arrangement, 9)
+        assert shown.page.input_value("#tree-text") == write_list(tree)
+        assert shown.counts(2)["evaluated"] == run(tree, "alpha-beta").statistics.evaluated
+        assert "4^2 + 4^1 − 1 = 19 of 4^3 = 64" in shown.text("bound")
+    shown.page.fill("#branching", "1000")
+    shown.click("generate")
+    assert "200,000 nodes" in shown.message
+
+
+def test_text_beyond_the_limits_is_refused_and_leaves_the_rest_alone(shown: Shown) -> None:
+    before = shown.length, shown.text("explanation")
+    shown.page.click("#tab-text")
+    shown.page.evaluate("document.getElementById('tree-text').value = '[' + '1 '.repeat(500001) + ']'")
+    shown.click("initialise")
+    assert "at most 1,000,000 bytes" in shown.message
+    assert (shown.length, shown.text("explanation")) == before
+
+
+def test_before_the_first_step_the_page_says_what_there_is_and_what_to_do(shown: Shown) -> None:
+    tree = read_tree(SEVEN)
+    assert shown.text("explanation").startswith(
+        f"{len(tree)} nodes, {len(tree.leaves)} leaves, none visited yet. MAX wants the largest value"
+    )
+    shown.enter("5")
+    assert shown.text("explanation").startswith("1 node, 1 leaf, none visited yet.")
+    shown.page.click("#tab-example")
+    shown.choose("example", "worlds")
+    assert "MAX takes the join of its children's values, MIN the meet" in shown.text("explanation")
+
+
+# --- algorithms ----------------------------------------------------------------------------------------------------
 
 LATTICES = [
     ("sets", "a b c", "[{a} [{b} {a,b}] [[{c} {a,c}] {a,b,c}]]"),
@@ -24,27 +120,8 @@ LATTICES = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "spec", "text"), LATTICES)
-def test_lattices_show_join_and_meet(shown, kind, spec, text):
-    # Rules that cut more are refused where the lattice is not distributive.
-    rule = "lattice-shallow" if kind in ("M3", "N5") else "lattice-fold"
-    enter_in_lattice(shown, text, rule, kind, spec)
-    lattice = make_lattice(kind, spec)
-    done = run(read_tree(text), rule, lattice=lattice)
-    for number in range(len(done.events) + 1):
-        shown.seek(number)
-        state = state_after(done, number)
-        facts = shown.facts()
-        assert facts["alpha (join)"] == state.alpha.get(0, "–")
-        assert facts["beta (meet)"] == state.beta.get(0, "–")
-        assert shown.counts() == state.counts()
-        if number:
-            assert shown.text("explanation") == sentence(done, done.events[number - 1])
-    assert f"Value at the root: {lattice.format(done.value)}" in shown.text("result")
-
-
-def enter_in_lattice(shown, text, rule, kind, spec):
-    """Types a tree, chooses rule and lattice, and initialises."""
+def in_lattice(shown: Shown, text: str, rule: str, kind: str, spec: str) -> Run:
+    """Types a tree, chooses rule and lattice, and initialises; the same search in Python."""
     shown.page.click("#tab-text")
     shown.page.fill("#tree-text", text)
     shown.page.select_option("#algorithm", rule)
@@ -52,27 +129,41 @@ def enter_in_lattice(shown, text, rule, kind, spec):
     shown.page.select_option("#lattice", kind)
     shown.page.fill("#lattice-spec", spec)
     shown.click("initialise")
-    assert shown.message == ""
+    assert shown.message == "", kind
+    return run(read_tree(text), rule, lattice=make_lattice(kind, spec))
 
 
-def test_every_kind_of_lattice_is_tried():
+def test_lattices_show_join_and_meet(shown: Shown) -> None:
     assert {kind for kind, _, _ in LATTICES} == set(KINDS)
+    for kind, spec, text in LATTICES:
+        # Rules that cut more are refused where the lattice is not distributive.
+        done = in_lattice(shown, text, "lattice-shallow" if kind in ("M3", "N5") else "lattice-fold", kind, spec)
+        every: list[Any] = shown.page.evaluate(
+            """length => Array.from({length}, (_, i) => {
+                secateur.seek(i);
+                return Object.fromEntries(secateur.state.panels[0].facts(0, true));
+            })""",
+            len(done.events) + 1,
+        )
+        for number, facts in enumerate(every):
+            state = state_after(done, number)
+            expected = (state.alpha.get(0, "–"), state.beta.get(0, "–"))
+            assert (facts["alpha (join)"], facts["beta (meet)"]) == expected, f"{kind} after event {number}"
+        assert shown.counts() == state_after(done, len(done.events)).counts()
+        assert f"Value at the root: {done.lattice.format(done.value)}" in shown.text("result")
 
 
-@pytest.mark.parametrize("rule", IN_LATTICES)
-def test_every_event_of_every_rule_is_told_as_in_python(shown, rule):
-    kind, spec, text = "sets", "a b c", service.example({"key": "worlds"})["text"]
-    enter_in_lattice(shown, text, rule, kind, spec)
-    done = run(read_tree(text), rule, lattice=make_lattice(kind, spec))
-    told = shown.every_event()
-    assert len(told) == len(done.events)
-    for number, (event, (words, path, counts)) in enumerate(zip(done.events, told, strict=True), start=1):
-        assert words == sentence(done, event)
-        assert path.split(" › ") == path_to(done, event.node)
-        assert counts == list(state_after(done, number).counts().values()), f"after event {number}, {event}"
+def test_every_event_of_every_rule_is_told_as_in_python(shown: Shown) -> None:
+    text = service.example({"key": "worlds"})["text"]
+    for rule in IN_LATTICES:
+        done = in_lattice(shown, text, rule, "sets", "a b c")
+        for number, (event, told) in enumerate(zip(done.events, shown.every_event(), strict=True), start=1):
+            counts = list(state_after(done, number).counts().values())
+            expected = (sentence(done, event), " › ".join(path_to(done, event.node)), counts)
+            assert told == expected, f"{rule} after event {number}, {event}"
 
 
-def test_unsound_rules_are_refused_with_the_triple(shown):
+def test_unsound_rules_are_refused_with_the_triple(shown: Shown) -> None:
     shown.page.click("#tab-example")
     shown.choose("example", "M3")
     shown.choose("algorithm", "lattice-strong")
@@ -81,7 +172,7 @@ def test_unsound_rules_are_refused_with_the_triple(shown):
     assert shown.message == ""
 
 
-def test_two_algorithms_side_by_side(shown):
+def test_two_algorithms_side_by_side(shown: Shown) -> None:
     shown.enter(UNIFORM)
     shown.choose("compare", "minimax")
     tree = read_tree(UNIFORM)
@@ -106,56 +197,58 @@ def test_two_algorithms_side_by_side(shown):
     assert not shown.page.is_visible("#tree-b")
 
 
-@pytest.mark.parametrize("order", ["best", "worst", "random", "given"])
-def test_the_order_of_children_changes_the_count(shown, order):
+# --- orders --------------------------------------------------------------------------------------------------------
+
+
+def test_the_order_of_children_changes_the_count(shown: Shown) -> None:
     shown.enter(UNIFORM)
-    shown.choose("order", order)
-    seed = 1
-    if order == "random":
-        seed = 7
-        shown.page.fill("#order-seed", str(seed))
-        shown.press("Tab")
     tree = read_tree(UNIFORM)
-    done = run(tree, "alpha-beta", children=ordered_children(tree, order, seed))
-    assert shown.counts(2) == {name: getattr(done.statistics, name) for name in shown.counts()}
-    rows = {row[0].split(",")[0]: row[1:] for row in shown.table("orders")}
-    assert set(rows) == {"as given", "best first", "worst first", "random"}
-    assert rows["best first"][0] == "17"
-    name = {"best": "best first", "worst": "worst first", "random": "random", "given": "as given"}[order]
-    assert rows[name] == [str(done.statistics.evaluated), str(done.statistics.visited)]
-    assert shown.page.inner_text("#orders tr.chosen").split(",")[0].split("\t")[0] == name
-    shown.seek(50)
-    assert shown.counts() == state_after(done, 50).counts()
+    orders: tuple[tuple[Order, str, int], ...] = (
+        ("best", "best first", 1),
+        ("worst", "worst first", 1),
+        ("random", "random", 7),
+        ("given", "as given", 1),
+    )
+    for order, name, seed in orders:
+        shown.choose("order", order)
+        if order == "random":
+            shown.page.fill("#order-seed", str(seed))
+            shown.press("Tab")
+        done = run(tree, "alpha-beta", children=ordered_children(tree, order, seed))
+        assert shown.counts(2) == {name: getattr(done.statistics, name) for name in shown.counts()}
+        rows = {row[0].split(",")[0]: row[1:] for row in shown.table("orders")}
+        assert set(rows) == {"as given", "best first", "worst first", "random"}
+        assert rows["best first"][0] == "17"
+        assert rows[name] == [str(done.statistics.evaluated), str(done.statistics.visited)]
+        assert shown.page.inner_text("#orders tr.chosen").split(",")[0].split("\t")[0] == name
+        shown.seek(50)
+        assert shown.counts() == state_after(done, 50).counts()
 
 
-def evaluated(tree, children):
+def evaluated(tree: Tree, children: Children) -> int:
     return run(tree, "alpha-beta", children=children).statistics.evaluated
 
 
-def test_children_are_ordered_by_hand_with_keys_and_buttons(shown):
+def test_children_are_ordered_by_hand_with_keys_and_buttons(shown: Shown) -> None:
     shown.enter(THREES)
     tree = read_tree(THREES)
-    third = tree.children[0][2]
-    shown.press("ArrowDown", "ArrowRight", "ArrowRight")
-    assert shown.facts()["node"].startswith(f"#{third} ")
-    shown.press("[")
-    first, second, _ = tree.children[0]
+    first, second, third = tree.children[0]
+    shown.press("ArrowDown", "ArrowRight", "ArrowRight", "[")
     assert shown.page.input_value("#order") == "hand"
-    by_hand = [(first, third, second), *tree.children[1:]]
-    assert shown.counts(2)["evaluated"] == evaluated(tree, by_hand)
+    assert shown.counts(2)["evaluated"] == evaluated(tree, [(first, third, second), *tree.children[1:]])
     assert shown.facts()["node"].startswith(f"#{third} ")
     shown.click("earlier")
-    by_hand = [(third, first, second), *tree.children[1:]]
-    assert shown.counts(2)["evaluated"] == evaluated(tree, by_hand)
-    assert shown.table("orders")[-1][:2] == ["by hand", str(evaluated(tree, by_hand))]
+    by_hand = evaluated(tree, [(third, first, second), *tree.children[1:]])
+    assert shown.counts(2)["evaluated"] == by_hand
+    assert shown.table("orders")[-1][:2] == ["by hand", str(by_hand)]
     shown.click("later")
     shown.press("]")
     assert shown.counts(2)["evaluated"] == evaluated(tree, tree.children)
     shown.choose("order", "given")
-    assert [row[0] for row in shown.table("orders")][-1].startswith("random")
+    assert shown.table("orders")[-1][0].startswith("random")
 
 
-def test_children_are_ordered_by_hand_by_dragging(shown):
+def test_children_are_ordered_by_hand_by_dragging(shown: Shown) -> None:
     shown.enter(THREES)
     tree = read_tree(THREES)
     first, second, third = tree.children[0]

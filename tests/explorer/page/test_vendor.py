@@ -1,4 +1,4 @@
-"""What the page uses of others is what its list says."""
+"""The vendored files are those of the list."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PAGE = Path(__file__).resolve().parents[3] / "search" / "explorer" / "page"
 VENDOR = PAGE / "vendor"
 
 
-def test_every_vendored_file_has_the_hash_in_the_list():
+def test_every_vendored_file_has_the_hash_in_the_list() -> None:
     listed = dict(re.findall(r"^\| (\S+) \| `([0-9a-f]{64})` \|$", (VENDOR / "README.md").read_text("utf-8"), re.M))
     present = {
         path.relative_to(VENDOR).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
@@ -20,13 +20,13 @@ def test_every_vendored_file_has_the_hash_in_the_list():
     assert present == listed
 
 
-def test_every_package_comes_with_its_licence():
+def test_every_package_comes_with_its_licence() -> None:
     for folder in VENDOR.iterdir():
         if folder.is_dir():
             assert (folder / "LICENSE").is_file(), folder.name
 
 
-def test_the_page_loads_nothing_from_elsewhere():
+def test_the_page_loads_nothing_from_elsewhere() -> None:
     for path in PAGE.iterdir():
         if path.suffix in (".html", ".js", ".css"):
             text = path.read_text("utf-8").replace("http://www.w3.org/", "")

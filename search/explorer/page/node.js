@@ -1,23 +1,18 @@
-// The selected node: what is known of it, walking to another one, collapsing.
+// The selected node: its facts, walking to another node, collapsing, and its place among its siblings.
 
-import {showNodeCosts} from "./costs.js";
-import {$} from "./dom.js";
-import {showBoard} from "./recording.js";
-import {first, isChess, state} from "./state.js";
+import {showBoard, showNodeCosts} from "./recording.js";
+import {initialise, showChoices} from "./searching.js";
+import {$, first, isChess, make, position, state} from "./shared.js";
+import {seek} from "./stepping.js";
 
-// Plies that the choice of plies to show goes up to.
+// The most plies that the user can choose to show.
 const MOST_PLIES = 60;
 
 export function showNode() {
   const panel = first();
   if (!panel) return;
   const facts = panel.facts(panel.selected, Boolean(panel.trace?.document.lattice));
-  $("node").replaceChildren(...facts.flatMap(([name, text]) => {
-    const dt = document.createElement("dt"), dd = document.createElement("dd");
-    dt.textContent = name;
-    dd.textContent = text;
-    return [dt, dd];
-  }));
+  $("node").replaceChildren(...facts.flatMap(([name, text]) => [make("dt", name), make("dd", text)]));
   const node = panel.selected, parent = panel.view.model.parent(node);
   const siblings = parent >= 0 ? panel.view.model.children(parent) : [];
   const reorders = !isChess() && state.request !== null;
@@ -68,4 +63,47 @@ export function collapseBelow() {
   const depth = $("collapse-depth").value;
   state.panels.forEach((panel) => panel.view.collapseBelow(depth === "all" ? -1 : Number(depth)));
   showNode();
+}
+
+/** Whether nodes can be dragged. */
+export const mayMove = () => $("order").value === "hand" && !isChess() && state.request !== null;
+
+/** Puts a node at another place among its siblings, and searches again. */
+export async function move(node, index) {
+  const {trace} = state.trees.a;
+  if (isChess() || !trace || state.request === null || node <= 0) return;
+  const parent = trace.parent[node];
+  const others = trace.children[parent].filter((child) => child !== node);
+  const place = Math.max(0, Math.min(index, others.length));
+  const children = [...others.slice(0, place), node, ...others.slice(place)];
+  if (children.every((child, i) => child === trace.children[parent][i])) return;
+  state.hand = {...state.hand, [parent]: children};
+  $("order").value = "hand";
+  showChoices();
+  const now = position();
+  await initialise();
+  state.trees.a.selected = node;
+  seek(Math.min(now, first().length));
+}
+
+/** Moves the selected node by so many places. */
+export function moveBy(step) {
+  const panel = first();
+  if (isChess() || !panel || panel.selected <= 0) return;
+  const siblings = panel.trace.children[panel.trace.parent[panel.selected]];
+  move(panel.selected, siblings.indexOf(panel.selected) + step);
+}
+
+/** Children in the order that is chosen; by hand they stay as they are until one is moved. */
+export function chooseOrder() {
+  showChoices();
+  if ($("order").value === "hand") return;
+  state.hand = {};
+  state.base = {kind: $("order").value, seed: Number($("order-seed").value)};
+  initialise();
+}
+
+export function chooseSeed() {
+  state.base = {...state.base, seed: Number($("order-seed").value)};
+  initialise();
 }

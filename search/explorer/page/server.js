@@ -1,0 +1,127 @@
+// Requests of the server, and what the page shows meanwhile: the progress, a button that stops them, and errors.
+
+import {$} from "./shared.js";
+
+class RequestError extends Error {
+  constructor(message, {line = 0, column = 0, stopped = false} = {}, isUnwanted = false) {
+    super(message);
+    Object.assign(this, {line, column, isStopped: stopped, isUnwanted});
+  }
+}
+
+/** The answer of the server to `path`; with `body`, a JSON value, to a POST. Throws RequestError. */
+export async function ask(path, body, signal) {
+  const headers = {"Content-Type": "application/json"};
+  let response, answer;
+  try {
+    response = await fetch(`api/${path}`, body === undefined ? {} : {method: "POST", headers, body: JSON.stringify(body), signal});
+    answer = await response.json();
+  } catch {
+    const problem = response ? `the server answered ${response.status} and no readable text`
+      : "the server does not answer: is secateur explore still running?";
+    throw new RequestError(problem, {}, signal?.aborted);
+  }
+  if (response.ok) return answer;
+  throw new RequestError(answer.error ?? `the server answered ${response.status}`, answer, signal?.aborted);
+}
+
+// The names of the requests that the server works on, and the controller that aborts them.
+const underWay = new Set();
+let current = new AbortController();
+
+/** `ask` for what may take long: it can be stopped, and the page shows its progress. */
+export async function search(path, body) {
+  const name = crypto.randomUUID();
+  underWay.add(name);
+  try {
+    return await ask(`${path}?job=${name}`, body, current.signal);
+  } finally {
+    underWay.delete(name);
+  }
+}
+
+/** Ends all searches, because the user wants something else now: nothing of them will be shown. */
+export function abandon() {
+  current.abort();
+  current = new AbortController();
+}
+
+// Milliseconds without a message, and between two questions for the progress.
+const SILENCE = 500, TICK = 400;
+
+let busy = 0, began = 0, timer = 0, isAsking = false, wasStopped = false;
+
+export function say(text) {
+  $("message").hidden = !text;
+  $("message").textContent = text;
+}
+
+/** Shows an error and its place; `mark(line, column)` shows the place in the tree's text. */
+export function complain(error, mark = null) {
+  console.warn(error);
+  const place = error.line ? `line ${error.line}${error.column ? `, column ${error.column}` : ""}: ` : "";
+  say(error.message.startsWith("line ") ? error.message : place + error.message);
+  if (error.line && error.isText && mark) mark(error.line, error.column);
+}
+
+/** Does `work`, an async function, and shows its errors. */
+export async function busily(work, mark = null) {
+  if (busy++ === 0) begin();
+  try {
+    say("");
+    return await work();
+  } catch (error) {
+    if (error.isUnwanted) return undefined;
+    if (error.isStopped) say("Stopped. What was shown before is still shown.");
+    else complain(error, mark);
+    return undefined;
+  } finally {
+    if (--busy === 0) end();
+  }
+}
+
+/** Whether the user has stopped the current work. */
+export const isStopping = () => wasStopped;
+
+/** Stops the work of the server for this page. */
+export function stop() {
+  if (!busy) return;
+  wasStopped = true;
+  $("stop").disabled = true;
+  $("work-text").textContent = "Stopping …";
+  for (const name of underWay) ask("stop", {job: name}).catch(() => {});
+}
+
+function begin() {
+  document.body.setAttribute("aria-busy", "true");
+  began = performance.now();
+  wasStopped = false;
+  timer = setInterval(look, TICK);
+}
+
+function end() {
+  clearInterval(timer);
+  document.body.removeAttribute("aria-busy");
+  $("work").hidden = true;
+}
+
+async function look() {
+  if (performance.now() - began < SILENCE) return;
+  if ($("work").hidden) {
+    $("stop").disabled = false;
+    $("work-text").textContent = "Searching …";
+    $("work").hidden = false;
+  }
+  if (isAsking || wasStopped) return;
+  isAsking = true;
+  try {
+    // The oldest request is the one that the server works on.
+    const [name] = underWay;
+    const text = name && (await ask(`progress?job=${name}`)).progress;
+    if (text && !wasStopped) $("work-text").textContent = text[0].toUpperCase() + text.slice(1);
+  } catch {
+    // The request itself will show what is wrong.
+  } finally {
+    isAsking = false;
+  }
+}
