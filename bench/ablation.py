@@ -16,7 +16,6 @@ sample properties", Journal of Econometrics 29, 1985), and with few pairs an int
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from typing import Final
 import numpy as np
 
 from bench.pairs import PairsError
-from bench.rating import ELO_SCALE, RUNAWAY, Floats, RatingError, fit_logistic
+from bench.rating import RUNAWAY, UNIT, Floats, RatingError, fit_logistic
 from bench.stats import Z95
 
 #: Probability that a side lacks a technique in a pair of games.
@@ -33,9 +32,6 @@ SHARE: Final = 0.15
 
 #: With fewer pairs than this for each technique the observed spread is a poor guide.
 FEW_PAIRS: Final = 10
-
-#: Elo in one natural unit.
-_ELO: Final = ELO_SCALE / math.log(10.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +77,7 @@ def effects(techniques: Sequence[str], seed: int, results: Mapping[int, int]) ->
         raise PairsError(f"{games} games are too one-sided to measure {worst}: play more")
     errors = Z95 * _deviations(had, scores, gains)
     return {
-        key: Effect(float(gain) * _ELO, float(error) * _ELO)
+        key: Effect(float(gain) * UNIT, float(error) * UNIT)
         for key, gain, error in zip(techniques, gains, errors, strict=True)
     }
 

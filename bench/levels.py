@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Final
@@ -21,8 +21,8 @@ from bench.engines import this_engine
 from bench.rating import RatingList, rate
 from bench.records import LedgerError, today
 from bench.results import GameResult, MatchResult
-from bench.stats import Tally
-from engine.files import parse_json, read_bytes, reason, replace_file
+from bench.stats import Tally, score_of_elo
+from engine.files import parse_json, read_bytes, reason, replace_file, shown
 from search.strength import LEVELS, Level
 
 #: The nodes of its level limit a player, so it gets no clock and a depth that it never reaches.
@@ -135,71 +135,77 @@ def make_record(description: MatchDescription, result: MatchResult, anchors: Map
     return LevelsRecord(LEVELS, known, tuple(encounters), book).rated()
 
 
+# --------------------------------------------------------------------------------------------------------------
+# The file
+# --------------------------------------------------------------------------------------------------------------
+
+
 def record_path(ledger: Path | None = None) -> Path:
     """Where the record lies in a ledger."""
     return (records.LEDGER if ledger is None else ledger) / "strength" / "levels.json"
 
 
 def load(ledger: Path | None = None) -> LevelsRecord:
-    """The record. Raises `LedgerError` naming the file when it is missing or damaged."""
+    """The record. Raises `LedgerError` naming the file when it is missing or no record."""
     path = record_path(ledger)
     try:
         data = parse_json(read_bytes(path, _MOST_BYTES))
-        data["levels"] = tuple(Level(**level) for level in data["levels"])
-        data["anchors"] = tuple(Anchor(**anchor) for anchor in data["anchors"])
-        data["encounters"] = tuple(
-            Encounter(**{**encounter, "pentanomial": tuple(encounter["pentanomial"])})
-            for encounter in data["encounters"]
-        )
-        return LevelsRecord(**{**data, "commits": tuple(data["commits"])})
+        for name, kind in (("levels", Level), ("anchors", Anchor), ("encounters", Encounter)):
+            data[name] = tuple(kind(**row) for row in data[name])
+        encounters = (replace(row, pentanomial=tuple(row.pentanomial)) for row in data["encounters"])
+        found = LevelsRecord(**{**data, "encounters": tuple(encounters), "commits": tuple(data["commits"])})
+        found.ratings()
     except OSError as error:
-        raise LedgerError(f"{path}: {reason(error)}") from None
-    except KeyError as error:
-        raise LedgerError(f"{path}: there is no {error}") from None
-    except (ValueError, TypeError, AttributeError) as error:
-        raise LedgerError(f"{path}: {error}") from None
+        raise LedgerError(f"{shown(path)}: {reason(error)}") from None
+    except (ValueError, TypeError, AttributeError, LookupError, ZeroDivisionError) as error:
+        raise LedgerError(f"{shown(path)}: no record of levels: {error}") from None
+    return found
+
+
+def check_place(ledger: Path | None = None) -> None:
+    """Raises `LedgerError` where `save` would replace something else than a record: call it before the games."""
+    if record_path(ledger).exists():
+        load(ledger)
 
 
 def save(record: LevelsRecord, ledger: Path | None = None) -> Path:
-    """Writes the record in the place of the last one, a line for each level, anchor and encounter. Raises OSError."""
+    """Writes the record in the place of the last one, a line for each level, anchor and encounter.
+
+    Raises OSError, and `LedgerError` where something else than a record is in its place.
+    """
+    check_place(ledger)
     path = record_path(ledger)
     lines = []
-    for item in fields(LevelsRecord):
-        value = getattr(record, item.name)
-        if item.name in ("levels", "anchors", "encounters"):
-            rows = ",\n  ".join(json.dumps(asdict(row), ensure_ascii=False) for row in value)
-            lines.append(f' "{item.name}": [\n  {rows}\n ]')
-        else:
-            lines.append(f' "{item.name}": {json.dumps(value, ensure_ascii=False)}')
+    for name, value in asdict(record).items():
+        is_table = name in ("levels", "anchors", "encounters")
+        rows = ",\n  ".join(json.dumps(row, ensure_ascii=False) for row in (value if is_table else [value]))
+        lines.append(f' "{name}": [\n  {rows}\n ]' if is_table else f' "{name}": {rows}')
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, "{\n" + ",\n".join(lines) + "\n}\n")
     return path
 
 
+# --------------------------------------------------------------------------------------------------------------
+# The table
+# --------------------------------------------------------------------------------------------------------------
+
+
 def table(record: LevelsRecord) -> str:
     """The levels, the anchors that they met, and the conditions, as Markdown. Raises what `ratings` raises."""
-    lines = {line.name: line for line in record.ratings().ratings}
-    ratings = {name: line.rating or 0.0 for name, line in lines.items()}
-    levels = [
-        (
-            f"{ratings[level.name]:.0f}",
-            f"{lines[level.name].error:.0f}",
-            f"{level.nodes:,}",
-            f"{level.softness} cp",
-            str(level.lines),
-        )
-        for level in record.levels
-    ]
+    ratings = {line.name: (line.rating or 0.0, line.error) for line in record.ratings().ratings}
+    levels = []
+    for level in record.levels:
+        elo, error = ratings[level.name]
+        levels.append((f"{elo:.0f}", f"{error:.0f}", f"{level.nodes:,}", f"{level.softness} cp", str(level.lines)))
     parts = [markdown.table(("`UCI_Elo`", "+-", "nodes a move", "softness", "lines"), levels, range(5))]
     anchors = {anchor.name: anchor for anchor in record.anchors}
     met = []
     for encounter in record.encounters:
-        anchor, rating = anchors.get(encounter.second), ratings[encounter.first]
+        anchor, (elo, _) = anchors.get(encounter.second), ratings[encounter.first]
         if anchor is not None and encounter.first not in anchors:
-            expected = 1 / (1 + 10 ** ((anchor.rating - rating) / 400))
             score = f"{100 * encounter.score:.1f} % of {encounter.games}"
-            cells = (f"{anchor.rating:.0f}", anchor.limit, f"{rating:.0f}", score, f"{100 * expected:.1f} %")
-            met.append((anchor.name, *cells))
+            expected = f"{100 * score_of_elo(elo - anchor.rating):.1f} %"
+            met.append((anchor.name, f"{anchor.rating:.0f}", anchor.limit, f"{elo:.0f}", score, expected))
     if met:
         head = ("known engine", "taken to be", "its limit", "level", "scored against it", "expected")
         parts.append(markdown.table(head, met, (1, 3, 4, 5)))

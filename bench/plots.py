@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from hashlib import sha256
 from importlib import util
 from io import BytesIO
-from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,25 +14,16 @@ from bench.results import MatchResult, complete_pairs
 from bench.stats import Sprt, Tally, elo_text, estimate
 from engine.errors import CommandError, MissingError
 from engine.extras import remedy
-from engine.files import Output, reason, shown
+from engine.files import Output, read_bytes, reason, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bench.claims import Column
-
 ENDINGS: Final = (".png", ".svg")
 
-#: The author in a picture's metadata, which identifies Secateur's pictures.
-_DRAWN_BY: Final = "Secateur"
-
-#: A picture that begins with that author: a text chunk of PNG, or the creator that Matplotlib writes into SVG.
-_OWN_PICTURE: Final = re.compile(
-    rb"\x89PNG\r\n.{0,200}?tEXtSoftware\0Secateur"
-    rb"|<\?xml .{0,2000}?<dc:creator>\s*<cc:Agent>\s*<dc:title>Secateur</dc:title>",
-    re.DOTALL,
-)
+#: The largest picture that is read, in bytes.
+_MOST_BYTES: Final = 1 << 28
 
 #: The most points on a curve; longer series are thinned out evenly.
 MAX_POINTS: Final = 400
@@ -53,18 +43,32 @@ class MissingForPlotError(PlotError, MissingError):
 
 
 def check_path(path: str | Path | Output) -> Output:
-    """The file for a picture; to be called before the games are played. Raises `PlotError` if it cannot be written."""
+    """The file for a picture; call it before the games are played.
+
+    The picture may replace one that Secateur drew and nobody changed. Raises `PlotError` for any other file, and where
+    nothing can be written.
+    """
     if isinstance(path, Output):
         return path
     path = Path(path)
     if util.find_spec("matplotlib") is None:
-        raise MissingForPlotError(f"{path}: pictures need the package 'matplotlib': {remedy('lab')}")
+        raise MissingForPlotError(f"{shown(path)}: pictures need the package 'matplotlib': {remedy('lab')}")
     if path.suffix.lower() not in ENDINGS:
-        raise PlotError(f"{path}: a picture's name ends with {' or '.join(ENDINGS)}")
+        raise PlotError(f"{shown(path)}: a picture's name ends with {' or '.join(ENDINGS)}")
     try:
-        return Output(path, is_own_picture, "picture that Secateur drew")
+        output = Output(path, lambda _: True, "picture")
+        drawn = read_bytes(path, _MOST_BYTES) if output.size else b""
     except OSError as error:
         raise MissingForPlotError(f"{shown(path)}: {reason(error)}") from None
+    if drawn and not drawn.endswith(_seal(drawn[: -len(_seal(b""))])):
+        problem = "is there already, and is no picture as Secateur drew it; it is left as it is"
+        raise MissingForPlotError(f"{shown(path)}: {problem}")
+    return output
+
+
+def _seal(picture: bytes) -> bytes:
+    """What `save_figure` appends, and programs that show a picture skip: a checksum, which an edited file belies."""
+    return b"<!-- drawn by Secateur: %s -->\n" % sha256(picture).hexdigest().encode()
 
 
 def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | None = None) -> None:
@@ -165,35 +169,6 @@ def plot_trajectories(
     save_figure(figure, picture)
 
 
-def plot_claims(
-    branching: int, curves: Mapping[str, Sequence[float]], columns: Sequence[Column], path: str | Path | Output
-) -> None:
-    """Leaves by depth in uniform trees; below, the share of minimax's leaves that each technique values.
-
-    Both scales are logarithmic. Raises `PlotError`.
-    """
-    picture = check_path(path)
-    figure, (upper, lower) = new_figure(2, height=9.0, share=False)
-    for (name, leaves), marker, style in zip(curves.items(), cycle("osD^v."), cycle(_STYLES), strict=False):
-        upper.plot(range(1, len(leaves) + 1), leaves, style, marker=marker, markersize=4, label=name)
-    upper.set_yscale("log")
-    upper.set_xlabel("depth, plies")
-    upper.set_ylabel("leaves valued")
-    upper.set_title(f"Uniform trees, {branching} moves a node")
-    techniques = list(columns[0].leaves)
-    places = range(len(techniques), 0, -1)
-    for column, marker in zip(columns, cycle("osD^v."), strict=False):
-        shares = [column.share(technique) for technique in techniques]
-        lower.plot(shares, list(places), marker, markersize=5, label=column.name)
-    lower.set_yticks(list(places), techniques)
-    lower.set_xscale("log")
-    lower.set_xlabel("leaves valued, share of minimax")
-    for axes in (upper, lower):
-        axes.legend(loc="best", frameon=False, fontsize=8)
-        axes.grid(alpha=0.3)
-    save_figure(figure, picture)
-
-
 def new_figure(
     rows: int, height: float | None = None, *, columns: int = 1, width: float = 8.0, share: bool = True
 ) -> tuple[Figure, list[Axes]]:
@@ -209,15 +184,10 @@ def new_figure(
 
 def save_figure(figure: Figure, output: Output) -> None:
     """Writes a figure in the format of the path's ending. Raises `PlotError`."""
-    kind = output.path.suffix.lower()[1:]
-    picture = BytesIO()
-    figure.savefig(picture, format=kind, dpi=130, metadata={"Creator" if kind == "svg" else "Software": _DRAWN_BY})
+    file = BytesIO()
+    figure.savefig(file, format=output.path.suffix.lower()[1:], dpi=130)
+    picture = file.getvalue()
     try:
-        output.replace(picture.getvalue())
+        output.replace(picture + _seal(picture))
     except OSError as error:
         raise PlotError(f"{shown(output.path)}: cannot be written: {reason(error)}") from None
-
-
-def is_own_picture(head: bytes) -> bool:
-    """Whether a file that begins like this is a picture that `save_figure` wrote."""
-    return _OWN_PICTURE.match(head) is not None

@@ -143,16 +143,8 @@ def select(table: Iterable[Tunable], only: Iterable[str] = (), without: Iterable
     for pattern in (*only, *without):
         if not any(matches(tunable, (pattern,)) for tunable in table):
             raise SpsaError(f"no tunable is called '{pattern}'")
-    chosen = tuple(
-        tunable
-        for tunable in table
-        if (matches(tunable, only) if only else not is_switch(tunable)) and not matches(tunable, without)
-    )
+    wanted = [row for row in table if (matches(row, only) if only else row.high - row.low >= 2 * row.step)]
+    chosen = tuple(row for row in wanted if not matches(row, without))
     if not chosen:
         raise SpsaError("no tunable is left to tune")
     return chosen
-
-
-def is_switch(tunable: Tunable) -> bool:
-    """Whether the range is too small for a perturbation to both sides."""
-    return tunable.high - tunable.low < 2 * tunable.step

@@ -9,7 +9,6 @@ from typing import Any
 from bench.description import MatchDescription
 from bench.engines import EngineSpec, compile_kernels
 from bench.game import check_engine
-from bench.openings import Opening
 from bench.pairs import PLUS, PairsTask, StateFile, make_task, play_pairs
 from bench.schedule import make_plan
 from bench.spsa import Schedule, Spsa, SpsaError
@@ -42,17 +41,6 @@ class Run:
         """One side (0 or 1) with its values."""
         engine = self.games.engines[side]
         return replace(engine, options=(*engine.options, *((name, str(value)) for name, value in values.items())))
-
-    def task(self, iteration: int, spsa: Spsa, openings: Sequence[Opening]) -> PairsTask:
-        """The games of an iteration."""
-        plus, minus = spsa.propose(iteration)
-        return make_task(
-            iteration, self.side(0, plus), self.side(1, minus), openings, self.games.adjudication, self.pairs
-        )
-
-    def is_finished(self, state: StateFile) -> bool:
-        """Whether every iteration has a result."""
-        return len(state.results) >= self.schedule.iterations
 
     def trajectory(self, state: StateFile) -> Iterator[Spsa]:
         """The tuner at the start and after each result of the state, always the same object.
@@ -100,11 +88,15 @@ def tune(
     if state.settings is None:
         state.begin(settings)
 
+    def task(iteration: int) -> PairsTask:
+        sides = (run.side(side, values) for side, values in enumerate(spsa.propose(iteration)))
+        return make_task(iteration, *sides, openings, run.games.adjudication, run.pairs)
+
     def problem_of(iteration: int, fault: str) -> None:
         on_problem(f"iteration {iteration + 1}: {fault}")
 
-    tasks = (run.task(iteration, spsa, openings) for iteration in state.missing(range(run.schedule.iterations)))
-    for iteration, points in play_pairs(tasks, state, problem_of, concurrency, cluster):
+    missing = state.missing(range(run.schedule.iterations))
+    for iteration, points in play_pairs(map(task, missing), state, problem_of, concurrency, cluster):
         spsa.update(iteration, points)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 from bench.display import result_console
 from bench.pgn import read_games
 from bench.plots import check_path, plot_ratings
-from bench.rating import ELO_SCALE, ORDO_SCALE, RatingList, rate
+from bench.rating import RatingList, rate
 from bench.results import GameResult
 from engine.arguments import Parser, command, complain_about, finite_number
 from engine.errors import FAILED, arguments_are_judged
@@ -31,9 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--average", type=float, default=0.0, help="average rating without an anchor (default 0)")
     group.add_argument(
         "--white", default="0", metavar="N|auto", help="white advantage in rating points; auto estimates it (default 0)"
-    )
-    group.add_argument(
-        "--scale", choices=("elo", "ordo"), default="elo", help="elo: 400 points are ten to one; ordo: 202 are 76 %%"
     )
     group.add_argument("--plot", metavar="FILE.png|svg", help="draw the ladder")
     group.add_argument("--json", action="store_true", help="print the list as JSON")
@@ -73,7 +71,6 @@ def table_of(games: list[GameResult], options: argparse.Namespace) -> RatingList
         dict(anchor(text) for text in options.anchor),
         average=options.average,
         white_advantage=_white(options.white),
-        scale=ORDO_SCALE if options.scale == "ordo" else ELO_SCALE,
     )
 
 
@@ -111,10 +108,7 @@ def _print(table: RatingList) -> None:
         )
     console = result_console()
     console.print(grid)
-    console.print(
-        f"white advantage {table.white_advantage:.1f} +- {table.white_error:.1f}, "
-        f"draws between equals {100 * table.draw_rate:.1f} %, {table.games} games"
-    )
+    console.print(f"white advantage {table.white_advantage:.1f} +- {table.white_error:.1f}, {table.games} games")
 
 
 @command("secateur rate")
@@ -147,8 +141,6 @@ def read_all(
     files: list[str], on_file: Callable[[str], None] = lambda path: None
 ) -> tuple[list[GameResult], list[str]]:
     """The finished games of all files, and what is wrong in them. Pairs of different files are kept apart."""
-    from dataclasses import replace
-
     games: list[GameResult] = []
     problems: list[str] = []
     for path in files:

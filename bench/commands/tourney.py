@@ -24,7 +24,7 @@ examples:
                    --anchor sf1350=1350 --pgn levels.pgn --resume --runner builtin --save-levels
 
 The first engine of a gauntlet plays all the others. The ratings that --save-levels prints belong into
-search/strength.py; `secateur ledger --readme` writes their table.
+search/strength.py; `secateur ledger --write` writes their table.
 """
 
 
@@ -58,6 +58,8 @@ def main(arguments: list[str]) -> int:
         for name in anchors:
             if name not in names:
                 raise DescriptionError(f"--anchor {name}: no engine has this name; engines are {', '.join(names)}")
+    if options.save_levels:
+        levels.check_place()
     commits = tuple(records.tested_commits(options.commit))
     results = play_shown("tourney", description, options.quiet)
     with Steps("fitting the ratings", options.quiet):
