@@ -55,13 +55,13 @@ def figures(record: Record | SuiteRecord) -> tuple[str, str]:
 def renewed(page: str, ledger: Path | None = None) -> str:
     """The page with the tables `strength` and `levels` as the ledger has them.
 
-    Raises `MarkersError` for a page without a place for them, `LedgerError` and `RatingError`.
+    Raises `MarkersError` for a page without a place for them, and `LedgerError`.
     """
     found: dict[str, Record | SuiteRecord] = {**records.load_suites(ledger)}
     found |= {record.id: record for record in records.load(ledger)}
     rows = [(what, *(figures(found[key]) if key in found else ("not measured", ""))) for what, key in ROWS]
     page = with_table(page, "strength", table(("against, or in", "measured", "from"), rows))
-    return with_table(page, "levels", levels.table(levels.load(ledger)))
+    return with_table(page, "levels", levels.table(ledger))
 
 
 def is_current() -> bool:
