@@ -1,4 +1,4 @@
-"""What `secateur speed` measures: Secateur's speed, start-up and memory, and ratios to other UCI engines.
+"""What `secateur speed` measures: Secateur's start-up, threads and memory, and its speed beside other UCI engines.
 
 `COMPARISONS` and `FIGURES` are the rows of its table. Times depend on the machine and its load. Ratios of runs that
 took turns depend on them much less.
@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import chess
 
@@ -39,12 +39,6 @@ SEARCH_POSITIONS: Final = (POSITIONS[0], POSITIONS[5], POSITIONS[7], KIWIPETE, P
 
 #: Seconds that the first count may take: an engine without perft does not answer.
 PERFT_PATIENCE: Final = 30.0
-
-#: The self-play that is timed, and the data and the network of the timed training. Data of few nodes are made quickly
-#: and take as long to train on as good ones.
-DATAGEN: Final = ("--games", 160, "--nodes", 5000, "--workers", 2)
-TRAINING_DATA: Final = ("--positions", 600_000, "--nodes", 60, "--workers", 2)
-TRAIN: Final = ("--hidden", 128, "--superbatches", 40, "--threads", 2, "--overwrite")
 
 
 @dataclass(frozen=True)
@@ -216,14 +210,6 @@ def seconds_to(answer: str, command: str, are_built: bool, empty_cache: bool) ->
             return time.perf_counter() - start
 
 
-def compile_seconds() -> float:
-    """Seconds that `secateur warmup` takes with an empty cache."""
-    with kernels(are_built=False, empty_cache=True) as environment:
-        start = time.perf_counter()
-        run(OURS, "warmup", environment=environment)
-        return time.perf_counter() - start
-
-
 def resident_mebibytes(are_built: bool) -> float:
     """Resident memory of Secateur after a search that fills its TT of 16 MiB, by /proc."""
     with kernels(are_built, empty_cache=are_built) as environment, started(OURS, environment) as engine:
@@ -242,8 +228,9 @@ def built_speedup() -> float:
 
 def perft_speedup(depth: int = 6) -> float:
     """Leaves per second of perft on two threads over those on one."""
-    one, two = (_json("perft", "--depth", depth, "--threads", threads) for threads in (1, 2))
-    return float(two["nps"] / one["nps"])
+    words = "perft", "--depth", depth, "--json", "--quiet", "--threads"
+    one, two = (json.loads(run(OURS, *words, threads)[0])["nps"] for threads in (1, 2))
+    return float(two / one)
 
 
 def search_speedup(effort: Effort = DEFAULT_EFFORT) -> float:
@@ -266,33 +253,6 @@ def worst_stop(count: int = 1000) -> float:
     return worst
 
 
-def _json(*arguments: object) -> Any:
-    """What a command of Secateur prints with `--json`. Raises EngineError when it fails."""
-    return json.loads(run(OURS, *arguments, "--json", "--quiet")[0])
-
-
-def generation_speed(how: Sequence[object] = DATAGEN) -> float:
-    """Positions per second of `datagen` with the shipped network and with its start."""
-    # Not at the top: a command's help takes no kernels.
-    from eval.network.format import SHIPPED
-
-    with tempfile.TemporaryDirectory() as folder:
-        start = time.perf_counter()
-        positions: int = _json("datagen", folder, *how, "--network", SHIPPED)["positions"]
-        return positions / (time.perf_counter() - start)
-
-
-def training_speeds(
-    rounds: int, data: Sequence[object] = TRAINING_DATA, how: Sequence[object] = TRAIN
-) -> Iterator[float]:
-    """Million samples per second of `train` in each round, with decoding, filtering and shuffling."""
-    with tempfile.TemporaryDirectory() as folder:
-        shards, network = Path(folder, "data"), Path(folder, "measured.snet")
-        _json("datagen", shards, *data)
-        for _ in range(rounds):
-            yield _json("train", shards, "--output", network, *how)["pace"]["with_loading"] / 1e6
-
-
 # What a figure needs: each function says why this machine cannot give it, or returns None.
 
 
@@ -313,46 +273,35 @@ def _proc() -> str | None:
     return None if Path("/proc/self/status").exists() else "this system does not show a process's memory"
 
 
-def _each(function: Callable[[], float]) -> Callable[[int], Iterator[float]]:
-    """A figure for each round."""
-    return lambda rounds: (function() for _ in range(rounds))
-
-
-def _once(function: Callable[[], float]) -> Callable[[int], Iterator[float]]:
-    """One figure, however many rounds there are."""
-    return lambda _: (function() for _ in range(1))
-
-
 @dataclass(frozen=True)
 class Figure:
-    """A row about Secateur alone: what `--measure` calls it, name, unit, values of the rounds, and what it needs."""
+    """A row about Secateur alone: what `--measure` calls it, name, unit, what measures it, and what that needs.
+
+    It is measured in each round or, if it is `slow`, once.
+    """
 
     key: str
     name: str
     unit: str
-    values: Callable[[int], Iterator[float]]
+    value: Callable[[], float]
     needs: tuple[Callable[[], str | None], ...] = ()
+    slow: bool = False
 
 
 _UCIOK, _READYOK = partial(seconds_to, "uciok", "uci"), partial(seconds_to, "readyok", "uci\nisready")
 _MEMORY = "resident memory at Hash 16"
-_DATAGEN = f"`datagen` at {DATAGEN[3]} nodes a move, two cores"
-_TRAIN = f"`train`, H = {TRAIN[1]}, two cores, loading included"
 
 FIGURES: Final = (
-    Figure("threads", "perft on two threads over one", "x", _each(perft_speedup), (_two_cores,)),
-    Figure("threads", "search, 2 threads over 1, nps", "x", _each(search_speedup), (_two_cores,)),
-    Figure("start", "`uciok` after start, empty cache", " s", _each(partial(_UCIOK, False, True)), (_numba,)),
-    Figure("start", "`readyok` after start, warm cache", " s", _each(partial(_READYOK, False, False)), (_numba,)),
-    Figure("start", "`uciok` after start, built kernels", " s", _each(partial(_UCIOK, True, True)), (_built,)),
-    Figure("start", "`readyok` after start, built kernels", " s", _each(partial(_READYOK, True, True)), (_built,)),
-    Figure("stop", "`stop` to `bestmove`, worst of 1000, two threads", " ms", _once(worst_stop)),
-    Figure("compile", "compile everything once", " s", _once(compile_seconds), (_numba,)),
-    Figure("kernels", "`bench` speed, built kernels over Numba's", "x", _each(built_speedup), (_numba, _built)),
-    Figure("memory", _MEMORY, " MiB", _once(partial(resident_mebibytes, False)), (_numba, _proc)),
-    Figure("memory", _MEMORY + ", built kernels", " MiB", _once(partial(resident_mebibytes, True)), (_built, _proc)),
-    Figure("datagen", _DATAGEN, " positions/s", _each(generation_speed), (_two_cores, _numba)),
-    Figure("train", _TRAIN, " M samples/s", training_speeds, (_two_cores, _numba)),
+    Figure("threads", "perft on two threads over one", "x", perft_speedup, (_two_cores,)),
+    Figure("threads", "search, 2 threads over 1, nps", "x", search_speedup, (_two_cores,)),
+    Figure("start", "`uciok` after start, empty cache", " s", partial(_UCIOK, False, True), (_numba,)),
+    Figure("start", "`readyok` after start, warm cache", " s", partial(_READYOK, False, False), (_numba,)),
+    Figure("start", "`uciok` after start, built kernels", " s", partial(_UCIOK, True, True), (_built,)),
+    Figure("start", "`readyok` after start, built kernels", " s", partial(_READYOK, True, True), (_built,)),
+    Figure("stop", "`stop` to `bestmove`, worst of 1000, two threads", " ms", worst_stop, slow=True),
+    Figure("kernels", "`bench` speed, built kernels over Numba's", "x", built_speedup, (_numba, _built)),
+    Figure("memory", _MEMORY, " MiB", partial(resident_mebibytes, False), (_numba, _proc)),
+    Figure("memory", f"{_MEMORY}, built kernels", " MiB", partial(resident_mebibytes, True), (_built, _proc)),
 )
 
 #: Everything that `--measure` can name.
@@ -378,7 +327,8 @@ def measure(
             continue
         show(figure.name)
         try:
-            report.rows.append(Row(figure.name, figure.unit, tuple(figure.values(rounds))))
+            values = tuple(figure.value() for _ in range(1 if figure.slow else rounds))
+            report.rows.append(Row(figure.name, figure.unit, values))
         except EngineError as error:
             report.failures.append(f"{figure.key}: {error}")
     return report

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 from bench.conversation import find_stockfish
 from bench.engines import engine_from_pairs
-from bench.markdown import read_tables, write_table
 from bench.speed import KEYS, Effort, measure
 from engine.arguments import Parser, command, complain_about
 from engine.errors import FAILED, OK, arguments_are_judged
@@ -22,7 +20,7 @@ def main(arguments: list[str]) -> int:
     """Measures and prints the table; exit status 1 when an engine fails."""
     parser = Parser(
         prog="secateur speed",
-        description="Measures perft, search speed, start-up, memory and training. Other engines (default: Stockfish "
+        description="Measures perft, search speed, start-up and memory. Other engines (default: Stockfish "
         "where it is installed) take turns with Secateur: the ratios say how many times as fast Secateur is. Run "
         "nothing else meanwhile.",
     )
@@ -43,8 +41,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="rounds to take the median of (default 3)")
     parser.add_argument("--movetime", type=int, default=1000, metavar="MS", help="time of a search (default 1000)")
     parser.add_argument("--depth", type=int, default=12, metavar="N", help="plies of the time to depth (default 12)")
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    parser.add_argument("--readme", type=Path, metavar="FILE", help="write the table into FILE between its markers")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON, not as Markdown")
     parser.add_quiet()
     options = parser.parse_args(arguments)
     for name in ("rounds", "movetime", "depth"):
@@ -55,8 +52,6 @@ def main(arguments: list[str]) -> int:
         others = [engine_from_pairs(pairs, fallback="depth=1") for pairs in options.engine or ()]
     for spec in others:
         spec.resolved_program()
-    if options.readme is not None:
-        read_tables(options.readme, "speed")
     keys = options.measure or (_COMPARED if others else KEYS)
     remarks = []
     if options.engine is None:
@@ -70,8 +65,6 @@ def main(arguments: list[str]) -> int:
         load_kernels(EVERYTHING)
         report = measure(others, keys, options.rounds, Effort(options.movetime, options.depth), steps.show)
     report.remarks += remarks
-    if options.readme is not None:
-        write_table(options.readme, "speed", report.markdown())
     if options.json:
         rows = [{"name": row.name, "unit": row.unit.strip(), "values": row.values} for row in report.rows]
         print(json.dumps({"rows": rows, "remarks": [*report.remarks, *report.failures]}))
