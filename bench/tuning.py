@@ -89,8 +89,8 @@ def tune(
         state.begin(settings)
 
     def task(iteration: int) -> PairsTask:
-        sides = (run.side(side, values) for side, values in enumerate(spsa.propose(iteration)))
-        return make_task(iteration, *sides, openings, run.games.adjudication, run.pairs)
+        plus, minus = (run.side(side, values) for side, values in enumerate(spsa.propose(iteration)))
+        return make_task(iteration, plus, minus, openings, run.games.adjudication, run.pairs)
 
     def problem_of(iteration: int, fault: str) -> None:
         on_problem(f"iteration {iteration + 1}: {fault}")

@@ -31,7 +31,7 @@ from bench.schedule import Plan, make_plan
 from bench.stats import with_error
 from engine.arguments import Parser, command
 from engine.compiler.sources import PROJECT_ROOT
-from engine.errors import arguments_are_judged
+from engine.errors import FAILED, OK, arguments_are_judged
 from engine.files import locked, shown
 from engine.progress import Steps, say
 from search.techniques import TECHNIQUES, Technique, named
@@ -48,9 +48,6 @@ DEFAULTS: Final[dict[str, Any]] = {
     "resign": "4,700",
     "draw": "40,8,10",
 }
-
-#: What a record calls the sides of pairs that lack techniques.
-_SIDES: Final = ("with", "without")
 
 _EPILOG = f"""\
 examples:
@@ -123,34 +120,30 @@ def main(arguments: list[str]) -> int:
             options.bench_nodes = _count_benchmark(options.quiet)
         keys = [technique.key for technique in techniques]
         state = _state(keys, description, commits, options)
-        status = 0
+        stopped = ""
         try:
             _play(keys, plan, state, options)
         except KeyboardInterrupt:
-            status = _stopped("interrupted", options)
+            stopped = "interrupted"
         except PairsError as error:
-            status = _stopped(str(error), options)
+            stopped = str(error)
         try:
             found = effects(keys, options.seed, state.results)
             _report(techniques, found, state, options)
-            if options.ledger and status == 0:
+            if options.ledger and not stopped:
                 _record(techniques, found, state, description, options)
         except (PairsError, LedgerError) as error:
-            status = status or _stopped(str(error), options)
-        return 1 if state.faults else status
+            stopped = stopped or str(error)
+        if stopped:
+            unrecorded = "; not recorded" if options.ledger else ""
+            # A reason that names the file says where the results are.
+            kept = options.state and str(options.state) not in stopped
+            _say(f"{stopped}{unrecorded}{f'; {shown(options.state)} has what was played' if kept else ''}")
+        return FAILED if stopped or state.faults else OK
 
 
 def _say(text: str) -> None:
     say(f"secateur ablation: {text}")
-
-
-def _stopped(reason: str, options: argparse.Namespace) -> int:
-    """Says why the run did not come to its end, and where its results are; returns the exit status."""
-    unrecorded = "; not recorded" if options.ledger else ""
-    # A reason that names the file says where the results are.
-    kept = f"; {options.state} has what was played" if options.state and str(options.state) not in reason else ""
-    _say(f"{reason}{unrecorded}{kept}")
-    return 1
 
 
 def _description(techniques: Sequence[Technique], options: argparse.Namespace) -> MatchDescription:
@@ -254,27 +247,25 @@ def _record(
     together = f"one of {len(techniques)} that sides lacked at random, {SHARE:.0%} of the time, in the same games"
     for technique in techniques:
         effect = found[technique.key]
-        path = records.save(
-            Record(
-                id=_id(technique, options),
-                what=f"{technique.title}, against none",
-                date=records.today(),
-                commits=tuple(state.settings.get("commits", ())),
-                engines=_SIDES,
-                games=2 * len(state.results),
-                pentanomial=(),
-                elo=round(effect.elo, 2),
-                elo_error=round(effect.error, 2),
-                nelo=None,
-                verdict="measured",
-                bench_nodes=options.bench_nodes,
-                note="; ".join(filter(None, (together, options.note))),
-                faults=state.faults,
-                book=circumstances["book"],
-                time_control=circumstances["time_control"],
-            )
+        record = Record(
+            id=_id(technique, options),
+            what=f"{technique.title}, against none",
+            date=records.today(),
+            commits=tuple(state.settings.get("commits", ())),
+            engines=("with", "without"),
+            games=2 * len(state.results),
+            pentanomial=(),
+            elo=round(effect.elo, 2),
+            elo_error=round(effect.error, 2),
+            nelo=None,
+            verdict="measured",
+            bench_nodes=options.bench_nodes,
+            note="; ".join(filter(None, (together, options.note))),
+            faults=state.faults,
+            book=circumstances["book"],
+            time_control=circumstances["time_control"],
         )
-        _say(f"recorded in {path}")
+        _say(f"recorded in {records.save(record)}")
 
 
 def _report(
@@ -285,8 +276,7 @@ def _report(
     order = sorted(techniques, key=lambda technique: -found[technique.key].elo)
     if options.json:
         rows = [{"key": row.key, "title": row.title, **asdict(found[row.key])} for row in order]
-        answer = {"time_control": options.tc, "games": games, "techniques": rows}
-        print(json.dumps(answer, indent=2))
+        print(json.dumps({"time_control": options.tc, "games": games, "techniques": rows}, indent=2))
         return
     from rich.table import Table
 

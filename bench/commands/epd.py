@@ -229,12 +229,12 @@ def _show(rows: dict[str, list[Solution]], engines: list[EngineSpec], details: b
     whole = _table(None, ("suite", "engine", "limit"), numbers)
     for path, found in rows.items():
         if details or len(found) <= SHOWN:
-            numbers = ("points", "time to it", "nodes to it", "depth", "nodes")
-            grid = _table(shown(path), ("position", "engine", "move", "score"), numbers)
+            costs = ("points", "time to it", "nodes to it", "depth", "nodes")
+            grid = _table(shown(path), ("position", "engine", "move", "score"), costs)
             for row in found:
-                costs = (*to_it(row.seconds_to_solution, row.nodes_to_solution), str(row.depth), str(row.nodes))
-                answer = (row.problem, row.engine, row.error or row.move, row.score)
-                grid.add_row(*answer, f"{row.points}/{row.most}", *costs)
+                answer = (row.problem, row.engine, row.error or row.move, row.score, f"{row.points}/{row.most}")
+                found_it = to_it(row.seconds_to_solution, row.nodes_to_solution)
+                grid.add_row(*answer, *found_it, str(row.depth), str(row.nodes))
             console.print(grid)
         for engine in engines:
             total = totals(found, engine.name)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import chess
 import pytest
-
 from bench.claims import Column, Subject, curves, lattice_shares, measure, subjects, table, uniform_subject
+
 from bench.commands import claims
 from bench.markdown import markers
 from search.theory.connect_four import START, ConnectFour

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-import chess
 import cluster_work as work
 import psutil
 import pytest
@@ -17,7 +16,6 @@ from fakes import fake
 
 from bench.adjudication import Adjudication
 from bench.cluster import ClusterError, map_unordered
-from bench.commands import perft
 from bench.description import MatchDescription
 from bench.pgn import read_games
 from bench.play import PlayError, play
@@ -151,16 +149,6 @@ def test_a_match_survives_the_loss_of_a_worker(
     assert len(list(read_games(pgn, moves=True))) == 16
 
 
-def test_perft_is_split_by_root_moves(start_cluster: Callable[[], Cluster]) -> None:
-    kiwipete = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
-    assert sum(perft.count_on_cluster(chess.Board(), 1, None, lambda _: None).values()) == 20
-    cluster = start_cluster()
-    command = [sys.executable, str(ROOT / "uci_main.py"), "perft", "--depth", "4", "--fen", kiwipete]
-    done = subprocess.run([*command, "--cluster", cluster.address], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert "Nodes searched: 4085603" in done.stdout.splitlines()
-
-
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ClusterError, match=r"--cluster needs the package 'distributed'.*make lab.*\[cluster\]"):
@@ -176,5 +164,3 @@ def test_a_cluster_that_is_not_there_is_named(
         list(map_unordered(work.square, [1], "tcp://127.0.0.1:9"))
     with pytest.raises(PlayError, match="no Dask scheduler answers at nonsense"):
         play(describe(cluster="nonsense"))
-    assert perft.main(["--depth", "2", "--cluster", "nonsense"]) == 1
-    assert "secateur perft: no Dask scheduler answers at nonsense" in capsys.readouterr().err
