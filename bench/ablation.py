@@ -26,6 +26,7 @@ import numpy as np
 from bench.pairs import PairsError
 from bench.rating import RUNAWAY, UNIT, Floats, RatingError, fit_logistic
 from bench.stats import Z95
+from engine.files import count_of
 
 #: Probability that a side lacks a technique in a pair of games.
 SHARE: Final = 0.15
@@ -67,7 +68,7 @@ def effects(techniques: Sequence[str], seed: int, results: Mapping[int, int]) ->
     scores = np.array([(results[number] + 2) / 4 for number in sorted(results)])
     games = 2 * len(results)
     if not results or np.linalg.matrix_rank(had) < len(techniques):
-        raise PairsError(f"{games} games do not tell {len(techniques)} techniques apart: play more")
+        raise PairsError(f"{games} games do not measure {count_of(len(techniques), 'technique')}: play more")
     try:
         gains = fit_logistic(had, scores)
     except RatingError as error:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.results import GameResult, complete_pairs
-from engine.files import quoted
+from engine.files import count_of, quoted
 
 Floats = NDArray[np.float64]
 
@@ -328,8 +328,9 @@ def elo_text(found: Estimate) -> str:
 
 def summary(tally: Tally, sprt: Sprt | None = None) -> list[str]:
     """The result of a match in a few lines of text."""
-    first = f"Games    {tally.games}: {tally.wins} wins, {tally.draws} draws, {tally.losses} losses, "
-    first += f"{tally.points:g} points"
+    losses = f"{tally.losses} loss" if tally.losses == 1 else f"{tally.losses} losses"
+    first = f"Games    {tally.games}: {count_of(tally.wins, 'win')}, {count_of(tally.draws, 'draw')}, {losses}, "
+    first += f"{tally.points:g} point{'' if tally.points == 1 else 's'}"
     if tally.games:
         first += f" ({100.0 * tally.points / tally.games:.2f} %)"
     found = estimate(tally)

@@ -26,7 +26,7 @@ from bench.engines import EngineSpec
 from bench.pgn import is_pgn
 from bench.uci import READY_SECONDS, Engine, EngineFaultError, EnginePool, engine_pool
 from engine.errors import CommandError
-from engine.files import quoted, read_bytes, reason, shown
+from engine.files import count_of, quoted, read_bytes, reason, shown
 
 #: The quantifiers are possessive: the time grows linearly with the length of a line.
 _OPERATION: Final = re.compile(r"\s*+([A-Za-z]\w*+)(?=\s|;|$)((?:\"[^\"]*+\"|[^;\"]++)*+)(?:;|$)")
@@ -219,7 +219,7 @@ def _grades(board: chess.Board, operations: dict[str, str]) -> tuple[tuple[str, 
         points = operations["c8"].split()
         words = (operations.get("c9") or operations.get("c7", "")).split()
         if len(points) != len(words):
-            raise ValueError(f"{len(words)} graded moves with {len(points)} grades")
+            raise ValueError(f"{count_of(len(words), 'graded move')} with {count_of(len(points), 'grade')}")
         pairs = list(zip(words, points, strict=True))
     else:
         matches = [_GRADE.match(word) for word in operations.get("c0", "").replace(",", " ").split()]

@@ -41,7 +41,7 @@ def counted(items: Iterable[T], show: Callable[[str], None], what: str) -> Itera
     """Yields the items, and calls `show` with the count after each, such as `3 shards` if `what` is `shards`."""
     for number, item in enumerate(items, start=1):
         yield item
-        show(f"{number} {what}")
+        show(f"{number} {what if number > 1 else what.removesuffix('s')}")
 
 
 def say(text: str) -> None:

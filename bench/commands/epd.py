@@ -21,7 +21,7 @@ from bench.suites import Problem, Solution, SuiteError, Task, load_suite, solve
 from bench.timecontrol import add_limit_arguments, limit_from_arguments
 from engine.arguments import Parser, command, complain_about
 from engine.errors import FAILED, OK, arguments_are_judged
-from engine.files import shown
+from engine.files import count_of, shown
 from engine.progress import Steps, duration
 
 #: How long an engine thinks about a position.
@@ -138,7 +138,8 @@ def _solve_all(tasks: list[Task], options: argparse.Namespace, troubles: list[st
     answers: dict[int, Solution] = {}
     solved = errors = 0
     began = time.monotonic()
-    with Steps(f"0 of {len(tasks)} positions, 0 solved", options.quiet) as steps:
+    positions = count_of(len(tasks), "position")
+    with Steps(f"0 of {positions}, 0 solved", options.quiet) as steps:
         try:
             for outcome in map_unordered(solve, tasks, options.cluster, workers=options.concurrency):
                 task, solution = outcome.item, outcome.value
@@ -150,11 +151,11 @@ def _solve_all(tasks: list[Task], options: argparse.Namespace, troubles: list[st
                 solved, errors = solved + solution.is_solved, errors + bool(solution.error)
                 left = duration((time.monotonic() - began) * (len(tasks) - len(answers)) / len(answers))
                 unanswered = f", {errors} without an answer" if errors else ""
-                steps.show(f"{len(answers)} of {len(tasks)} positions, {solved} solved{unanswered}, {left} left")
+                steps.show(f"{len(answers)} of {positions}, {solved} solved{unanswered}, {left} left")
         except ClusterError as error:
             troubles.append(str(error))
         except KeyboardInterrupt:
-            troubles.append(f"interrupted: {len(tasks) - len(answers)} positions are missing")
+            troubles.append(f"interrupted: {count_of(len(tasks) - len(answers), 'answer')} missing")
     return answers
 
 

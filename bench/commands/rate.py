@@ -14,7 +14,7 @@ from bench.rating import RatingList, rate
 from bench.results import GameResult
 from engine.arguments import Parser, command, complain_about, finite_number
 from engine.errors import FAILED, arguments_are_judged
-from engine.files import reason, shown
+from engine.files import count_of, reason, shown
 from engine.progress import Steps
 
 _EPILOG = """\
@@ -108,7 +108,9 @@ def _print(table: RatingList) -> None:
         )
     console = result_console()
     console.print(grid)
-    console.print(f"white advantage {table.white_advantage:.1f} +- {table.white_error:.1f}, {table.games} games")
+    console.print(
+        f"white advantage {table.white_advantage:.1f} +- {table.white_error:.1f}, {count_of(table.games, 'game')}"
+    )
 
 
 @command("secateur rate")

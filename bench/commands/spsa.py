@@ -28,7 +28,7 @@ from bench.spsa import GAIN_ITERATIONS, GAIN_MAX, Schedule, Spsa, SpsaError, def
 from bench.tuning import Run, edited_source, tune
 from engine.arguments import Parser, command
 from engine.errors import FAILED, OK, arguments_are_judged
-from engine.files import locked, replace_file, shown
+from engine.files import count_of, locked, replace_file, shown
 from engine.progress import say
 from search import tunables
 
@@ -301,8 +301,8 @@ def _answer(run: Run, spsa: Spsa, state: StateFile) -> dict[str, Any]:
 def _print(answer: dict[str, Any]) -> None:
     from rich.table import Table
 
-    games = f"of {2 * answer['pairs']} games at {answer['limit']}"
-    print(f"{answer['iterations']} of {answer['planned']} iterations {games}")
+    iterations = count_of(answer["planned"], "iteration")
+    print(f"{answer['iterations']} of {iterations} of {2 * answer['pairs']} games at {answer['limit']}")
     print("plus " + ", ".join(f"{name} {count}" for name, count in answer["plus"].items()))
     grid = Table("tunable", box=None, pad_edge=False)
     for head in ("start", "low", "high", "step", "value", "new default", "change in steps"):

@@ -98,7 +98,7 @@ def test_the_order_in_which_pairs_end_does_not_matter() -> None:
 
 @pytest.mark.parametrize("count", [0, 3])
 def test_too_few_games_are_reported(count: int) -> None:
-    with pytest.raises(PairsError, match=f"{2 * count} games do not tell 5 techniques apart: play more"):
+    with pytest.raises(PairsError, match=f"{2 * count} games do not measure 5 techniques: play more"):
         effects(KEYS, 1, simulated(count))
 
 
@@ -242,7 +242,7 @@ def test_without_keys_all_but_the_scales_of_time_are_measured(
     monkeypatch.setattr(ablation, "_play", lambda keys, *_: asked.extend(keys))
     assert ablation.main(["--quiet"]) == 1
     assert asked == [technique.key for technique in TECHNIQUES if not technique.needs_clock]
-    assert "0 games do not tell" in capsys.readouterr().err
+    assert "0 games do not measure" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_a_suite_tells_how_far_it_is(tmp_path: Path) -> None:
     command = [*SECATEUR, "epd", str(suite), *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
-    told = [line for line in done.stderr.splitlines() if line.startswith("0 of 1 positions, 0 solved (0:00:0")]
+    told = [line for line in done.stderr.splitlines() if line.startswith("0 of 1 position, 0 solved (0:00:0")]
     assert len(told) >= 2
     done = subprocess.run([*command, "--quiet"], capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -71,7 +71,7 @@ def test_bent_lines_in_circulation() -> None:
         (f"{START} bm e5;", "e5"),
         (f'{START} id "nothing";', "nothing is asked"),
         (f"{START} bm #x;", "no number of moves"),
-        (f'{START} c7 "e4 d4"; c8 "10";', "2 graded moves with 1 grades"),
+        (f'{START} c7 "e4 d4"; c8 "10";', "2 graded moves with 1 grade$"),
         (f'{START} c7 "e4 d4"; c8 "10 x";', "grades are numbers"),
         (f'{START} bm e4; id "open', "no operation"),
     ],

@@ -86,33 +86,17 @@ def figures(output: bytes) -> tuple[int, int]:
     return nodes, speed
 
 
-def bench_twice_at_once(engine: Path) -> list[tuple[int, int]]:
+def test_benches_agree_within_the_minute(engine: Path) -> None:
     began = time.monotonic()
+    command = [f"./{engine.name}", "bench"]
     runs = [
-        subprocess.Popen(
-            [f"./{engine.name}", "bench"], cwd=engine.parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        )
-        for _ in range(2)
+        subprocess.Popen(command, cwd=engine.parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for _ in range(2)
     ]
     answers = [figures(run.communicate(timeout=LIMIT_SECONDS)[0]) for run in runs]
     assert time.monotonic() - began < LIMIT_SECONDS
-    return answers
-
-
-def test_benches_agree_within_the_minute(engine: Path) -> None:
-    answers = bench_twice_at_once(engine)
     assert len({nodes for nodes, _ in answers}) == 1
     assert all(speed > 1000 for _, speed in answers)
     assert answers[0][0] > 10000
-
-
-def test_makes_the_openings_that_data_generation_asks_for(engine: Path) -> None:
-    command = [f"./{engine.name}", "genfens 3 seed 7 book None ", "quit"]
-    done = subprocess.run(command, cwd=engine.parent, capture_output=True, text=True, timeout=LIMIT_SECONDS)
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert len(lines) == 3
-    assert all(line.startswith("info string genfens ") for line in lines)
 
 
 def test_plays_with_the_options_that_the_client_sets(engine: Path) -> None:
@@ -322,13 +306,32 @@ def test_clean_removes_the_launcher_and_no_other_file(project: Path, tmp_path: P
     assert notes.read_text(encoding="utf-8") == "my notes"
 
 
+def make_environment(folder: Path) -> None:
+    """An environment as `make` leaves it: with a package that pip has installed, and an empty stamp."""
+    venv.create(folder, with_pip=False)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    record = packages / "pack-1.0.dist-info" / "RECORD"
+    for path in (
+        packages / "pack.py",
+        packages / "__pycache__" / "pack.cpython-311.pyc",
+        folder / "bin" / "pack",
+        record,
+    ):
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    record.write_text("pack.py,sha256=0,0\n../../../bin/pack,,\npack-1.0.dist-info/RECORD,,\n", encoding="utf-8")
+    (packages / "secateur.pth").touch()
+    (folder / ".play").touch()
+
+
 def test_clean_removes_what_the_targets_have_made(project: Path) -> None:
     (project / "docs").mkdir()
     before = sorted(project.rglob("*"))
-    for stamp in (".venv/.play", ".venv-standalone/.ready", "docs/_build/.ready"):
+    make_environment(project / ".venv")
+    for stamp in (".venv-standalone/.ready", "docs/_build/.ready"):
         (project / stamp).parent.mkdir()
         (project / stamp).touch()
-        (project / stamp).with_name("python").touch()
+    (project / "docs" / "_build" / "index.html").touch()
     program, kernels = project / "dist" / "secateur", project / "engine" / "kernels"
     for folder in (program, kernels):
         folder.mkdir(parents=True)
@@ -341,6 +344,19 @@ def test_clean_removes_what_the_targets_have_made(project: Path) -> None:
     (kernels / ".secateur.0123abcd.tmp").touch()
     assert make_clean(project) == (0, [])
     assert sorted(project.rglob("*")) == before
+
+
+def test_clean_keeps_and_names_what_a_user_put_into_an_environment(project: Path) -> None:
+    environment = project / ".venv"
+    make_environment(environment)
+    (packages,) = environment.glob("lib/python*/site-packages")
+    files = [environment / "bin" / "mine", packages / "mine.py", environment / "notes.txt"]
+    for file in files:
+        file.write_text("mine", encoding="utf-8")
+    named = [f"make clean: {file.relative_to(project)}: was not made by make, and stays" for file in files]
+    assert make_clean(project) == (0, named)
+    assert sorted(path for path in environment.rglob("*") if path.is_symlink() or path.is_file()) == files
+    assert make_clean(project) == (0, ["make clean: .venv: was not made by make, and stays"])
 
 
 def test_clean_keeps_and_names_what_a_user_put_there(project: Path, tmp_path: Path) -> None:
@@ -391,7 +407,12 @@ def test_clean_keeps_an_environment_that_make_found(project: Path, tmp_path: Pat
     variables = {**os.environ, "PYTHONPATH": str(pip.parent)}
     for name in (*MAKE_VARIABLES, "EXE", "PYTHON"):
         variables.pop(name, None)
-    command = ["make", ".venv/.play", f"PYTHON={sys.executable}"]
+    python = tmp_path / "python"
+    python.write_text(
+        f'#!/bin/sh\n[ "$2" = venv ] && set -- "$@" --without-pip\nexec \'{sys.executable}\' "$@"\n', encoding="utf-8"
+    )
+    python.chmod(0o755)
+    command = ["make", ".venv/.play", f"PYTHON={python}"]
     for fails in (True, False, False):
         done = subprocess.run(command, cwd=project, env=variables, capture_output=True, text=True, timeout=300)
         assert (done.returncode != 0) == fails, done.stderr
