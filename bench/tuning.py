@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -100,17 +101,10 @@ def tune(
         spsa.update(iteration, points)
 
 
-def edited_source(source: str, parameters: Sequence[Tunable], values: dict[str, int]) -> str:
-    """The text of `search/tunables.py` with the defaults of `parameters` replaced by `values`.
-
-    Raises `SpsaError` when a row is neither what the run began with nor what it leads to.
-    """
-    for row in parameters:
-        name, bounds = f'Tunable("{row.name}", ', f", {row.low}, {row.high}, {row.step}),"
-        old, new = f"{name}{row.default}{bounds}", f"{name}{values[row.name]}{bounds}"
-        if source.count(old) + source.count(new) != (1 if old != new else 2):
-            raise SpsaError(
-                f"search/tunables.py has no row {old.rstrip(',')}: {row.name} has changed since the run began"
-            )
-        source = source.replace(old, new)
+def edited_source(source: str, values: dict[str, int]) -> str:
+    """The text of `search/tunables.py` with `values` as defaults. Raises `SpsaError` when one has no row."""
+    for name, value in values.items():
+        source, count = re.subn(rf'(Tunable\("{re.escape(name)}", )-?\d+', rf"\g<1>{value}", source)
+        if count != 1:
+            raise SpsaError(f"search/tunables.py has no row of {name}")
     return source

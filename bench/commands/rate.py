@@ -41,37 +41,32 @@ def check_arguments(options: argparse.Namespace) -> None:
     """Raises ValueError for options that make no sense: to be called before any game is played."""
     for text in options.anchor:
         anchor(text)
-    _white(options.white)
+    _white(options)
     if options.plot:
         options.plot = check_path(options.plot)
 
 
 def anchor(text: str) -> tuple[str, float]:
     """The engine and the rating that `--anchor` names. Raises ValueError."""
-    name, equals, value = text.rpartition("=")
+    name, _, value = text.rpartition("=")
     try:
-        if not (equals and name):
-            raise ValueError
-        return name, finite_number(value)
-    except (ValueError, argparse.ArgumentTypeError):
-        raise ValueError(f"--anchor {shown(text)}: expected NAME=RATING") from None
-
-
-def _white(text: str) -> float | None:
-    try:
-        return None if text == "auto" else finite_number(text)
+        if name:
+            return name, finite_number(value)
     except argparse.ArgumentTypeError:
-        raise ValueError(f"--white {shown(text)}: expected a number or auto") from None
+        pass
+    raise ValueError(f"--anchor {shown(text)}: expected NAME=RATING")
+
+
+def _white(options: argparse.Namespace) -> float | None:
+    try:
+        return None if options.white == "auto" else finite_number(options.white)
+    except argparse.ArgumentTypeError:
+        raise ValueError(f"--white {shown(options.white)}: expected a number or auto") from None
 
 
 def table_of(games: list[GameResult], options: argparse.Namespace) -> RatingList:
     """The rating list that the options ask for. Raises `RatingError`."""
-    return rate(
-        games,
-        dict(anchor(text) for text in options.anchor),
-        average=options.average,
-        white_advantage=_white(options.white),
-    )
+    return rate(games, dict(map(anchor, options.anchor)), average=options.average, white_advantage=_white(options))
 
 
 def show(table: RatingList, options: argparse.Namespace, title: str) -> None:
@@ -87,18 +82,16 @@ def show(table: RatingList, options: argparse.Namespace, title: str) -> None:
 def _print(table: RatingList) -> None:
     from rich.table import Table
 
-    grid = Table(box=None, pad_edge=False)
-    for head in ("#", "engine"):
-        grid.add_column(head)
+    grid = Table("#", "engine", box=None, pad_edge=False)
     for head in ("rating", "+-", "points", "games", "score", "draws", "better than next"):
         grid.add_column(head, justify="right")
-    rated = [line for line in table.ratings if line.rating is not None]
+    rated = sum(line.rating is not None for line in table.ratings)
     for place, line in enumerate(table.ratings):
-        chance = f"{100 * table.superiority[place][place + 1]:.1f} %" if place + 1 < len(rated) else ""
+        chance = f"{100 * table.superiority[place][place + 1]:.1f} %" if place + 1 < rated else ""
         grid.add_row(
-            str(place + 1) if line.rating is not None else "-",
+            "-" if line.rating is None else str(place + 1),
             line.name,
-            f"{line.rating:.1f}" if line.rating is not None else line.note,
+            line.note if line.rating is None else f"{line.rating:.1f}",
             f"{line.error:.1f}" if line.error else "anchor" if line.error == 0.0 else "",
             f"{line.wins + line.draws / 2:g}",
             str(line.games),
@@ -108,9 +101,8 @@ def _print(table: RatingList) -> None:
         )
     console = result_console()
     console.print(grid)
-    console.print(
-        f"white advantage {table.white_advantage:.1f} +- {table.white_error:.1f}, {count_of(table.games, 'game')}"
-    )
+    white = f"white advantage {table.white_advantage:.1f} +- {table.white_error:.1f}"
+    console.print(f"{white}, {count_of(table.games, 'game')}")
 
 
 @command("secateur rate")

@@ -145,7 +145,7 @@ def _play(run: Run, state: StateFile, options: argparse.Namespace) -> int:
     """Plays or shows a run; returns the exit status."""
     spsa = run.tuner(state)
     if options.write:
-        _new_source(run, spsa)  # a file that cannot be edited is reported before hours of games
+        _new_source(spsa)  # a file that cannot be edited is reported before hours of games
     interrupted = False
     if not options.show:
 
@@ -168,7 +168,7 @@ def _play(run: Run, state: StateFile, options: argparse.Namespace) -> int:
         title = f"SPSA: {answer['iterations']} of {answer['planned']} iterations, {answer['limit']}"
         plot_trajectories([parameter.name for parameter in run.parameters], points, options.plot, title=title)
     if options.write and (is_finished or options.show):
-        replace_file(SOURCE, _new_source(run, spsa))
+        replace_file(SOURCE, _new_source(spsa))
         say(f"secateur spsa: {SOURCE} has the new defaults")
     if interrupted:
         unwritten = ", nothing was written" if options.write and not is_finished else ""
@@ -265,9 +265,9 @@ def _stored_run(options: argparse.Namespace, state: StateFile) -> Run:
 # --------------------------------------------------------------------------------------------------------------
 
 
-def _new_source(run: Run, spsa: Spsa) -> str:
+def _new_source(spsa: Spsa) -> str:
     """The text of `search/tunables.py` with the new defaults. Raises `SpsaError`, OSError."""
-    return edited_source(SOURCE.read_text(encoding="utf-8"), run.parameters, spsa.result())
+    return edited_source(SOURCE.read_text(encoding="utf-8"), spsa.result())
 
 
 def _answer(run: Run, spsa: Spsa, state: StateFile) -> dict[str, Any]:
