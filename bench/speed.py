@@ -210,10 +210,10 @@ def seconds_to(answer: str, command: str, are_built: bool, empty_cache: bool) ->
             return time.perf_counter() - start
 
 
-def resident_mebibytes(are_built: bool) -> float:
-    """Resident memory of Secateur after a search that fills its TT of 16 MiB, by /proc."""
+def resident_mebibytes(are_built: bool, milliseconds: int = 3000) -> float:
+    """Resident memory of Secateur after a search of that time, which fills its TT of 16 MiB, by /proc."""
     with kernels(are_built, empty_cache=are_built) as environment, started(OURS, environment) as engine:
-        engine.ask("setoption name Hash value 16\nposition startpos\ngo movetime 3000", "bestmove")
+        engine.ask(f"setoption name Hash value 16\nposition startpos\ngo movetime {milliseconds}", "bestmove")
         status = Path(f"/proc/{engine.process.pid}/status").read_text(encoding="ascii")
     return int(status.partition("VmRSS:")[2].split()[0]) / 1024
 
