@@ -241,21 +241,13 @@ def test_a_missing_file_is_a_failure(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "rounds", "games_per_pair"),
-    [
-        ("", 1, 2),
-        ("--games 100", 50, 2),
-        ("--games 2", 1, 2),
-        ("--games 7 --games-per-pair 1", 7, 1),
-        ("--rounds 7 --games-per-pair 1", 7, 1),
-        ("--rounds 7", 7, 2),
-    ],
+    ("arguments", "rounds"),
+    [("", 1), ("--games 100", 50), ("--games 2", 1), ("--rounds 7", 7)],
 )
-def test_games_are_those_of_the_whole_match(arguments: str, rounds: int, games_per_pair: int) -> None:
+def test_games_are_those_of_the_whole_match(arguments: str, rounds: int) -> None:
     parser = Parser(prog="secateur match")
     add_arguments(parser)
-    match = from_arguments(parser.parse_args([*arguments.split(), *ENGINES]))
-    assert (match.rounds, match.games_per_pair) == (rounds, games_per_pair)
+    assert from_arguments(parser.parse_args([*arguments.split(), *ENGINES])).rounds == rounds
 
 
 @pytest.mark.parametrize(

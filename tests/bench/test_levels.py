@@ -11,28 +11,25 @@ import pytest
 pytest.importorskip("scipy", reason="ratings need SciPy")
 pytest.importorskip("rich", reason="tourney needs rich")
 
-from fakes import BOOK
+from fakes import BOOK, FAKE
 
 from bench import levels
 from bench.commands import tourney
 from bench.records import LedgerError
 from search.strength import LEVELS, Level
 
-RATED = Path(__file__).with_name("rated_engine.py")
-
 
 def test_levels_are_rated_by_a_tournament(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The test engine plays the better the higher its `UCI_Elo` is."""
     measured = (Level(1000, 100, 90, 9), Level(1300, 200, 50, 5), Level(1700, 400, 10, 2))
     monkeypatch.setattr(levels, "LEVELS", measured)
-    monkeypatch.setattr("bench.engines.SECATEUR", [sys.executable, str(RATED)])
+    monkeypatch.setattr("bench.engines.SECATEUR", [sys.executable, str(FAKE)])
     book, place = tmp_path / "book.epd", tmp_path / "strength" / "levels.json"
     book.write_text(BOOK, encoding="utf-8")
     place.parent.mkdir()
-    words = ["--levels", "--rounds", "4", "--book", str(book), "--max-moves", "40", "--runner", "builtin", "--quiet"]
-    words += ["--engine", f"cmd={sys.executable}", f"arg={RATED}", "name=known", "depth=9"]
+    words = ["--levels", "--rounds", "4", "--book", str(book), "--max-moves", "20", "--runner", "builtin", "--quiet"]
+    words += ["--engine", f"cmd={sys.executable}", f"arg={FAKE}", "name=known", "depth=9"]
     words += ["option.UCI_LimitStrength=true", "option.UCI_Elo=1500", "--anchor", "known=1500", "--json"]
     assert tourney.main(words) == 0, capsys.readouterr().err
     place.write_text(capsys.readouterr().out, encoding="utf-8")

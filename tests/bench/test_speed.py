@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import chess
 import pytest
+from chess import STARTING_FEN as START
 
 from bench import speed
 from bench.commands import speed as command
@@ -16,6 +16,7 @@ from bench.conversation import OURS, EngineError, started
 from bench.engines import EngineSpec
 from bench.speed import (
     DEFAULT_EFFORT,
+    SEARCH_POSITIONS,
     Effort,
     Figure,
     Report,
@@ -31,12 +32,21 @@ from bench.speed import (
     worst_stop,
 )
 
-ENGINE = Path(__file__).with_name("speed_engine.py")
+ENGINE = Path(__file__).with_name("table_engine.py")
 
 
-def known_engine(name: str, nodes: int = 1, milliseconds: int = 1, excess: int = 0) -> EngineSpec:
-    words = ("--nodes", str(nodes), "--time", str(milliseconds), "--excess", str(excess))
-    return EngineSpec(name, (sys.executable, str(ENGINE), *words))
+@pytest.fixture
+def known_engine(tmp_path: Path) -> Callable[..., EngineSpec]:
+    """Makes an engine that says that it has searched so many nodes in so many milliseconds, and counted so much."""
+
+    def make(name: str, nodes: int = 1, milliseconds: int = 1, count: int = 400) -> EngineSpec:
+        answer = [f"Nodes searched: {count}", "info depth 1 nodes 20 time 1"]
+        answer += [f"info depth 2 nodes {nodes} time {milliseconds}", "bestmove a1a2"]
+        table = tmp_path / f"{name}.json"
+        table.write_text(json.dumps({" ".join(fen.split()[:4]): answer for fen in (START, *SEARCH_POSITIONS)}))
+        return EngineSpec(name, (sys.executable, str(ENGINE), str(table)))
+
+    return make
 
 
 def quiet(text: str) -> None:
@@ -46,12 +56,15 @@ def quiet(text: str) -> None:
 # -- other engines -----------------------------------------------------------------------------------------------
 
 
-def test_engines_are_compared_by_the_nodes_and_times_they_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engines_are_compared_by_the_nodes_and_times_they_tell(
+    monkeypatch: pytest.MonkeyPatch, known_engine: Callable[..., EngineSpec]
+) -> None:
     monkeypatch.setattr(speed, "OURS", known_engine("A", 2000, 4))
     report = compare([known_engine("B", 9000, 6)], ("search", "depth"), 2, DEFAULT_EFFORT, quiet)
     assert report.failures == []
     search, depth = report.rows
-    assert search == Row("search nodes per second, over B", "x", pytest.approx([1 / 3] * 2))
+    assert search.name == "search nodes per second, over B"
+    assert search.values == pytest.approx([1 / 3] * 2)
     assert depth.name == "speed to a depth, over B"
     assert len(depth.values) == 2
 
@@ -65,16 +78,18 @@ def test_ratios_are_those_of_a_round_and_failures_leave_the_others(monkeypatch: 
         return known[spec.name].pop(0)
 
     monkeypatch.setitem(speed.COMPARISONS, "search", ("nps", next_speed))
-    report = compare([known_engine("B"), known_engine("C")], ["search"], 2, DEFAULT_EFFORT, quiet)
+    report = compare([EngineSpec("B", ("b",)), EngineSpec("C", ("c",))], ["search"], 2, DEFAULT_EFFORT, quiet)
     assert report.rows == [Row("nps, over B", "x", (3.0, 2.0))]
     assert report.failures == ["search: C has ended"]
 
 
-def test_a_wrong_count_of_perft_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(speed, "PERFT_POSITIONS", ((chess.STARTING_FEN, 2, 400),))
+def test_a_wrong_count_of_perft_is_a_failure(
+    monkeypatch: pytest.MonkeyPatch, known_engine: Callable[..., EngineSpec]
+) -> None:
+    monkeypatch.setattr(speed, "PERFT_POSITIONS", ((START, 2, 400),))
     assert perft_speed(known_engine("right"), DEFAULT_EFFORT) > 0
     with pytest.raises(EngineError, match=r"wrong: perft 2 of .* is 400, not 401"):
-        perft_speed(known_engine("wrong", excess=1), DEFAULT_EFFORT)
+        perft_speed(known_engine("wrong", count=401), DEFAULT_EFFORT)
 
 
 def program(script: str) -> EngineSpec:
@@ -105,7 +120,7 @@ def test_a_bench_without_a_speed_is_a_failure(script: str, message: str) -> None
         bench_speed(program(script))
 
 
-def test_an_engine_that_ends_or_does_not_answer_is_named() -> None:
+def test_an_engine_that_ends_or_does_not_answer_is_named(known_engine: Callable[..., EngineSpec]) -> None:
     with pytest.raises(EngineError, match=r"E did not answer 'uci' with 'uciok' in . s; its last line: 'broken'"):
         perft_speed(program("import sys; sys.exit('broken')"), DEFAULT_EFFORT)
     with started(known_engine("B")) as engine:
@@ -148,16 +163,19 @@ def test_what_cannot_be_measured_is_a_remark_and_what_fails_a_failure(monkeypatc
     assert report.failures == ["one: it has ended"]
 
 
-def test_the_command_prints_the_table(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_the_table(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], known_engine: Callable[..., EngineSpec]
+) -> None:
     monkeypatch.setattr(speed, "OURS", known_engine("A", 2000, 4))
-    words = ["--engine", f"cmd={sys.executable}", f"arg={ENGINE}", "arg=--nodes", "arg=9000", "arg=--time", "arg=6"]
-    rest = ["--measure", "search", "--rounds", "1", "--quiet"]
-    assert command.main([*words, "name=B", *rest, "--json"]) == 0
+    program, *rest = known_engine("B", 9000, 6).command
+    words = ["--engine", f"cmd={program}", *(f"arg={word}" for word in rest), "name=B"]
+    effort = ["--measure", "search", "--rounds", "1", "--quiet"]
+    assert command.main([*words, *effort, "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["rows"]
     assert row == {"name": "search nodes per second, over B", "unit": "x", "values": [pytest.approx(1 / 3)]}
-    assert command.main([*words, "name=B", *rest]) == 0
+    assert command.main([*words, *effort]) == 0
     assert capsys.readouterr().out.endswith("\n| search nodes per second, over B | 0.33x |  |\n")
-    assert command.main(["--engine", f"cmd={sys.executable}", "arg=-c", "arg=raise SystemExit", "name=C", *rest]) == 1
+    assert command.main(["--engine", f"cmd={sys.executable}", "arg=-c", "arg=raise SystemExit", "name=C", *effort]) == 1
     assert "secateur speed: search: C did not answer 'uci'" in capsys.readouterr().err
 
 

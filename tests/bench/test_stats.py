@@ -48,7 +48,8 @@ def test_figures_equal_fastchess(case: dict[str, Any], paired: bool) -> None:
     assert f"{100 * found.draw_ratio:.2f}" == expected["draws"]
     if paired:
         assert f"{found.pairs_ratio:.2f}" == expected["ratio"]
-    test = Sprt(*case["bounds"], model=case["model"])
+    elo0, elo1 = case["bounds"]
+    test = Sprt(elo0, elo1, model=case["model"])
     # Two decimals are printed. fastchess's root finder stops at 1e-3, which shows in LLRs of several hundred, far
     # beyond where any test stops.
     expected_llr = float(expected["llr"])
@@ -180,5 +181,5 @@ def test_few_or_one_sided_games_get_a_bound_or_no_interval(counts: tuple[int, ..
 @settings(deadline=None, max_examples=100)
 def test_the_widest_bounds_can_be_computed(model: str, counts: tuple[int, ...]) -> None:
     most = MOST_ELO[model]
-    for bounds in ((-most, most), (most - 1, most), (-most, 1 - most), (0, 1e-6)):
-        assert math.isfinite(Sprt(*bounds, 1e-9, 1e-9, model).llr(Tally.from_pentanomial(counts)))
+    for elo0, elo1 in ((-most, most), (most - 1, most), (-most, 1 - most), (0, 1e-6)):
+        assert math.isfinite(Sprt(elo0, elo1, 1e-9, 1e-9, model).llr(Tally.from_pentanomial(counts)))

@@ -69,7 +69,8 @@ def test_engines_keep_running_and_get_only_what_changes(tmp_path: Path) -> None:
 
 def test_an_engine_that_fails_teaches_nothing_and_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pairs, "PATIENCE", 4)
-    run, state, problems = run_of(100, "--fault"), StateFile(None, "spsa"), []
+    run, state = run_of(100, "--fault"), StateFile(None, "spsa")
+    problems: list[str] = []
     spsa = run.tuner(state)
     with pytest.raises(PairsError, match="given up after 4 items in a row"):
         tune(run, spsa, state, {}, problems.append)
@@ -130,7 +131,7 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         encoding="utf-8",
     )
     monkeypatch.setattr(command, "SOURCE", path)
-    monkeypatch.setattr(command.tunables, "TUNABLES", (SIZE, OTHER))
+    monkeypatch.setattr("search.tunables.TUNABLES", (SIZE, OTHER))
     return path
 
 
