@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -20,17 +21,18 @@ from bench.description import (
     rules_from_arguments,
 )
 from bench.display import result_console
-from bench.engines import EngineSpecError, engine_from_pairs, this_engine
-from bench.pairs import MINUS, PLUS, PairsError, Progress, StateFile
+from bench.engines import EngineSpec, EngineSpecError, compile_kernels, engine_from_pairs, this_engine
+from bench.game import check_engine
+from bench.pairs import MINUS, PLUS, PairsError, PairsTask, Progress, StateFile, make_task, play_pairs
 from bench.plots import check_path, plot_trajectories
 from bench.schedule import make_plan
 from bench.spsa import GAIN_ITERATIONS, GAIN_MAX, Schedule, Spsa, SpsaError, default_gain, select
-from bench.tuning import Run, edited_source, tune
 from engine.arguments import Parser, command
 from engine.errors import FAILED, OK, arguments_are_judged
 from engine.files import count_of, locked, replace_file, shown
 from engine.progress import say
 from search import tunables
+from search.tunables import Tunable
 
 #: The rules end games whose outcome is clear: the rest of them teaches nothing.
 DEFAULT_RULES: Final = {"resign": "3,600,both", "draw": "30,6,10", "max_moves": 200}
@@ -187,7 +189,92 @@ def _most_changed(spsa: Spsa) -> str:
 # --------------------------------------------------------------------------------------------------------------
 
 
-def _run(options: argparse.Namespace, parameters: Sequence[tunables.Tunable] = ()) -> Run:
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Everything that the outcome of a tuning run depends on.
+
+    `games` describes the games between PLUS and MINUS, the same engine, whose options the tuned ones join; `pairs` of
+    them are played an iteration.
+    """
+
+    parameters: tuple[Tunable, ...]
+    schedule: Schedule
+    games: MatchDescription
+    seed: int = 0
+    pairs: int = 1
+
+    def __post_init__(self) -> None:
+        if self.pairs < 1:
+            raise SpsaError(f"pairs is at least 1, not {self.pairs}")
+        names = {parameter.name for parameter in self.parameters}
+        for name, _ in self.games.engines[0].options:
+            if name in names:
+                raise SpsaError(f"option {name} is tuned: leave it out with --except, or do not set it")
+
+    def side(self, side: int, values: dict[str, int]) -> EngineSpec:
+        """One side (0 or 1) with its values."""
+        engine = self.games.engines[side]
+        return replace(engine, options=(*engine.options, *((name, str(value)) for name, value in values.items())))
+
+    def trajectory(self, state: StateFile) -> Iterator[Spsa]:
+        """The tuner at the start and after each result of the state, always the same object.
+
+        Raises `SpsaError` for results that are not this run's.
+        """
+        spsa = Spsa(self.parameters, self.schedule, self.seed)
+        yield spsa
+        for iteration, points in state.results.items():
+            if iteration >= self.schedule.iterations or abs(points) > 2 * self.pairs:
+                raise SpsaError(f"{state.path}: iteration {iteration} with {points} points is none of this run")
+            spsa.update(iteration, points)
+            yield spsa
+
+    def tuner(self, state: StateFile) -> Spsa:
+        """The tuner after all results of the state. Raises `SpsaError`."""
+        *_, spsa = self.trajectory(state)
+        return spsa
+
+
+def tune(
+    run: Run,
+    spsa: Spsa,
+    state: StateFile,
+    settings: dict[str, Any],
+    on_problem: Callable[[str], None],
+    concurrency: int = 1,
+    cluster: str | None = None,
+) -> None:
+    """Plays what is missing, `concurrency` iterations at a time; changes `spsa` and `state`.
+
+    A new state begins with `settings` once the engine is known to play, so that no earlier run is lost before.
+
+    Each iteration perturbs the values as they are when it begins; with several at a time, the results of those beside
+    it come later. An iteration in which an engine failed is reported and has no result. Raises `SpsaError` when the
+    engine cannot play, `DescriptionError` for an unusable book, `PairsError`, `ClusterError`, and KeyboardInterrupt;
+    the state is whole then.
+    """
+    openings = make_plan(run.games).openings
+    compile_kernels(run.games.engines, cluster)
+    problem = check_engine(run.side(0, spsa.result()))
+    if problem is not None:
+        command = " ".join(run.games.engines[0].command)
+        raise SpsaError(f"{problem.replace(f'engine {PLUS}', 'the engine')} ({command})")
+    if state.settings is None:
+        state.begin(settings)
+
+    def task(iteration: int) -> PairsTask:
+        plus, minus = (run.side(side, values) for side, values in enumerate(spsa.propose(iteration)))
+        return make_task(iteration, plus, minus, openings, run.games.adjudication, run.pairs)
+
+    def problem_of(iteration: int, fault: str) -> None:
+        on_problem(f"iteration {iteration + 1}: {fault}")
+
+    missing = state.missing(range(run.schedule.iterations))
+    for iteration, points in play_pairs(map(task, missing), state, problem_of, concurrency, cluster):
+        spsa.update(iteration, points)
+
+
+def _run(options: argparse.Namespace, parameters: Sequence[Tunable] = ()) -> Run:
     """What the options describe, with the given `parameters` or those that the options select. Raises ValueError."""
     given = {name: value for name, value in vars(options).items() if value is not None}
     chosen = argparse.Namespace(**{**vars(options), **DEFAULTS, **given})
@@ -216,7 +303,7 @@ def _run(options: argparse.Namespace, parameters: Sequence[tunables.Tunable] = (
     return Run(tuple(parameters), schedule, games, options.seed or 0, chosen.pairs)
 
 
-def _matters(tunable: tunables.Tunable, has_clock: bool) -> bool:
+def _matters(tunable: Tunable, has_clock: bool) -> bool:
     """Whether games of one thread, with or without a clock, can tell one value of a tunable from another."""
     return tunable.name != "vote_base" and (has_clock or not tunable.name.startswith("time_"))
 
@@ -252,7 +339,7 @@ def _stored_run(options: argparse.Namespace, state: StateFile) -> Run:
         for name, *numbers in settings["parameters"]:
             check(str, name)
             check(int, *numbers)
-            parameters.append(tunables.Tunable(name, *numbers))
+            parameters.append(Tunable(name, *numbers))
         return _run(argparse.Namespace(**{**vars(options), **stored}), parameters)
     except (KeyError, TypeError, AttributeError):
         raise PairsError(f"{shown(str(state.path))}:1: no tuning run of this version") from None
@@ -266,8 +353,13 @@ def _stored_run(options: argparse.Namespace, state: StateFile) -> Run:
 
 
 def _new_source(spsa: Spsa) -> str:
-    """The text of `search/tunables.py` with the new defaults. Raises `SpsaError`, OSError."""
-    return edited_source(SOURCE.read_text(encoding="utf-8"), spsa.result())
+    """The text of `search/tunables.py` with the new defaults. Raises `SpsaError` when one has no row, and OSError."""
+    source = SOURCE.read_text(encoding="utf-8")
+    for name, value in spsa.result().items():
+        source, count = re.subn(rf'(Tunable\("{re.escape(name)}", )-?\d+', rf"\g<1>{value}", source)
+        if count != 1:
+            raise SpsaError(f"search/tunables.py has no row of {name}")
+    return source
 
 
 def _answer(run: Run, spsa: Spsa, state: StateFile) -> dict[str, Any]:

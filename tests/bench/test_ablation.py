@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from bench import pairs, records
-from bench.ablation import SHARE, effects, left_out
 from bench.cluster import Outcome
 from bench.commands import ablation
+from bench.commands.ablation import SHARE, effects, left_out
 from bench.pairs import PairsError, PairsTask, StateFile
 from bench.results import GameResult, Termination
 from bench.uci import close_engines
@@ -27,7 +27,7 @@ pytest.importorskip("scipy", reason="the regression needs SciPy")
 
 KEYS = ("null-move", "late-move-reduction", "killers", "razoring", "probcut")
 TRUE = {"null-move": 60.0, "late-move-reduction": 250.0, "killers": 0.0, "razoring": -30.0, "probcut": 15.0}
-QUICK = ["--games", "40", "--tc", "nodes=100", "--max-moves", "4", "--concurrency", "2", "--quiet"]
+QUICK = ["--games", "24", "--tc", "nodes=100", "--max-moves", "4", "--concurrency", "2", "--quiet"]
 
 
 def simulated(count: int, seed: int = 1) -> dict[int, int]:
@@ -133,9 +133,9 @@ def test_all_are_measured_by_the_same_games(ledger: Path, tmp_path: Path, capsys
     arguments = ["late-move", "killers", *QUICK, "--state", str(state), "--commit", "abc", "--json"]
     assert ablation.main(arguments) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert answer["games"] == 40
+    assert answer["games"] == 24
     assert {row["key"] for row in answer["techniques"]} == {"late-move-pruning", "killers"}
-    assert len(state.read_text().splitlines()) == 21
+    assert len(state.read_text().splitlines()) == 13
 
     # Nothing is left to play; what was played gives the same once more, now for the ledger.
     assert ablation.main([*arguments, "--ledger", "--suffix", "quick", "--note", "a note"]) == 0
@@ -144,7 +144,7 @@ def test_all_are_measured_by_the_same_games(ledger: Path, tmp_path: Path, capsys
     assert counted is not None
     for row in answer["techniques"]:
         (record,) = [record for record in records.load(ledger) if record.id == f"{row['key']}-quick"]
-        assert (record.games, record.pentanomial, record.faults) == (40, (), 0)
+        assert (record.games, record.pentanomial, record.faults) == (24, (), 0)
         assert (record.elo, record.elo_error) == (round(row["elo"], 2), round(row["error"], 2))
         assert (record.what, record.engines) == (f"{row['title']}, against none", ("with", "without"))
         assert (record.commits, record.bench_nodes) == (("abc",), counted.nodes)
@@ -152,22 +152,18 @@ def test_all_are_measured_by_the_same_games(ledger: Path, tmp_path: Path, capsys
         assert record.note == "one of 2 that sides lacked at random, 15% of the time, in the same games; a note"
     assert "killers-quick" in (ledger / "README.md").read_text()
 
+    # The same seed plays the same games.
+    again = tmp_path / "again.jsonl"
+    assert ablation.main([*arguments, "--games", "6", "--state", str(again)]) == 0
+    results = StateFile(state, "ablation").results
+    assert StateFile(again, "ablation").results == {number: results[number] for number in range(3)}
+    capsys.readouterr()
+
     # A test keeps its record, and a state its games: nothing is played when either is in the way.
     assert ablation.main([*arguments, "--ledger", "--suffix", "quick"]) == 1
     assert "the ledger has a record late-move-pruning-quick already" in capsys.readouterr().err
     assert ablation.main([*arguments, "--seed", "2", "--draw", "30,6,10"]) == 1
     assert "has other games (seed, adjudication differ)" in capsys.readouterr().err
-
-
-def test_the_same_seed_plays_the_same_games(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    results = []
-    for number, seed in enumerate("334"):
-        state = tmp_path / f"{number}.jsonl"
-        words = ["null-move", "--games", "12", "--tc", "nodes=100", "--max-moves", "30", "--concurrency", "2"]
-        assert ablation.main([*words, "--seed", seed, "--bench-nodes", "1", "--state", str(state), "--quiet"]) == 0
-        results.append(StateFile(state, "ablation").results)
-    assert results[0] == results[1]
-    assert len(results[2]) == 6
 
 
 def test_spoilt_games_are_reported_and_measure_nothing(

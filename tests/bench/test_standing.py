@@ -22,45 +22,24 @@ BEGIN, END = markers("strength")
 
 
 def match(pairs: tuple[int, ...], elo: float, faults: int | None = 0, name: str = "goal-toga2") -> Record:
-    games = 2 * sum(pairs)
-    return Record(
-        name,
-        "a match",
-        "2026-01-01",
-        (),
-        ("us", "them"),
-        "b",
-        "1+0.01",
-        games,
-        pairs,
-        elo,
-        30.0,
-        elo,
-        "measured",
-        faults=faults,
-    )
+    played = ("b", "1+0.01", 2 * sum(pairs), pairs, elo, 30.0, elo, "measured")
+    return Record(name, "a match", "2026-01-01", (), ("us", "them"), *played, faults=faults)
 
 
 def suite(solved: int) -> SuiteRecord:
     return SuiteRecord("goal-wac", "wac.epd", "movetime=1", 201, {"us": solved, "them": 195})
 
 
-def test_a_match_counts_points_and_says_its_faults() -> None:
+def test_a_row_says_what_was_measured_and_from_what() -> None:
     # Points by hand: 10 pairs of which 5 are won 2:0, 5 drawn 1:1 is 15 of 20.
     record = match((0, 0, 5, 0, 5), 190.8)
     assert figures(record) == ("75.0 % (+190.8 +- 30.0  [ledger: goal-toga2])", "20 games")
     assert figures(replace(record, faults=1, bench_nodes=1234))[1] == "20 games, 1 fault, bench 1234"
     one_sided = replace(match((0, 0, 0, 1, 99), 1.0), elo=None, elo_error=None, nelo=None)
     assert figures(one_sided)[0] == "99.8 % of the points  [ledger: goal-toga2]"
-
-
-def test_games_without_a_fault_are_counted() -> None:
     (one, *_) = sorted(CLEAN)
     for faults, text in ((0, "20 games, 0 faults"), (1, "20 games, 1 fault"), (None, "not counted")):
         assert figures(match((0, 0, 10, 0, 0), 0.0, faults, one)) == (f"{text}  [ledger: {one}]", "1+0.01")
-
-
-def test_suites_count_positions() -> None:
     assert figures(suite(189)) == ("189 of 201; them 195  [ledger: goal-wac]", "movetime=1")
 
 

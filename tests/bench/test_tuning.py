@@ -12,12 +12,12 @@ import pytest
 from bench import pairs
 from bench.adjudication import Adjudication, ResignRule
 from bench.commands import spsa as command
+from bench.commands.spsa import Run, tune
 from bench.description import MatchDescription
 from bench.engines import EngineSpec
 from bench.pairs import PairsError, StateFile
 from bench.spsa import Schedule, Spsa, SpsaError
 from bench.timecontrol import TimeControl
-from bench.tuning import Run, edited_source, tune
 from engine.files import locked
 from search.tunables import BY_NAME, Tunable
 
@@ -103,19 +103,21 @@ def test_results_of_another_run_are_refused(number: int, points: int) -> None:
 
 # -- the table in the source -----------------------------------------------------------------------------------
 
-SOURCE = command.SOURCE.read_text(encoding="utf-8")
 
-
-def test_new_defaults_are_the_only_change() -> None:
+def test_new_defaults_are_the_only_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, last = BY_NAME["rfp_margin"], BY_NAME["history_bonus_max"]
-    values = {first.name: first.high, last.name: last.low}
-    text = edited_source(SOURCE, values)
-    changed = [pair for pair in zip(SOURCE.splitlines(), text.splitlines(), strict=True) if pair[0] != pair[1]]
+    old, path = command.SOURCE.read_text(encoding="utf-8"), tmp_path / "tunables.py"
+    path.write_text(old, encoding="utf-8")
+    monkeypatch.setattr(command, "SOURCE", path)
+    spsa = Spsa([first, last], Schedule(1, 0.1))
+    spsa.values[:] = first.high, last.low
+    new = command._new_source(spsa)
+    changed = [pair for pair in zip(old.splitlines(), new.splitlines(), strict=True) if pair[0] != pair[1]]
     assert len(changed) == 2
     assert f'"{first.name}", {first.high}, {first.low}' in changed[0][1]
-    assert edited_source(text, values) == text
-    with pytest.raises(SpsaError, match="no row of gone"):
-        edited_source(SOURCE, {"gone": 1})
+    path.write_text(old.replace(last.name, "gone"), encoding="utf-8")
+    with pytest.raises(SpsaError, match=f"no row of {last.name}"):
+        command._new_source(spsa)
 
 
 # -- the command -----------------------------------------------------------------------------------------------

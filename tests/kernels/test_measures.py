@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bench import speed
+from bench.commands import speed
+from bench.commands.speed import built_speedup, measure, seconds_to
 from bench.engines import EngineSpec
-from bench.speed import built_speedup, measure, seconds_to
 from bench.standalone import megabytes
 from engine.compiler.cache_folder import CACHE_VARIABLE
 from engine.compiler.levels import Level
