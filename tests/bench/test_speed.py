@@ -181,11 +181,15 @@ def test_the_command_prints_the_table(
 # -- Secateur alone ----------------------------------------------------------------------------------------------
 
 
+def test_searches_are_measured(monkeypatch: pytest.MonkeyPatch, known_engine: Callable[..., EngineSpec]) -> None:
+    monkeypatch.setattr(speed, "OURS", known_engine("A", 2000, 4))
+    assert search_speedup() == 1
+    assert 0 < worst_stop(count=8) < 10_000
+
+
 def test_secateur_is_measured() -> None:
     assert 0 < seconds_to("uciok", "uci", are_built=False, empty_cache=True) < 60
     assert perft_speedup(depth=2) > 0
-    assert search_speedup(Effort(movetime=10)) > 0
-    assert 0 < worst_stop(count=4) < 10_000
     if Path("/proc/self/status").exists():
         assert 30 < resident_mebibytes(are_built=False, milliseconds=100) < 1000
 

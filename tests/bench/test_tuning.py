@@ -47,10 +47,10 @@ def play(run: Run, state: StateFile | None = None, concurrency: int = 1) -> tupl
 
 @pytest.mark.parametrize("concurrency", [1, 2])
 def test_games_lead_to_the_winning_value(concurrency: int) -> None:
-    run = run_of(40)
+    run = run_of(24)
     spsa, state, problems = play(run, concurrency=concurrency)
     assert problems == []
-    assert sorted(state.results) == list(range(40))
+    assert sorted(state.results) == list(range(24))
     assert spsa.result()["Size"] > 110
     assert set(state.results.values()) <= {-2, 0, 2}
     # The same results lead to the same values when the state is read back.
@@ -68,13 +68,13 @@ def test_engines_keep_running_and_get_only_what_changes(tmp_path: Path) -> None:
 
 
 def test_an_engine_that_fails_teaches_nothing_and_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairs, "PATIENCE", 4)
+    monkeypatch.setattr(pairs, "PATIENCE", 2)
     run, state = run_of(100, "--fault"), StateFile(None, "spsa")
     problems: list[str] = []
     spsa = run.tuner(state)
-    with pytest.raises(PairsError, match="given up after 4 items in a row"):
+    with pytest.raises(PairsError, match="given up after 2 items in a row"):
         tune(run, spsa, state, {}, problems.append)
-    assert (state.results, state.faults) == ({}, 8)
+    assert (state.results, state.faults) == ({}, 4)
     assert not spsa.change_in_steps().any()
     assert problems[0].startswith("iteration 1: game 1 ")
     assert all("exit code: 3" in problem for problem in problems)
@@ -145,9 +145,9 @@ def arguments(path: Path, *more: str) -> list[str]:
 def test_a_run_from_the_command_line(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     state, picture = tmp_path / "run.jsonl", tmp_path / "run.png"
     began = source.read_text(encoding="utf-8")
-    assert command.main(arguments(state, "--iterations", "30", "--gain", "0.3", "--plot", str(picture), "--write")) == 0
+    assert command.main(arguments(state, "--iterations", "16", "--gain", "0.5", "--plot", str(picture), "--write")) == 0
     out = capsys.readouterr().out
-    assert "30 of 30 iterations of 2 games at nodes=10" in out
+    assert "16 of 16 iterations of 2 games at nodes=10" in out
     written = re.search(r'Tunable\("Size", (\d+), 0, 200, 20\)', source.read_text(encoding="utf-8"))
     assert written
     found = int(written[1])
