@@ -83,8 +83,7 @@ class Adjudicator:
         return verdict
 
     def _by_scores(self, board: chess.Board, record: MoveRecord) -> Verdict | None:
-        mover = not board.turn
-        score = record.centipawns
+        mover, score = not board.turn, record.centipawns
         if record.mate is not None:
             score = MATE_CENTIPAWNS if record.mate > 0 else -MATE_CENTIPAWNS
         if score is None:
@@ -109,9 +108,8 @@ class Adjudicator:
         # WDL tables are exact only right after a capture or pawn move; later, a cursed win may already be a draw.
         if self._tablebase is None or board.castling_rights or board.halfmove_clock != 0:
             return None
-        if chess.popcount(board.occupied) > self._rules.tablebase_pieces:
-            return None
-        wdl = self._tablebase.get_wdl(board)
+        is_small = chess.popcount(board.occupied) <= self._rules.tablebase_pieces
+        wdl = self._tablebase.get_wdl(board) if is_small else None
         if wdl is None:
             return None
         if abs(wdl) < 2:  # cursed wins and blessed losses are draws under the fifty-move rule
@@ -128,10 +126,11 @@ def open_tablebases(folder: str | None) -> Tablebase | None:
     import chess.syzygy
 
     try:
-        if not any(path.suffix == ".rtbw" for path in Path(folder).iterdir()):
-            raise FileNotFoundError(f"{shown(folder)}: no Syzygy files (*.rtbw) here")
+        files = list(Path(folder).iterdir())
     except OSError as error:
-        raise FileNotFoundError(error.args[0] if error.errno is None else f"{shown(folder)}: {reason(error)}") from None
+        raise FileNotFoundError(f"{shown(folder)}: {reason(error)}") from None
+    if not any(path.suffix == ".rtbw" for path in files):
+        raise FileNotFoundError(f"{shown(folder)}: no Syzygy files (*.rtbw) here")
     return chess.syzygy.open_tablebase(folder, load_dtz=False)
 
 

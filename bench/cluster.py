@@ -17,11 +17,10 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from engine.errors import CommandError
 from engine.extras import remedy
@@ -45,8 +44,7 @@ class WorkError(CommandError, RuntimeError):
     """A piece of work failed; the message is one line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome(Generic[T, R]):
+class Outcome(NamedTuple, Generic[T, R]):
     """The outcome of one item: its `value`, or one line in `error` with the reason why there is none."""
 
     item: T
@@ -68,9 +66,11 @@ def map_unordered(
     `items` may be long: only a few are taken in advance. On a cluster, as many items run at once as its workers have
     threads, even when workers come and go. Raises `ClusterError` when the cluster cannot be reached.
     """
-    if cluster is not None:
-        return _on_cluster(function, iter(items), cluster)
-    return _on_processes(function, iter(items), workers)
+    return (
+        _on_processes(function, iter(items), workers)
+        if cluster is None
+        else _on_cluster(function, iter(items), cluster)
+    )
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -82,24 +82,23 @@ def _serve(connection: Connection, function: Callable[[Any], Any]) -> None:
     """A worker's main function: answers each item with (value, None) or (None, error) until the pipe is closed."""
     if hasattr(os, "setsid"):
         os.setsid()
-    _take_interrupts()
     threading.Thread(target=_die_with_parent, daemon=True).start()
     while True:
         try:
             item = connection.recv()
         except EOFError:
             return
-        value, error = None, None
+        answer: tuple[Any, str | None]
         try:
-            value = function(item)
-        except Exception as problem:  # any error belongs in the report
-            error = f"{type(problem).__name__}: {problem}"
-        connection.send((value, error))
+            answer = function(item), None
+        except Exception as error:  # any error belongs in the report
+            answer = None, f"{type(error).__name__}: {error}"
+        connection.send(answer)
 
 
 @contextlib.contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Delays Ctrl-C while a worker starts, and in the worker until it has its own session."""
+    """Delays Ctrl-C while a worker starts. The worker inherits the blocked signal and never sees Ctrl-C."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -110,14 +109,6 @@ def _interrupts_held() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _take_interrupts() -> None:
-    """Drops a Ctrl-C that arrived while this worker started, and accepts later ones."""
-    if hasattr(signal, "pthread_sigmask"):
-        taken = signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        signal.signal(signal.SIGINT, taken)
 
 
 def _die_with_parent() -> None:
@@ -241,12 +232,9 @@ def _on_cluster(function: Callable[[T], R], items: Iterator[T], address: str) ->
             if not futures:
                 return
             future = next(queue)
-            yield _outcome(futures.pop(future), future)
-
-
-def _outcome(item: T, future: Any) -> Outcome[T, Any]:
-    """The outcome of a finished future. Its error may be the death of every worker that tried it."""
-    try:
-        return Outcome(item, future.result())
-    except Exception as error:
-        return Outcome(item, None, f"{type(error).__name__}: {error}")
+            item = futures.pop(future)
+            try:
+                outcome: Outcome[T, R] = Outcome(item, future.result())
+            except Exception as error:  # perhaps the death of every worker that tried it
+                outcome = Outcome(item, None, f"{type(error).__name__}: {error}")
+            yield outcome

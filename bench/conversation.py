@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 from bench.engines import SECATEUR, EngineSpec
 from bench.uci import UCIOK_SECONDS
@@ -22,6 +22,12 @@ PATIENCE: Final = 300.0
 
 class EngineError(CommandError):
     """An engine that does not start or answer, or answers nonsense; the message names it."""
+
+
+def _settings(spec: EngineSpec, environment: dict[str, str] | None) -> dict[str, Any]:
+    """How an engine's process is started."""
+    place = {"cwd": spec.directory, "env": {**os.environ, **(environment or {})}}
+    return {"text": True, "errors": "replace", **place}
 
 
 class Conversation:
@@ -37,11 +43,8 @@ class Conversation:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
                 bufsize=1,
-                cwd=spec.directory,
-                env={**os.environ, **(environment or {})},
+                **_settings(spec, environment),
             )
         except OSError as error:
             raise EngineError(f"{self.name} does not start: {reason(error)}") from None
@@ -108,17 +111,11 @@ def find_stockfish() -> EngineSpec | None:
 def run(spec: EngineSpec, *arguments: object, environment: dict[str, str] | None = None) -> tuple[str, str]:
     """What an engine's program prints on stdout and stderr with these arguments. Raises EngineError when it fails."""
     name = " ".join(map(str, (spec.name, *arguments[:1])))
+    command = [spec.resolved_program(), *spec.command[1:], *map(str, arguments)]
+    settings = _settings(spec, environment)
     try:
         done = subprocess.run(
-            [spec.resolved_program(), *spec.command[1:], *map(str, arguments)],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=2 * PATIENCE,
-            check=False,
-            cwd=spec.directory,
-            env={**os.environ, **(environment or {})},
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=2 * PATIENCE, check=False, **settings
         )
     except OSError as error:
         raise EngineError(f"{name}: {reason(error)}") from None

@@ -1,23 +1,23 @@
 """The description of one match: a TOML file, options of the command line, or a file that options override.
 
-All mistakes in a description are found here, before an engine is started. The message names the option, or the file and
-the key.
+Mistakes are found here, before an engine is started. The message names the option, or the file and the key.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from types import NoneType
 from typing import Any, Final, get_args, get_type_hints
 
 from bench.adjudication import Adjudication, DrawRule, ResignRule, open_tablebases
-from bench.engines import EngineSpec, EngineSpecError, engine_from_pairs, make_engine, split_command
+from bench.engines import EngineSpec, engine_from_pairs, make_engine, split_command
 from bench.openings import ORDERS
 from engine.errors import CommandError, MissingError
 from engine.files import quoted, read_text, reason, shown
@@ -31,7 +31,6 @@ _CHOICES: Final[dict[str, tuple[object, ...]]] = {
     "format": FORMATS,
     "runner": RUNNERS,
     "order": ORDERS,
-    "games_per_pair": (1, 2),
 }
 _BOUNDS: Final[dict[str, tuple[float, float]]] = {
     "rounds": (1, 10_000_000),
@@ -72,15 +71,14 @@ class Book:
 class MatchDescription:
     """A match or tournament.
 
-    Each of `rounds` rounds plays every pairing of `format` once with each colour (`games_per_pair` 2) or once (1).
-    `time_margin` is what an engine may overstep, `hang_seconds` how long it may be silent where no clock limits it;
-    both in seconds. `runner` is one of `RUNNERS`; `cluster` the address of a Dask scheduler for the built-in runner.
+    Each of `rounds` rounds plays every pairing of `format` as a pair of games, one with each colour. `time_margin` is
+    what an engine may overstep, `hang_seconds` how long it may be silent where no clock limits it; both in seconds.
+    `cluster` is the address of a Dask scheduler for the built-in runner.
     """
 
     engines: tuple[EngineSpec, ...]
     format: str = "match"
     rounds: int = 1
-    games_per_pair: int = 2
     book: Book | None = None
     concurrency: int = 1
     adjudication: Adjudication = field(default_factory=Adjudication)
@@ -103,6 +101,8 @@ class MatchDescription:
             raise DescriptionError(f"two engines are called {twice}; give them different names")
         if self.format == "match" and len(names) != 2:
             raise DescriptionError(f"a match is between two engines, not {len(names)}; set format for a tournament")
+        if self.pgn is not None and self.pgn.endswith(("/", os.sep)):
+            raise DescriptionError(f"pgn {quoted(self.pgn)} names a folder, not a file")
         if self.resume and self.pgn is None:
             raise DescriptionError("to resume, name the PGN file of the match that was cut short")
         if self.resume and self.overwrite:
@@ -113,15 +113,7 @@ class MatchDescription:
 
         A resumed match must have the same. The number of rounds does not count: a finished match can be prolonged.
         """
-        parts = (
-            self.engines,
-            self.format,
-            self.games_per_pair,
-            self.book,
-            self.adjudication,
-            self.time_margin,
-            self.hang_seconds,
-        )
+        parts = (self.engines, self.format, self.book, self.adjudication, self.time_margin, self.hang_seconds)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
 
 
@@ -163,7 +155,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     games = parser.add_argument_group("games")
     games.add_argument("--games", type=int, metavar="N", help="games of each pairing in all (default: one pair)")
     games.add_argument("--rounds", type=int, metavar="N", help="the same in pairs of games (default 1)")
-    games.add_argument("--games-per-pair", type=int, choices=(1, 2), help="2 swaps colours, 1 does not (default 2)")
     add_book_arguments(games)
     games.add_argument("--concurrency", type=int, help="games at the same time (default 1)")
     games.add_argument("--event", help="the PGN Event tag")
@@ -178,7 +169,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="silence without a clock that is a loss (default 60)",
     )
     output = parser.add_argument_group("output and runner")
-    output.add_argument("--pgn", help="write the games here")
+    output.add_argument("--pgn", metavar="FILE", help="write the games here")
     output.add_argument("--resume", action="store_true", default=None, help="play what is missing in the PGN file")
     output.add_argument("--overwrite", action="store_true", default=None, help="start the PGN file afresh")
     output.add_argument("--runner", choices=RUNNERS, help="what plays (default: what is on the PATH, else built in)")
@@ -212,7 +203,7 @@ def from_arguments(arguments: argparse.Namespace, format: str | None = None) -> 
         fallback = arguments.tc or DEFAULT_LIMIT
         try:
             values["engines"] = tuple(engine_from_pairs(pairs, arguments.each, fallback) for pairs in arguments.engine)
-        except EngineSpecError as error:
+        except ValueError as error:
             raise DescriptionError(f"--engine{' or --each' * bool(arguments.each)}: {error}") from None
     elif arguments.tc or arguments.each:
         raise DescriptionError("--tc and --each are for engines given with --engine; in a file, write tc there")
@@ -221,7 +212,11 @@ def from_arguments(arguments: argparse.Namespace, format: str | None = None) -> 
         if value is not None and item.name not in ("engines", "format", "book", "time_margin"):
             values[item.name] = value
     if arguments.games is not None:
-        values["rounds"] = _rounds(arguments, values.get("games_per_pair", 2))
+        if arguments.rounds is not None:
+            raise DescriptionError("--games is the number of games of a pairing in all: leave it or --rounds out")
+        if arguments.games < 1 or arguments.games % 2:
+            raise DescriptionError(f"--games is a multiple of 2, the games of a pair, not {arguments.games}")
+        values["rounds"] = arguments.games // 2
     if arguments.time_margin is not None:
         values["time_margin"] = arguments.time_margin / 1000
     values["book"] = book_from_arguments(arguments, values.get("book"))
@@ -233,21 +228,9 @@ def from_arguments(arguments: argparse.Namespace, format: str | None = None) -> 
     return MatchDescription(**values)
 
 
-def _rounds(arguments: argparse.Namespace, games_per_pair: int) -> int:
-    """The rounds that `--games` stands for. Raises `DescriptionError`."""
-    games: int = arguments.games
-    if arguments.rounds is not None:
-        raise DescriptionError("--games is the number of games of a pairing in all: leave it or --rounds out")
-    if games < 1 or games % games_per_pair:
-        raise DescriptionError(f"--games is a multiple of {games_per_pair}, the games of a pair, not {games}")
-    return games // games_per_pair
-
-
 def book_from_arguments(arguments: argparse.Namespace, book: Book | None) -> Book | None:
     """`book` with what the options of `add_book_arguments` change. Raises `DescriptionError`."""
-    changes = {
-        key: getattr(arguments, key) for key in ("order", "seed", "plies") if getattr(arguments, key) is not None
-    }
+    changes = _given(arguments, order="order", seed="seed", plies="plies")
     if arguments.book is not None:
         book = Book(arguments.book)
     if book is None and changes:
@@ -257,7 +240,7 @@ def book_from_arguments(arguments: argparse.Namespace, book: Book | None) -> Boo
 
 def rules_from_arguments(arguments: argparse.Namespace, rules: Adjudication) -> Adjudication:
     """`rules` with what the options of `add_rule_arguments` change. Raises `DescriptionError`."""
-    changes: dict[str, Any] = {}
+    changes = _given(arguments, max_moves="max_moves", tb="tablebases", tb_pieces="tablebase_pieces")
     if arguments.resign is not None:
         parts = arguments.resign.split(",")
         both = parts[2:] == ["both"]
@@ -265,16 +248,17 @@ def rules_from_arguments(arguments: argparse.Namespace, rules: Adjudication) -> 
         changes["resign"] = ResignRule(moves, score, both)
     if arguments.draw is not None:
         changes["draw"] = DrawRule(*_integers("--draw", arguments.draw, arguments.draw.split(","), 3))
-    for option, key in (("max_moves", "max_moves"), ("tb", "tablebases"), ("tb_pieces", "tablebase_pieces")):
-        value = getattr(arguments, option)
-        if value is not None:
-            changes[key] = value
     if arguments.tb is not None and getattr(arguments, "cluster", None) is None:
         try:
             open_tablebases(arguments.tb)
         except FileNotFoundError as error:
             raise DescriptionError(f"--tb {error}") from None
     return replace(rules, **changes)
+
+
+def _given(arguments: argparse.Namespace, **keys: str) -> dict[str, Any]:
+    """The values of the options that were given, by their keys in a description."""
+    return {key: getattr(arguments, name) for name, key in keys.items() if getattr(arguments, name) is not None}
 
 
 def _integers(option: str, text: str, parts: list[str], count: int) -> list[int]:
@@ -288,17 +272,15 @@ def _integers(option: str, text: str, parts: list[str], count: int) -> list[int]
 # --------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _EngineTable:
-    """The keys of `[[engines]]`."""
-
-    command: str | list  # type: ignore[type-arg]
-    name: str = ""
-    directory: str | None = None
-    tc: str | None = None
-    options: dict = field(default_factory=dict)  # type: ignore[type-arg]
-    restart: bool = False
-
+#: The keys of `[[engines]]` and their types.
+_ENGINE_KEYS: Final[dict[str, Any]] = {
+    "name": str,
+    "command": str | list,
+    "directory": str,
+    "tc": str,
+    "options": dict,
+    "restart": bool,
+}
 
 _TYPE_NAMES: Final[dict[type, str]] = {
     str: "text",
@@ -314,12 +296,11 @@ def read_toml(path: str | Path) -> dict[str, Any]:
     """The fields of a `MatchDescription` that the file sets. Raises `DescriptionError` naming file and key."""
     try:
         data = tomllib.loads(read_text(path, _MOST_BYTES))
-    except OSError as error:
-        raise MissingDescriptionError(f"{shown(path)}: {reason(error)}") from None
-    except RecursionError:
-        raise MissingDescriptionError(f"{shown(path)}: its values are nested too deeply") from None
-    except ValueError as error:  # also what Python says of a number of thousands of digits
-        raise MissingDescriptionError(f"{shown(path)}: {error}") from None
+    except (OSError, RecursionError, ValueError) as error:
+        problem = reason(error) if isinstance(error, OSError) else str(error)
+        if isinstance(error, RecursionError):
+            problem = "its values are nested too deeply"
+        raise MissingDescriptionError(f"{shown(path)}: {problem}") from None
     try:
         return _fields_of(data)
     except DescriptionError as error:
@@ -330,7 +311,7 @@ def _fields_of(data: dict[str, Any]) -> dict[str, Any]:
     """The fields of a `MatchDescription` that the data of a file set. Raises `DescriptionError` naming the key."""
     kinds = get_type_hints(MatchDescription) | {"tc": str, "engines": list}
     del kinds["resume"], kinds["overwrite"]
-    values = _checked(data, kinds, "")
+    values = _checked(data, kinds)
     if "time_margin" in values:
         values["time_margin"] /= 1000
     limit = values.pop("tc", DEFAULT_LIMIT)
@@ -341,23 +322,29 @@ def _fields_of(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _engine(data: object, name: str, limit: str) -> EngineSpec:
-    table: _EngineTable = _value(data, _EngineTable, name)
+    table = {"name": "", "options": {}, "restart": False} | _checked(data, _ENGINE_KEYS, name, ("command",))
+    words, limit, folder = table["command"], table.get("tc", limit), table.get("directory")
     options = {
-        key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in table.options.items()
+        key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in table["options"].items()
     }
     try:
-        is_list = isinstance(table.command, list)
-        command = tuple(map(str, table.command)) if is_list else split_command(str(table.command))
-        return make_engine(table.name, command, table.tc or limit, table.directory, options, table.restart)
-    except EngineSpecError as error:
+        command = tuple(map(str, words)) if isinstance(words, list) else split_command(words)
+        return make_engine(table["name"], command, limit, folder, options, table["restart"])
+    except ValueError as error:
         raise DescriptionError(f"{name}: {error}") from None
 
 
-def _checked(data: dict[str, Any], kinds: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """The values of a table whose keys and types are `kinds`; those that are dataclasses are made."""
+def _checked(data: object, kinds: Mapping[str, Any], name: str = "", required: Iterable[str] = ()) -> dict[str, Any]:
+    """The values of the table `name` whose keys and types are `kinds`; those that are dataclasses are made."""
+    if not isinstance(data, dict):
+        raise DescriptionError(f"{name} must be a table, not {shown(repr(data))}")
+    place = f"{name}." if name else ""
     for key in data:
         if key not in kinds:
             raise DescriptionError(f"{place}{shown(key)} is not known here; known are {', '.join(kinds)}")
+    for key in required:
+        if key not in data:
+            raise DescriptionError(f"{name} needs the key '{key}'")
     return {key: _value(value, kinds[key], place + key) for key, value in data.items()}
 
 
@@ -365,13 +352,8 @@ def _value(value: Any, kind: Any, name: str) -> Any:
     """The value of the key `name`, which is of a type or a union of types."""
     kinds = [one for one in get_args(kind) or (kind,) if one is not NoneType]
     if is_dataclass(kinds[0]):
-        if not isinstance(value, dict):
-            raise DescriptionError(f"{name} must be a table, not {shown(repr(value))}")
-        values = _checked(value, get_type_hints(kinds[0]), f"{name}.")
-        for item in fields(kinds[0]):
-            if item.name not in values and item.default is MISSING and item.default_factory is MISSING:
-                raise DescriptionError(f"{name} needs the key '{item.name}'")
-        return kinds[0](**values)  # type: ignore[operator]
+        required = [item.name for item in fields(kinds[0]) if item.default is item.default_factory is MISSING]
+        return kinds[0](**_checked(value, get_type_hints(kinds[0]), name, required))  # type: ignore[operator]
     # In Python, a bool is an int, but "rounds = true" is a mistake; and a whole number is a number.
     allowed = (*kinds, int) if float in kinds else tuple(kinds)
     if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):

@@ -65,15 +65,14 @@ class EngineSpec:
         if not Path(program).is_absolute() and len(Path(program).parts) > 1 and (base / program).exists():
             program = str((base / program).absolute())  # not resolved: a link may be a virtual environment's Python
         found = shutil.which(program)
-        if found is None:
-            place = Path(program)
-            problem = f"there is no program {quoted(program)}"
-            if place.is_dir():
-                problem = f"{shown(place)} is a folder, not a program"
-            elif place.exists() and len(place.parts) > 1:
-                problem = f"{shown(place)} is not executable"
-            raise MissingEngineError(f"engine {self.name}: {problem}")
-        return str(Path(found).absolute())
+        if found is not None:
+            return str(Path(found).absolute())
+        place, problem = Path(program), f"there is no program {quoted(program)}"
+        if place.is_dir():
+            problem = f"{shown(place)} is a folder, not a program"
+        elif place.exists() and len(place.parts) > 1:
+            problem = f"{shown(place)} is not executable"
+        raise MissingEngineError(f"engine {self.name}: {problem}")
 
 
 def engine_from_pairs(pairs: Iterable[str], defaults: Iterable[str] = (), fallback: str = "") -> EngineSpec:
@@ -112,8 +111,9 @@ def engine_from_pairs(pairs: Iterable[str], defaults: Iterable[str] = (), fallba
         raise EngineSpecError("an engine without cmd=")
     command = split_command(values["cmd"]) + tuple(arguments)
     limit = ",".join(value if key == "tc" else f"{key}={value}" for key, value in limits.items()) or fallback
-    restart = values.get("restart", "off") == "on"
-    return make_engine(values.get("name", ""), command, limit, values.get("dir"), options, restart)
+    return make_engine(
+        values.get("name", ""), command, limit, values.get("dir"), options, values.get("restart", "off") == "on"
+    )
 
 
 def this_engine(*more: str) -> list[str]:
@@ -148,14 +148,11 @@ def _is_this_engine(engine: EngineSpec) -> bool:
 def make_engine(
     name: str, command: tuple[str, ...], limit: str, directory: str | None, options: dict[str, str], restart: bool
 ) -> EngineSpec:
-    """Checks and builds an `EngineSpec`; the name defaults to the program's. Raises `EngineSpecError`."""
+    """Checks and builds an `EngineSpec`; the name defaults to the program's. Raises `EngineSpecError`, PathError."""
     if not command or not command[0]:
         raise EngineSpecError("the engine's command is empty")
-    try:
-        command = (str(user_path(command[0])) if command[0].startswith("~") else command[0], *command[1:])
-        directory = directory and str(user_path(directory))
-    except ValueError as error:
-        raise EngineSpecError(str(error)) from None
+    command = (str(user_path(command[0])) if command[0].startswith("~") else command[0], *command[1:])
+    directory = directory and str(user_path(directory))
     name = name or Path(command[0]).stem
     if not name.isprintable() or '"' in name:
         raise EngineSpecError(f"engine name {name!r}: quotes and control characters cannot be written to PGN")

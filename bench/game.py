@@ -1,7 +1,7 @@
 """One game between two engines: clocks, rules, adjudication, and which engine is at fault when something breaks.
 
-Every worker, in a local process or on another machine, runs `play_task`: it takes a `GameTask`, which is plain data,
-and returns a `GameResult`. Each thread keeps its engines running from game to game.
+Every worker, in a local process or on another machine, runs `play_task`. Each thread keeps its engines running from
+game to game.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bench.uci import GRACE_SECONDS, Engine, EngineFaultError, EnginePool, engin
 
 @dataclass(frozen=True, slots=True)
 class GameTask:
-    """Everything needed to play one game on any machine. Times are in seconds."""
+    """Everything needed to play one game, as plain data for any machine. Times are in seconds."""
 
     game: int
     pair: int
@@ -33,6 +33,11 @@ class GameTask:
     adjudication: Adjudication = field(default_factory=Adjudication)
     time_margin: float = 0.0
     hang_seconds: float = 60.0
+
+    @property
+    def round_name(self) -> str:
+        """The PGN Round tag: the pair and the game's number in the pair, both from 1."""
+        return f"{self.pair + 1}.{self.game - 2 * self.pair + 1}"
 
 
 class Clock:
@@ -68,11 +73,6 @@ class Clock:
                     self.left += self.control.base or 0.0
         return over
 
-    @property
-    def increment(self) -> float | None:
-        """The seconds that each move gains; None without a clock."""
-        return self.control.increment if self.control.has_clock else None
-
     def _allowed(self) -> float | None:
         return self.left if self.left is not None else self.control.movetime
 
@@ -83,9 +83,10 @@ def _limit(own: Clock, clocks: dict[chess.Color, Clock]) -> chess.engine.Limit:
     if control.has_clock:
         white, black = clocks[chess.WHITE], clocks[chess.BLACK]
         limit.remaining_moves = own.moves_to_go
+        limit.white_clock, limit.black_clock = white.left, black.left
         # A side without a clock has no increment either.
-        limit.white_clock, limit.white_inc = white.left, white.increment
-        limit.black_clock, limit.black_inc = black.left, black.increment
+        limit.white_inc = None if white.left is None else white.control.increment
+        limit.black_inc = None if black.left is None else black.control.increment
     return limit
 
 
@@ -152,11 +153,11 @@ def play_task(task: GameTask) -> GameResult:
 def check_engine(spec: EngineSpec) -> str | None:
     """Starts and ends an engine; returns its problem in one line, None if it works."""
 
-    async def check() -> None:
-        await (await Engine.start(spec)).close()
+    async def check() -> str | None:
+        try:
+            await (await Engine.start(spec)).close()
+        except EngineFaultError as fault:
+            return f"engine {spec.name} {fault}"
+        return None
 
-    try:
-        asyncio.run(check())
-    except EngineFaultError as fault:
-        return f"engine {spec.name} {fault}"
-    return None
+    return asyncio.run(check())

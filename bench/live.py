@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from types import TracebackType
 from typing import Any
 
 from bench.display import figures_table
@@ -33,11 +32,9 @@ class LiveView(Display):
         self.told: list[str] = []
         self._finished: deque[float] = deque([self.began], maxlen=PACE_GAMES)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        super().__exit__(kind, error, trace)
-        if self.shows_lines and self._games:
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        if self._games:
             self.print_line()
 
     def add(self, game: GameResult) -> None:
@@ -67,20 +64,14 @@ class LiveView(Display):
         if self._sprt is not None:
             llr = self._sprt.llr(Tally.of(self._games, self._engines[0]))
             figures["LLR"] = f"{llr:+.2f} [{self._sprt.lower:.2f}, {self._sprt.upper:.2f}]"
-        figures["time"] = duration(time.monotonic() - self.began)
-        left = self._seconds_left()
-        if left is not None:
-            figures["time left"] = duration(left) + (" at most" if self._sprt is not None else "")
+        now = time.monotonic()
+        figures["time"] = duration(now - self.began)
+        if 0 < done < self._planned:
+            pace = (now - self._finished[0]) / (len(self._finished) - 1)
+            figures["time left"] = duration(pace * (self._planned - done)) + " at most" * (self._sprt is not None)
         if self._faults:
             figures["faults"] = str(len(self._faults))
         return figures
-
-    def _seconds_left(self) -> float | None:
-        done = len(self._games)
-        if not done or done >= self._planned:
-            return None
-        pace = (time.monotonic() - self._finished[0]) / (len(self._finished) - 1)
-        return pace * (self._planned - done)
 
     def line(self) -> str:
         """The figures in one line."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import lzma
 import random
 import re
 import struct
 import zipfile
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import IO, Final
@@ -40,10 +41,14 @@ _LONGEST_GAME: Final = 1_000_000
 _DECOMPRESSORS: Final[dict[str, Callable[[IO[bytes]], io.BufferedIOBase]]] = {
     ".gz": lambda file: gzip.GzipFile(fileobj=file),
     ".bz2": bz2.BZ2File,
+    ".xz": lzma.LZMAFile,
 }
 
 #: What reading damaged compressed data raises.
-_DAMAGED: Final = (OSError, EOFError, ValueError, RuntimeError, MemoryError, struct.error, zlib.error, BadZipFile)
+_DAMAGED: Final = (
+    *(OSError, EOFError, ValueError, RuntimeError, MemoryError),
+    *(struct.error, zlib.error, lzma.LZMAError, BadZipFile),
+)
 
 #: The counters of checks in the FEN of a Three-check position: "3+3" or "+0+0".
 _CHECKS: Final = re.compile(r"\d\+\d|\+\d\+\d")
@@ -78,14 +83,12 @@ def load_openings(
     plies: int | None = None,
     problems: list[str] | None = None,
 ) -> list[Opening]:
-    """Reads the book `path` (`.epd`, `.fen`, `.txt`, `.pgn`, or one of them in `.zip`, `.gz` or `.bz2`).
+    """Reads the book `path` (`.epd`, `.fen`, `.txt`, `.pgn`, or one of them in `.zip`, `.gz`, `.bz2` or `.xz`).
 
     At most `count` openings are returned (all without it), in the book's order or in a random one that depends on
     `seed` alone. `plies` cuts the openings of a PGN book. What is wrong with single entries is appended to `problems`
     as `file:line: why`. Raises `BookError` when the file cannot be read or holds no usable opening.
     """
-    if order not in ORDERS:
-        raise BookError(f"{shown(path)}: the order of a book is one of {', '.join(ORDERS)}, not {quoted(order)}")
     path = Path(path)
     name, data = _read_book(path)
     entries: list[tuple[int, RawGame | str]]
@@ -101,8 +104,7 @@ def load_openings(
         if count is not None and len(openings) >= count:
             break
         try:
-            opening = _epd_opening(entry) if isinstance(entry, str) else _pgn_opening(entry, plies)
-            openings.append(opening if opening.name else replace(opening, name=f"line {line}"))
+            openings.append(_epd_opening(entry) if isinstance(entry, str) else _pgn_opening(entry, plies))
         except ValueError as error:
             if problems is not None:
                 problems.append(f"{shown(path)}:{line}: {shown(str(error))}")
@@ -176,10 +178,10 @@ def parse_position(line: str, chess960: bool = False) -> tuple[chess.Board, dict
     operations: dict[str, object] = {}
     if len(fields) < 4:
         raise ValueError("a position needs at least four fields")
-    if "[" in fields[0] or "~" in fields[0] or fields[0].count("/") > 7:
-        raise ValueError("a position of Crazyhouse, with pieces in hand or marked as promoted: only chess is played")
-    if any(_CHECKS.fullmatch(field) for field in fields[4:7]):
-        raise ValueError("a position of Three-check, which counts checks: only chess is played")
+    # Crazyhouse has pieces in hand or marked as promoted; Three-check counts checks.
+    is_crazyhouse = "[" in fields[0] or "~" in fields[0] or fields[0].count("/") > 7
+    if is_crazyhouse or any(_CHECKS.fullmatch(field) for field in fields[4:7]):
+        raise ValueError("a position of Crazyhouse or Three-check: only chess is played")
     if len(fields) >= 6 and fields[4].isdigit() and fields[5].isdigit():
         board.set_fen(" ".join(fields[:6]))
     else:

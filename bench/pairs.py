@@ -1,8 +1,8 @@
-"""Runs of many numbered pairs of games between two versions of one engine, for `spsa` and `ablation`.
+"""Runs of many numbered items between two versions of one engine, for `spsa` and `ablation`. An item is pairs of games.
 
-`play_pairs` plays them on local processes or a cluster. `StateFile` keeps the results in a file of JSON lines: the
-first line has the settings, each other line the points of one finished item. Every line is on the disk before the
-next game ends, so after Ctrl-C, `kill -9` or a power cut the run resumes from the file.
+`play_pairs` plays them in local processes or on a cluster. `StateFile` keeps the results in a file of JSON lines: the
+first line has the settings, each other line the points of one finished item. So after Ctrl-C, `kill -9` or a power cut
+the run resumes from the file.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def make_task(
     games = []
     for pair in range(number * pairs, (number + 1) * pairs):
         opening = openings[pair % len(openings)]
-        for swapped, (white, black) in enumerate(((plus, minus), (minus, plus))):
-            games.append(GameTask(2 * pair + swapped, pair, white, black, opening, rules))
+        games.append(GameTask(2 * pair, pair, plus, minus, opening, rules))
+        games.append(GameTask(2 * pair + 1, pair, minus, plus, opening, rules))
     return PairsTask(number, tuple(games))
 
 
@@ -99,15 +99,15 @@ def play_pairs(
         for outcome in outcomes:
             number, games = outcome.item.number, outcome.value or ()
             faults = [outcome.error] if outcome.error is not None else [game.fault for game in games if game.fault]
-            for fault in faults:
-                on_problem(number, fault)
             if not faults:
                 spoilt = 0
                 state.add(number, points_of(games))
                 yield number, state.results[number]
                 continue
+            for fault in faults:
+                on_problem(number, fault)
             spoilt += 1
-            state.add_faults(number, len(faults))
+            state.add(number, faults=len(faults))
             if spoilt >= PATIENCE:
                 raise PairsError(f"given up after {spoilt} items in a row that an engine spoilt")
 
@@ -120,7 +120,7 @@ def play_pairs(
 class StateFile:
     """The results of a run: in memory and, where there is a path, in a file.
 
-    `settings` is what the first line says of the run, None before `begin`. `results` has the points by number, in the
+    `settings` describes the run in the first line, None before `begin`. `results` has the points by number, in the
     order in which the items ended; `faults` counts the games that an engine spoilt. Only the holder of the file's lock
     (`engine.files.locked`) may use it. Raises `PairsError` for a file that is damaged or of another kind.
     """
@@ -191,24 +191,20 @@ class StateFile:
         """Puts the first line into the file, in the place of an earlier state."""
         self.settings = settings
         if self._output is not None:
-            self._output.keep = 0  # cut and written again, not replaced: the lock belongs to the file
-        self._append({self._key: FORMAT, "settings": settings})
+            self._output.keep = 0
+        self._write({self._key: FORMAT, "settings": settings})
 
-    def add(self, number: int, points: int) -> None:
-        """Takes a result; it is in the file before this returns."""
-        self._append({"number": number, "points": points})
-
-    def add_faults(self, number: int, count: int) -> None:
-        """Takes the spoilt games of an item; they are in the file before this returns."""
-        self._append({"number": number, "faults": count})
+    def add(self, number: int, points: int = 0, faults: int = 0) -> None:
+        """Takes the points of an item, or of a spoilt one the faults; the line is on the disk before this returns."""
+        line = {"number": number, **({"faults": faults} if faults else {"points": points})}
+        self._take(line)
+        self._write(line)
 
     def missing(self, numbers: range) -> Iterator[int]:
         """Those of `numbers` without a result, in order."""
         return (number for number in numbers if number not in self.results)
 
-    def _append(self, line: dict[str, Any]) -> None:
-        if "number" in line:
-            self._take(line)
+    def _write(self, line: dict[str, Any]) -> None:
         data = json.dumps(line).encode() + b"\n"
         self._text += data
         if self._output is None:

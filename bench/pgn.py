@@ -2,10 +2,7 @@
 
 Each engine move has a comment in cutechess-cli's style, then the two tags that GUIs know, the evaluation from White's
 point of view and the time: `{ +0.35/12 0.105s, n=4711 [%eval 0.35,12] [%emt 0:00:00.105] }`. Opening moves have
-`{ book }`.
-
-A file is cut into games before anything is parsed. So a broken or truncated game does not affect the others; it is
-reported as `file:line: reason`.
+`{ book }`. A file is cut into games before anything is parsed, so a broken game does not affect the others.
 """
 
 from __future__ import annotations
@@ -29,39 +26,30 @@ from engine.files import Output, quoted, read_bytes, reason, shown
 #: The tag that identifies a game's match by the description's fingerprint.
 MATCH_TAG: Final = "MatchId"
 
+#: The PGN `Termination` tag of games that did not end by the rules of chess.
 _STANDARD_TERMINATION: Final = {
     Termination.TIME_FORFEIT: "time forfeit",
     Termination.ILLEGAL_MOVE: "rules infraction",
-    Termination.CRASH: "abandoned",
-    Termination.HANG: "abandoned",
-    Termination.NOT_STARTED: "abandoned",
-    Termination.RESIGN_RULE: "adjudication",
-    Termination.DRAW_RULE: "adjudication",
-    Termination.TABLEBASE: "adjudication",
-    Termination.MAX_MOVES: "adjudication",
+    **dict.fromkeys((Termination.CRASH, Termination.HANG, Termination.NOT_STARTED), "abandoned"),
+    **dict.fromkeys((Termination.RESIGN_RULE, Termination.DRAW_RULE), "adjudication"),
+    **dict.fromkeys((Termination.TABLEBASE, Termination.MAX_MOVES), "adjudication"),
 }
 
-#: Phrases of match programs for the end of a game; the first phrase found in the text counts.
+#: Patterns of match programs' phrases for the end of a game; the first that is in the text counts.
 _REASONS: Final = (
-    ("syzygytb", Termination.TABLEBASE),
-    ("tablebase", Termination.TABLEBASE),
-    ("tb position", Termination.TABLEBASE),
-    ("on time", Termination.TIME_FORFEIT),
-    ("time forfeit", Termination.TIME_FORFEIT),
-    ("illegal move", Termination.ILLEGAL_MOVE),
-    ("rules infraction", Termination.ILLEGAL_MOVE),
+    ("syzygytb|tablebase|tb position", Termination.TABLEBASE),
+    ("on time|time forfeit", Termination.TIME_FORFEIT),
+    ("illegal move|rules infraction", Termination.ILLEGAL_MOVE),
     ("connection stalls", Termination.HANG),
-    ("disconnect", Termination.CRASH),
+    ("disconnect|abandoned", Termination.CRASH),
     ("maximal game length", Termination.MAX_MOVES),
     ("draw by adjudication", Termination.DRAW_RULE),
-    ("by adjudication", Termination.RESIGN_RULE),
-    ("resign", Termination.RESIGN_RULE),
+    ("by adjudication|resign", Termination.RESIGN_RULE),
     ("repetition", Termination.REPETITION),
     ("fifty move", Termination.FIFTY_MOVES),
     ("stalemate", Termination.STALEMATE),
     ("insufficient", Termination.MATERIAL),
     ("mates", Termination.CHECKMATE),
-    ("abandoned", Termination.CRASH),
 )
 
 _TAG: Final = re.compile(r'\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]')
@@ -82,7 +70,7 @@ def termination_of(text: str) -> Termination:
     try:
         return Termination(lowered)
     except ValueError:
-        return next((reason for words, reason in _REASONS if words in lowered), Termination.OTHER)
+        return next((reason for words, reason in _REASONS if re.search(words, lowered)), Termination.OTHER)
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -149,9 +137,9 @@ def _annotate(node: chess.pgn.GameNode, record: MoveRecord) -> None:
 class PgnLog:
     """A PGN file; each finished game is appended and forced to the disk before anything else happens.
 
-    If that fails (a full disk), the games wait in memory, and the next append tries them again. The first write
-    truncates the file to nothing, or to the size given to `go_on`. If the file was replaced or changed by another
-    program, the games go to a new file beside it, which is then `output`. Raises OSError if no file can be written.
+    If that fails (a full disk), the games wait in memory, and the next append tries them again. The first write drops
+    the games in the file, or those beyond the size given to `go_on`. If another program has replaced or changed the
+    file, the games go to a new file beside it, which is then `output`. Raises OSError if no file can be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -167,13 +155,13 @@ class PgnLog:
         self._gap = b"\n\n" if size else b""
 
     def append(self, text: str) -> bool:
-        """Appends a game; returns whether all games so far are safe on the disk. `problem` has the reason if not."""
+        """Appends a game; returns whether all games so far are safe on the disk."""
         self.waiting.append(self._gap + text.encode("utf-8"))
         self._gap = b""
         return self.flush()
 
     def flush(self) -> bool:
-        """Tries to write the waiting games; returns whether none is waiting any more."""
+        """Tries to write the waiting games; returns whether none is waiting any more. `problem` has the reason."""
         while self.waiting:
             try:
                 self.output.append(self.waiting[0])
@@ -312,8 +300,8 @@ def decode(data: bytes) -> str:
         return data.decode("latin-1")  # the encoding of the PGN standard
 
 
-def read_games(path: str | Path, problems: list[str] | None = None, *, moves: bool = False) -> Iterator[GameResult]:
-    """The finished games of a PGN file, in its order; `moves` also replays and checks every move.
+def read_games(path: str | Path, problems: list[str] | None = None) -> Iterator[GameResult]:
+    """The finished games of a PGN file, in its order, without their moves.
 
     Broken games are left out and appended to `problems` as `file:line: reason`; unfinished games ("*") are left out
     silently. Raises OSError when the file cannot be read. Pairs are found by the Round tag and swapped colours, which
@@ -322,49 +310,29 @@ def read_games(path: str | Path, problems: list[str] | None = None, *, moves: bo
     waiting: dict[tuple[str, str, str], int] = {}
     pairs = 0
     for index, raw in enumerate(split_games(path)):
-        problem, parsed = raw.problem(), None
-        if problem is None and moves:
-            try:
-                parsed = raw.parse()
-            except ValueError as error:
-                problem = str(error)
+        problem, tags = raw.problem(), raw.tags
         if problem is not None:
             if problems is not None:
                 problems.append(f"{shown(path)}:{raw.line}: {shown(problem)}")
             continue
-        if raw.tags["Result"] == "*":
+        if tags["Result"] == "*":
             continue
-        white, black = raw.tags["White"], raw.tags["Black"]
-        round_name = raw.tags.get("Round", "?").partition(".")[0]
+        white, black = tags["White"], tags["Black"]
+        round_name = tags.get("Round", "?").partition(".")[0]
         pair = waiting.pop((black, white, round_name), None)
         if pair is None:
             pair, pairs = pairs, pairs + 1
             waiting[white, black, round_name] = pair
-        yield _game_result(index, pair, raw, parsed)
-
-
-def _game_result(index: int, pair: int, raw: RawGame, parsed: chess.pgn.Game | None) -> GameResult:
-    tags = raw.tags
-    comments = re.findall(r"\{([^}]*)\}", raw.text[-400:])
-    details = tags.get("TerminationDetails", "")
-    # cutechess-cli and fastchess give the most precise reason in the comment after the last move.
-    termination = termination_of(details or (comments[-1] if comments else ""))
-    if termination == Termination.OTHER:
-        termination = termination_of(tags.get("Termination", ""))
-    end = parsed.end() if parsed is not None else None
-    if termination == Termination.OTHER and end is not None and end.board().is_checkmate():
-        termination = Termination.CHECKMATE
-    return GameResult(
-        game=index,
-        pair=pair,
-        white=tags["White"],
-        black=tags["Black"],
-        result=tags["Result"],
-        termination=termination,
-        detail=details,
-        plies=end.ply() - parsed.ply() if end is not None and parsed is not None else None,
-        start_fen=tags.get("FEN", chess.STARTING_FEN),
-        final_fen=end.board().fen() if end is not None else None,
-        opening=tags.get("Opening", ""),
-        date=tags.get("Date", ""),
-    )
+        # cutechess-cli and fastchess give the most precise reason in the comment after the last move.
+        comments = re.findall(r"\{([^}]*)\}", raw.text[-400:])
+        detail = tags.get("TerminationDetails", "")
+        termination = termination_of(detail or (comments[-1] if comments else ""))
+        if termination == Termination.OTHER:
+            termination = termination_of(tags.get("Termination", ""))
+        fen, opening, date = (tags.get(tag, "") for tag in ("FEN", "Opening", "Date"))
+        yield GameResult(
+            *(index, pair, white, black, tags["Result"], termination, detail),
+            start_fen=fen or chess.STARTING_FEN,
+            opening=opening,
+            date=date,
+        )

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import ExitStack
 from pathlib import Path
 
 from bench.description import DescriptionError, MatchDescription
-from bench.engines import EngineSpecError, compile_kernels
+from bench.engines import compile_kernels
 from bench.pgn import MATCH_TAG, is_pgn, split_games
 from bench.results import MatchResult
-from bench.runners.base import OnGame, OnProblem, Runner, RunnerError
+from bench.runners.base import Collector, OnGame, OnProblem, PlayError, Runner
 from bench.runners.builtin import BuiltinRunner
-from bench.runners.cutechess import CutechessRunner
-from bench.runners.external import ExternalRunner
-from bench.runners.fastchess import FastchessRunner
+from bench.runners.external import PROGRAMS, ExternalRunner
 from bench.schedule import make_plan
-from engine.errors import CommandError
 from engine.files import Output, locked, reason, shown
-
-_EXTERNAL: dict[str, type[ExternalRunner]] = {"cutechess": CutechessRunner, "fastchess": FastchessRunner}
-
-
-class PlayError(CommandError, RuntimeError):
-    """A match that cannot be played; the message is one line."""
 
 
 def play(
@@ -34,7 +26,7 @@ def play(
 
     `on_game` gets every finished game in order of completion (those of a resumed match first) and ends the match by
     returning False. `on_problem` gets a line about each engine that cannot play, before the first game. Ctrl-C ends the
-    match, too: the finished games are returned with `interrupted` set. Raises `PlayError`.
+    match, too: the finished games are returned with `interrupted` set. Raises CommandError.
     """
     try:
         # Missing programs are reported before a long book is read.
@@ -51,13 +43,13 @@ def play(
                 held.enter_context(locked(Path(description.pgn)))
             compile_kernels(description.engines, description.cluster)
             _check_games(description)  # again: another match may have been there, and compiling takes a minute
-            return runner.run(plan, on_game, on_problem)
+            collector = Collector(plan, on_game, on_problem)
+            runner.run(plan, collector)
+            return collector.finish()
     except BlockingIOError:
         raise PlayError(f"{shown(str(description.pgn))}: another match is writing its games there") from None
     except OSError as error:
         raise PlayError(f"{shown(str(error.filename or description.pgn))}: {reason(error)}") from None
-    except (DescriptionError, EngineSpecError, RunnerError) as error:
-        raise PlayError(str(error)) from None
 
 
 def _check_games(description: MatchDescription) -> None:
@@ -75,11 +67,14 @@ def _check_games(description: MatchDescription) -> None:
         raise DescriptionError(f"{pgn} holds games already: --resume goes on with them, --overwrite drops them")
     games = list(split_games(pgn))
     events = {raw.tags.get("Event") for raw in games if MATCH_TAG in raw.tags} | {description.event}
+    names = {engine.name for engine in description.engines}
     for raw in games:
-        is_ours = MATCH_TAG in raw.tags or raw.tags.get("Event") == description.event
-        if raw is games[-1] and not raw.is_complete:  # a match was killed while it wrote this game
+        # The other runners write no match tag, so their games are recognised by event and players.
+        players = {raw.tags.get("White"), raw.tags.get("Black")}
+        is_ours = MATCH_TAG in raw.tags or (raw.tags.get("Event") == description.event and players <= names)
+        if not is_ours and raw is games[-1] and not raw.is_complete:  # a match was killed while it wrote this game
             is_cut_tag = raw.text.startswith("[Event") and "\n" not in raw.text.strip()
-            is_ours = is_cut_tag or raw.tags.get("Event") in events
+            is_ours = is_cut_tag or (raw.tags.get("Event") in events and players <= names | {None})
         if not is_ours:
             raise DescriptionError(f"{shown(pgn)}:{raw.line}: no match of Secateur wrote this game; name another file")
 
@@ -87,16 +82,15 @@ def _check_games(description: MatchDescription) -> None:
 def pick_runner(description: MatchDescription) -> Runner:
     """The runner that the description names; for "auto" what is on the PATH, else the built-in one.
 
-    Raises `RunnerError` when a named runner is not there or cannot do what is asked.
+    Raises `PlayError` when a named runner cannot do what is asked.
     """
     only_builtin = description.resume or description.cluster is not None
-    if description.runner == "builtin" or (description.runner == "auto" and only_builtin):
-        return BuiltinRunner()
-    if description.runner != "auto":
+    if description.runner in PROGRAMS:
         if only_builtin:
-            raise RunnerError(f"only the built-in runner can resume and use a cluster, not {description.runner}")
-        return _EXTERNAL[description.runner]()
-    for kind in _EXTERNAL.values():
-        if kind.program_path() is not None:
-            return kind()
+            raise PlayError(f"only the built-in runner can resume and use a cluster, not {description.runner}")
+        return ExternalRunner(description.runner)
+    if description.runner == "auto" and not only_builtin:
+        for name, program in PROGRAMS.items():
+            if shutil.which(program) is not None:
+                return ExternalRunner(name)
     return BuiltinRunner()

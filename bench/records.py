@@ -11,7 +11,7 @@ import json
 import math
 import re
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -48,10 +48,13 @@ def today() -> str:
 
 
 class _Quotable:
-    """The common part of both kinds of records: an `id`, and a `figure` that may be quoted."""
+    """The common part of both kinds of records: an `id`, where it comes from, and a `figure` that may be quoted."""
 
     __slots__ = ()
     id: str
+    commits: tuple[str, ...]
+    bench_nodes: int | None
+    date: str
 
     @property
     def figure(self) -> str:
@@ -67,6 +70,11 @@ class _Quotable:
     def quote(self) -> str:
         """The figure as code and documentation quote it."""
         return f"{self.figure}  {self.tag}"
+
+    @property
+    def _origin(self) -> tuple[object, ...]:
+        """The columns that both tables have."""
+        return self.commits, self.bench_nodes or "-", self.date
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,26 +144,14 @@ class Record(_Quotable):
         return tuple(filter(None, (self.figure, self.clean)))
 
     @property
-    def row(self) -> tuple[str, ...]:
+    def row(self) -> tuple[object, ...]:
         """The record's row of the table."""
         test = "-"
         if self.llr is not None and self.elo0 is not None and self.elo1 is not None:
             test = f"{self.llr:.2f} [{self.elo0:g}, {self.elo1:g}] {self.model}"
-        return (
-            self.id,
-            self.what + (f" ({self.note})" if self.note else ""),
-            self.figure,
-            test,
-            str(self.games),
-            ", ".join(map(str, self.pentanomial)),
-            self.time_control,
-            self.book,
-            ", ".join(self.engines),
-            ", ".join(self.commits),
-            str(self.bench_nodes or "-"),
-            self.date,
-            self.verdict,
-        )
+        what = self.what + (f" ({self.note})" if self.note else "")
+        played = (self.games, self.pentanomial, self.time_control, self.book, self.engines)
+        return self.id, what, self.figure, test, *played, *self._origin, self.verdict
 
 
 def _check_id(text: str) -> None:
@@ -163,11 +159,14 @@ def _check_id(text: str) -> None:
         raise LedgerError(f"'{text}' is no ledger id: use small letters, digits and dashes")
 
 
-def check_unused(text: str) -> None:
+def check_unused(text: str, folder: Path | None = None) -> None:
     """Raises `LedgerError` when `text` cannot be the id of a new match record."""
     _check_id(text)
-    if (LEDGER / f"{text}.json").exists():
-        raise RecordThereError(f"the ledger has a record {text} already")
+    path = (LEDGER if folder is None else folder) / f"{text}.json"
+    if path.is_symlink() and not path.exists():
+        raise RecordThereError(f"{shown(path)} is a link that leads nowhere")
+    if path.exists():
+        raise RecordThereError(f"the ledger has a record {text} already: a new test takes a new id")
 
 
 def _faults(count: int) -> str:
@@ -207,18 +206,10 @@ class SuiteRecord(_Quotable):
         return (self.figure, *(f"{solved} of {self.positions}" for solved in self.solved.values()))
 
     @property
-    def row(self) -> tuple[str, ...]:
+    def row(self) -> tuple[object, ...]:
         """The record's row of the table."""
-        return (
-            self.id,
-            self.suite + (f" ({self.note})" if self.note else ""),
-            self.figure,
-            self.limit,
-            ", ".join(self.solved),
-            ", ".join(self.commits),
-            str(self.bench_nodes or "-"),
-            self.date,
-        )
+        suite = self.suite + (f" ({self.note})" if self.note else "")
+        return self.id, suite, self.figure, self.limit, tuple(self.solved), *self._origin
 
 
 AnyRecord = TypeVar("AnyRecord", Record, SuiteRecord)
@@ -263,36 +254,25 @@ def _load(kind: type[AnyRecord], folder: Path) -> list[AnyRecord]:
 
 
 def save(record: Record, folder: Path | None = None) -> Path:
-    """Writes a new record and renews the table. Raises `LedgerError` when the id is taken or the disk refuses."""
+    """Writes a new record and renews the table. Raises `LedgerError` when the id is taken or the disk is full."""
     folder = LEDGER if folder is None else folder
     path = folder / f"{record.id}.json"
-    # One line a field.
-    items = (f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in asdict(record).items())
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        try:
-            path.open("x").close()  # the id is taken from now on
-        except FileExistsError:
-            raise RecordThereError(f"{path} is there already: a new test takes a new id") from None
-        try:
-            replace_file(path, "{\n" + ",\n".join(items) + "\n}\n")
-        except BaseException:  # half a record would break the whole ledger
-            path.unlink()
-            raise
-        write_table(folder)
-    except OSError as error:
-        raise LedgerError(f"{shown(path)}: cannot be written: {reason(error)}") from None
-    return path
+    return _save(record, folder, path, lambda: check_unused(record.id, folder))
 
 
 def save_suite(record: SuiteRecord, folder: Path | None = None) -> Path:
     """Writes a suite record, in the place of an earlier one of its id, and renews the table. Raises `LedgerError`."""
     folder = LEDGER if folder is None else folder
-    path = folder / "suites" / f"{record.id}.json"
+    load_suites(folder)  # a file in the way that is no record is reported
+    return _save(record, folder, folder / "suites" / f"{record.id}.json")
+
+
+def _save(record: Record | SuiteRecord, folder: Path, path: Path, look: Callable[[], None] | None = None) -> Path:
+    # One line a field.
+    items = (f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in asdict(record).items())
     try:
-        load_suites(folder)  # a file in the way that is no record is reported
         path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, json.dumps(asdict(record), indent=1, ensure_ascii=False) + "\n")
+        replace_file(path, "{\n" + ",\n".join(items) + "\n}\n", look)
         write_table(folder)
     except OSError as error:
         raise LedgerError(f"{shown(path)}: cannot be written: {reason(error)}") from None
@@ -333,7 +313,8 @@ def table(records: Iterable[Record], suites: Iterable[SuiteRecord] = ()) -> str:
 
 
 def _line(record: Record | SuiteRecord) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in record.row) + " |"
+    cells = (", ".join(map(str, cell)) if isinstance(cell, tuple) else str(cell) for cell in record.row)
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -358,7 +339,7 @@ def make_record(results: MatchResult, sprt: Sprt | None = None, **known: Any) ->
     found = estimate(tally)
     if found is None:
         raise LedgerError(f"{known['id']}: there are no games to record")
-    is_finite = found.has_interval
+    rounded = {name: round(getattr(found, name), 2) for name in ("elo", "elo_error", "nelo")}
     test: dict[str, Any] = {"verdict": "measured"}
     if sprt is not None:
         llr = sprt.llr(tally)
@@ -369,9 +350,7 @@ def make_record(results: MatchResult, sprt: Sprt | None = None, **known: Any) ->
         engines=(engine, *(name for name in results.engines if name != engine)),
         games=tally.games,
         pentanomial=tally.pentanomial if tally.pairs else (),
-        elo=round(found.elo, 2) if is_finite else None,
-        elo_error=round(found.elo_error, 2) if is_finite else None,
-        nelo=round(found.nelo, 2) if is_finite else None,
+        **(rounded if found.has_interval else dict.fromkeys(rounded)),
         faults=sum(game.fault is not None for game in results.games),
         **test,
         **known,

@@ -1,7 +1,6 @@
 """The results of a match: one `GameResult` for each game, and a `MatchResult` over them.
 
-Every runner (built in, cutechess-cli, fastchess) and the PGN reader return these. They are plain data that can be
-pickled to another machine.
+All runners and the PGN reader return these. They are plain data that can be pickled to another machine.
 """
 
 from __future__ import annotations
@@ -65,8 +64,7 @@ class GameResult:
     """One finished game.
 
     `game` counts from 0 in the order of the schedule; `pair` is shared by the two games that play one opening with
-    colours swapped. `plies`, `final_fen` and `moves` are None or empty where the source does not have them: the live
-    output of an external runner has none, a PGN file has no `moves`. `moves` includes the book moves.
+    colours swapped. Only the built-in runner has `plies`, `final_fen` and `moves`, which include the book moves.
     """
 
     game: int
@@ -153,40 +151,22 @@ class MatchResult:
 
     def to_json(self) -> dict[str, Any]:
         """The whole result without moves, for `--json`."""
+        keys = ("game", "pair", "white", "black", "result", "termination", "detail", "plies", "final_fen")
+        facts = ("games_planned", "stopped_early", "interrupted", "problems", "notes")
         return {
             "engines": {
                 name: dict(zip(("wins", "draws", "losses"), self.score(name), strict=True)) for name in self.engines
             },
-            "games": [
-                {
-                    "game": game.game,
-                    "pair": game.pair,
-                    "white": game.white,
-                    "black": game.black,
-                    "result": game.result,
-                    "termination": str(game.termination),
-                    "detail": game.detail,
-                    "plies": game.plies,
-                    "final_fen": game.final_fen,
-                }
-                for game in self.games
-            ],
-            "games_planned": self.games_planned,
-            "stopped_early": self.stopped_early,
-            "interrupted": self.interrupted,
-            "problems": self.problems,
-            "notes": self.notes,
+            "games": [{key: getattr(game, key) for key in keys} for game in self.games],
+            **{fact: getattr(self, fact) for fact in facts},
             "seconds": round(self.seconds, 3),
         }
 
 
 def win_draw_loss(games: Iterable[GameResult], engine: str) -> tuple[int, int, int]:
     """(wins, draws, losses) of `engine` in those of `games` that it played and that are finished."""
-    counts = {1.0: 0, 0.5: 0, 0.0: 0}
-    for game in games:
-        if game.is_finished and engine in (game.white, game.black):
-            counts[game.points(engine)] += 1
-    return counts[1.0], counts[0.5], counts[0.0]
+    points = [game.points(engine) for game in games if game.is_finished and engine in (game.white, game.black)]
+    return points.count(1.0), points.count(0.5), points.count(0.0)
 
 
 def complete_pairs(games: Iterable[GameResult]) -> Iterator[tuple[GameResult, GameResult]]:

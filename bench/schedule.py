@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
-from bench.description import DescriptionError, MatchDescription
+from bench.description import MatchDescription
 from bench.engines import EngineSpec
 from bench.game import GameTask
-from bench.openings import BookError, Opening, load_openings
+from bench.openings import Opening, load_openings
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,11 @@ class Plan:
         return self.description.rounds * len(pairings(self.description))
 
     @property
+    def game_count(self) -> int:
+        """Games in the whole match."""
+        return 2 * self.pair_count
+
+    @property
     def repeats(self) -> str | None:
         """A remark where pairs would be played again as they were: no clock, and more of them than openings."""
         if self.pair_count <= len(self.openings) or any(engine.limit.is_timed for engine in self.description.engines):
@@ -35,33 +40,15 @@ class Plan:
             "the same games again, and intervals count them as if they were new"
         )
 
-    @property
-    def game_count(self) -> int:
-        """Games in the whole match."""
-        return self.pair_count * self.description.games_per_pair
-
     def tasks(self) -> Iterator[GameTask]:
-        """Every game, in order: round by round, pairing by pairing, the two games of a pair behind each other."""
+        """Every game, in order: round by round, pairing by pairing, the two games of a pair one after the other."""
         description = self.description
-        pair = 0
-        for _ in range(description.rounds):
-            for first, second in pairings(description):
-                opening = self.openings[pair % len(self.openings)]
-                for number in range(description.games_per_pair):
-                    # With one game a pair, colours alternate from pair to pair.
-                    swapped = number == 1 or (description.games_per_pair == 1 and pair % 2 == 1)
-                    white, black = (second, first) if swapped else (first, second)
-                    yield GameTask(
-                        pair * description.games_per_pair + number,
-                        pair,
-                        white,
-                        black,
-                        opening,
-                        description.adjudication,
-                        description.time_margin,
-                        description.hang_seconds,
-                    )
-                pair += 1
+        rules = (description.adjudication, description.time_margin, description.hang_seconds)
+        encounters = (pairing for _ in range(description.rounds) for pairing in pairings(description))
+        for pair, (first, second) in enumerate(encounters):
+            opening = self.openings[pair % len(self.openings)]
+            yield GameTask(2 * pair, pair, first, second, opening, *rules)
+            yield GameTask(2 * pair + 1, pair, second, first, opening, *rules)
 
 
 def pairings(description: MatchDescription) -> list[tuple[EngineSpec, EngineSpec]]:
@@ -73,19 +60,11 @@ def pairings(description: MatchDescription) -> list[tuple[EngineSpec, EngineSpec
 
 
 def make_plan(description: MatchDescription) -> Plan:
-    """Reads the book. Raises `DescriptionError` when it cannot be used."""
-    if description.book is None:
-        return Plan(description, (Opening(),))
+    """Reads the book. Raises `BookError` when it cannot be used."""
     book = description.book
+    if book is None:
+        return Plan(description, (Opening(),))
     problems: list[str] = []
     count = description.rounds * len(pairings(description))
-    try:
-        openings = load_openings(book.file, book.order, book.seed, count=count, plies=book.plies, problems=problems)
-    except BookError as error:
-        raise DescriptionError(str(error)) from None
+    openings = load_openings(book.file, book.order, book.seed, count=count, plies=book.plies, problems=problems)
     return Plan(description, tuple(openings), tuple(problems))
-
-
-def round_name(task_game: int, pair: int, games_per_pair: int) -> str:
-    """The PGN Round tag of a game: pair and number in the pair, both from 1."""
-    return f"{pair + 1}.{task_game - pair * games_per_pair + 1}"

@@ -9,7 +9,6 @@ The notation is that of cutechess-cli and fastchess:
     nodes=10000       10000 nodes a move
     depth=8           8 plies a move
     10+0.1,nodes=1e6  both
-
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from engine.files import quoted
 _CLOCK: Final = re.compile(
     r"(?:(?P<moves>\d+)/)?(?:(?P<minutes>\d+):)?(?P<seconds>\d+(?:\.\d*)?|\.\d+)(?:\+(?P<increment>\d+(?:\.\d*)?|\.\d+))?"
 )
-
 
 #: The longest times in seconds, and the largest numbers of moves, nodes or plies.
 _MOST_SECONDS: Final = 1e9
@@ -87,24 +85,21 @@ class TimeControl:
         return self.base is not None or self.movetime is not None
 
     def clock_text(self) -> str:
-        """The clock in the notation of cutechess-cli; "inf" without one."""
+        """The clock in the notation of cutechess-cli; empty without one."""
         if self.base is None:
-            return "inf"
+            return ""
         moves = f"{self.moves}/" if self.moves else ""
         increment = f"+{self.increment:g}" if self.increment else ""
         return f"{moves}{self.base:g}{increment}"
 
     def __str__(self) -> str:
-        parts = [self.clock_text()] if self.has_clock else []
-        for name in ("movetime", "nodes", "depth"):
-            value = getattr(self, name)
-            if value is not None:
-                parts.append(f"{name}={value}" if isinstance(value, int) else f"{name}={value:g}")
-        return ",".join(parts)
+        movetime = f"movetime={self.movetime:g}" if self.movetime is not None else ""
+        counts = (f"{name}={value}" for name in ("nodes", "depth") if (value := getattr(self, name)) is not None)
+        return ",".join(filter(None, (self.clock_text(), movetime, *counts)))
 
     def pgn_tag(self) -> str:
         """The PGN `TimeControl` tag: the standard's clock notation where there is one, else our own text."""
-        return self.clock_text() if self.has_clock else str(self)
+        return self.clock_text() or str(self)
 
 
 def _parse_clock(text: str) -> dict[str, float | int | None]:

@@ -1,8 +1,7 @@
 """A running UCI engine on top of `chess.engine`, with exact times and a message for every way to fail.
 
-python-chess implements the protocol. This module adds what a match needs: it measures the time from `go` to `bestmove`
-where the bytes are sent and received, lets an engine start slowly as long as it prints something, and raises
-`EngineFaultError` for a crash, a hang or an illegal move.
+python-chess implements the protocol. This module measures the time from `go` to `bestmove` where the bytes are sent and
+received, and lets an engine start slowly as long as it prints something.
 """
 
 from __future__ import annotations
@@ -102,7 +101,7 @@ class Engine(chess.engine.UciProtocol):
         self._last_lines[2] = line.strip()[:LAST_LENGTH] or self._last_lines[2]
 
     def _last_words(self) -> str:
-        """The engine's last output, from stderr rather than from stdout, with or without a newline."""
+        """The engine's last output, from stderr if there is any, with or without a newline."""
         for fd, stream in ((2, "stderr"), (1, "stdout")):
             said = bytes(self.buffer[fd]).decode(errors="replace").strip()[-LAST_LENGTH:] or self._last_lines[fd]
             if said:
@@ -164,11 +163,6 @@ class Engine(chess.engine.UciProtocol):
                 raise EngineFaultError(Termination.CRASH, f"refused its options: {error}") from None
         self.spec = spec
 
-    @property
-    def is_alive(self) -> bool:
-        """Whether the process still runs."""
-        return not self.returncode.done()
-
     def kill(self) -> None:
         """Ends the process at once, for callers that cannot await."""
         assert self.transport is not None
@@ -181,9 +175,7 @@ class Engine(chess.engine.UciProtocol):
         assert self.transport is not None
         with contextlib.suppress(ProcessLookupError):
             self.transport.kill()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(QUIT_SECONDS):
-                await asyncio.shield(self.returncode)
+        await asyncio.wait([self.returncode], timeout=QUIT_SECONDS)
         self.transport.close()
 
     async def close(self) -> None:
@@ -247,19 +239,14 @@ class EnginePool:
     """An event loop and the idle engines on it. A thread uses the pool that `engine_pool` gives it."""
 
     def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
+        self.loop = asyncio.new_event_loop()
         # When an engine dies, python-chess also fails futures that are not awaited.
-        self._loop.set_exception_handler(lambda loop, context: None)
+        self.loop.set_exception_handler(lambda loop, context: None)
         self._idle: dict[tuple[object, ...], Engine] = {}
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether `close` was called."""
-        return self._loop.is_closed()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs `work` to its end."""
-        return self._loop.run_until_complete(work)
+        return self.loop.run_until_complete(work)
 
     def close(self) -> None:
         """Ends all idle engines."""
@@ -268,19 +255,19 @@ class EnginePool:
             await asyncio.gather(*(engine.close() for engine in self._idle.values()))
 
         self.run(close_all())
-        self._loop.close()
+        self.loop.close()
 
     async def acquire(self, spec: EngineSpec) -> Engine:
         """An engine for `spec`, idle or new. Raises `EngineFaultError`."""
         engine = self._idle.pop(spec.process_key(), None)
-        if engine is None or not engine.is_alive:
+        if engine is None or engine.returncode.done():
             return await Engine.start(spec)
         await engine.become(spec)
         return engine
 
     async def release(self, engine: Engine) -> None:
         """Keeps an engine for its next use, unless it is dead or is configured to restart."""
-        if engine.spec.restart or not engine.is_alive:
+        if engine.spec.restart or engine.returncode.done():
             await engine.end()
         else:
             self._idle[engine.spec.process_key()] = engine
@@ -295,7 +282,7 @@ _pools: list[EnginePool] = []
 def engine_pool() -> EnginePool:
     """The engines of this thread."""
     pool: EnginePool | None = getattr(_of_thread, "pool", None)
-    if pool is None or pool.is_closed:
+    if pool is None or pool.loop.is_closed():
         pool = _of_thread.pool = EnginePool()
         _pools.append(pool)
     return pool

@@ -238,7 +238,7 @@ def replace_file(path: Path, data: bytes | str, look: Callable[[], None] | None 
             scratch.chmod(stat.S_IMODE(mode))
             if look is not None:
                 look()
-            scratch.replace(target)
+            _move(scratch, target)
             return status
         except BaseException:
             with suppress(OSError):  # in a folder where nothing can be deleted
@@ -261,8 +261,8 @@ class Output:
     first HEAD_LENGTH bytes; messages call such a file `kind`. Make an output before any work is done. Raises OSError
     for another file, and if nothing can be written there.
 
-    `size` is the file's size in bytes when it was last found or written. If `keep` is a number, the first `append` cuts
-    the file to that many bytes.
+    `size` is the file's size in bytes when it was last found or written. If `keep` is a number, the first `append`
+    keeps only that many bytes: it replaces the file by them and the record, all at once.
     """
 
     def __init__(self, path: Path, is_own: Callable[[bytes], bool], kind: str) -> None:
@@ -330,11 +330,15 @@ class Output:
         """Appends a whole record and forces it to the disk; on failure, appends nothing. Raises OSError."""
         if self.size:
             self.path.stat()  # raises if the file is gone: a new file must not begin in the middle
+        if self.keep is not None and self.keep < self.size:
+            with open_regular(self.path) as file:
+                data = file.read(self.keep) + data
+            self._status = replace_file(self.path, data, self._look)
+            self.size, self._content, self.keep = len(data), _sha256(data), None
+            return
         with open_regular(self.path, "a+b", buffering=0) as file:
             self._check(file, whole=self.keep is not None)
-            if self.keep is not None:
-                file.truncate(min(self.keep, self.size))
-                self.keep = None
+            self.keep = None
             if not self.size or os.fstat(file.fileno()).st_size != self.size:
                 self._remember(file)
             try:
@@ -393,28 +397,65 @@ def _umask() -> int:
 # --------------------------------------------------------------------------------------------------------------
 
 
+#: The files that this process has locked, by their real paths.
+_locked_files: Final[dict[Path, IO[Any]]] = {}
+
+
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Locks a file. The system releases the lock when the process ends.
 
-    The file may have any contents, and may be written meanwhile. A missing file is created, and removed at the end if
-    it is still empty; a symbolic link stays. Raises BlockingIOError when another process, or other code in this one,
-    holds the lock, and OSError when the file cannot be opened.
+    The file may have any contents, and may be written meanwhile; `replace_file` passes the lock to the new file. A
+    missing file is created, and removed at the end if it is still empty; a symbolic link stays. Raises BlockingIOError
+    when another process, or other code in this one, holds the lock, and OSError when the file cannot be opened.
     """
+    target = Path(os.path.realpath(path))
+    _locked_files[target], is_new = _open_locked(target, path)
+    try:
+        yield
+    finally:
+        with _locked_files.pop(target) as file, suppress(OSError):
+            if is_new and leads_to(target, file) and not os.fstat(file.fileno()).st_size:
+                target.unlink()
+
+
+def _open_locked(target: Path, path: Path) -> tuple[IO[Any], bool]:
+    """The file at `target`, open and locked, and whether it is new; errors name `path`."""
     while True:
-        is_new = not path.exists()
-        with open_regular(path, "a+b") as file:
+        is_new = not target.exists()
+        file = open_regular(target, "a+b")
+        try:
             _lock(file, path)
-            # The last holder may have removed the file after we opened it: then our lock protects nothing.
-            if not leads_to(path, file):
-                continue
-            try:
-                yield
-            finally:
-                with suppress(OSError):
-                    if is_new and leads_to(path, file) and not os.fstat(file.fileno()).st_size:
-                        Path(os.path.realpath(path)).unlink()
-            return
+            if leads_to(target, file):
+                return file, is_new
+        except BaseException:
+            file.close()
+            raise
+        file.close()  # its last holder removed or replaced it after we opened it
+
+
+def _move(scratch: Path, target: Path) -> None:
+    """Moves a new file to `target`. If this process has locked the old file, it locks the new one first."""
+    old = _locked_files.get(target)
+    if old is None:
+        scratch.replace(target)
+        return
+    if sys.platform == "win32":  # Windows moves no open file, and replaces none
+        old.close()
+        try:
+            scratch.replace(target)
+        finally:
+            _locked_files[target], _ = _open_locked(target, target)
+        return
+    new = open_regular(scratch, "a+b")
+    try:
+        _lock(new, target)
+        scratch.replace(target)
+    except BaseException:
+        new.close()
+        raise
+    _locked_files[target] = new
+    old.close()
 
 
 def _lock(file: IO[Any], path: Path) -> None:

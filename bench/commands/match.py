@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
 import json
-import shlex
 import sys
 from collections import Counter
 from collections.abc import Collection
@@ -14,9 +14,8 @@ from bench.live import LiveView
 from bench.play import pick_runner, play
 from bench.records import circumstances_of
 from bench.results import GameResult, MatchResult
-from bench.runners.external import ExternalRunner
 from bench.schedule import make_plan, pairings
-from bench.stats import Tally, summary
+from bench.stats import Sprt, Tally, summary
 from engine.arguments import Parser, command, complain, complain_about
 from engine.errors import arguments_are_judged
 
@@ -32,72 +31,86 @@ without a fault.
 """
 
 
-def parser() -> Parser:
-    """The command's options."""
-    parser = Parser(
-        prog="secateur match",
-        description="Plays a match between two engines.",
-        epilog=_EPILOG,
-    )
-    add_arguments(parser)
-    parser.add_argument("--dry-run", action="store_true", help="print what would be run, and run nothing")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.add_quiet()
-    parser.add_argument("--plot", metavar="FILE.png|svg", help="draw the score over the pairs")
-    ledger.add_arguments(parser)
-    return parser
-
-
 @command("secateur match")
 def main(arguments: list[str]) -> int:
     """Plays the match; returns the exit status."""
-    options = parser().parse_args(arguments)
+    parser = Parser(prog="secateur match", description="Plays a match between two engines.", epilog=_EPILOG)
+    add_arguments(parser)
+    parser.add_argument("--dry-run", action="store_true", help="print what would be run, and run nothing")
+    add_result_arguments(parser)
+    options = parser.parse_args(arguments)
     with arguments_are_judged():
         description = from_arguments(options, format="match")
-        # A picture or record that cannot be written is reported before hours of games, not after them.
-        if options.plot is not None:
-            from bench.plots import check_path
-
-            options.plot = check_path(options.plot)
         if not options.dry_run:
-            ledger.prepare(options)
+            prepare(options)
     if options.dry_run:
-        return _dry_run(description)
+        print(pick_runner(description).command_line(make_plan(description)))
+        return 0
     result = play_shown("match", description, options.quiet)
     if options.json:
         print(json.dumps(result.to_json(), indent=2))
     else:
         _report(result)
-    if result.interrupted and description.pgn:
-        print(f"secateur match: interrupted; --resume goes on with {description.pgn}", file=sys.stderr)
+    return conclude("match", options, result, circumstances_of(description), description.pgn)
+
+
+def add_result_arguments(parser: Parser) -> None:
+    """Adds the options that say what is done with the result of a match; `prepare` and `conclude` read them."""
+    parser.add_argument("--plot", metavar="FILE.png|svg", help="draw the score (of a test also the LLR) over the pairs")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_quiet()
+    ledger.add_arguments(parser)
+
+
+def prepare(options: argparse.Namespace) -> None:
+    """Call it before the games: raises CommandError for a picture or a record that cannot be written."""
+    if options.plot is not None:
+        from bench.plots import check_path
+
+        options.plot = check_path(options.plot)
+    ledger.prepare(options)
+
+
+def conclude(
+    name: str,
+    options: argparse.Namespace,
+    result: MatchResult,
+    circumstances: dict[str, str],
+    pgn: str | None = None,
+    test: Sprt | None = None,
+) -> int:
+    """Draws and records a result; returns the exit status. `pgn` is the file with which the match can continue."""
+    if result.interrupted and pgn:
+        print(f"secateur {name}: interrupted; --resume goes on with {pgn}", file=sys.stderr)
     if options.plot is not None:
         from bench.plots import plot_match
 
-        plot_match(result, options.plot)
-    ledger.record_match(options, result, circumstances_of(description))
+        plot_match(result, options.plot, test)
+    ledger.record_match(options, result, circumstances, test)
     return result.exit_status
 
 
-def _dry_run(description: MatchDescription) -> int:
-    plan = make_plan(description)  # nothing is written, so games that are there already do not matter
-    runner = pick_runner(description)
-    words = runner.command_line(plan)
-    print(shlex.join(words) if isinstance(runner, ExternalRunner) else "\n".join(words))
-    return 0
+def play_shown(name: str, description: MatchDescription, quiet: bool, test: Sprt | None = None) -> MatchResult:
+    """Plays a match or tournament for the command `name`, until `test` is decided, and reports its problems.
 
-
-def play_shown(name: str, description: MatchDescription, quiet: bool) -> MatchResult:
-    """Plays a match or tournament for the command `name` and reports its problems. Raises `PlayError`.
-
-    Shows how it stands meanwhile, unless `quiet`.
+    Shows the progress unless `quiet`. Raises CommandError.
     """
     names = tuple(engine.name for engine in description.engines)
-    planned = len(pairings(description)) * description.rounds * description.games_per_pair
-    with LiveView(names, planned, quiet=quiet) as view:
+    planned = 2 * len(pairings(description)) * description.rounds
+    tally = Tally()
+    waiting: dict[int, float] = {}
+    with LiveView(names, planned, test, quiet) as view:
 
         def on_game(game: GameResult) -> bool:
             view.add(game)
-            return True
+            if test is None or not game.is_finished:
+                return True
+            points = game.points(names[0])
+            if game.pair not in waiting:
+                waiting[game.pair] = points
+                return True
+            tally.add_pair(waiting.pop(game.pair), points)
+            return test.verdict(test.llr(tally)) is None
 
         result = play(description, on_game, view.add_problem)
     report_problems(name, result, view.told)

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
-from bench.commands import ledger
-from bench.commands.match import report_problems
-from bench.description import DescriptionError, MatchDescription, add_arguments, from_arguments
-from bench.live import LiveView
+from bench.commands.match import add_result_arguments, conclude, play_shown, prepare, report_problems
+from bench.description import DescriptionError, add_arguments, from_arguments
 from bench.pgn import read_games
-from bench.play import play
-from bench.plots import check_path, plot_match
 from bench.records import circumstances_of
-from bench.results import GameResult, MatchResult
+from bench.results import MatchResult
 from bench.stats import MODELS, Sprt, Tally, summary, to_json
 from engine.arguments import Parser, command
 from engine.errors import CommandError, arguments_are_judged
@@ -51,14 +46,11 @@ def parser() -> Parser:
     test.add_argument("--model", choices=MODELS, default=MODELS[0], help="unit of the bounds (default normalized)")
     test.add_argument(
         "--for",
-        dest="engine",
+        dest="engine_under_test",
         metavar="NAME",
         help="the engine under test in a PGN file (default: white of its first game)",
     )
-    parser.add_argument("--plot", metavar="FILE.png|svg", help="draw score and LLR over the pairs")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.add_quiet()
-    ledger.add_arguments(parser)
+    add_result_arguments(parser)
     return parser
 
 
@@ -66,60 +58,29 @@ def parser() -> Parser:
 def main(arguments: list[str]) -> int:
     """Plays or evaluates the test; returns the exit status, which does not depend on the verdict."""
     options = parser().parse_args(arguments)
+    description = None
     with arguments_are_judged():
         test = Sprt(options.elo0, options.elo1, options.alpha, options.beta, options.model)
-        if options.plot:
-            options.plot = check_path(options.plot)
-        ledger.prepare(options)
-        is_pgn = options.file is not None and options.file.lower().endswith(".pgn")
-        description = None
-        if not is_pgn:
+        prepare(options)
+        if options.file is None or not options.file.lower().endswith(".pgn"):
             if options.games is not None and options.games <= 2:
                 raise DescriptionError(f"--games is the most games of the whole test, not {options.games}")
             if options.rounds is None and options.games is None and options.file is None:
                 options.rounds = DEFAULT_ROUNDS
+            if options.engine_under_test is not None:
+                raise DescriptionError("--for goes with a PGN file")
             description = from_arguments(options, format="match")
-            if description.games_per_pair != 2:
-                raise DescriptionError("the test counts pairs: it needs two games a pair")
     if description is None:
         with Steps(f"reading {options.file}", options.quiet):
-            results = _read(options.file, options.engine)
+            results = _read(options.file, options.engine_under_test)
         report_problems("sprt", results)
-        book = Path(options.book).name if options.book else ""
-        circumstances = {"book": book, "time_control": options.tc or ""}
+        circumstances = {"book": Path(options.book or "").name, "time_control": options.tc or ""}
+        pgn = None
     else:
-        results = _play(description, test, options.quiet)
-        circumstances = circumstances_of(description)
+        results = play_shown("sprt", description, options.quiet, test)
+        circumstances, pgn = circumstances_of(description), description.pgn
     _report(results, test, options.json)
-    if results.interrupted and description is not None and description.pgn:
-        print(f"secateur sprt: interrupted; --resume goes on with {description.pgn}", file=sys.stderr)
-    if options.plot:
-        plot_match(results, options.plot, test)
-    ledger.record_match(options, results, circumstances, test)
-    return results.exit_status
-
-
-def _play(description: MatchDescription, test: Sprt, quiet: bool) -> MatchResult:
-    """Plays until the test is decided or all rounds are played."""
-    first = description.engines[0].name
-    names = tuple(engine.name for engine in description.engines)
-    tally = Tally()
-    waiting: dict[int, float] = {}
-    with LiveView(names, 2 * description.rounds, test, quiet) as view:
-
-        def on_game(game: GameResult) -> bool:
-            view.add(game)
-            if not game.is_finished:
-                return True
-            if game.pair not in waiting:
-                waiting[game.pair] = game.points(first)
-                return True
-            tally.add_pair(waiting.pop(game.pair), game.points(first))
-            return test.verdict(test.llr(tally)) is None
-
-        result = play(description, on_game, view.add_problem)
-    report_problems("sprt", result, view.told)
-    return result
+    return conclude("sprt", options, results, circumstances, pgn, test)
 
 
 def _read(path: str, engine: str | None) -> MatchResult:

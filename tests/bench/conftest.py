@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from fakes import BOOK, fake
 
 from bench.description import Book, MatchDescription
 from bench.engines import EngineSpec
 from bench.uci import close_engines
+from tests.bench.fakes import BOOK, fake
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def describe(book: Book) -> Callable[..., MatchDescription]:
     return make
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def engines_closed() -> Iterator[None]:
     """For tests that play in this process."""
     yield

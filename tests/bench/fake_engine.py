@@ -1,6 +1,6 @@
 """A tiny UCI engine for the tests: plays random legal moves, and misbehaves on request.
 
-    python fake_engine.py [--seed N] [--fault KIND] [--at MOVE] [--marker FILE] [--score CP]
+    python fake_engine.py [--seed N] [--fault KIND] [--at MOVE] [--marker FILE] [--score CP] [--think SECONDS]
 
 KIND is one of hang, crash, garbage, noise, illegal, null, slow, mute (no uciok), exit (at once), flood (of lines),
 endless (one line). The fault strikes at the MOVE-th own move of a game (default 3); with --marker it strikes only while
@@ -14,10 +14,10 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
-from fake_uci import FakeEngine, material, send
+from fake_uci import FakeEngine, material, send  # type: ignore[import-not-found]
 
 
-class RandomEngine(FakeEngine):
+class RandomEngine(FakeEngine):  # type: ignore[misc]
     options = (
         "name Hash type spin default 16 min 1 max 1024",
         "name Style type combo default Calm var Calm var Wild",
@@ -28,7 +28,6 @@ class RandomEngine(FakeEngine):
     def __init__(self) -> None:
         super().__init__()
         parser = argparse.ArgumentParser()
-        parser.add_argument("--name", default="Fake")
         parser.add_argument("--seed", type=int, default=1)
         parser.add_argument("--fault", default="")
         parser.add_argument("--at", type=int, default=3)
@@ -36,7 +35,6 @@ class RandomEngine(FakeEngine):
         parser.add_argument("--score", type=int)
         parser.add_argument("--think", type=float, default=0.0, help="seconds a move where the limit has no time")
         self.asked = parser.parse_args()
-        self.name = self.asked.name
         self.random = random.Random(self.asked.seed)
         self.moves = 0
 

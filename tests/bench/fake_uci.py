@@ -29,7 +29,6 @@ class FakeEngine:
 
     def __init__(self) -> None:
         self.board = chess.Board()
-        self._position: list[str] = []
 
     def introduce(self) -> None:
         """Answers `uci`."""
@@ -67,14 +66,7 @@ class FakeEngine:
                 return
 
     def _set_position(self, words: list[str]) -> None:
-        known = len(self._position)
-        if known and words[:known] == self._position:
-            # The same game goes on: what was played before need not be played again.
-            moves = [word for word in words[known:] if word != "moves"]
-        else:
-            end = words.index("moves") if "moves" in words else len(words)
-            self.board = chess.Board() if words[1] == "startpos" else chess.Board(" ".join(words[2:end]))
-            moves = words[end + 1 :]
-        for move in moves:
+        end = words.index("moves") if "moves" in words else len(words)
+        self.board = chess.Board() if words[1] == "startpos" else chess.Board(" ".join(words[2:end]))
+        for move in words[end + 1 :]:
             self.board.push_uci(move)
-        self._position = words

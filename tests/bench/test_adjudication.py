@@ -26,6 +26,12 @@ def test_resigns_after_enough_lost_scores_in_a_row() -> None:
     assert play(Adjudicator(rules), SHUFFLE * 2, [-500, 0, -499, 0, -500, 0, -500, 0]) == (7, "0-1")
     assert play(Adjudicator(rules), SHUFFLE * 2, [0, -600, 0, None, 0, -600, 0, 0]) is None
 
+    mate = MoveRecord("e2e4", mate=-3)
+    board = chess.Board("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1")
+    verdict = Adjudicator(Adjudication(resign=ResignRule(1, 900))).after_move(board, mate)
+    assert verdict is not None
+    assert verdict.result == "0-1"
+
 
 def test_two_sided_resignation_needs_the_winner_to_agree() -> None:
     rules = Adjudication(resign=ResignRule(2, 500, both_sides=True))
@@ -37,21 +43,9 @@ def test_draws_after_quiet_moves_of_both_sides() -> None:
     rules = Adjudication(draw=DrawRule(3, 2, 10))
     assert play(Adjudicator(rules), SHUFFLE * 2, [0] * 8) == (6, "1/2-1/2")
     assert play(Adjudicator(rules), SHUFFLE * 2, [0, 0, 0, 0, 11, 0, 0, 0]) is None
-
-
-def test_a_pawn_move_restarts_the_quiet_count() -> None:
-    rules = Adjudication(draw=DrawRule(1, 2, 10))
+    rules = Adjudication(draw=DrawRule(1, 2, 10))  # a pawn move restarts the count
     assert play(Adjudicator(rules), ("g1f3", "g8f6", "f3g1", "f6g8"), [0] * 4) == (4, "1/2-1/2")
     assert play(Adjudicator(rules), ("g1f3", "g8f6", "e2e4", "f6g8"), [0] * 4) is None
-
-
-def test_mate_scores_count_as_lost() -> None:
-    board = chess.Board()
-    board.push_uci("e2e4")
-    adjudicator = Adjudicator(Adjudication(resign=ResignRule(1, 900)))
-    verdict = adjudicator.after_move(board, MoveRecord("e2e4", mate=-3))
-    assert verdict is not None
-    assert verdict.result == "0-1"
 
 
 def test_a_game_that_is_too_long_is_drawn() -> None:

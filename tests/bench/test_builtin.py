@@ -5,31 +5,66 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-from fakes import fake, room_for
 
 from bench.adjudication import Adjudication
+from bench.cluster import Outcome
 from bench.description import Book, MatchDescription
 from bench.engines import EngineSpec
 from bench.pgn import read_games, split_games
-from bench.play import PlayError, play
-from bench.results import GameResult
-from bench.runners import builtin
+from bench.play import play
+from bench.results import GameResult, MatchResult
+from bench.runners import base, builtin
+from engine.errors import CommandError
+from tests.bench.fakes import BOOK, FAKE, fake, room_for
 
 MAIN = Path(__file__).resolve().parents[2] / "uci_main.py"
 SHORT = Adjudication(max_moves=12)
 Describe = Callable[..., MatchDescription]
 
 
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch, engines_closed: None) -> None:
+    """Games are played in this process, whose engines keep running from test to test."""
+
+    def map_here(function: Callable[[Any], Any], items: Iterable[Any], *_: Any, **__: Any) -> Iterator[Any]:
+        for item in items:
+            yield Outcome(item, function(item))
+
+    monkeypatch.setattr(base, "map_unordered", map_here)
+    monkeypatch.setattr(builtin, "map_unordered", map_here)
+
+
+@pytest.fixture
+def play_in(describe: Describe, tmp_path: Path, in_process: None) -> Callable[..., MatchResult]:
+    """Plays a match of so many rounds into `games.pgn`."""
+
+    def play_here(rounds: int, on_game: Callable[[GameResult], bool] = lambda _: True, **fields: Any) -> MatchResult:
+        fields = {"pgn": str(tmp_path / "games.pgn"), "adjudication": SHORT} | fields
+        return play(describe(rounds=rounds, **fields), on_game)
+
+    return play_here
+
+
+@pytest.fixture
+def pgn(tmp_path: Path) -> Path:
+    return tmp_path / "games.pgn"
+
+
 def test_openings_are_paired_with_colours_swapped(describe: Describe) -> None:
     seen: list[GameResult] = []
-    result = play(describe(rounds=3, adjudication=SHORT), lambda game: seen.append(game) or True)  # type: ignore[func-returns-value]
+
+    def on_game(game: GameResult) -> bool:
+        seen.append(game)
+        return True
+
+    result = play(describe(rounds=3, adjudication=SHORT), on_game)
     assert [game.game for game in result.games] == list(range(6))
     assert sorted(game.game for game in seen) == list(range(6))
     for first, second in zip(result.games[::2], result.games[1::2], strict=True):
@@ -41,273 +76,223 @@ def test_openings_are_paired_with_colours_swapped(describe: Describe) -> None:
     assert all(game.moves for game in seen)
 
 
+@pytest.mark.usefixtures("in_process")
 def test_stops_when_asked_to(describe: Describe) -> None:
     result = play(describe(rounds=50, adjudication=SHORT), lambda game: False)
-    assert result.stopped_early
-    assert len(result.games) == 1
-    assert result.exit_status == 0
+    assert (result.stopped_early, len(result.games), result.exit_status) == (True, 1, 0)
 
 
-def test_a_match_goes_on_after_faults_and_reports_each(describe: Describe) -> None:
-    result = play(describe(fake("Good"), fake("Bad", "--fault", "crash"), rounds=2))
-    assert [game.faulty_engine for game in result.games] == ["Bad"] * 4
-    assert result.score("Good") == (4, 0, 0)
-    assert result.exit_status == 1
-    assert len(result.problems) == 4
-    assert all("Bad engine process died" in problem for problem in result.problems)
-
-
-def test_an_engine_that_does_not_start_is_reported_once(describe: Describe) -> None:
-    result = play(describe(fake("Good"), fake("Bad", "--fault", "exit"), rounds=20))
-    assert result.games == []
-    assert len(result.problems) == 1
-    assert "engine Bad exited at the start" in result.problems[0]
-    assert result.exit_status == 1
-
-
-def test_in_a_tournament_the_others_play_on(describe: Describe) -> None:
+@pytest.mark.usefixtures("in_process")
+def test_an_engine_that_cannot_play_is_reported_once_and_the_others_play(describe: Describe) -> None:
     engines = (fake("A"), fake("B", Threads="3"), fake("C", "--seed", "5"))
-    result = play(describe(*engines, format="round-robin", rounds=1, adjudication=SHORT))
-    assert [(game.white, game.black) for game in result.games] == [("A", "C"), ("C", "A")]
+    result = play(describe(*engines, format="round-robin", rounds=2, adjudication=SHORT))
+    assert [(game.white, game.black) for game in result.games] == [("A", "C"), ("C", "A")] * 2
+    assert len(result.problems) == 1
     assert "engine B refused its options: engine does not support option Threads" in result.problems[0]
     assert result.exit_status == 1
 
 
-def test_resumes_what_is_missing_and_heals_a_cut_file(describe: Describe, tmp_path: Path) -> None:
-    pgn = tmp_path / "games.pgn"
-    description = describe(rounds=4, adjudication=SHORT, pgn=str(pgn))
-    whole = play(description)
+def test_resumes_what_is_missing_and_drops_half_a_game(play_in: Callable[..., MatchResult], pgn: Path) -> None:
+    whole = play_in(4)
     games = list(split_games(pgn))
     data = pgn.read_bytes()
-    # Five games and a half are left.
     pgn.write_bytes(data[: (games[5].start + games[5].end) // 2])
-    kept = data[: games[5].start]
     handed: list[int] = []
-    resumed = play(
-        describe(rounds=4, adjudication=SHORT, pgn=str(pgn), resume=True), lambda game: not handed.append(game.game)
-    )
-    assert pgn.read_bytes().startswith(kept)
+
+    def on_game(game: GameResult) -> bool:
+        handed.append(game.game)
+        return True
+
+    resumed = play_in(4, on_game, resume=True)
+    assert pgn.read_bytes().startswith(data[: games[5].start])
     assert sorted(handed) == list(range(8))
     assert [(game.game, game.white) for game in resumed.games] == [(game.game, game.white) for game in whole.games]
-    assert len(list(read_games(pgn, moves=True))) == 8
-
-
-def test_a_game_that_is_no_good_is_played_again_and_no_other(describe: Describe, tmp_path: Path) -> None:
-    pgn = tmp_path / "games.pgn"
-    whole = play(describe(rounds=4, adjudication=SHORT, pgn=str(pgn)))
-    bad = list(split_games(pgn))[2]
-    data = bytearray(pgn.read_bytes())
-    text = data[bad.start : bad.end].decode()
-    result = bad.tags["Result"]
-    other = "1-0" if result != "1-0" else "0-1"
-    data[bad.start : bad.end] = text.replace(f'[Result "{result}"]', f'[Result "{other}"]').encode()
-    pgn.write_bytes(data)
-    resumed = play(describe(rounds=4, adjudication=SHORT, pgn=str(pgn), resume=True))
-    rows = [[(game.game, game.pair, game.white) for game in games] for games in (resumed.games, whole.games)]
-    assert sorted(rows[0]) == sorted(rows[1])
-
-
-def test_a_cut_within_the_last_newlines_loses_no_game(describe: Describe, tmp_path: Path) -> None:
-    pgn = tmp_path / "games.pgn"
-    play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn)))
+    # A file that was cut within the last newlines lacks no game.
     pgn.write_bytes(pgn.read_bytes().rstrip())
-    play(describe(rounds=2, adjudication=SHORT, pgn=str(pgn), resume=True))
-    assert len(list(read_games(pgn, moves=True))) == 4
+    play_in(5, resume=True)
+    assert [raw.parse().errors for raw in split_games(pgn)] == [[]] * 10
 
 
-def test_another_match_is_neither_resumed_nor_overwritten(describe: Describe, tmp_path: Path) -> None:
-    pgn = tmp_path / "games.pgn"
-    play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn)))
+def test_another_match_is_neither_resumed_nor_overwritten(play_in: Callable[..., MatchResult], pgn: Path) -> None:
+    play_in(1)
     data = pgn.read_bytes()
-    with pytest.raises(PlayError, match="holds games already"):
-        play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn)))
-    with pytest.raises(PlayError, match=r"games\.pgn:1: this game is of another match"):
-        play(describe(rounds=1, pgn=str(pgn), resume=True))
+    with pytest.raises(CommandError, match="holds games already"):
+        play_in(1)
+    with pytest.raises(CommandError, match=r"games\.pgn:1: this match did not write this game"):
+        play_in(1, resume=True, adjudication=Adjudication())
     assert pgn.read_bytes() == data
-    play(describe(rounds=2, adjudication=SHORT, pgn=str(pgn), overwrite=True))
+    play_in(2, overwrite=True)
     assert len(list(read_games(pgn))) == 4
 
 
 FOREIGN = {
     "text": b"my notes\nof many years\n",
-    "text that ends like a game": b"I won 1-0",
-    "CSV": b"name,value\r\na,1\r\n",
     "binary": bytes(range(256)) * 64,
-    "TOML": b'[[engine]]\ncmd = "./secateur"\n',
     "tags of nobody": b'[Event "?"]\n[Site "?"]\n',
     "an unfinished game": b'[Event "Casual"]\n[Site "?"]\n[Result "*"]\n\n1. e4 e5 2. Nf3',
     "a finished game": b'[Event "Casual"]\n[Site "?"]\n[Result "1-0"]\n\n1. e4 e5 1-0\n\n',
+    "a game of an event of this name": b'[Event "Secateur match"]\n[White "A"]\n[Black "Carlsen"]\n\n1. e4 e5 1-0\n\n',
+    "half a game of this name": b'[Event "Secateur match"]\n[White "Carlsen"]\n[Black "A"]\n\n1. e4 e5',
 }
 
 
 @pytest.mark.parametrize("data", FOREIGN.values(), ids=FOREIGN)
 @pytest.mark.parametrize("mode", ["resume", "overwrite", "neither"])
-def test_a_file_of_somebody_else_is_left_as_it_is(describe: Describe, tmp_path: Path, data: bytes, mode: str) -> None:
-    pgn = tmp_path / "notes.txt"
-    pgn.write_bytes(data)
+def test_a_file_of_somebody_else_is_left_as_it_is(
+    play_in: Callable[..., MatchResult], tmp_path: Path, data: bytes, mode: str
+) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_bytes(data)
     modes = {} if mode == "neither" else {mode: True}
-    with pytest.raises(PlayError, match=r"notes\.txt"):
-        play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn), **modes))
-    assert pgn.read_bytes() == data
-    assert list(tmp_path.glob("*notes*")) == [pgn]
+    with pytest.raises(CommandError, match=r"notes\.txt"):
+        play_in(1, pgn=str(notes), **modes)
+    assert notes.read_bytes() == data
+    assert list(tmp_path.glob("*notes*")) == [notes]
 
 
-def test_what_follows_or_precedes_our_games_is_left_as_it_is(describe: Describe, tmp_path: Path) -> None:
-    pgn = tmp_path / "games.pgn"
-    play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn)))
+def test_what_stands_among_our_games_is_left_as_it_is(play_in: Callable[..., MatchResult], pgn: Path) -> None:
+    play_in(1)
     ours = pgn.read_bytes()
     first = next(split_games(pgn)).end
-    for data in (
-        ours + b"my notes\n",
-        ours.rstrip() + b" { my notes",
-        b"; my notes\n\n" + ours,
-        ours[:first] + b"my notes\n\n" + ours[first:],
-        ours[: first // 2] + b"\nmy notes\n",
-        ours + FOREIGN["an unfinished game"],
-        ours + FOREIGN["a finished game"],
-        ours[: first // 2].replace(b"\n", b"\r\n"),
+    for data, modes in (
+        (ours + b"my notes\n", {"resume"}),
+        (ours.rstrip() + b" { my notes", {"resume"}),
+        (b"; my notes\n\n" + ours, {"resume"}),
+        (ours[:first] + b"my notes\n\n" + ours[first:], {"resume"}),
+        (ours[: first // 2] + b"\nmy notes\n", {"resume"}),
+        (ours[: first // 2].replace(b"\n", b"\r\n"), {"resume"}),
+        (ours + FOREIGN["an unfinished game"], {"resume", "overwrite"}),
+        (ours + FOREIGN["half a game of this name"], {"resume", "overwrite"}),
+        (ours + FOREIGN["a finished game"] + ours, {"resume", "overwrite"}),
     ):
-        pgn.write_bytes(data)
-        with pytest.raises(PlayError, match=r"games\.pgn:( is there already and|\d+: )"):
-            play(describe(rounds=2, adjudication=SHORT, pgn=str(pgn), resume=True))
-        assert pgn.read_bytes() == data
+        for mode in modes:
+            pgn.write_bytes(data)
+            with pytest.raises(CommandError, match=r"games\.pgn:( is there already and|\d+: )"):
+                play_in(2, **{mode: True})
+            assert pgn.read_bytes() == data
+    pgn.write_bytes(ours[:-30])  # half a game of ours is no obstacle
+    play_in(1, overwrite=True)
+    assert len(list(read_games(pgn))) == 2
 
 
 def test_games_that_the_schedule_does_not_know_are_reported_and_none_is_played_in_their_place(
-    describe: Describe, tmp_path: Path
+    play_in: Callable[..., MatchResult], pgn: Path
 ) -> None:
-    pgn = tmp_path / "games.pgn"
-    play(describe(rounds=3, adjudication=SHORT, pgn=str(pgn)))
-    games = sorted(split_games(pgn), key=lambda game: game.tags["Round"])
-    pgn.write_text("".join(game.text for game in games), encoding="utf-8")
+    play_in(3)
     games = list(split_games(pgn))
-    lines = [game.line for game in games]
     text = [game.text for game in games]
-    changes = {1: ("1.2", "1.1"), 2: ("2.1", "77.1"), 3: ("2.2", "2.3"), 4: ("3.1", "?"), 5: ("3.2", "0.0")}
+    changes = {1: ("1.2", "1.1"), 2: ("2.1", "77.1"), 3: ("2.2", "2.3"), 4: ("3.1", "?")}
     for number, (old, new) in changes.items():
         text[number] = text[number].replace(f'[Round "{old}"]', f'[Round "{new}"]')
+    result = games[5].tags["Result"]  # and a game whose tag contradicts its moves
+    text[5] = text[5].replace(f'[Result "{result}"]', f'[Result "{"1-0" if result != "1-0" else "0-1"}"]')
     pgn.write_text("".join(text) + text[0], encoding="utf-8")
-    result = play(describe(rounds=3, adjudication=SHORT, pgn=str(pgn), resume=True))
-    problems = "\n".join(result.problems)
-    assert len(result.problems) == 6, problems
-    assert f"games.pgn:{lines[1]}: game 1.1 of B and A is not in the schedule" in problems
-    assert f"games.pgn:{lines[2]}: game 77.1 of A and B is not in the schedule" in problems
+    resumed = play_in(3, resume=True)
+    problems = "\n".join(resumed.problems)
+    assert len(resumed.problems) == 6, problems
+    assert f"games.pgn:{games[1].line}: game 1.1 of B and A is not in the schedule" in problems
+    assert f"games.pgn:{games[2].line}: game 77.1 of A and B is not in the schedule" in problems
     assert "game 1.1 of A and B is not in the schedule, or is there twice; it does not count" in problems
-    assert [game.game for game in result.games] == list(range(6))
-    assert result.exit_status == 1
+    assert f"games.pgn:{games[5].line}: the tag says" in problems
+    assert [game.game for game in resumed.games] == list(range(6))
+    assert resumed.exit_status == 1
 
 
-def test_two_matches_never_write_to_one_file(describe: Describe, tmp_path: Path) -> None:
-    pgn, link = tmp_path / "games.pgn", tmp_path / "link.pgn"
+@pytest.mark.parametrize("first_mode", ["", "resume", "overwrite"])
+def test_two_matches_never_write_to_one_file(
+    play_in: Callable[..., MatchResult], tmp_path: Path, pgn: Path, first_mode: str
+) -> None:
+    """Not even when the first has replaced the file to drop games."""
+    link = tmp_path / "link.pgn"
     link.symlink_to(pgn)
+    if first_mode:
+        play_in(1)
+        pgn.write_bytes(pgn.read_bytes()[:-20])
     refused: list[str] = []
 
     def other_match(game: GameResult) -> bool:
         for name in (pgn, link):
-            for modes in ({"resume": True}, {"overwrite": True}):
-                with pytest.raises(PlayError) as error:
-                    play(describe(rounds=2, adjudication=SHORT, pgn=str(name), **modes))
-                refused.append(str(error.value))
+            for mode in ("resume", "overwrite"):
+                with pytest.raises(CommandError, match="another match is writing its games there"):
+                    play_in(2, pgn=str(name), **{mode: True})
+                refused.append(mode)
         return True
 
-    play(describe(rounds=2, adjudication=SHORT, pgn=str(pgn)), other_match)
+    play_in(2, other_match, **({first_mode: True} if first_mode else {}))
     assert len(refused) == 16
-    assert all(
-        line.endswith("games.pgn: another match is writing its games there") or "link.pgn" in line for line in refused
-    )
     assert len(list(read_games(pgn))) == 4
     assert sorted(path.name for path in tmp_path.iterdir() if "pgn" in path.name) == ["games.pgn", "link.pgn"]
 
 
 @pytest.mark.parametrize("mode", ["resume", "overwrite"])
 def test_what_somebody_writes_to_the_file_meanwhile_stays(
-    describe: Describe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
+    play_in: Callable[..., MatchResult], tmp_path: Path, pgn: Path, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
-    pgn = tmp_path / "games.pgn"
-    play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn)))
+    play_in(1)
     pgn.write_bytes(pgn.read_bytes()[:-20])
-    really_unfit = builtin.unfit_engines
 
-    def write_notes(*arguments: Any) -> dict[EngineSpec, str]:
+    def write_notes(*_: Any) -> dict[EngineSpec, str]:
         with pgn.open("ab") as file:
             file.write(b"\n; my notes\n")
-        return really_unfit(*arguments)
+        return {}
 
     monkeypatch.setattr(builtin, "unfit_engines", write_notes)
-    told: list[str] = []
-    result = play(describe(rounds=2, adjudication=SHORT, pgn=str(pgn), **{mode: True}), on_problem=told.append)
+    result = play_in(2, **{mode: True})
     assert pgn.read_bytes().endswith(b"\n; my notes\n")
     beside = tmp_path / "games-2.pgn"
-    problem = (
+    assert result.problems[-1] == (
         f"{pgn}: cannot save a game: somebody changed it; it is left as it is; the games from now on are in {beside}"
     )
-    assert told == [problem]
-    assert result.problems[-1] == problem
     assert result.exit_status == 1
     assert len(list(read_games(beside))) == (3 if mode == "resume" else 4)
 
 
 def test_a_file_that_appears_while_kernels_are_compiled_stays(
-    describe: Describe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    play_in: Callable[..., MatchResult], pgn: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pgn = tmp_path / "games.pgn"
     monkeypatch.setattr("bench.play.compile_kernels", lambda *_: pgn.write_bytes(FOREIGN["a finished game"]))
     for modes, problem in (({}, "holds games already"), ({"overwrite": True}, "no match of Secateur wrote this game")):
-        with pytest.raises(PlayError, match=problem):
-            play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn), **modes))
+        with pytest.raises(CommandError, match=problem):
+            play_in(1, **modes)
         assert pgn.read_bytes() == FOREIGN["a finished game"]
         pgn.unlink()
 
 
-def test_the_book_is_no_place_for_the_games(describe: Describe, tmp_path: Path) -> None:
-    pgn, link = tmp_path / "book.pgn", tmp_path / "link.pgn"
-    play(describe(rounds=2, adjudication=SHORT, pgn=str(pgn)))
+def test_the_book_is_no_place_for_the_games(play_in: Callable[..., MatchResult], tmp_path: Path, pgn: Path) -> None:
+    play_in(1)
+    link = tmp_path / "link.pgn"
     link.symlink_to(pgn)
     data = pgn.read_bytes()
     for name in (pgn, link):
-        for modes in ({"overwrite": True}, {"resume": True}):
-            with pytest.raises(PlayError, match=r"\.pgn: is the book; name another file for the games"):
-                play(describe(adjudication=SHORT, pgn=str(name), book=Book(str(pgn)), **modes))
+        for mode in ("overwrite", "resume"):
+            with pytest.raises(CommandError, match=r"\.pgn: is the book; name another file for the games"):
+                play_in(1, pgn=str(name), book=Book(str(pgn)), **{mode: True})
             assert pgn.read_bytes() == data
 
 
-def test_other_games_behind_ours_are_not_overwritten(describe: Describe, tmp_path: Path) -> None:
-    pgn = tmp_path / "games.pgn"
-    play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn)))
-    ours = pgn.read_bytes()
-    pgn.write_bytes(ours + FOREIGN["a finished game"] + ours)
-    with pytest.raises(PlayError, match=r"games\.pgn:\d+: no match of Secateur wrote this game; name another file"):
-        play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn), overwrite=True))
-    assert pgn.read_bytes() == ours + FOREIGN["a finished game"] + ours
-    unfinished = FOREIGN["an unfinished game"]
-    pgn.write_bytes(ours + unfinished)
-    with pytest.raises(PlayError, match=r"games\.pgn:\d+: no match of Secateur wrote this game; name another file"):
-        play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn), overwrite=True))
-    assert pgn.read_bytes() == ours + unfinished
-    pgn.write_bytes(ours[:-30])  # a cut game of ours is no obstacle
-    play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn), overwrite=True))
-    assert len(list(read_games(pgn))) == 2
-
-
-def test_earlier_games_are_dropped_only_for_a_new_one(describe: Describe, tmp_path: Path) -> None:
-    pgn = tmp_path / "games.pgn"
-    play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn)))
+def test_earlier_games_are_dropped_only_for_a_new_one(
+    play_in: Callable[..., MatchResult], describe: Describe, pgn: Path
+) -> None:
+    play_in(1)
     data = pgn.read_bytes()
-    description = describe(rounds=1, pgn=str(pgn), overwrite=True)
+    description = describe(rounds=1, pgn=str(pgn), overwrite=True, adjudication=SHORT)
     missing = replace(description.engines[0], command=("no-such-program",))
-    with pytest.raises(PlayError, match="there is no program 'no-such-program'"):
+    with pytest.raises(CommandError, match="there is no program 'no-such-program'"):
         play(replace(description, engines=(missing, description.engines[1])))
     result = play(replace(description, engines=(fake("A", "--fault", "exit"), description.engines[1])))
     assert result.games == []
+    assert result.exit_status == 1
+    with room_for(100):
+        result = play(description)
+    assert result.problems == [f"{pgn}: cannot save a game: File too large (2 games are not in the file)"]
+    assert len(result.games) == 2
     assert pgn.read_bytes() == data
 
 
-def test_a_broken_line_of_the_book_is_named_and_left_out(describe: Describe, tmp_path: Path) -> None:
-    description = describe(adjudication=SHORT)
-    assert description.book is not None
-    path = Path(description.book.file)
-    path.write_text(path.read_text(encoding="utf-8").replace("/8/2p5/4P3", "/9/2p5/4P3"), encoding="utf-8")
-    result = play(description)
+def test_a_broken_line_of_the_book_is_named_and_left_out(play_in: Callable[..., MatchResult], tmp_path: Path) -> None:
+    path = tmp_path / "broken.epd"
+    path.write_text(BOOK.replace("/8/2p5/4P3", "/9/2p5/4P3"), encoding="utf-8")
+    result = play_in(2, book=Book(str(path)))
     assert len(result.games) == 4
     assert result.problems[0].startswith(f"{path}:2: ")
     assert result.exit_status == 1
@@ -318,76 +303,50 @@ def test_a_broken_line_of_the_book_is_named_and_left_out(describe: Describe, tmp
 # --------------------------------------------------------------------------------------------------------------
 
 
-def command(book: str, *arguments: str, fault: str = "") -> list[str]:
-    engine = f"{sys.executable} {Path(__file__).with_name('fake_engine.py')}"
+def command(folder: Path, *arguments: str, fault: str = "") -> list[str]:
+    book, engine = folder / "book.epd", f"{sys.executable} {FAKE}"
+    book.write_text(BOOK, encoding="utf-8")
     return [
-        *(sys.executable, str(MAIN), "match", "--runner", "builtin", "--book", book),
+        *(sys.executable, str(MAIN), "match", "--runner", "builtin", "--book", str(book)),
         *("--engine", f"cmd={engine} --think 0.002", "name=A"),
         *("--engine", f"cmd={engine} --seed 7 {fault}", "name=B"),
         *("--tc", "nodes=50", "--max-moves", "20", *arguments),
     ]
 
 
-def run(arguments: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(arguments, capture_output=True, text=True, timeout=60)
-
-
-@pytest.fixture
-def book_file(describe: Describe) -> str:
-    book = describe().book
-    assert book is not None
-    return book.file
-
-
-def test_the_command_prints_the_result(book_file: str) -> None:
-    done = run(command(book_file, "--rounds", "2"))
-    assert done.returncode == 0, done.stderr
-    assert "A against B: 4 of 4 games" in done.stdout
-    assert "games 4 of 4" in done.stderr
-
-
-def test_the_command_prints_json(book_file: str) -> None:
-    done = run(command(book_file, "--rounds", "1", "--json", "--quiet", fault="--fault illegal"))
+def test_the_command_prints_json_progress_and_faults(tmp_path: Path) -> None:
+    arguments = command(tmp_path, "--rounds", "1", "--json", fault="--fault illegal")
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=60)
     answer = json.loads(done.stdout)
     assert done.returncode == 1
     assert [game["termination"] for game in answer["games"]] == ["illegal move"] * 2
     assert answer["engines"]["A"] == {"wins": 2, "draws": 0, "losses": 0}
     assert "game 1 (A - B): B illegal uci" in done.stderr
+    assert "games 2 of 2" in done.stderr
 
 
-def test_games_that_a_full_disk_keeps_from_the_file_are_counted(describe: Describe, tmp_path: Path) -> None:
-    pgn = tmp_path / "games.pgn"
-    with room_for(100):
-        result = play(describe(rounds=1, adjudication=SHORT, pgn=str(pgn)))
-    assert result.problems == [f"{pgn}: cannot save a game: File too large (2 games are not in the file)"]
-    assert len(result.games) == 2
-    assert not pgn.exists()
-
-
-def test_kill_9_loses_no_finished_game(book_file: str, tmp_path: Path) -> None:
-    pgn = tmp_path / "games.pgn"
-    arguments = command(book_file, "--rounds", "12", "--concurrency", "2", "--pgn", str(pgn), "--quiet")
+def test_kill_9_loses_no_finished_game(tmp_path: Path, pgn: Path) -> None:
+    arguments = command(tmp_path, "--rounds", "12", "--concurrency", "2", "--pgn", str(pgn), "--quiet")
     process = subprocess.Popen(arguments)
-    saved = wait_for_games(pgn, 6)
+    wait_for_games(pgn, 6)
     children = psutil.Process(process.pid).children(recursive=True)
     process.kill()
     process.wait()
-    saved = max(saved, sum(game.is_complete for game in split_games(pgn)))
+    saved = sum(game.is_complete for game in split_games(pgn))
     _, alive = psutil.wait_procs(children, timeout=30)
     assert not alive, "workers or engines outlived the match"
     kept = pgn.read_bytes()
-    done = run([*arguments, "--resume", "--json"])
+    done = subprocess.run([*arguments, "--resume"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
+    assert "A against B: 24 of 24 games" in done.stdout
     assert pgn.read_bytes()[: len(kept)].startswith(kept[: len(kept) // 2])
-    games = list(read_games(pgn, moves=True))
+    games = list(read_games(pgn))
     assert 6 <= saved < 24, "the kill was to come in the middle"
     assert sorted((game.white, game.pair) for game in games) == sorted((name, p) for name in "AB" for p in range(12))
-    assert len(json.loads(done.stdout)["games"]) == 24
 
 
-def test_ctrl_c_keeps_what_is_finished(book_file: str, tmp_path: Path) -> None:
-    pgn = tmp_path / "games.pgn"
-    arguments = command(book_file, "--rounds", "50", "--pgn", str(pgn))
+def test_ctrl_c_keeps_what_is_finished(tmp_path: Path, pgn: Path) -> None:
+    arguments = command(tmp_path, "--rounds", "50", "--pgn", str(pgn))
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_for_games(pgn, 2)
     children = psutil.Process(process.pid).children(recursive=True)
@@ -402,12 +361,9 @@ def test_ctrl_c_keeps_what_is_finished(book_file: str, tmp_path: Path) -> None:
     assert not alive
 
 
-def wait_for_games(pgn: Path, count: int) -> int:
-    """Waits until so many games are in the file; returns how many there are."""
+def wait_for_games(pgn: Path, count: int) -> None:
+    """Waits until so many games are in the file."""
     deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        found = sum(game.is_complete for game in split_games(pgn)) if pgn.exists() else 0
-        if found >= count:
-            return found
+    while not pgn.exists() or sum(game.is_complete for game in split_games(pgn)) < count:
+        assert time.monotonic() < deadline, f"{count} games were not finished in time"
         time.sleep(0.02)
-    raise AssertionError(f"{count} games were not finished in time")

@@ -1,12 +1,10 @@
 import argparse
-import sys
 from pathlib import Path
 
 import pytest
 
 from bench.adjudication import DrawRule, ResignRule
 from bench.description import DescriptionError, MatchDescription, add_arguments, from_arguments
-from bench.engines import EngineSpecError, engine_from_pairs
 
 TOML = """\
 rounds = 50
@@ -95,7 +93,6 @@ def test_describes_a_match_on_the_command_line_alone() -> None:
         ("rounds = 50", "resume = true", "resume is not known here"),
         ('file = "book.epd"\n', "", "book needs the key 'file'"),
         ("max_moves = 200", 'max_moves = "x"', "adjudication.max_moves must be a whole number, not 'x'"),
-        ("moves = 3", "moves = 3, extra = 1", "adjudication.resign.extra is not known here"),
         ('tc = "nodes=5000"', 'tc = "nodes=no"', "engines[2]: engine old: 'nodes=no' is not a time control"),
         ("[[engines]]\nname", "[[engines]]\nnmae", "engines[1].nmae is not known here"),
         ("options = {Hash = 32, Ponder = false}", "options = 3", "engines[1].options must be a table, not 3"),
@@ -140,18 +137,12 @@ def test_refuses_what_makes_no_sense(toml: Path, old: str, new: str, message: st
         (["--engine", "cmd=a", "--engine", "cmd=b", "--seed", "3"], "--seed needs --book"),
         (["--engine", "cmd=a", "--engine", "cmd=b", "--resume"], "name the PGN file"),
         (["missing.toml"], "missing.toml: No such file"),
+        (["--engine", "cmd=a", "--engine", "cmd=b", "--pgn", "new/"], "pgn 'new/' names a folder"),
     ],
 )
 def test_refuses_a_senseless_command_line(arguments: list[str], message: str) -> None:
     with pytest.raises(DescriptionError, match=message):
         parse(*arguments)
-
-
-def test_a_missing_program_is_named() -> None:
-    spec = engine_from_pairs(["cmd=/no/such/engine", "name=X"], fallback="1+1")
-    with pytest.raises(EngineSpecError, match="engine X: there is no program '/no/such/engine'"):
-        spec.resolved_program()
-    assert engine_from_pairs([f"cmd={sys.executable}"], fallback="1+1").resolved_program() == sys.executable
 
 
 def test_the_fingerprint_ignores_what_does_not_change_a_game(toml: Path) -> None:

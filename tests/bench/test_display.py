@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
+import re
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fakes import fake
 
-from bench.engines import SECATEUR
+from bench.commands import epd
 from engine.progress import Display, Line, Steps
+from tests.bench.fakes import FAKE
 
 
 class Counting(Display):
@@ -40,30 +42,45 @@ def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     assert capsys.readouterr().err == ""
 
 
-def test_a_silent_run_goes_on_telling_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_silent_run_goes_on_telling_what_it_does(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Steps, "line_seconds", 0.01)
+    told = ""
+
+    def wait_for(text: str, count: int) -> None:
+        nonlocal told
+        while sum(line.startswith(text) for line in told.splitlines()) < count:
+            time.sleep(0.01)
+            told += capsys.readouterr().err
+
     with Steps("reading") as steps:
-        time.sleep(2.5)
+        wait_for("reading (0:00:0", 2)
         steps.show("fitting")
-        time.sleep(2.5)
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[0].startswith("reading (0:00:0")
-    assert lines[-1].startswith("fitting (0:00:0")
-    assert len(lines) >= 3
+        wait_for("fitting (0:00:0", 1)
 
 
 def test_only_the_innermost_view_speaks(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Counting, "line_seconds", 0.01)
-    outer = Counting()
-    with outer:
-        while outer.number == 1 and not outer._shown:
+    asked: list[str] = []
+
+    def inner() -> str:
+        asked.append("compiling")
+        return asked[-1]
+
+    def wait_until(condition: Callable[[], bool]) -> None:
+        while not condition():
             time.sleep(0.01)
-        with Line(lambda: "compiling", patience=0.01):
-            time.sleep(0.5)
+
+    with Counting() as outer:
+        wait_until(lambda: bool(outer._shown))
+        with Line(inner, patience=0.01):
+            wait_until(lambda: bool(asked))
             capsys.readouterr()
             outer.number = 2
-            time.sleep(0.5)
+            time.sleep(0.1)  # ten of its lines
             assert capsys.readouterr().err == ""
-        time.sleep(0.5)
+        wait_until(lambda: outer._shown == "2 done")
         assert capsys.readouterr().err == "2 done\n"
 
 
@@ -74,17 +91,16 @@ def test_what_takes_no_time_is_not_told(capsys: pytest.CaptureFixture[str], monk
     assert capsys.readouterr().err == ""
 
 
-def test_a_suite_tells_how_far_it_is(tmp_path: Path) -> None:
+def test_a_suite_tells_how_far_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An engine that thinks for long about its only position: nothing happens, and lines come all the same."""
     pytest.importorskip("rich")
+    monkeypatch.setattr(Display, "line_seconds", 0.01)
     suite = tmp_path / "one.epd"
     suite.write_text('4k3/8/8/8/8/8/8/4K2R w K - bm O-O; id "one";\n')
-    spec = fake("Slow")
-    words = ["--engine", f"cmd={spec.command[0]}", f"arg={spec.command[1]}", "name=Slow", "--movetime", "6"]
-    command = [*SECATEUR, "epd", str(suite), *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    told = [line for line in done.stderr.splitlines() if line.startswith("0 of 1 position, 0 solved (0:00:0")]
-    assert len(told) >= 2
-    done = subprocess.run([*command, "--quiet"], capture_output=True, text=True, timeout=120, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    command = [str(suite), "--engine", f"cmd={sys.executable} {FAKE}", "name=Slow", "--movetime", "0.5"]
+    assert epd.main(command) == 0
+    assert re.search(r"0 of 1 positions?, 0 solved", capsys.readouterr().err)
+    assert epd.main([*command, "--quiet"]) == 0
+    assert capsys.readouterr().err == ""

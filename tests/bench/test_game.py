@@ -1,11 +1,10 @@
 """Games against engines that misbehave in every way."""
 
-import sys
 from pathlib import Path
 
 import chess
+import psutil
 import pytest
-from fakes import fake
 
 from bench import uci
 from bench.adjudication import Adjudication
@@ -14,13 +13,13 @@ from bench.game import GameTask, check_engine, play_task
 from bench.openings import Opening
 from bench.results import GameResult, Termination
 from bench.timecontrol import TimeControl
+from tests.bench.fakes import fake
 
 pytestmark = pytest.mark.usefixtures("engines_closed")
 
 
 def play(*faulty: str, limit: str = "nodes=100", **task: object) -> GameResult:
-    bad = fake("Bad", *faulty, limit=limit)
-    return play_task(GameTask(4, 2, fake("Good", limit=limit), bad, **task))  # type: ignore[arg-type]
+    return play_task(GameTask(4, 2, fake("Good"), fake("Bad", *faulty, limit=limit), **task))  # type: ignore[arg-type]
 
 
 def test_plays_a_game_by_the_rules() -> None:
@@ -62,11 +61,12 @@ def test_a_hanging_engine_loses_and_its_process_is_ended() -> None:
     result = play("--fault", "hang", hang_seconds=0.5)
     assert (result.result, result.termination) == ("1-0", Termination.HANG)
     assert result.detail == "Bad gave no move for 0.5 s"
+    assert not [child for child in psutil.Process().children() if "hang" in child.cmdline()]
 
 
 @pytest.mark.parametrize("fault", ["flood", "endless"])
 def test_a_flood_of_output_is_a_hang(fault: str) -> None:
-    assert play("--fault", fault, hang_seconds=0.5).termination == Termination.HANG
+    assert play("--fault", fault, hang_seconds=0.3).termination == Termination.HANG
 
 
 def test_a_score_without_measure_is_cut() -> None:
@@ -83,72 +83,42 @@ def test_an_engine_that_goes_on_without_its_network_is_refused(tmp_path: Path) -
     assert problem.endswith("No such file or directory")
 
 
-def test_an_engine_that_never_says_uciok_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uci, "UCIOK_SECONDS", 1.0)
-    result = play("--fault", "mute")
-    assert result.termination == Termination.NOT_STARTED
-    assert result.detail.endswith(" did not answer 'uci' with 'uciok' within 1 s; it said nothing")
+READY = "read a; echo uciok; read b"
 
 
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "problem"),
     [
-        ("echo 'usage: chess FILE'; exec sleep 60", "its last line on stdout: usage: chess FILE"),
-        ("printf 'no \033[1mboard' >&2; exec sleep 60", "its last line on stderr: no \\x1b[1mboard"),
+        ("exec sleep 60", "did not answer 'uci' with 'uciok' within 1 s; it said nothing"),
+        (
+            "echo 'usage: chess FILE'; exec sleep 60",
+            "did not answer 'uci' with 'uciok' within 1 s; its last line on stdout: usage: chess FILE",
+        ),
+        (
+            "printf 'no \033[1mboard' >&2; exec sleep 60",
+            "did not answer 'uci' with 'uciok' within 1 s; its last line on stderr: no \\x1b[1mboard",
+        ),
+        ("echo broken >&2; exit 3", "exited at the start (exit status 3); its last line on stderr: broken"),
+        (
+            f"{READY}; exec sleep 60",
+            "did not answer 'isready' with 'readyok' within 1 s; its last line on stdout: uciok",
+        ),
+        (
+            f"{READY}; while sleep 0.1; do echo compiling; done",
+            "did not answer 'isready' with 'readyok' within 2 s; its last line on stdout: compiling",
+        ),
+        # It is slow, but prints something meanwhile.
+        (f"{READY}; for i in 1 2 3 4; do sleep 0.6; echo compiling; done; echo readyok; read c", None),
     ],
 )
-def test_what_an_engine_without_uciok_says_is_told(script: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uci, "UCIOK_SECONDS", 1.0)
-    problem = check_engine(EngineSpec("one", ("/bin/sh", "-c", script), TimeControl.parse("nodes=10")))
-    assert problem == f"engine one did not answer 'uci' with 'uciok' within 1 s; {said}"
-
-
-def test_an_engine_that_exits_at_once_is_reported_with_its_status() -> None:
-    problem = check_engine(
-        EngineSpec("one", ("/bin/sh", "-c", "echo broken >&2; exit 3"), TimeControl.parse("depth=1"))
-    )
-    assert problem == "engine one exited at the start (exit status 3); its last line on stderr: broken"
-
-
-#: Answers `isready` after `sys.argv[1]` seconds, of each of which it speaks if there is another argument.
-SLOW = """
-import sys, time
-for line in sys.stdin:
-    if line == "uci\\n":
-        print("uciok", flush=True)
-    if line == "isready\\n":
-        end = time.monotonic() + float(sys.argv[1])
-        while time.monotonic() < end:
-            time.sleep(0.1)
-            if len(sys.argv) > 2:
-                print("info string compiling", flush=True)
-        print("readyok", flush=True)
-    if line == "quit\\n":
-        break
-"""
-
-
-def slow(*arguments: str) -> EngineSpec:
-    return EngineSpec("one", (sys.executable, "-c", SLOW, *arguments), TimeControl.parse("depth=1"))
-
-
-def test_an_engine_that_says_it_compiles_has_time_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uci, "READY_SECONDS", 3.0)
-    assert check_engine(slow("6", "speaks")) is None
-
-
-def test_an_engine_that_is_silent_before_readyok_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uci, "READY_SECONDS", 1.0)
-    problem = check_engine(slow("60"))
-    assert problem is not None
-    assert problem.startswith("engine one did not answer 'isready' with 'readyok' within 1 s; ")
-
-
-def test_an_engine_that_talks_for_ever_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uci, "START_SECONDS", 2.0)
-    problem = check_engine(slow("60", "speaks"))
-    assert problem is not None
-    assert problem.endswith("within 2 s; its last line on stdout: info string compiling")
+def test_an_engine_that_does_not_start_is_reported(
+    script: str, problem: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uci, "UCIOK_SECONDS", 1.0 if problem and "'uciok'" in problem else 60.0)
+    monkeypatch.setattr(uci, "READY_SECONDS", 1.0 if problem else 2.0)
+    monkeypatch.setattr(uci, "START_SECONDS", 2.0 if problem else 60.0)
+    spec = EngineSpec("one", ("/bin/sh", "-c", script), TimeControl.parse("nodes=10"))
+    assert check_engine(spec) == (None if problem is None else f"engine one {problem}")
 
 
 def test_time_is_kept_on_the_clock() -> None:
@@ -159,10 +129,9 @@ def test_time_is_kept_on_the_clock() -> None:
 
 def test_a_margin_forgives() -> None:
     rules = Adjudication(max_moves=6)
-    result = play("--fault", "slow", limit="movetime=0.02", time_margin=1.5, adjudication=rules)
+    result = play("--fault", "slow", limit="movetime=0.02", time_margin=20.0, adjudication=rules)
     assert result.termination == Termination.MAX_MOVES
-    # The third own move of the faulty engine took its second, and says so.
-    assert result.moves[5].seconds == pytest.approx(1.0, abs=0.3)
+    assert result.moves[5].seconds >= 0.99  # the third own move of the faulty engine
 
 
 def test_an_engine_that_stalls_on_the_clock_is_a_hang(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,4 +157,3 @@ def test_engines_are_checked_beforehand() -> None:
     assert "engine A refused its options" in (check_engine(fake("A", Hash="9999")) or "")
     missing = EngineSpec("X", ("/no/such/engine",))
     assert check_engine(missing) == "engine X cannot be started: there is no program '/no/such/engine'"
-    assert "exited at the start" in (check_engine(fake("A", "--fault", "exit")) or "")

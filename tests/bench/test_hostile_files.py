@@ -22,7 +22,7 @@ from bench.description import DescriptionError, MatchDescription, read_toml
 from bench.openings import BookError, load_openings
 from bench.pairs import StateFile
 from bench.pgn import _END, _TAG, _WORD, read_games
-from bench.runners.external import Transcript
+from bench.runners.external import _FINISHED, _LONGEST_LINE
 from bench.suites import load_suite, parse_problem
 from bench.timecontrol import TimeControl
 from bench.uci import _REFUSAL
@@ -183,7 +183,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "tag's value": lambda text: _TAG.fullmatch(f'[White "{text}'),
     "results": _END.search,
     "words of a game": _WORD.fullmatch,
-    "runner's output": lambda text: Transcript().read(f"Finished game 1 ({text}", 2),
+    "runner's output": lambda text: _FINISHED.fullmatch(f"Finished game 1 ({text}"[:_LONGEST_LINE]),
     "engine's refusal": lambda text: _REFUSAL.match(f"info string network {text}"),
     "time control": TimeControl.parse,
     "clock": lambda text: TimeControl.parse(f"1{text}"),
@@ -286,8 +286,8 @@ def test_names_from_files_hold_no_terminal_escapes(tmp_path: Path) -> None:
         f'[White "A"]\n[Result "{ESCAPE}"]\n\n1. e4 1-0\n\n[{ESCAPE}\n\n1. e4 1-0\n'
         f'[White "A"]\n[Result "1-0"]\n\n1. {ESCAPE}e5 1-0\n\n'
     )
-    (game,) = read_games(games, problems, moves=True)
-    assert len(problems) == 6
+    game, _ = read_games(games, problems)
+    assert len(problems) == 5
     texts = [problem.name, opening.name, game.white, game.black, *problems]
     assert all(text.isprintable() and len(text) < 400 for text in texts), texts
 

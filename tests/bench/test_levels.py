@@ -11,12 +11,11 @@ import pytest
 pytest.importorskip("scipy", reason="ratings need SciPy")
 pytest.importorskip("rich", reason="tourney needs rich")
 
-from fakes import BOOK, FAKE
-
 from bench import levels
 from bench.commands import tourney
 from bench.records import LedgerError
 from search.strength import LEVELS, Level
+from tests.bench.fakes import BOOK, FAKE
 
 
 def test_levels_are_rated_by_a_tournament(

@@ -2,14 +2,17 @@
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fakes import BOOK, FAKE
 
 from bench import records
 from bench.commands import match
+from bench.description import MatchDescription
 from bench.results import GameResult, MatchResult
+from bench.schedule import make_plan
+from tests.bench.fakes import BOOK, FAKE, fake
 
 pytest.importorskip("matplotlib", reason="plots need Matplotlib")
 
@@ -30,24 +33,19 @@ def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_a_match_is_drawn_and_recorded(tmp_path: Path, ledger: Path) -> None:
+def test_a_match_is_drawn_and_recorded(tmp_path: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commits = iter(["before", "after"])  # the record names the commit that began to play
+    monkeypatch.setattr(records, "current_commit", lambda: next(commits))
     picture = tmp_path / "match.png"
-    more = ["--plot", str(picture), "--ledger", "two-fakes", "--what", "nothing at all", "--commit", "abc"]
+    more = ["--plot", str(picture), "--ledger", "two-fakes", "--what", "nothing at all"]
     assert match.main(arguments(tmp_path, *more)) == 0
     assert picture.read_bytes().startswith(b"\x89PNG")
     record = json.loads((ledger / "two-fakes.json").read_text(encoding="utf-8"))
     assert record["games"] == 4
     assert record["engines"] == ["A", "B"]
-    assert record["commits"] == ["abc"]
+    assert record["commits"] == ["before"]
     assert record["book"] == "book.epd"
     assert record["verdict"] == "measured"
-
-
-def test_the_commit_is_that_which_began_to_play(tmp_path: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    commits = iter(["before", "after"])
-    monkeypatch.setattr(records, "current_commit", lambda: next(commits))
-    assert match.main(arguments(tmp_path, "--ledger", "two-fakes", "--what", "nothing at all")) == 0
-    assert json.loads((ledger / "two-fakes.json").read_text(encoding="utf-8"))["commits"] == ["before"]
 
 
 @pytest.mark.parametrize("interrupted", [True, False])
@@ -72,24 +70,26 @@ def test_what_was_not_played_to_its_end_is_not_recorded(
     ("limit", "rounds", "is_told"), [("nodes=50", 4, True), ("nodes=50", 3, False), ("5+1", 4, False)]
 )
 def test_games_that_are_played_again_are_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], limit: str, rounds: int, is_told: bool
+    describe: Callable[..., MatchDescription], limit: str, rounds: int, is_told: bool
 ) -> None:
-    key, _, number = limit.rpartition("=")
-    more = ["--each", f"{key or 'tc'}={number}", "--rounds", str(rounds)]
-    assert match.main(arguments(tmp_path, *more)) == 0
-    assert (f"note: {rounds} pairs, but 3 openings: limited by nodes" in capsys.readouterr().err) == is_told
+    repeats = make_plan(describe(fake("A", limit=limit), fake("B", limit=limit), rounds=rounds)).repeats
+    assert (repeats is not None) == is_told
+    assert repeats is None or repeats.startswith(f"{rounds} pairs, but 3 openings: limited by nodes")
 
 
 @pytest.mark.parametrize(
     ("more", "status", "part"),
     [
         (["--ledger", "x"], 2, "--ledger needs --what"),
+        (["--ledger", "dangling", "--what", "links"], 1, "dangling.json is a link that leads nowhere"),
         (["--plot", "picture.txt"], 2, "picture.txt"),
+        (["--pgn", "new/"], 2, "pgn 'new/' names a folder, not a file"),
     ],
 )
 def test_what_cannot_be_kept_is_told_before_the_games(
     tmp_path: Path, ledger: Path, capsys: pytest.CaptureFixture[str], more: list[str], status: int, part: str
 ) -> None:
+    (ledger / "dangling.json").symlink_to("nowhere.json")
     assert match.main(arguments(tmp_path, *more)) == status
     output = capsys.readouterr()
     assert part in output.err

@@ -3,10 +3,10 @@
 import time
 
 import pytest
-from fakes import fake
 
 from bench.adjudication import Adjudication
 from bench.game import GameTask, play_task
+from tests.bench.fakes import fake
 
 
 @pytest.mark.usefixtures("engines_closed")

@@ -78,7 +78,7 @@ def test_a_record_survives_the_file_and_enters_the_table(tmp_path: Path) -> None
     )
     assert "| 20, 60, 170, 90, 60 |" in row
     assert row.endswith("| 0123456789 | 123456 | 2024-05-01 | accepted |")
-    with pytest.raises(LedgerError, match="there already"):
+    with pytest.raises(LedgerError, match="has a record null-move already"):
         save(RECORD, tmp_path)
 
 
@@ -97,10 +97,13 @@ def test_broken_records_are_named(tmp_path: Path, text: str, message: str) -> No
         load(tmp_path)
 
 
-@pytest.mark.parametrize("changes", [{"id": "Null Move"}, {"verdict": "good"}, {"what": " "}])
-def test_senseless_records_are_refused(changes: dict[str, str]) -> None:
-    with pytest.raises(LedgerError):
-        replace(RECORD, **changes)
+def test_senseless_records_are_refused() -> None:
+    with pytest.raises(LedgerError, match="no ledger id"):
+        replace(RECORD, id="Null Move")
+    with pytest.raises(LedgerError, match="the verdict is one of"):
+        replace(RECORD, verdict="good")
+    with pytest.raises(LedgerError, match="say what was tested"):
+        replace(RECORD, what=" ")
 
 
 @pytest.mark.parametrize(
@@ -110,27 +113,20 @@ def test_senseless_records_are_refused(changes: dict[str, str]) -> None:
         ("Null move pruning gains +38.08 +- 9.21 Elo [ledger: null-move].", None),
         ("A +38.1 +- 9.2 [ledger: null-move], B 193 of 201 [ledger: wac]", None),
         ("# gain    +38.2 +- 9.2  [ledger: null-move]", "the record null-move says +38.1 +- 9.2"),
-        ("# gain    +38.1 +- 9.3  [ledger: null-move]", "the record null-move says +38.1 +- 9.2"),
-        ("# gain    -38.1 +- 9.2  [ledger: null-move]", "the record null-move says +38.1 +- 9.2"),
         ("# gain    +38.1 +- 9.2  [ledger: no-such]", "no record no-such"),
         ("# gain    38 Elo  [ledger: null-move]", "the record null-move says"),
         ("+38.1 +- 9.2 and more [ledger: null-move]", "the record null-move says"),
         ("It gained 12.5 Elo", "12.5 Elo without a"),
-        ("It gained +12 +- 3 Elo", "+12 +- 3 Elo without a"),
         ("Elo 2800 engines, UCI_Elo 1350", None),
-        ("Solved 193 of 201 [ledger: wac]", None),
         ("The other one solved 195 of 201 [ledger: wac]", None),
         (f"| WAC | {SUITE.quote} | 190 |", None),
         ("| WAC | 194 of 201  [ledger: wac] |", "the record wac says 193 of 201; them 195 or 193 of 201 or 195 of 201"),
         ("| WAC | 1193 of 201  [ledger: wac] |", "the record wac says"),
         ("| WAC | 193 of 200  [ledger: wac] |", "the record wac says"),
         ("+38.1 +- 9.2  [ledger: wac]", "the record wac says 193 of 201"),
-        ("See [ledger: wac]", "the record wac says 193 of 201"),
         ("| clean | 800 games, 1 fault  [ledger: null-move] |", None),
         ("| clean | 800 games, 0 faults  [ledger: null-move] |", "says +38.1 +- 9.2 or 800 games, 1 fault"),
-        ("| clean | 900 games, 1 fault  [ledger: null-move] |", "says +38.1 +- 9.2 or 800 games, 1 fault"),
         ("| toga2 | +38.1 +- 9.2  [ledger: null-move] | 800 games, 1 fault |", None),
-        ("Solved 193 of 201 [ledger: sts]", "no record sts"),
     ],
 )
 def test_quotes(line: str, problem: str | None) -> None:
@@ -167,20 +163,6 @@ def test_suites_have_a_table_of_their_own(tmp_path: Path) -> None:
     assert "| 197 of 201 |" in readme.read_text()
 
 
-def test_check_knows_suites(tmp_path: Path) -> None:
-    folder = tmp_path / "bench" / "ledger"
-    save(RECORD, folder)
-    save_suite(SUITE, folder)
-    (tmp_path / "README.md").write_text(f"{SUITE.quote}\n{RECORD.quote}\n")
-    assert check(tmp_path) == []
-    (folder / "README.md").write_text(table([RECORD]))
-    (tmp_path / "README.md").write_text("192 of 201  [ledger: wac]\n")
-    assert len(check(tmp_path)) == 2
-    (folder / "suites" / "wac.json").write_text("{")
-    assert len(problems := check(tmp_path)) == 1
-    assert "wac.json" in problems[0]
-
-
 def test_a_one_sided_match_is_quoted_by_its_points(tmp_path: Path) -> None:
     record = replace(RECORD, pentanomial=(0, 0, 0, 1, 99), games=200, elo=None, elo_error=None, nelo=None)
     save(record, tmp_path)
@@ -201,18 +183,22 @@ def test_output_in_a_readme_is_no_quote_unless_it_names_a_record() -> None:
     ]
 
 
-def test_check_sees_a_stale_table_and_wrong_quotes(tmp_path: Path) -> None:
+def test_check_sees_a_stale_table_wrong_quotes_and_broken_records(tmp_path: Path) -> None:
     folder = tmp_path / "bench" / "ledger"
     save(RECORD, folder)
-    (tmp_path / "README.md").write_text(f"fine: {RECORD.quote}\n")
+    save_suite(SUITE, folder)
+    (tmp_path / "README.md").write_text(f"fine: {RECORD.quote}\n{SUITE.quote}\n")
     assert check(tmp_path) == []
     (tmp_path / "search").mkdir()
     (tmp_path / "search" / "a.py").write_text("# gains 5 Elo\n")
-    (folder / "README.md").write_text("old")
+    (folder / "README.md").write_text(table([RECORD]))
     problems = check(tmp_path)
     assert len(problems) == 2
     assert "is stale" in problems[0]
     assert problems[1].startswith("search/a.py:1: 5 Elo without")
+    (folder / "suites" / "wac.json").write_text("{")
+    assert len(problems := check(tmp_path)) == 1
+    assert "wac.json" in problems[0]
 
 
 def test_the_commit_is_that_of_a_checkout_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,8 +225,6 @@ def test_sprt_records_its_match(
 ) -> None:
     pytest.importorskip("scipy", reason="the LLR needs SciPy")
     monkeypatch.setattr(records, "LEDGER", tmp_path)
-    monkeypatch.setattr(records.save, "__defaults__", (tmp_path,))
-    monkeypatch.setattr(records.load, "__defaults__", (tmp_path,))
     arguments = [str(RECORDED / "fastchess_normalized.pgn"), "--for", "stronger", "--elo1", "20", "--beta", "0.1"]
     arguments += ["--ledger", "more-nodes", "--what", "twice the nodes", "--commit", "abc", "--bench-nodes", "77"]
     assert sprt.main(arguments) == 0

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -70,34 +68,13 @@ def test_recorded_fastchess_matches(name: str, test: list[object], capsys: pytes
     assert (answer["sprt"]["verdict"] == "accepted") == ("H1 was accepted" in said)
 
 
-@pytest.mark.skipif(shutil.which("fastchess") is None, reason="fastchess is not on the PATH")
-@pytest.mark.slow
-def test_fastchess_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    book = tmp_path / "book.epd"
-    book.write_text("4k3/8/8/8/8/8/3QP3/4K3 w - - 0 1\n6k1/5ppp/8/8/8/8/r7/4K2R w K - 0 1\n")
-    script = HERE / "fake_engine.py"
-    command = [
-        "fastchess",
-        *("-engine", f"cmd={sys.executable}", f"args={script} --seed 1", "name=one"),
-        *("-engine", f"cmd={sys.executable}", f"args={script} --seed 2", "name=two"),
-        *("-each", "nodes=10", "-rounds", "12", "-repeat", "-games", "2", "-maxmoves", "60"),
-        *("-openings", f"file={book}", "format=epd", "order=sequential"),
-        *("-sprt", "elo0=0", "elo1=50", "alpha=0.05", "beta=0.05", "model=normalized"),
-        *("-pgnout", f"file={tmp_path / 'games.pgn'}", "-ratinginterval", "0"),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
-    report = done.stdout[done.stdout.rindex("Results of") :]
-    _, out, _ = run(capsys, tmp_path / "games.pgn", "--for", "one", "--elo1", 50, "--json")
-    compare(json.loads(out), report)
-
-
 def test_a_live_test_stops_when_decided(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pgn = tmp_path / "games.pgn"
     status, out, err = run(
         capsys,
         *("--engine", f"cmd={FAKE}", "name=good"),
         *("--engine", f"cmd={FAKE} --fault illegal --at 1", "name=bad", "restart=on"),
-        *("--each", "nodes=10", "--runner", "builtin", "--rounds", 40, "--pgn", pgn),
+        *("--each", "nodes=10", "--runner", "builtin", "--rounds", 40, "--max-moves", 5, "--pgn", pgn),
         *("--elo1", 200, "--plot", tmp_path / "plot.svg", "--json", "--quiet"),
     )
     answer = json.loads(out)
@@ -113,19 +90,7 @@ def test_a_live_test_stops_when_decided(tmp_path: Path, capsys: pytest.CaptureFi
 def test_a_resumed_test_counts_the_games_it_finds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pgn = tmp_path / "games.pgn"
     engines = ["--engine", f"cmd={FAKE}", "name=one", "--engine", f"cmd={FAKE} --seed 2", "name=two"]
-    common = [
-        *engines,
-        "--each",
-        "nodes=10",
-        "--runner",
-        "builtin",
-        "--max-moves",
-        5,
-        "--pgn",
-        pgn,
-        "--json",
-        "--quiet",
-    ]
+    common = [*engines, "--each", "nodes=10", "--runner", "builtin", "--max-moves", 5, "--pgn", pgn, "--json"]
     status, out, _ = run(capsys, *common, "--rounds", 2)
     assert (status, json.loads(out)["pairs"]) == (0, 2)
     before = pgn.read_text()
@@ -141,6 +106,7 @@ def test_a_resumed_test_counts_the_games_it_finds(tmp_path: Path, capsys: pytest
         (["games.pgn", "--plot", "plot.pdf"], "plot.pdf"),
         (["games.pgn", "--ledger", "new-test"], "--what"),
         (["--engine", "cmd=x"], "two engines"),
+        (["--engine", "cmd=x", "--engine", "cmd=y", "--for", "x"], "--for goes with a PGN file"),
     ],
 )
 def test_wrong_usage(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

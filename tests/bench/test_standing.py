@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fakes import fake
 
 from bench import records, standing
 from bench.commands import epd, ledger
@@ -17,6 +16,7 @@ from bench.records import LedgerError, Record, SuiteRecord
 from bench.standing import CLEAN, ROWS, figures
 from engine.compiler.sources import PROJECT_ROOT
 from search.strength import LEVELS
+from tests.bench.fakes import fake
 
 BEGIN, END = markers("strength")
 

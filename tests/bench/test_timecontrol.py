@@ -47,17 +47,6 @@ def test_options_ask_for_a_limit(words: str, limit: str) -> None:
     parser = argparse.ArgumentParser()
     add_limit_arguments(parser, "nodes=20000")
     assert limit_from_arguments(parser.parse_args(words.split()), "nodes=20000") == limit
-    text = " ".join(parser.format_help().split())
-    assert "nodes a position (default 20000)" in text
-    assert text.count("(default ") == 1
-
-
-def test_one_limit_is_enough(capsys: pytest.CaptureFixture[str]) -> None:
-    parser = argparse.ArgumentParser()
-    add_limit_arguments(parser, "nodes=20000")
-    with pytest.raises(SystemExit):
-        parser.parse_args(["--nodes", "7", "--depth", "3"])
-    assert "not allowed with argument" in capsys.readouterr().err
 
 
 def test_a_clock_counts_down_and_gains_its_increment() -> None:
@@ -70,9 +59,11 @@ def test_a_clock_counts_down_and_gains_its_increment() -> None:
 def test_a_time_period_is_renewed() -> None:
     clock = Clock(TimeControl.parse("2/10"), 0.0)
     clock.spend(6)
-    assert (clock.left, clock.moves_to_go) == (pytest.approx(4), 1)
+    assert clock.left == pytest.approx(4)
+    assert clock.moves_to_go == 1
     clock.spend(3)
-    assert (clock.left, clock.moves_to_go) == (pytest.approx(11), 2)
+    assert clock.left == pytest.approx(11)
+    assert clock.moves_to_go == 2
 
 
 def test_whole_milliseconds_beyond_the_margin_lose() -> None:

@@ -26,13 +26,13 @@ def test_tournaments_play_and_rate(
     pgn, plot = tmp_path / "games.pgn", tmp_path / "ladder.svg"
     book = tmp_path / "book.epd"
     book.write_text("4k3/8/8/8/8/8/3QP3/4K3 w - - 0 1\n6k1/5ppp/8/8/8/8/r7/4K2R w K - 0 1\n")
-    options = ["--format", format_, "--rounds", "4", "--each", "nodes=10", "--max-moves", "40", "--runner", "builtin"]
+    options = ["--format", format_, "--rounds", "2", "--each", "nodes=10", "--max-moves", "40", "--runner", "builtin"]
     options += ["--book", str(book), "--pgn", str(pgn), "--quiet", "--json", "--concurrency", "2"]
     status = tourney.main([*ENGINES, *options, "--anchor", "A=1500", "--plot", str(plot)])
     output = capsys.readouterr()
     assert status == 0, output.err
     answer = json.loads(output.out)
-    assert answer["games"] == 8 * len(expected)
+    assert answer["games"] == 4 * len(expected)
     ratings = {line["name"]: line["rating"] for line in answer["ratings"]}
     assert ratings["A"] == pytest.approx(1500)
     games, problems = rate.read_all([str(pgn)])

@@ -8,12 +8,12 @@ import argparse
 import sys
 from pathlib import Path
 
-from fake_uci import FakeEngine, send
+from fake_uci import FakeEngine, send  # type: ignore[import-not-found]
 
 WINNING_SIZE = 110
 
 
-class TunableEngine(FakeEngine):
+class TunableEngine(FakeEngine):  # type: ignore[misc]
     name = "Tunable"
     options = (
         "name Size type spin default 100 min 0 max 200",
