@@ -208,13 +208,15 @@ class Engine(chess.engine.UciProtocol):
     ) -> tuple[chess.Move, MoveRecord]:
         """Asks for a move in `board` and waits `patience` seconds for it; `game` identifies the game.
 
-        Returns the move and its record. Raises what `must_answer` raises.
+        Returns the move and its record. Raises `EngineFaultError`.
         """
         # Before the first move of a game python-chess waits for `readyok`, which may take long and is not thinking.
         if self.game != game:
             patience += READY_SECONDS
         async with self.must_answer(patience):
             answer = await self.play(board, limit, game=game, info=INFO_BASIC | INFO_SCORE)
+        if self._refusal:  # it may have said readyok before it read the file
+            raise EngineFaultError(Termination.NOT_STARTED, f"refused its options: {self._refusal}")
         if not answer.move:
             raise EngineFaultError(Termination.ILLEGAL_MOVE, f"gave no move in {board.fen()}")
         score = answer.info["score"].relative if "score" in answer.info else None

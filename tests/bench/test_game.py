@@ -74,13 +74,15 @@ def test_a_score_without_measure_is_cut() -> None:
     assert result.moves[1].centipawns == uci.SCORE_LIMIT
 
 
-def test_an_engine_that_goes_on_without_its_network_is_refused(tmp_path: Path) -> None:
-    file = str(tmp_path / "none.snet")
-    spec = EngineSpec("one", tuple(SECATEUR), TimeControl.parse("nodes=10"), options=(("EvalFile", file),))
-    problem = check_engine(spec)
-    assert problem is not None
-    assert problem.startswith("engine one refused its options: network not used: ")
-    assert problem.endswith("No such file or directory")
+def test_an_engine_that_goes_on_without_its_network_loses(tmp_path: Path) -> None:
+    """On a slow machine it is ready before it has read the file, and says what is wrong with it only later."""
+    spec = EngineSpec(
+        "one", tuple(SECATEUR), TimeControl.parse("nodes=10"), options=(("EvalFile", str(tmp_path / "none.snet")),)
+    )
+    result = play_task(GameTask(0, 0, spec, fake("Good"), hang_seconds=300.0))
+    assert (result.result, result.termination) == ("0-1", Termination.NOT_STARTED)
+    assert result.detail.startswith("one refused its options: network not used: ")
+    assert result.detail.endswith("No such file or directory")
 
 
 READY = "read a; echo uciok; read b"
