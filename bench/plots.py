@@ -80,32 +80,29 @@ def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | Non
     engine = results.engines[0]
     pairs = [(a.points(engine), b.points(engine)) for a, b in complete_pairs(results.games)]
     step = max(1, -(-len(pairs) // MAX_POINTS))
-    tally, found = Tally(), None
-    counts, scores, margins, ratios = [], [], [], []
+    tally, rows, elo = Tally(), [], ""
     for number, (first, second) in enumerate(pairs, start=1):
         tally.add_pair(first, second)
-        found = estimate(tally)
-        if found is not None and (number % step == 0 or number == len(pairs)):
-            counts.append(number)
-            scores.append(100.0 * found.score)
-            margins.append(100.0 * found.score_error)
-            ratios.append(sprt.llr(tally) if sprt is not None else 0.0)
-    if found is None:
-        raise PlotError(f"{picture.path}: not drawn, there are no pairs of games yet")
+        found = estimate(tally) if number % step == 0 or number == len(pairs) else None
+        if found is not None:
+            low, high = max(found.score - found.score_error, 0.0), min(found.score + found.score_error, 1.0)
+            ratio = sprt.llr(tally) if sprt is not None else 0.0
+            rows.append((number, 100.0 * found.score, 100.0 * low, 100.0 * high, ratio))
+            elo = elo_text(found)
+    if not rows:
+        raise PlotError(f"{shown(picture.path)}: not drawn, there are no pairs of games yet")
+    counts, scores, low_ends, high_ends, ratios = zip(*rows, strict=True)
     figure, axes = new_figure(1 if sprt is None else 2)
     upper = axes[0]
-    elo = elo_text(found)
     title = f"{engine} against {', '.join(results.engines[1:])}: {tally.games} games, Elo {elo}"
     # A "$" in an engine's name does not begin a formula.
     upper.set_title(title, parse_math=False)
     upper.axhline(50, color="grey", linewidth=0.8)
-    low = [max(score - margin, 0.0) for score, margin in zip(scores, margins, strict=True)]
-    high = [min(score + margin, 100.0) for score, margin in zip(scores, margins, strict=True)]
-    upper.fill_between(counts, low, high, color=_BAND, alpha=0.6, linewidth=0, label="95 % interval")
+    upper.fill_between(counts, low_ends, high_ends, color=_BAND, alpha=0.6, linewidth=0, label="95 % interval")
     upper.plot(counts, scores, color=_LINE, label="score")
     # The intervals of the first pairs are so wide that they would flatten the rest.
     settled = len(counts) // 10
-    upper.set_ylim(max(min(45.0, *low[settled:]) - 3, -3), min(max(55.0, *high[settled:]) + 3, 103))
+    upper.set_ylim(max(min(45.0, *low_ends[settled:]) - 3, -3), min(max(55.0, *high_ends[settled:]) + 3, 103))
     upper.set_ylabel("score, %")
     upper.legend(loc="best", frameon=False)
     if sprt is not None:

@@ -6,9 +6,6 @@ two measurements, however many parameters there are. (J. C. Spall, "Multivariate
 Simultaneous Perturbation Gradient Approximation", IEEE Transactions on Automatic Control 37, 1992, and "Implementation
 of the Simultaneous Perturbation Algorithm for Stochastic Optimization", IEEE Transactions on Aerospace and Electronic
 Systems 34, 1998. The form for games, with gains given by their last values, is that of Stockfish's fishtest.)
-
-No library fits: those on the package index (`spsa`, Nevergrad's SPSA) minimise a function of one point, while games
-compare two points; they know no bounds and no step for each parameter, and spend more evaluations to find their gains.
 """
 
 from __future__ import annotations

@@ -1,22 +1,15 @@
-"""`secateur speed`: measures Secateur's start-up, threads and memory, and its speed beside other UCI engines.
+"""`secateur speed`: how fast Secateur is beside other UCI engines, and how fast it starts.
 
-`COMPARISONS` and `FIGURES` are the rows of its table. Times depend on the machine and its load. Ratios of runs that
-took turns depend on them much less.
+Times depend on the machine and its load. Ratios of runs that took turns depend on them much less.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import random
 import statistics
-import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from functools import partial
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import chess
@@ -25,10 +18,7 @@ from bench import markdown
 from bench.conversation import OURS, Conversation, EngineError, find_stockfish, run, started
 from bench.engines import EngineSpec, engine_from_pairs
 from engine.arguments import Parser, command, complain_about
-from engine.compiler.cache_folder import CACHE_VARIABLE
-from engine.compiler.library import JIT, KERNELS_VARIABLE, choose
 from engine.errors import FAILED, OK, arguments_are_judged
-from engine.extras import has_numba
 from engine.progress import Steps
 from search.benchmark import POSITIONS
 
@@ -140,9 +130,9 @@ def depth_speed(spec: EngineSpec, effort: Effort) -> float:
     return 1 / seconds
 
 
-def bench_speed(spec: EngineSpec, effort: Effort | None = None, environment: dict[str, str] | None = None) -> float:
+def bench_speed(spec: EngineSpec, effort: Effort) -> float:
     """Nodes per second that the command `bench` reports, as Secateur or Stockfish prints it. Raises EngineError."""
-    for line in reversed("\n".join(run(spec, "bench", environment=environment)).splitlines()):
+    for line in reversed("\n".join(run(spec, "bench")).splitlines()):
         words = line.split()
         if words[-1:] == ["nps"] and words[-2].isdecimal():
             return float(words[-2])
@@ -190,125 +180,16 @@ def compare(
     return report
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Secateur alone
-# --------------------------------------------------------------------------------------------------------------
+def seconds_to(answer: str, question: str) -> float:
+    """Seconds from starting Secateur until it gives `answer` to `question`. Raises EngineError."""
+    start = time.perf_counter()
+    with Conversation(OURS) as engine:
+        engine.ask(question, answer)
+        return time.perf_counter() - start
 
-
-@contextmanager
-def kernels(are_built: bool, empty_cache: bool) -> Iterator[dict[str, str]]:
-    """The environment of an engine with kernels built ahead of time, or with those of Numba."""
-    library = choose()[0] if are_built else None
-    with tempfile.TemporaryDirectory() as folder:
-        cache = {CACHE_VARIABLE: folder} if empty_cache else {}
-        yield {KERNELS_VARIABLE: JIT if library is None else library.level.name, **cache}
-
-
-def seconds_to(answer: str, command: str, are_built: bool, empty_cache: bool) -> float:
-    """Seconds from starting Secateur until it gives `answer` to `command`."""
-    with kernels(are_built, empty_cache) as environment:
-        start = time.perf_counter()
-        with Conversation(OURS, environment) as engine:
-            engine.ask(command, answer)
-            return time.perf_counter() - start
-
-
-def resident_mebibytes(are_built: bool, milliseconds: int = 3000) -> float:
-    """Resident memory of Secateur after a search of that time, which fills its TT of 16 MiB, by /proc."""
-    with kernels(are_built, empty_cache=are_built) as environment, started(OURS, environment) as engine:
-        engine.ask(f"setoption name Hash value 16\nposition startpos\ngo movetime {milliseconds}", "bestmove")
-        status = Path(f"/proc/{engine.process.pid}/status").read_text(encoding="ascii")
-    return int(status.partition("VmRSS:")[2].split()[0]) / 1024
-
-
-def built_speedup() -> float:
-    """`bench` speed with kernels built ahead of time over that with Numba's."""
-    with kernels(are_built=True, empty_cache=True) as built, kernels(are_built=False, empty_cache=False) as numba:
-        # Out and back, so that a machine that slows down does so for both.
-        first, second, third, fourth = (bench_speed(OURS, None, kind) for kind in (built, numba, numba, built))
-    return (first + fourth) / (second + third)
-
-
-def perft_speedup(depth: int = 6) -> float:
-    """Leaves per second of perft on two threads over those on one."""
-    words = "perft", "--depth", depth, "--json", "--quiet", "--threads"
-    one, two = (json.loads(run(OURS, *words, threads)[0])["nps"] for threads in (1, 2))
-    return float(two / one)
-
-
-def search_speedup(effort: Effort = DEFAULT_EFFORT) -> float:
-    """Nodes per second of the search on two threads over those on one."""
-    return search_speed(replace(OURS, options=(("Threads", "2"),)), effort) / search_speed(OURS, effort)
-
-
-def worst_stop(count: int = 1000) -> float:
-    """The most milliseconds from `stop` to `bestmove` on two threads, of searches stopped at random."""
-    rng = random.Random(1)
-    worst = 0.0
-    with started(OURS) as engine:
-        engine.ask("setoption name Threads value 2\nisready", "readyok")
-        for number in range(count):
-            fen = SEARCH_POSITIONS[number % len(SEARCH_POSITIONS)]
-            engine.ask(f"position fen {fen}\ngo infinite", "info depth 1 ")
-            # The first iterations last microseconds, later ones longer than this.
-            time.sleep(rng.choice((0.0, 0.001, 0.01, 0.03)))
-            worst = max(worst, 1000 * engine.ask("stop", "bestmove")[1])
-    return worst
-
-
-# What a figure needs: each function says why this machine cannot give it, or returns None.
-
-
-def _two_cores() -> str | None:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return None if cores >= 2 else "there is only one core"
-
-
-def _numba() -> str | None:
-    return None if has_numba() else "Numba is not installed"
-
-
-def _built() -> str | None:
-    return None if choose()[0] is not None else "`secateur kernels list` shows no built kernels in use"
-
-
-def _proc() -> str | None:
-    return None if Path("/proc/self/status").exists() else "this system does not show a process's memory"
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A row about Secateur alone: what `--measure` calls it, name, unit, what measures it, and what that needs.
-
-    It is measured in each round or, if it is `slow`, once.
-    """
-
-    key: str
-    name: str
-    unit: str
-    value: Callable[[], float]
-    needs: tuple[Callable[[], str | None], ...] = ()
-    slow: bool = False
-
-
-_UCIOK, _READYOK = partial(seconds_to, "uciok", "uci"), partial(seconds_to, "readyok", "uci\nisready")
-_MEMORY = "resident memory at Hash 16"
-
-FIGURES: Final = (
-    Figure("threads", "perft on two threads over one", "x", perft_speedup, (_two_cores,)),
-    Figure("threads", "search, 2 threads over 1, nps", "x", search_speedup, (_two_cores,)),
-    Figure("start", "`uciok` after start, empty cache", " s", partial(_UCIOK, False, True), (_numba,)),
-    Figure("start", "`readyok` after start, warm cache", " s", partial(_READYOK, False, False), (_numba,)),
-    Figure("start", "`uciok` after start, built kernels", " s", partial(_UCIOK, True, True), (_built,)),
-    Figure("start", "`readyok` after start, built kernels", " s", partial(_READYOK, True, True), (_built,)),
-    Figure("stop", "`stop` to `bestmove`, worst of 1000, two threads", " ms", worst_stop, slow=True),
-    Figure("kernels", "`bench` speed, built kernels over Numba's", "x", built_speedup, (_numba, _built)),
-    Figure("memory", _MEMORY, " MiB", partial(resident_mebibytes, False), (_numba, _proc)),
-    Figure("memory", f"{_MEMORY}, built kernels", " MiB", partial(resident_mebibytes, True), (_built, _proc)),
-)
 
 #: Everything that `--measure` can name.
-KEYS: Final = (*COMPARISONS, *dict.fromkeys(figure.key for figure in FIGURES))
+KEYS: Final = (*COMPARISONS, "start")
 
 
 def measure(
@@ -321,19 +202,13 @@ def measure(
     """The rows that the keys name. Other engines are needed for COMPARISONS only."""
     compared = [key for key in COMPARISONS if key in keys]
     report = compare(others, compared if others else (), rounds, effort, show)
-    for figure in FIGURES:
-        if figure.key not in keys:
-            continue
-        obstacle = next(filter(None, (need() for need in figure.needs)), None)
-        if obstacle is not None:
-            report.remarks.append(f"{figure.name}: not measured, {obstacle}")
-            continue
-        show(figure.name)
+    for question, answer in (("uci", "uciok"), ("uci\nisready", "readyok")) if "start" in keys else ():
+        show(f"{answer} after start")
         try:
-            values = tuple(figure.value() for _ in range(1 if figure.slow else rounds))
-            report.rows.append(Row(figure.name, figure.unit, values))
+            values = tuple(seconds_to(answer, question) for _ in range(rounds))
+            report.rows.append(Row(f"`{answer}` after start", " s", values))
         except EngineError as error:
-            report.failures.append(f"{figure.key}: {error}")
+            report.failures.append(f"start: {error}")
     return report
 
 
@@ -350,9 +225,9 @@ def main(arguments: list[str]) -> int:
     """Measures and prints the table; exit status 1 when an engine fails."""
     parser = Parser(
         prog="secateur speed",
-        description="Measures perft, search speed, start-up and memory. Other engines (default: Stockfish "
-        "where it is installed) take turns with Secateur: the ratios say how many times as fast Secateur is. Run "
-        "nothing else meanwhile.",
+        description="Measures perft, search speed and start-up. Other engines (default: Stockfish where it is "
+        "installed) take turns with Secateur: the ratios say how many times as fast Secateur is. Run nothing else "
+        "meanwhile.",
     )
     parser.add_argument(
         "--engine",

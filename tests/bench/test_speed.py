@@ -15,18 +15,12 @@ from bench.commands.speed import (
     DEFAULT_EFFORT,
     SEARCH_POSITIONS,
     Effort,
-    Figure,
     Report,
     Row,
     bench_speed,
     compare,
     measure,
     perft_speed,
-    perft_speedup,
-    resident_mebibytes,
-    search_speedup,
-    seconds_to,
-    worst_stop,
 )
 from bench.conversation import OURS, EngineError, started
 from bench.engines import EngineSpec
@@ -103,7 +97,7 @@ def program(script: str) -> EngineSpec:
     ],
 )
 def test_the_speed_of_bench_is_read_in_either_form(script: str, expected: float) -> None:
-    assert bench_speed(program(f"import sys; assert sys.argv[1:] == ['bench']; {script}")) == expected
+    assert bench_speed(program(f"import sys; assert sys.argv[1:] == ['bench']; {script}"), DEFAULT_EFFORT) == expected
 
 
 @pytest.mark.parametrize(
@@ -116,7 +110,7 @@ def test_the_speed_of_bench_is_read_in_either_form(script: str, expected: float)
 )
 def test_a_bench_without_a_speed_is_a_failure(script: str, message: str) -> None:
     with pytest.raises(EngineError, match=message):
-        bench_speed(program(script))
+        bench_speed(program(script), DEFAULT_EFFORT)
 
 
 def test_an_engine_that_ends_or_does_not_answer_is_named(known_engine: Callable[..., EngineSpec]) -> None:
@@ -144,24 +138,6 @@ def test_the_table_has_median_and_spread() -> None:
     ]
 
 
-def test_what_cannot_be_measured_is_a_remark_and_what_fails_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail() -> float:
-        raise EngineError("it has ended")
-
-    figures = (
-        Figure("one", "first", "x", lambda: 1.0, (lambda: None,)),
-        Figure("one", "second", "x", fail, (lambda: "there is only one core",)),
-        Figure("one", "third", "x", fail),
-        Figure("one", "slow", "x", lambda: 2.0, slow=True),
-        Figure("two", "fourth", "x", fail),
-    )
-    monkeypatch.setattr(speed, "FIGURES", figures)
-    report = measure([], ["one"], 2)
-    assert report.rows == [Row("first", "x", (1.0, 1.0)), Row("slow", "x", (2.0,))]
-    assert report.remarks == ["second: not measured, there is only one core"]
-    assert report.failures == ["one: it has ended"]
-
-
 def test_the_command_prints_the_table(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], known_engine: Callable[..., EngineSpec]
 ) -> None:
@@ -181,17 +157,19 @@ def test_the_command_prints_the_table(
 # -- Secateur alone ----------------------------------------------------------------------------------------------
 
 
-def test_searches_are_measured(monkeypatch: pytest.MonkeyPatch, known_engine: Callable[..., EngineSpec]) -> None:
-    monkeypatch.setattr(speed, "OURS", known_engine("A", 2000, 4))
-    assert search_speedup() == 1
-    assert 0 < worst_stop(count=8) < 10_000
+def test_the_start_is_measured() -> None:
+    report = measure([], ["start"], 1)
+    assert [row.name for row in report.rows] == ["`uciok` after start", "`readyok` after start"]
+    uciok, readyok = (row.median for row in report.rows)
+    assert 0 < uciok < readyok < 300
 
 
-def test_secateur_is_measured() -> None:
-    assert 0 < seconds_to("uciok", "uci", are_built=False, empty_cache=True) < 60
-    assert perft_speedup(depth=2) > 0
-    if Path("/proc/self/status").exists():
-        assert 30 < resident_mebibytes(are_built=False, milliseconds=100) < 1000
+def test_a_start_that_fails_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speed, "OURS", program("import sys; sys.exit('broken')"))
+    report = measure([], ["start"], 1)
+    assert report.rows == []
+    assert len(report.failures) == 2
+    assert all(failure.startswith("start: E did not answer 'uci") for failure in report.failures)
 
 
 def test_the_stand_alone_program_starts_without_an_interpreter(run_python: Callable[..., str]) -> None:
