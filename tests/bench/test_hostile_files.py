@@ -286,8 +286,8 @@ def test_names_from_files_hold_no_terminal_escapes(tmp_path: Path) -> None:
         f'[White "A"]\n[Result "{ESCAPE}"]\n\n1. e4 1-0\n\n[{ESCAPE}\n\n1. e4 1-0\n'
         f'[White "A"]\n[Result "1-0"]\n\n1. {ESCAPE}e5 1-0\n\n'
     )
-    game, _ = read_games(games, problems)
-    assert len(problems) == 5
+    (game,) = read_games(games, problems)
+    assert len(problems) == 6
     texts = [problem.name, opening.name, game.white, game.black, *problems]
     assert all(text.isprintable() and len(text) < 400 for text in texts), texts
 
