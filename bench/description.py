@@ -322,7 +322,8 @@ def _fields_of(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _engine(data: object, name: str, limit: str) -> EngineSpec:
-    table = {"name": "", "options": {}, "restart": False} | _checked(data, _ENGINE_KEYS, name, ("command",))
+    defaults: dict[str, Any] = {"name": "", "options": {}, "restart": False}
+    table = defaults | _checked(data, _ENGINE_KEYS, name, ("command",))
     words, limit, folder = table["command"], table.get("tc", limit), table.get("directory")
     options = {
         key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in table["options"].items()

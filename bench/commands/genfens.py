@@ -1,8 +1,7 @@
 """`secateur genfens`: random openings for OpenBench's data generation, in the form that its client reads.
 
 The client runs `ENGINE "genfens N seed S book <None|FILE> EXTRA" quit` several times at once and collects the lines
-that begin with `info string genfens`. It gives up when 15 seconds pass without one. EXTRA, set by the workload, are our
-options.
+that begin with `info string genfens`. It gives up after 15 seconds without one. The workload sets EXTRA, our options.
 """
 
 from __future__ import annotations
@@ -58,15 +57,15 @@ def main(arguments: list[str]) -> int:
     from_start = options.book.lower() == "none"
     with arguments_are_judged():
         plies = parse_plies(options.plies or (START_PLIES if from_start else BOOK_PLIES))
-    from search.warmup import load_kernels
-
     with Steps("reading the book") as steps:
         draw: Draw = _start_position if from_start else _from_book(Path(options.book))
         steps.show("loading the kernels")
+        from search.warmup import load_kernels
+
         load_kernels()
         found = openings(options.count, options.seed, draw, plies, options.score, options.nodes)
         for number, fen in enumerate(found, start=1):
-            # One write: OpenBench's client reads both streams from one pipe.
+            # One write a line: OpenBench's client reads both streams from one pipe.
             sys.stdout.write(f"{PREFIX} {fen}\n")
             sys.stdout.flush()
             steps.show(f"{number} of {options.count} openings")

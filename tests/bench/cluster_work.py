@@ -6,10 +6,6 @@ import time
 from pathlib import Path
 
 
-def square(number: int) -> int:
-    return number * number
-
-
 def fail_on_three(number: int) -> int:
     if number == 3:
         raise ValueError("three\nis bad")

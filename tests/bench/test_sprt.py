@@ -26,30 +26,25 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, st
     return status, output.out, output.err
 
 
+#: The lines of fastchess's report with figures, and our names of the figures.
+REPORT = (
+    (r"Elo: N \+/- N, nElo: N \+/- N", "elo", "elo_error", "nelo", "nelo_error"),
+    (r"LOS: N %, DrawRatio: N %", "los", "draw_ratio"),
+    (r"Games: N, Wins: N, Losses: N, Draws: N", "games", "wins", "losses", "draws"),
+    (r"Ptnml\(0-2\): \[N, N, N, N, N\]", *"01234"),
+    (r"LLR: N \([^)]*\) \(N, N\) \[N, N\]", "llr", "lower", "upper", "elo0", "elo1"),
+)
+
+
 def compare(answer: dict[str, Any], said: str) -> None:
     """Every figure of fastchess's report, to its last printed digit."""
-
-    def figures(pattern: str) -> list[float]:
+    ours = answer | answer["sprt"] | {str(place): count for place, count in enumerate(answer["pentanomial"])}
+    ours |= {name: 100 * answer[name] for name in ("los", "draw_ratio")}
+    for pattern, *names in REPORT:
         found = re.search(pattern.replace("N", r"(-?[\d.]+)"), said)
         assert found, pattern
-        return [float(figure) for figure in found.groups()]
-
-    def same(expected: float, value: float, decimals: int = 2) -> None:
-        assert f"{value:.{decimals}f}" == f"{expected:.{decimals}f}"
-
-    elo, elo_error, nelo, nelo_error = figures(r"Elo: N \+/- N, nElo: N \+/- N")
-    for expected, name in ((elo, "elo"), (elo_error, "elo_error"), (nelo, "nelo"), (nelo_error, "nelo_error")):
-        same(expected, answer[name])
-    los, draws = figures("LOS: N %, DrawRatio: N %")
-    same(los, 100 * answer["los"])
-    same(draws, 100 * answer["draw_ratio"])
-    games, wins, losses, drawn = figures("Games: N, Wins: N, Losses: N, Draws: N")
-    assert [answer[name] for name in ("games", "wins", "losses", "draws")] == [games, wins, losses, drawn]
-    assert figures(r"Ptnml\(0-2\): \[N, N, N, N, N\]") == answer["pentanomial"]
-    llr, low, high, elo0, elo1 = figures(r"LLR: N \([^)]*\) \(N, N\) \[N, N\]")
-    same(llr, answer["sprt"]["llr"])
-    for expected, name in ((low, "lower"), (high, "upper"), (elo0, "elo0"), (elo1, "elo1")):
-        same(expected, answer["sprt"][name])
+        for name, figure in zip(names, found.groups(), strict=True):
+            assert f"{ours[name]:.2f}" == f"{float(figure):.2f}", name
 
 
 @pytest.mark.parametrize(
@@ -73,7 +68,7 @@ def test_a_live_test_stops_when_decided(tmp_path: Path, capsys: pytest.CaptureFi
     status, out, err = run(
         capsys,
         *("--engine", f"cmd={FAKE}", "name=good"),
-        *("--engine", f"cmd={FAKE} --fault illegal --at 1", "name=bad", "restart=on"),
+        *("--engine", f"cmd={FAKE} --fault illegal --at 1", "name=bad"),
         *("--each", "nodes=10", "--runner", "builtin", "--rounds", 40, "--max-moves", 5, "--pgn", pgn),
         *("--elo1", 200, "--plot", tmp_path / "plot.svg", "--json", "--quiet"),
     )
