@@ -27,13 +27,13 @@ def test_levels_are_rated_by_a_tournament(
     book, place = tmp_path / "book.epd", tmp_path / "strength" / "levels.json"
     book.write_text(BOOK, encoding="utf-8")
     place.parent.mkdir()
-    words = ["--levels", "--rounds", "4", "--book", str(book), "--max-moves", "20", "--runner", "builtin", "--quiet"]
+    words = ["--levels", "--rounds", "2", "--book", str(book), "--max-moves", "20", "--runner", "builtin", "--quiet"]
     words += ["--engine", f"cmd={sys.executable}", f"arg={FAKE}", "name=known", "depth=9"]
     words += ["option.UCI_LimitStrength=true", "option.UCI_Elo=1500", "--anchor", "known=1500", "--json"]
     assert tourney.main(words) == 0, capsys.readouterr().err
     place.write_text(capsys.readouterr().out, encoding="utf-8")
     listed = json.loads(place.read_text(encoding="utf-8"))
-    assert listed["games"] == 4 * 12
+    assert listed["games"] == 2 * 12
     assert {line["name"] for line in listed["ratings"]} == {"known", *(level.name for level in measured)}
     rows = levels.table(tmp_path).splitlines()
     assert len(rows) == 2 + len(measured)
