@@ -70,12 +70,6 @@ class Tally:
         tally.unpaired = len(played) - tally.games
         return tally
 
-    @classmethod
-    def from_pentanomial(cls, counts: Iterable[int]) -> Tally:
-        """A tally of pairs worth 0, 1/2, 1, 3/2 and 2 points; pairs worth 1 are taken for two draws."""
-        ll, ld, dd, wd, ww = counts
-        return cls(wd + 2 * ww, ld + 2 * dd + wd, 2 * ll + ld, (ll, ld, dd, wd, ww))
-
     def add_game(self, points: float) -> None:
         """Counts one game that belongs to no pair; `points` is 1, 0.5 or 0."""
         if points == 1.0:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,12 @@ def tally_of(case: dict[str, Any], paired: bool) -> Tally:
     ll, ld, wl, dd, wd, ww = case["pairs"]
     games = wl + wd + 2 * ww, ld + 2 * dd + wd, 2 * ll + ld + wl
     return Tally(*games, (ll, ld, wl + dd, wd, ww)) if paired else Tally(*games)
+
+
+def of_pairs(counts: Iterable[int]) -> Tally:
+    """Pairs worth 0, 1/2, 1, 3/2 and 2 points; those worth 1 are two draws."""
+    ll, ld, dd, wd, ww = counts
+    return Tally(wd + 2 * ww, ld + 2 * dd + wd, 2 * ll + ld, (ll, ld, dd, wd, ww))
 
 
 def as_printed(value: float, error: float) -> str:
@@ -92,13 +99,13 @@ def test_no_games_yet() -> None:
 
 
 def test_one_sided_matches_have_infinite_elo_and_valid_json() -> None:
-    won = Tally.from_pentanomial((0, 0, 0, 0, 4))
+    won = of_pairs((0, 0, 0, 0, 4))
     found = estimate(won)
     assert found is not None
     assert found.elo == math.inf
     assert found.los == 1.0
     assert to_json(won)["elo"] is None
-    drawn = estimate(Tally.from_pentanomial((0, 0, 4, 0, 0)))
+    drawn = estimate(of_pairs((0, 0, 4, 0, 0)))
     assert drawn is not None
     assert (drawn.elo, drawn.nelo, drawn.los) == (0.0, 0.0, 0.5)
 
@@ -133,7 +140,7 @@ COUNTS = st.lists(st.integers(0, 400), min_size=5, max_size=5).filter(any)
 @settings(max_examples=60, deadline=None)
 @given(COUNTS, st.sampled_from(["normalized", "logistic"]))
 def test_swapping_the_engines_mirrors_every_figure(counts: list[int], model: str) -> None:
-    mine, theirs = Tally.from_pentanomial(counts), Tally.from_pentanomial(counts[::-1])
+    mine, theirs = of_pairs(counts), of_pairs(counts[::-1])
     ours, others = estimate(mine), estimate(theirs)
     assert ours is not None
     assert others is not None
@@ -160,7 +167,7 @@ def test_elo_and_score_invert_each_other(elo: float) -> None:
     ],
 )
 def test_few_or_one_sided_games_get_a_bound_or_no_interval(counts: tuple[int, ...], text: str) -> None:
-    tally = Tally.from_pentanomial(counts)
+    tally = of_pairs(counts)
     found = estimate(tally)
     assert found is not None
     assert elo_text(found) == text
@@ -182,4 +189,4 @@ def test_few_or_one_sided_games_get_a_bound_or_no_interval(counts: tuple[int, ..
 def test_the_widest_bounds_can_be_computed(model: str, counts: tuple[int, ...]) -> None:
     most = MOST_ELO[model]
     for elo0, elo1 in ((-most, most), (most - 1, most), (-most, 1 - most), (0, 1e-6)):
-        assert math.isfinite(Sprt(elo0, elo1, 1e-9, 1e-9, model).llr(Tally.from_pentanomial(counts)))
+        assert math.isfinite(Sprt(elo0, elo1, 1e-9, 1e-9, model).llr(of_pairs(counts)))
