@@ -199,7 +199,7 @@ def _discard_unwritable() -> None:
 
 
 def _escape_what_cannot_be_encoded() -> None:
-    """Makes stdout and stderr write escapes for characters that they cannot encode, such as those of odd file names."""
+    """Makes stdout and stderr write escapes for what they cannot encode, such as a file name that is not UTF-8."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -1,8 +1,8 @@
 """Removes what the Makefile's targets make in the project's folder: `python -m bench.clean STAMP...`, for `make clean`.
 
-Each STAMP is a file in a folder, and empty if `make` made the folder. Of such an environment the files go that `venv`,
-`make` and pip put there; of other such folders all files go. What else lies in the targets' folders stays and is
-reported. This needs no installed package.
+Each STAMP is a file in a folder, and empty if `make` made the folder. From an environment this removes what `venv`,
+`make` and pip put there; it removes all of `docs/_build`. Other files in the targets' folders stay and are reported.
+This needs no installed package.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def check_path(path: str | Path | Output) -> Output:
 
 
 def _seal(picture: bytes) -> bytes:
-    """What `save_figure` appends, and programs that show a picture skip: a checksum, which an edited file belies."""
+    """The checksum that `save_figure` appends to a picture. Viewers skip it, and it does not fit an edited picture."""
     return b"<!-- drawn by Secateur: %s -->\n" % sha256(picture).hexdigest().encode()
 
 
