@@ -50,7 +50,7 @@ _MOST_BYTES: Final = 1 << 16
 
 
 class DescriptionError(CommandError, ValueError):
-    """A match that makes no sense; the message is one line."""
+    """An invalid description of a match; the message is one line."""
 
 
 class MissingDescriptionError(DescriptionError, MissingError):

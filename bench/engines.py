@@ -30,11 +30,11 @@ SECATEUR: Final = _this_secateur()
 
 
 class EngineSpecError(CommandError, ValueError):
-    """An engine's description that makes no sense; the message names the key."""
+    """An invalid description of an engine; the message names the key."""
 
 
 class MissingEngineError(EngineSpecError, MissingError):
-    """An engine whose program, or whose folder, is not there or cannot be used."""
+    """An engine whose program or folder is missing or unusable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class EngineSpec:
     restart: bool = False
 
     def process_key(self) -> tuple[object, ...]:
-        """Equal for engines that one running process can be in turn: only values of options and limits differ."""
+        """Equal for engines that can share one process: they differ only in limits and in values of options."""
         return self.name, self.command, self.directory, tuple(name for name, _ in self.options)
 
     def resolved_program(self) -> str:

@@ -91,7 +91,7 @@ def _limit(own: Clock, clocks: dict[chess.Color, Clock]) -> chess.engine.Limit:
 
 
 async def _play(task: GameTask, pool: EnginePool) -> GameResult:
-    """Plays the game to its end. An engine that fails loses the game; nothing is raised."""
+    """Plays the game to its end. An engine that fails loses the game."""
     date = datetime.datetime.now(datetime.UTC).strftime("%Y.%m.%d")
     board = task.opening.board()
     records = [MoveRecord(move, book=True) for move in task.opening.moves]

@@ -195,7 +195,7 @@ class StateFile:
         self._write({self._key: FORMAT, "settings": settings})
 
     def add(self, number: int, points: int = 0, faults: int = 0) -> None:
-        """Takes the points of an item, or of a spoilt one the faults; the line is on the disk before this returns."""
+        """Takes the points of an item, or the faults of a spoilt one; the line is on the disk before this returns."""
         line = {"number": number, **({"faults": faults} if faults else {"points": points})}
         self._take(line)
         self._write(line)
@@ -217,7 +217,7 @@ class StateFile:
 
 
 def _is_cut(data: bytes) -> bool:
-    """Whether `data` is the beginning of a line with a result, as a process leaves it that is killed meanwhile."""
+    """Whether `data` is the beginning of a line with a result. A killed process may leave one."""
 
     def without_numbers(text: str) -> str:
         return re.sub(r"-?\d+|-$", "0", text)

@@ -330,7 +330,7 @@ def circumstances_of(description: MatchDescription) -> dict[str, str]:
 
 
 def make_record(results: MatchResult, sprt: Sprt | None = None, **known: Any) -> Record:
-    """The record of a match from the point of view of its first engine; `known` are the fields that games do not tell.
+    """The record of a match from the point of view of its first engine; `known` has the other fields.
 
     Raises `LedgerError` when there are no games.
     """

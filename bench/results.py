@@ -164,7 +164,7 @@ class MatchResult:
 
 
 def win_draw_loss(games: Iterable[GameResult], engine: str) -> tuple[int, int, int]:
-    """(wins, draws, losses) of `engine` in those of `games` that it played and that are finished."""
+    """(wins, draws, losses) of `engine` in its finished games."""
     points = [game.points(engine) for game in games if game.is_finished and engine in (game.white, game.black)]
     return points.count(1.0), points.count(0.5), points.count(0.0)
 

@@ -32,7 +32,7 @@ class Plan:
 
     @property
     def repeats(self) -> str | None:
-        """A remark where pairs would be played again as they were: no clock, and more of them than openings."""
+        """A remark if pairs repeat earlier ones: without a clock, and with more pairs than openings. None otherwise."""
         if self.pair_count <= len(self.openings) or any(engine.limit.is_timed for engine in self.description.engines):
             return None
         return (

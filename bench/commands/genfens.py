@@ -111,7 +111,7 @@ def openings(count: int, seed: int, draw: Draw, plies: tuple[int, int], score: i
     failures, problem = 0, ""
     while len(seen) < count:
         if failures == PATIENCE:
-            raise BookError(f"{PATIENCE} candidates in a row will not do, after {len(seen)} openings{problem}")
+            raise BookError(f"{PATIENCE} candidates in a row are unsuitable, after {len(seen)} openings{problem}")
         failures += 1
         try:
             board = draw(generator)

@@ -129,7 +129,7 @@ def test_a_book_without_newlines_is_refused(tmp_path: Path) -> None:
     book = tmp_path / "book.epd"
     with book.open("wb") as file:
         file.truncate(1 << 30)  # reading all of it a thousand times would take long
-    with pytest.raises(BookError, match=r"1000 candidates in a row will not do, .* a line of more than 4096 bytes"):
+    with pytest.raises(BookError, match=r"1000 candidates in a row are unsuitable, .* a line of more than 4096 bytes"):
         made(book)
 
 
