@@ -27,7 +27,7 @@ pytest.importorskip("scipy", reason="the regression needs SciPy")
 
 KEYS = ("null-move", "late-move-reduction", "killers", "razoring", "probcut")
 TRUE = {"null-move": 60.0, "late-move-reduction": 250.0, "killers": 0.0, "razoring": -30.0, "probcut": 15.0}
-QUICK = ["--games", "24", "--tc", "nodes=100", "--max-moves", "4", "--concurrency", "2", "--quiet"]
+QUICK = ["--games", "24", "--tc", "nodes=100", "--max-moves", "4", "--quiet"]
 
 
 def simulated(count: int, seed: int = 1) -> dict[int, int]:
