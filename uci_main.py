@@ -26,6 +26,7 @@ if __name__ == "__main__":
     sys.excepthook = _end_in_one_line
 
 from importlib import import_module  # noqa: E402 - see above
+from io import TextIOWrapper  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
@@ -196,8 +197,16 @@ def _discard_unwritable() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _escape_what_cannot_be_encoded() -> None:
+    """Makes stdout and stderr write escapes for what they cannot encode, such as a file name that is not UTF-8."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Runs the UCI loop or a command; returns the exit status (0 done, 1 failed, 2 wrong usage)."""
+    _escape_what_cannot_be_encoded()
     from engine.version import full_name, version
     from eval.build import with_evaluation
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import threading
@@ -24,16 +23,15 @@ class EngineError(CommandError):
     """An engine that does not start or answer, or answers nonsense; the message names it."""
 
 
-def _settings(spec: EngineSpec, environment: dict[str, str] | None) -> dict[str, Any]:
+def _settings(spec: EngineSpec) -> dict[str, Any]:
     """How an engine's process is started."""
-    place = {"cwd": spec.directory, "env": {**os.environ, **(environment or {})}}
-    return {"text": True, "errors": "replace", **place}
+    return {"text": True, "errors": "replace", "cwd": spec.directory}
 
 
 class Conversation:
     """A UCI engine as a child process, for timing what it does. Raises EngineError when it does not start."""
 
-    def __init__(self, spec: EngineSpec, environment: dict[str, str] | None = None) -> None:
+    def __init__(self, spec: EngineSpec) -> None:
         self.name = spec.name
         #: Everything it said on stdout and stderr.
         self.heard: list[str] = []
@@ -44,7 +42,7 @@ class Conversation:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 bufsize=1,
-                **_settings(spec, environment),
+                **_settings(spec),
             )
         except OSError as error:
             raise EngineError(f"{self.name} does not start: {reason(error)}") from None
@@ -92,9 +90,9 @@ OURS: Final = EngineSpec("Secateur", tuple(SECATEUR))
 
 
 @contextmanager
-def started(spec: EngineSpec, environment: dict[str, str] | None = None) -> Iterator[Conversation]:
+def started(spec: EngineSpec) -> Iterator[Conversation]:
     """An engine that is ready, with its options set. Raises EngineError."""
-    with Conversation(spec, environment) as engine:
+    with Conversation(spec) as engine:
         engine.ask("uci", "uciok", UCIOK_SECONDS)
         for name, value in spec.options:
             engine.ask(f"setoption name {name} value {value}\nisready", "readyok")
@@ -108,11 +106,11 @@ def find_stockfish() -> EngineSpec | None:
     return None if path is None else EngineSpec("Stockfish", (path,))
 
 
-def run(spec: EngineSpec, *arguments: object, environment: dict[str, str] | None = None) -> tuple[str, str]:
+def run(spec: EngineSpec, *arguments: object) -> tuple[str, str]:
     """What an engine's program prints on stdout and stderr with these arguments. Raises EngineError when it fails."""
     name = " ".join(map(str, (spec.name, *arguments[:1])))
     command = [spec.resolved_program(), *spec.command[1:], *map(str, arguments)]
-    settings = _settings(spec, environment)
+    settings = _settings(spec)
     try:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=2 * PATIENCE, check=False, **settings

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from hashlib import sha256
 from importlib import util
 from io import BytesIO
-from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,25 +14,16 @@ from bench.results import MatchResult, complete_pairs
 from bench.stats import Sprt, Tally, elo_text, estimate
 from engine.errors import CommandError, MissingError
 from engine.extras import remedy
-from engine.files import Output, reason, shown
+from engine.files import Output, read_bytes, reason, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bench.claims import Column
-
 ENDINGS: Final = (".png", ".svg")
 
-#: The author in a picture's metadata, which identifies Secateur's pictures.
-_DRAWN_BY: Final = "Secateur"
-
-#: A picture that begins with that author: a text chunk of PNG, or the creator that Matplotlib writes into SVG.
-_OWN_PICTURE: Final = re.compile(
-    rb"\x89PNG\r\n.{0,200}?tEXtSoftware\0Secateur"
-    rb"|<\?xml .{0,2000}?<dc:creator>\s*<cc:Agent>\s*<dc:title>Secateur</dc:title>",
-    re.DOTALL,
-)
+#: The largest picture that is read, in bytes.
+_MOST_BYTES: Final = 1 << 28
 
 #: The most points on a curve; longer series are thinned out evenly.
 MAX_POINTS: Final = 400
@@ -53,18 +43,32 @@ class MissingForPlotError(PlotError, MissingError):
 
 
 def check_path(path: str | Path | Output) -> Output:
-    """The file for a picture; to be called before the games are played. Raises `PlotError` if it cannot be written."""
+    """The file for a picture; call it before the games are played.
+
+    The picture may replace one that Secateur drew and nobody changed. Raises `PlotError` for any other file, and where
+    nothing can be written.
+    """
     if isinstance(path, Output):
         return path
     path = Path(path)
     if util.find_spec("matplotlib") is None:
-        raise MissingForPlotError(f"{path}: pictures need the package 'matplotlib': {remedy('lab')}")
+        raise MissingForPlotError(f"{shown(path)}: pictures need the package 'matplotlib': {remedy('lab')}")
     if path.suffix.lower() not in ENDINGS:
-        raise PlotError(f"{path}: a picture's name ends with {' or '.join(ENDINGS)}")
+        raise PlotError(f"{shown(path)}: a picture's name ends with {' or '.join(ENDINGS)}")
     try:
-        return Output(path, is_own_picture, "picture that Secateur drew")
+        output = Output(path, lambda _: True, "picture")
+        drawn = read_bytes(path, _MOST_BYTES) if output.size else b""
     except OSError as error:
         raise MissingForPlotError(f"{shown(path)}: {reason(error)}") from None
+    if drawn and not drawn.endswith(_seal(drawn[: -len(_seal(b""))])):
+        problem = "is there already, and is no picture as Secateur drew it; it is left as it is"
+        raise MissingForPlotError(f"{shown(path)}: {problem}")
+    return output
+
+
+def _seal(picture: bytes) -> bytes:
+    """The checksum that `save_figure` appends to a picture. Viewers skip it, and it does not fit an edited picture."""
+    return b"<!-- drawn by Secateur: %s -->\n" % sha256(picture).hexdigest().encode()
 
 
 def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | None = None) -> None:
@@ -76,32 +80,29 @@ def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | Non
     engine = results.engines[0]
     pairs = [(a.points(engine), b.points(engine)) for a, b in complete_pairs(results.games)]
     step = max(1, -(-len(pairs) // MAX_POINTS))
-    tally, found = Tally(), None
-    counts, scores, margins, ratios = [], [], [], []
+    tally, rows, elo = Tally(), [], ""
     for number, (first, second) in enumerate(pairs, start=1):
         tally.add_pair(first, second)
-        found = estimate(tally)
-        if found is not None and (number % step == 0 or number == len(pairs)):
-            counts.append(number)
-            scores.append(100.0 * found.score)
-            margins.append(100.0 * found.score_error)
-            ratios.append(sprt.llr(tally) if sprt is not None else 0.0)
-    if found is None:
-        raise PlotError(f"{picture.path}: not drawn, there are no pairs of games yet")
+        found = estimate(tally) if number % step == 0 or number == len(pairs) else None
+        if found is not None:
+            low, high = max(found.score - found.score_error, 0.0), min(found.score + found.score_error, 1.0)
+            ratio = sprt.llr(tally) if sprt is not None else 0.0
+            rows.append((number, 100.0 * found.score, 100.0 * low, 100.0 * high, ratio))
+            elo = elo_text(found)
+    if not rows:
+        raise PlotError(f"{shown(picture.path)}: not drawn, there are no pairs of games yet")
+    counts, scores, low_ends, high_ends, ratios = zip(*rows, strict=True)
     figure, axes = new_figure(1 if sprt is None else 2)
     upper = axes[0]
-    elo = elo_text(found)
     title = f"{engine} against {', '.join(results.engines[1:])}: {tally.games} games, Elo {elo}"
     # A "$" in an engine's name does not begin a formula.
     upper.set_title(title, parse_math=False)
     upper.axhline(50, color="grey", linewidth=0.8)
-    low = [max(score - margin, 0.0) for score, margin in zip(scores, margins, strict=True)]
-    high = [min(score + margin, 100.0) for score, margin in zip(scores, margins, strict=True)]
-    upper.fill_between(counts, low, high, color=_BAND, alpha=0.6, linewidth=0, label="95 % interval")
+    upper.fill_between(counts, low_ends, high_ends, color=_BAND, alpha=0.6, linewidth=0, label="95 % interval")
     upper.plot(counts, scores, color=_LINE, label="score")
     # The intervals of the first pairs are so wide that they would flatten the rest.
     settled = len(counts) // 10
-    upper.set_ylim(max(min(45.0, *low[settled:]) - 3, -3), min(max(55.0, *high[settled:]) + 3, 103))
+    upper.set_ylim(max(min(45.0, *low_ends[settled:]) - 3, -3), min(max(55.0, *high_ends[settled:]) + 3, 103))
     upper.set_ylabel("score, %")
     upper.legend(loc="best", frameon=False)
     if sprt is not None:
@@ -165,35 +166,6 @@ def plot_trajectories(
     save_figure(figure, picture)
 
 
-def plot_claims(
-    branching: int, curves: Mapping[str, Sequence[float]], columns: Sequence[Column], path: str | Path | Output
-) -> None:
-    """Leaves by depth in uniform trees; below, the share of minimax's leaves that each technique values.
-
-    Both scales are logarithmic. Raises `PlotError`.
-    """
-    picture = check_path(path)
-    figure, (upper, lower) = new_figure(2, height=9.0, share=False)
-    for (name, leaves), marker, style in zip(curves.items(), cycle("osD^v."), cycle(_STYLES), strict=False):
-        upper.plot(range(1, len(leaves) + 1), leaves, style, marker=marker, markersize=4, label=name)
-    upper.set_yscale("log")
-    upper.set_xlabel("depth, plies")
-    upper.set_ylabel("leaves valued")
-    upper.set_title(f"Uniform trees, {branching} moves a node")
-    techniques = list(columns[0].leaves)
-    places = range(len(techniques), 0, -1)
-    for column, marker in zip(columns, cycle("osD^v."), strict=False):
-        shares = [column.share(technique) for technique in techniques]
-        lower.plot(shares, list(places), marker, markersize=5, label=column.name)
-    lower.set_yticks(list(places), techniques)
-    lower.set_xscale("log")
-    lower.set_xlabel("leaves valued, share of minimax")
-    for axes in (upper, lower):
-        axes.legend(loc="best", frameon=False, fontsize=8)
-        axes.grid(alpha=0.3)
-    save_figure(figure, picture)
-
-
 def new_figure(
     rows: int, height: float | None = None, *, columns: int = 1, width: float = 8.0, share: bool = True
 ) -> tuple[Figure, list[Axes]]:
@@ -209,15 +181,10 @@ def new_figure(
 
 def save_figure(figure: Figure, output: Output) -> None:
     """Writes a figure in the format of the path's ending. Raises `PlotError`."""
-    kind = output.path.suffix.lower()[1:]
-    picture = BytesIO()
-    figure.savefig(picture, format=kind, dpi=130, metadata={"Creator" if kind == "svg" else "Software": _DRAWN_BY})
+    file = BytesIO()
+    figure.savefig(file, format=output.path.suffix.lower()[1:], dpi=130)
+    picture = file.getvalue()
     try:
-        output.replace(picture.getvalue())
+        output.replace(picture + _seal(picture))
     except OSError as error:
         raise PlotError(f"{shown(output.path)}: cannot be written: {reason(error)}") from None
-
-
-def is_own_picture(head: bytes) -> bool:
-    """Whether a file that begins like this is a picture that `save_figure` wrote."""
-    return _OWN_PICTURE.match(head) is not None

@@ -27,10 +27,10 @@ def wrong_quotes(text: str, place: str, records: Iterable[Record | SuiteRecord])
     """
     known = {record.id: record for record in records}
     problems = []
-    fenced = False
+    is_output = False
     for number, line in enumerate(text.splitlines(), start=1):
         where = f"{place}:{number}"
-        fenced ^= line.lstrip().startswith("```")
+        is_output ^= line.lstrip().startswith("```")
         tags = list(_TAG.finditer(line))
         for tag in tags:
             record = known.get(tag[1])
@@ -38,7 +38,7 @@ def wrong_quotes(text: str, place: str, records: Iterable[Record | SuiteRecord])
                 problems.append(f"{where}: the ledger has no record {tag[1]}")
             elif not _quotes(line[: tag.start()], record):
                 problems.append(f"{where}: the record {tag[1]} says {' or '.join(record.figures)}")
-        if not tags and not fenced:
+        if not tags and not is_output:
             problems += [f"{where}: {figure[0]} without a [ledger: id]" for figure in _ELO.finditer(line)]
     return problems
 

@@ -1,9 +1,8 @@
 """Ratings of many engines from one set of games: maximum likelihood, anchored, with 95 % intervals.
 
 The model is Ordo's, Bradley and Terry's: with the rating difference d (white's minus black's, plus the white
-advantage), white is expected to score 1 / (1 + 10 ** (-d / scale)), and a draw is half a point. At the likeliest
-ratings every engine's expected score is its actual score. Ordo's own scale makes 202 points of an expectation of
-76 % (`ORDO_SCALE`); ours is the usual 400, so that ratings and match Elo have the same unit.
+advantage), white is expected to score 1 / (1 + 10 ** (-d / 400)), and a draw is half a point. At the likeliest ratings
+every engine's expected score is its actual score.
 
 Intervals come from the sandwich estimator on pairs of games, not from simulation: it uses the observed spread of the
 results, so drawish engines get narrower intervals, and it knows that the two games of an opening are related.
@@ -28,9 +27,8 @@ from engine.errors import CommandError
 
 Floats = NDArray[np.float64]
 
-#: Rating difference at which ten to one is expected.
-ELO_SCALE: Final = 400.0
-ORDO_SCALE: Final = 202.0 * math.log(10.0) / math.log(0.76 / 0.24)
+#: Rating points in one natural unit: 400 points mean odds of ten to one.
+UNIT: Final = 400.0 / math.log(10.0)
 
 #: With fewer pairs than this the observed spread is a poor guide: the interval is at least the model's own.
 FEW_PAIRS: Final = 16
@@ -67,7 +65,7 @@ class Rating:
 
 @dataclass(frozen=True, slots=True)
 class RatingList:
-    """Ratings, best first and unrated last; the white advantage in rating points; the draw rate between equals.
+    """Ratings, best first and unrated last; the white advantage in rating points.
 
     `superiority[i][j]` is the probability that `ratings[i]` is stronger than `ratings[j]`, over the rated ones.
     """
@@ -75,15 +73,12 @@ class RatingList:
     ratings: tuple[Rating, ...]
     white_advantage: float
     white_error: float
-    draw_rate: float
     games: int
     superiority: tuple[tuple[float, ...], ...]
 
     def to_json(self) -> dict[str, Any]:
         """The whole list for machines."""
-        answer: dict[str, Any] = {
-            name: getattr(self, name) for name in ("games", "white_advantage", "white_error", "draw_rate")
-        }
+        answer: dict[str, Any] = {name: getattr(self, name) for name in ("games", "white_advantage", "white_error")}
         return answer | {"ratings": [asdict(line) | {"score": line.score} for line in self.ratings]}
 
 
@@ -93,7 +88,6 @@ def rate(
     *,
     average: float = 0.0,
     white_advantage: float | None = 0.0,
-    scale: float = ELO_SCALE,
 ) -> RatingList:
     """Rates everyone who played. `anchors` keep their ratings; without any, the ratings average `average`.
 
@@ -108,15 +102,14 @@ def rate(
         if name not in names:
             raise RatingError(f"the anchor {name} has played no game; players are {', '.join(names)}")
     rated = _connected(finished, names, list(anchors))
-    unit = scale / math.log(10.0)
-    fixed = {rated.index(name): value / unit for name, value in anchors.items()}
-    white = None if white_advantage is None else white_advantage / unit
+    fixed = {rated.index(name): value / UNIT for name, value in anchors.items()}
+    white = None if white_advantage is None else white_advantage / UNIT
     data = _Games(finished, rated)
     strengths, white_fit = _fit(data, fixed, white)
     if not fixed:
-        strengths += average / unit - strengths.mean()
+        strengths += average / UNIT - strengths.mean()
     covariance = _covariance(data, strengths, white_fit, list(fixed), white is None)
-    errors = Z95 * np.sqrt(np.maximum(np.diag(covariance), 0.0)) * unit
+    errors = Z95 * np.sqrt(np.maximum(np.diag(covariance), 0.0)) * UNIT
     lines = []
     for name in names:
         wins, draws, losses = win_draw_loss(finished, name)
@@ -124,7 +117,7 @@ def rate(
         note = ""
         if name in rated:
             index = rated.index(name)
-            rating, error = float(strengths[index]) * unit, 0.0 if index in fixed else float(errors[index])
+            rating, error = float(strengths[index]) * UNIT, 0.0 if index in fixed else float(errors[index])
         elif draws == losses == 0:
             note = "won every game"
         elif wins == draws == 0:
@@ -136,9 +129,8 @@ def rate(
     order = [rated.index(line.name) for line in lines if line.rating is not None]
     return RatingList(
         ratings=tuple(lines),
-        white_advantage=white_fit * unit,
+        white_advantage=white_fit * UNIT,
         white_error=float(errors[-1]),
-        draw_rate=_draw_rate(data, strengths, white_fit),
         games=len(finished),
         superiority=_superiority(strengths[order], covariance[np.ix_(order, order)]),
     )
@@ -195,26 +187,26 @@ class _Games:
         self.design[:, -1] = 1.0
 
 
-def fit_logistic(slopes: Floats, points: Floats, weights: Floats | float = 1.0, offset: Floats | float = 0.0) -> Floats:
+def fit_logistic(slopes: Floats, points: Floats, offset: Floats | float = 0.0) -> Floats:
     """The x that maximise the likelihood of `points`, 0 to 1, where 1 / (1 + exp(-(offset + slopes x))) is expected.
 
     `slopes` is float64[n, k] of rank k, the result float64[k]. The result is large (see RUNAWAY) where the likelihood
-    has no maximum.
+    has no maximum. Raises `RatingError` for an offset that no x can make up for.
     """
     from scipy.optimize import minimize
     from scipy.special import expit
 
     def loss(x: Floats) -> float:
         z = offset + slopes @ x
-        return float(np.sum(weights * (np.logaddexp(0.0, z) - points * z)))
+        return float(np.sum(np.logaddexp(0.0, z) - points * z))
 
     def gradient(x: Floats) -> Floats:
-        result: Floats = slopes.T @ (weights * (expit(offset + slopes @ x) - points))
+        result: Floats = slopes.T @ (expit(offset + slopes @ x) - points)
         return result
 
     def hessian(x: Floats) -> Floats:
         expected = expit(offset + slopes @ x)
-        result: Floats = (slopes.T * (weights * expected * (1.0 - expected))) @ slopes
+        result: Floats = (slopes.T * (expected * (1.0 - expected))) @ slopes
         return result
 
     start = np.zeros(slopes.shape[1])
@@ -227,22 +219,17 @@ def fit_logistic(slopes: Floats, points: Floats, weights: Floats | float = 1.0, 
 
 def _fit(data: _Games, fixed: Mapping[int, float], white: float | None) -> tuple[Floats, float]:
     """The likeliest strengths, float64[players], and white advantage; `fixed` and a given `white` stay as they are."""
-    # One row for all games with the same white and black, with their average result, and how many they are.
     players = data.design.shape[1] - 1
-    _, first, inverse, counts = np.unique(
-        data.white * players + data.black, return_index=True, return_inverse=True, return_counts=True
-    )
-    rows = data.design[first]
-    mean = np.bincount(inverse, weights=data.points) / counts
     values = np.full(players + 1, np.mean(list(fixed.values())) if fixed else 0.0)
     values[list(fixed)] = list(fixed.values())
     values[players] = white or 0.0
     held = set(fixed) or {0}
     free = [index for index in range(players + 1) if index not in held and (index < players or white is None)]
     if free:
-        if np.linalg.matrix_rank(rows[:, free]) < len(free):
+        slopes = data.design[:, free]
+        if np.linalg.matrix_rank(slopes) < len(free):
             raise RatingError("the white advantage cannot be told from strength: nobody had both colours; fix it")
-        values[free] += fit_logistic(rows[:, free], mean, counts.astype(np.float64), rows @ values)
+        values[free] += fit_logistic(slopes, data.points, data.design @ values)
         if white is None and abs(values[players]) > RUNAWAY:
             raise RatingError("the likeliest white advantage is infinite: one colour won everything; fix it")
     return values[:players], float(values[players])
@@ -271,40 +258,9 @@ def _covariance(data: _Games, strengths: Floats, white: float, fixed: list[int],
 
 
 def _superiority(strengths: Floats, covariance: Floats) -> tuple[tuple[float, ...], ...]:
+    """For each pair of players the probability that the first is the stronger."""
     from scipy.special import ndtr
 
     variances = np.diag(covariance)
     spread = np.sqrt(np.maximum(variances[:, None] + variances - 2 * covariance, 1e-12))
     return tuple(map(tuple, ndtr((strengths[:, None] - strengths) / spread).tolist()))
-
-
-def _draw_rate(data: _Games, strengths: Floats, white: float) -> float:
-    """The draw rate between equals at which the expected number of draws is the actual one.
-
-    As in Ordo, wins times losses stand in a fixed ratio to the square of draws (Davidson's model), so draws get rarer
-    as the difference grows.
-    """
-    from scipy.optimize import brentq
-    from scipy.special import expit
-
-    expected = expit(strengths[data.white] - strengths[data.black] + white)
-    draws = float(np.count_nonzero(data.points == 0.5))
-
-    def excess(rate: float) -> float:
-        return float(draws_expected(expected, rate).sum()) - draws
-
-    low, high = 1e-9, 1.0 - 1e-9
-    if draws == 0.0 or excess(low) >= 0.0:
-        return 0.0
-    return 1.0 if excess(high) <= 0.0 else float(brentq(excess, low, high, xtol=1e-9))
-
-
-def draws_expected(score: Floats, rate: float) -> Floats:
-    """The share of draws in encounters with these expected scores, when equals draw with probability `rate`.
-
-    Solves (score - x/2) (1 - score - x/2) = ((1 - rate) / (2 rate))**2 x**2 for x, in the form without cancellation.
-    """
-    ratio = ((1.0 - rate) / rate) ** 2
-    product = 4.0 * score * (1.0 - score)
-    result: Floats = product / (1.0 + np.sqrt(1.0 + (ratio - 1.0) * product))
-    return result

@@ -6,9 +6,6 @@ two measurements, however many parameters there are. (J. C. Spall, "Multivariate
 Simultaneous Perturbation Gradient Approximation", IEEE Transactions on Automatic Control 37, 1992, and "Implementation
 of the Simultaneous Perturbation Algorithm for Stochastic Optimization", IEEE Transactions on Aerospace and Electronic
 Systems 34, 1998. The form for games, with gains given by their last values, is that of Stockfish's fishtest.)
-
-No library fits: those on the package index (`spsa`, Nevergrad's SPSA) minimise a function of one point, while games
-compare two points; they know no bounds and no step for each parameter, and spend more evaluations to find their gains.
 """
 
 from __future__ import annotations
@@ -143,16 +140,8 @@ def select(table: Iterable[Tunable], only: Iterable[str] = (), without: Iterable
     for pattern in (*only, *without):
         if not any(matches(tunable, (pattern,)) for tunable in table):
             raise SpsaError(f"no tunable is called '{pattern}'")
-    chosen = tuple(
-        tunable
-        for tunable in table
-        if (matches(tunable, only) if only else not is_switch(tunable)) and not matches(tunable, without)
-    )
+    wanted = [row for row in table if (matches(row, only) if only else row.high - row.low >= 2 * row.step)]
+    chosen = tuple(row for row in wanted if not matches(row, without))
     if not chosen:
         raise SpsaError("no tunable is left to tune")
     return chosen
-
-
-def is_switch(tunable: Tunable) -> bool:
-    """Whether the range is too small for a perturbation to both sides."""
-    return tunable.high - tunable.low < 2 * tunable.step

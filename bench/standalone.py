@@ -19,6 +19,7 @@ from engine.compiler.levels import LEVELS
 from engine.compiler.library import LibraryError, fitting_description, folder, library_path
 from engine.compiler.sources import PROJECT_ROOT, source_hash
 from engine.files import reason, shown
+from engine.progress import say
 
 #: The packages that go into the program.
 PACKAGES = ("engine", "search", "eval", "bench")
@@ -91,7 +92,7 @@ def main(target: Path) -> str | None:
             fresh.rename(program)
     except OSError as error:
         return f"{shown(error.filename or program)}: {reason(error)}"
-    print(f"secateur: {program}: {megabytes(program):.0f} MB", file=sys.stderr)  # noqa: T201
+    say(f"secateur: the program is in {shown(program)}")
     return None
 
 
@@ -125,12 +126,6 @@ def _make(work: Path) -> Path:
     _strip(program / "_internal")
     mark(program, MARKER_TEXT, [path.relative_to(program).as_posix() for path in strangers(program, frozenset())])
     return program
-
-
-def megabytes(path: Path) -> float:
-    """Size of a file or of all files in a folder, without links, in millions of bytes."""
-    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file() and not file.is_symlink()]
-    return sum(file.stat().st_size for file in files) / 1e6
 
 
 def _strip(internal: Path) -> None:

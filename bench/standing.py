@@ -1,17 +1,20 @@
-"""The generated tables about strength: what matches and suites of the ledger say, and how strong the levels are.
-
-`secateur ledger --readme FILE` writes them between the markers `strength` and `levels` of a Markdown file.
-"""
+"""The tables of docs/strength.md: what matches and suites of the ledger say, and how strong the levels are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from bench import levels, markdown, records
+from bench import levels, records
+from bench.markdown import table, with_table
 from bench.records import Record, SuiteRecord
-from engine.files import read_text
+from engine.compiler.sources import PROJECT_ROOT
+from engine.files import read_text, replace_file
+
+PAGE: Final = PROJECT_ROOT / "docs" / "strength.md"
+
+#: The largest page that is read, in bytes.
+_MOST_BYTES: Final = 1 << 24
 
 _MATCH: Final = "10+0.1, Hash 16, one thread"
 
@@ -49,36 +52,24 @@ def figures(record: Record | SuiteRecord) -> tuple[str, str]:
     return measured, basis if record.bench_nodes is None else f"{basis}, bench {record.bench_nodes}"
 
 
-def table(ledger: Path | None = None) -> str:
-    """The table of strength as Markdown. Raises `LedgerError`."""
+def renewed(page: str, ledger: Path | None = None) -> str:
+    """The page with the tables `strength` and `levels` as the ledger has them.
+
+    Raises `MarkersError` for a page without a place for them, and `LedgerError`.
+    """
     found: dict[str, Record | SuiteRecord] = {**records.load_suites(ledger)}
     found |= {record.id: record for record in records.load(ledger)}
     rows = [(what, *(figures(found[key]) if key in found else ("not measured", ""))) for what, key in ROWS]
-    return markdown.table(("against, or in", "measured", "from"), rows)
+    page = with_table(page, "strength", table(("against, or in", "measured", "from"), rows))
+    return with_table(page, "levels", levels.table(ledger))
 
 
-_TABLES: Final[dict[str, Callable[[Path | None], str]]] = {
-    "strength": table,
-    "levels": lambda ledger: levels.table(levels.load(ledger)),
-}
+def is_current() -> bool:
+    """Whether PAGE has the tables of the ledger. Raises OSError and what `renewed` raises."""
+    page = read_text(PAGE, _MOST_BYTES)
+    return page == renewed(page)
 
 
-def tables_in(path: Path) -> list[str]:
-    """The tables for which a Markdown file has markers. Raises `MarkersError` where it has none, or wrong ones."""
-    text = markdown.read_tables(path)
-    present = [name for name in _TABLES if markdown.has_table(text, name)]
-    markdown.read_tables(path, *(present or _TABLES))
-    return present
-
-
-def write_into(path: Path, ledger: Path | None = None) -> None:
-    """Writes the tables into a Markdown file, each between its markers. Raises `MarkersError`."""
-    for name in tables_in(path):
-        markdown.write_table(path, name, _TABLES[name](ledger))
-
-
-def is_current(path: Path, ledger: Path | None = None) -> bool:
-    """Whether the tables in a Markdown file are those of the records; a file without tables is current."""
-    text = read_text(path, markdown.MOST_TEXT).replace("\r\n", "\n")
-    present = [name for name in _TABLES if markdown.has_table(text, name)]
-    return all(markdown.replace_table(text, name, _TABLES[name](ledger)) == text for name in present)
+def renew() -> None:
+    """Writes the tables into PAGE. Raises OSError and what `renewed` raises."""
+    replace_file(PAGE, renewed(read_text(PAGE, _MOST_BYTES)))

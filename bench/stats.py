@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.results import GameResult, complete_pairs
-from engine.files import quoted
+from engine.files import count_of, quoted
 
 Floats = NDArray[np.float64]
 
@@ -41,11 +41,6 @@ MODELS: Final = ("normalized", "logistic")
 #: Bounds of a test within which it can be computed, by model.
 MOST_ELO: Final = {"normalized": 200.0, "logistic": 1000.0}
 LEAST_RISK: Final = 1e-9
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Counts
-# --------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -75,12 +70,6 @@ class Tally:
         tally.unpaired = len(played) - tally.games
         return tally
 
-    @classmethod
-    def from_pentanomial(cls, counts: Iterable[int]) -> Tally:
-        """A tally of pairs worth 0, 1/2, 1, 3/2 and 2 points; pairs worth 1 are taken for two draws."""
-        ll, ld, dd, wd, ww = counts
-        return cls(wd + 2 * ww, ld + 2 * dd + wd, 2 * ll + ld, (ll, ld, dd, wd, ww))
-
     def add_game(self, points: float) -> None:
         """Counts one game that belongs to no pair; `points` is 1, 0.5 or 0."""
         if points == 1.0:
@@ -99,7 +88,7 @@ class Tally:
 
     @property
     def games(self) -> int:
-        """Finished games."""
+        """Games that count."""
         return self.wins + self.draws + self.losses
 
     @property
@@ -116,11 +105,6 @@ class Tally:
     def counts(self) -> tuple[int, ...]:
         """The distribution to compute with: the five counts of pairs; without pairs losses, draws and wins."""
         return self.pentanomial if self.pairs else (self.losses, self.draws, self.wins)
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Estimates
-# --------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,17 +154,16 @@ def estimate(tally: Tally) -> Estimate | None:
     values = np.linspace(0.0, 1.0, len(counts))
     score = float(np.average(values, weights=counts))
     variance = float(np.average((values - score) ** 2, weights=counts))
-    deviation = math.sqrt(variance / total)
-    margin = Z95 * deviation
-    # The mean of two independent games varies half as much as one game.
-    sigma = math.sqrt(variance * (2 if tally.pairs else 1))
+    margin = Z95 * math.sqrt(variance / total)
     if variance > 0.0:
-        nelo, nelo_error = (score - 0.5) / sigma * NELO_PER_SIGMA, margin / sigma * NELO_PER_SIGMA
-        los = _NORMAL.cdf((score - 0.5) / deviation)
+        # The mean of two independent games varies half as much as one game.
+        unit = NELO_PER_SIGMA / math.sqrt(variance * (2 if tally.pairs else 1))
+        nelo, nelo_error = (score - 0.5) * unit, margin * unit
+        los = _NORMAL.cdf((score - 0.5) / math.sqrt(variance / total))
     else:
         nelo = math.copysign(math.inf, score - 0.5) if score != 0.5 else 0.0
         nelo_error = math.nan
-        los = 0.5 if score == 0.5 else float(score > 0.5)
+        los = score if score == 0.5 else float(score > 0.5)
     below, above = sum(counts[:middle]), sum(counts[middle + 1 :])
     return Estimate(
         score=score,
@@ -194,11 +177,6 @@ def estimate(tally: Tally) -> Estimate | None:
         pairs_ratio=above / below if below else (math.inf if above else math.nan),
         samples=total,
     )
-
-
-# --------------------------------------------------------------------------------------------------------------
-# The sequential test
-# --------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,10 +239,6 @@ class Sprt:
         """How far `llr` is on the way to the bound on its side: 1 at the upper bound, -1 at the lower."""
         return llr / self.upper if llr >= 0.0 else -llr / self.lower
 
-    def to_json(self) -> dict[str, Any]:
-        """The test's parameters."""
-        return {name: getattr(self, name) for name in ("elo0", "elo1", "alpha", "beta", "model", "lower", "upper")}
-
 
 def _tilted(shares: Floats, slopes: Floats) -> Floats:
     """The distribution p that maximises the likelihood of `shares` under the constraint p . slopes = 0.
@@ -301,11 +275,6 @@ def _with_ratio(values: Floats, shares: Floats, ratio: float) -> Floats:
     return likely
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Words
-# --------------------------------------------------------------------------------------------------------------
-
-
 def with_error(value: float, error: float) -> str:
     """`+12.34 +- 5.67`."""
     value = round(value, 2) + 0.0  # a tiny negative value must not print as -0.00
@@ -328,8 +297,9 @@ def elo_text(found: Estimate) -> str:
 
 def summary(tally: Tally, sprt: Sprt | None = None) -> list[str]:
     """The result of a match in a few lines of text."""
-    first = f"Games    {tally.games}: {tally.wins} wins, {tally.draws} draws, {tally.losses} losses, "
-    first += f"{tally.points:g} points"
+    losses = f"{tally.losses} loss" if tally.losses == 1 else f"{tally.losses} losses"
+    first = f"Games    {tally.games}: {count_of(tally.wins, 'win')}, {count_of(tally.draws, 'draw')}, {losses}, "
+    first += f"{tally.points:g} point{'' if tally.points == 1 else 's'}"
     if tally.games:
         first += f" ({100.0 * tally.points / tally.games:.2f} %)"
     found = estimate(tally)
@@ -358,18 +328,15 @@ def summary(tally: Tally, sprt: Sprt | None = None) -> list[str]:
 def to_json(tally: Tally, sprt: Sprt | None = None) -> dict[str, Any]:
     """The same for machines. Infinite and undefined values become None, because JSON has neither."""
     found = estimate(tally)
-    names = ("games", "wins", "draws", "losses", "unpaired", "pairs")
-    answer: dict[str, Any] = {name: getattr(tally, name) for name in names}
-    answer["pentanomial"] = list(tally.pentanomial)
+    answer: dict[str, Any] = {**asdict(tally), "games": tally.games, "pairs": tally.pairs}
     if found is not None:
-        for name in Estimate.__slots__:
-            value = getattr(found, name)
-            answer[name] = value if math.isfinite(value) else None
+        answer |= {name: value if math.isfinite(value) else None for name, value in asdict(found).items()}
         if not found.has_interval:
             answer["elo_error"] = None
         if found.score_error == 0.0:
             answer["score_error"] = answer["nelo_error"] = None
     if sprt is not None:
         llr = sprt.llr(tally)
-        answer["sprt"] = {**sprt.to_json(), "llr": llr, "verdict": sprt.verdict(llr)}
+        answer["sprt"] = {**asdict(sprt), "lower": sprt.lower, "upper": sprt.upper, "llr": llr}
+        answer["sprt"]["verdict"] = sprt.verdict(llr)
     return answer

@@ -26,7 +26,7 @@ from bench.engines import EngineSpec
 from bench.pgn import is_pgn
 from bench.uci import READY_SECONDS, Engine, EngineFaultError, EnginePool, engine_pool
 from engine.errors import CommandError
-from engine.files import quoted, read_bytes, reason, shown
+from engine.files import count_of, quoted, read_bytes, reason, shown
 
 #: The quantifiers are possessive: the time grows linearly with the length of a line.
 _OPERATION: Final = re.compile(r"\s*+([A-Za-z]\w*+)(?=\s|;|$)((?:\"[^\"]*+\"|[^;\"]++)*+)(?:;|$)")
@@ -75,6 +75,10 @@ class Task:
 
     engine: EngineSpec
     problem: Problem
+
+    def failed(self, error: str) -> Solution:
+        """The solution of an engine that gave no answer, for the reason `error`."""
+        return Solution(self.engine.name, self.problem.name, most=self.problem.most, error=error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +219,7 @@ def _grades(board: chess.Board, operations: dict[str, str]) -> tuple[tuple[str, 
         points = operations["c8"].split()
         words = (operations.get("c9") or operations.get("c7", "")).split()
         if len(points) != len(words):
-            raise ValueError(f"{len(words)} graded moves with {len(points)} grades")
+            raise ValueError(f"{count_of(len(words), 'graded move')} with {count_of(len(points), 'grade')}")
         pairs = list(zip(words, points, strict=True))
     else:
         matches = [_GRADE.match(word) for word in operations.get("c0", "").replace(",", " ").split()]
@@ -239,7 +243,7 @@ def solve(task: Task) -> Solution:
     try:
         return pool.run(_solve(task, pool))
     except EngineFaultError as fault:
-        return Solution(task.engine.name, task.problem.name, most=task.problem.most, error=str(fault))
+        return task.failed(str(fault))
 
 
 async def _solve(task: Task, pool: EnginePool) -> Solution:
@@ -276,9 +280,9 @@ async def _watch(engine: Engine, problem: Problem) -> Solution:
             elif right_since is None:
                 right_since = (time.monotonic() - began, int(last.get("nodes", 0)))
         answer = await analysis.wait()
-    seconds = time.monotonic() - began
-    nodes = int(last.get("nodes", 0))
-    points = problem.points(answer.move, _mate(last))
+    seconds, nodes = time.monotonic() - began, int(last.get("nodes", 0))
+    mate = _mate(last)
+    points = problem.points(answer.move, mate)
     if points < problem.most:
         right_since = None
     elif right_since is None:  # it never showed the move before it played it
@@ -295,7 +299,7 @@ async def _watch(engine: Engine, problem: Problem) -> Solution:
         nodes=nodes,
         depth=int(last.get("depth", 0)),
         centipawns=last["score"].relative.score() if "score" in last else None,
-        mate=_mate(last),
+        mate=mate,
         error="" if answer.move else "gave no move",
     )
 

@@ -15,7 +15,7 @@ from typing import Any, Final, NoReturn
 from engine.compiler import compiling
 from engine.errors import FAILED, USAGE, CommandError, MissingError
 from engine.extras import remedy
-from engine.files import printable, quoted, reason, shown
+from engine.files import count_of, printable, quoted, reason, shown
 
 #: The end of every command's help.
 EXIT_STATUS: Final = """\
@@ -132,7 +132,7 @@ def complain_about(prog: str, problems: Sequence[str]) -> None:
     for problem in problems[:PROBLEM_LINES]:
         complain(prog, problem)
     if len(problems) > PROBLEM_LINES:
-        complain(prog, f"and {len(problems) - PROBLEM_LINES} problems more")
+        complain(prog, f"and {count_of(len(problems) - PROBLEM_LINES, 'more problem')}")
 
 
 def reported(prog: str, work: Callable[[], int], extra: str | None = None) -> int:

@@ -92,6 +92,11 @@ def shown(path: Path | str) -> str:
     return printable(text)
 
 
+def count_of(count: int, noun: str) -> str:
+    """A number of things for a message: `1 game`, `2 games`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def reason(error: OSError) -> str:
     """The system's reason for an error, without number and path."""
     return error.strerror or str(error) or type(error).__name__

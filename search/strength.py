@@ -12,8 +12,8 @@ So a weak player overlooks tactics and misjudges positions, but it saves pieces 
 mates that it has seen. (Softened choice: a Boltzmann distribution over scores. Stockfish's `Skill Level` instead
 disturbs the scores of its four best moves at random.)
 
-The levels are `LEVELS`; their ratings come from `bench/ledger/strength/levels.json`, the record of `secateur tourney
---levels --save-levels`. Between two levels, nodes are interpolated geometrically, softness and lines linearly. As the
+The levels are `LEVELS`; their ratings come from `bench/ledger/strength/levels.json`, the list of `secateur tourney
+--levels --json`. Between two levels, nodes are interpolated geometrically, softness and lines linearly. As the
 rating grows, each parameter becomes stronger or stays the same. Imports nothing heavy: options are declared before the
 engine loads.
 """

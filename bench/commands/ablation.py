@@ -1,17 +1,33 @@
-"""`secateur ablation`: measures what techniques of the search gain, by games in which sides lack some of them."""
+"""`secateur ablation`: measures what each technique of the search gains, by games in which sides lack some of them.
+
+In each pair of games each side may lack each technique, with the probability `SHARE` and independently of the others.
+The result counts for each technique that one side had and the other had not, so every game measures all of them and
+the intervals are narrower than those of one match for each technique. A gain is measured beside most of the other
+techniques, not beside all of them, and interactions are not measured; a technique that does nothing without another one
+comes out by about `SHARE` too low. (Designs of this kind are called random balance: F. E. Satterthwaite, "Random
+Balance Experimentation", Technometrics 1, 1959.)
+
+The model is that of `bench.rating`, where a side's rating is the sum of its techniques' gains: with the difference d,
+in Elo, a side is expected to score 1 / (1 + 10 ** (-d / 400)). The intervals come from the sandwich estimator on
+pairs, which uses the observed spread of the results. Pairs of high leverage are corrected for it (the estimator HC3 of
+J. G. MacKinnon and H. White, "Some heteroskedasticity-consistent covariance matrix estimators with improved finite
+sample properties", Journal of Econometrics 29, 1985), and with few pairs an interval is at least the model's own.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+import random
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from bench import records
-from bench.ablation import SHARE, Effect, effects, left_out
 from bench.adjudication import Adjudication
 from bench.commands import ledger
 from bench.description import (
@@ -26,15 +42,22 @@ from bench.display import result_console
 from bench.engines import EngineSpec, compile_kernels, engine_from_pairs, this_engine
 from bench.game import check_engine
 from bench.pairs import MINUS, PLUS, PairsError, PairsTask, Progress, StateFile, make_task, play_pairs
+from bench.rating import RUNAWAY, UNIT, Floats, RatingError, fit_logistic
 from bench.records import LedgerError, Record, circumstances_of
 from bench.schedule import Plan, make_plan
-from bench.stats import with_error
+from bench.stats import Z95, with_error
 from engine.arguments import Parser, command
 from engine.compiler.sources import PROJECT_ROOT
-from engine.errors import arguments_are_judged
-from engine.files import locked, shown
+from engine.errors import FAILED, OK, arguments_are_judged
+from engine.files import count_of, locked, shown
 from engine.progress import Steps, say
 from search.techniques import TECHNIQUES, Technique, named
+
+#: Probability that a side lacks a technique in a pair of games.
+SHARE: Final = 0.15
+
+#: With fewer pairs than this for each technique the observed spread is a poor guide.
+FEW_PAIRS: Final = 10
 
 DEFAULT_LIMIT: Final = "nodes=8000"
 DEFAULT_GAMES: Final = 6000
@@ -48,9 +71,6 @@ DEFAULTS: Final[dict[str, Any]] = {
     "resign": "4,700",
     "draw": "40,8,10",
 }
-
-#: What a record calls the sides of pairs that lack techniques.
-_SIDES: Final = ("with", "without")
 
 _EPILOG = f"""\
 examples:
@@ -123,34 +143,30 @@ def main(arguments: list[str]) -> int:
             options.bench_nodes = _count_benchmark(options.quiet)
         keys = [technique.key for technique in techniques]
         state = _state(keys, description, commits, options)
-        status = 0
+        stopped = ""
         try:
             _play(keys, plan, state, options)
         except KeyboardInterrupt:
-            status = _stopped("interrupted", options)
+            stopped = "interrupted"
         except PairsError as error:
-            status = _stopped(str(error), options)
+            stopped = str(error)
         try:
             found = effects(keys, options.seed, state.results)
             _report(techniques, found, state, options)
-            if options.ledger and status == 0:
+            if options.ledger and not stopped:
                 _record(techniques, found, state, description, options)
         except (PairsError, LedgerError) as error:
-            status = status or _stopped(str(error), options)
-        return 1 if state.faults else status
+            stopped = stopped or str(error)
+        if stopped:
+            unrecorded = "; not recorded" if options.ledger else ""
+            # A reason that names the file says where the results are.
+            kept = options.state and str(options.state) not in stopped
+            _say(f"{stopped}{unrecorded}{f'; {shown(options.state)} has what was played' if kept else ''}")
+        return FAILED if stopped or state.faults else OK
 
 
 def _say(text: str) -> None:
     say(f"secateur ablation: {text}")
-
-
-def _stopped(reason: str, options: argparse.Namespace) -> int:
-    """Says why the run did not come to its end, and where its results are; returns the exit status."""
-    unrecorded = "; not recorded" if options.ledger else ""
-    # A reason that names the file says where the results are.
-    kept = f"; {options.state} has what was played" if options.state and str(options.state) not in reason else ""
-    _say(f"{reason}{unrecorded}{kept}")
-    return 1
 
 
 def _description(techniques: Sequence[Technique], options: argparse.Namespace) -> MatchDescription:
@@ -254,27 +270,25 @@ def _record(
     together = f"one of {len(techniques)} that sides lacked at random, {SHARE:.0%} of the time, in the same games"
     for technique in techniques:
         effect = found[technique.key]
-        path = records.save(
-            Record(
-                id=_id(technique, options),
-                what=f"{technique.title}, against none",
-                date=records.today(),
-                commits=tuple(state.settings.get("commits", ())),
-                engines=_SIDES,
-                games=2 * len(state.results),
-                pentanomial=(),
-                elo=round(effect.elo, 2),
-                elo_error=round(effect.error, 2),
-                nelo=None,
-                verdict="measured",
-                bench_nodes=options.bench_nodes,
-                note="; ".join(filter(None, (together, options.note))),
-                faults=state.faults,
-                book=circumstances["book"],
-                time_control=circumstances["time_control"],
-            )
+        record = Record(
+            id=_id(technique, options),
+            what=f"{technique.title}, against none",
+            date=records.today(),
+            commits=tuple(state.settings.get("commits", ())),
+            engines=("with", "without"),
+            games=2 * len(state.results),
+            pentanomial=(),
+            elo=round(effect.elo, 2),
+            elo_error=round(effect.error, 2),
+            nelo=None,
+            verdict="measured",
+            bench_nodes=options.bench_nodes,
+            note="; ".join(filter(None, (together, options.note))),
+            faults=state.faults,
+            book=circumstances["book"],
+            time_control=circumstances["time_control"],
         )
-        _say(f"recorded in {path}")
+        _say(f"recorded in {records.save(record)}")
 
 
 def _report(
@@ -285,8 +299,7 @@ def _report(
     order = sorted(techniques, key=lambda technique: -found[technique.key].elo)
     if options.json:
         rows = [{"key": row.key, "title": row.title, **asdict(found[row.key])} for row in order]
-        answer = {"time_control": options.tc, "games": games, "techniques": rows}
-        print(json.dumps(answer, indent=2))
+        print(json.dumps({"time_control": options.tc, "games": games, "techniques": rows}, indent=2))
         return
     from rich.table import Table
 
@@ -297,3 +310,71 @@ def _report(
     console = result_console()
     console.print(table)
     console.print(f"{games} games")
+
+
+# --------------------------------------------------------------------------------------------------------------
+# The regression
+# --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """The gain by a technique in Elo, and half of its 95 % interval."""
+
+    elo: float
+    error: float
+
+
+def left_out(techniques: Sequence[str], seed: int, number: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The techniques that the first and the second side of pair `number` lack.
+
+    They depend on the arguments alone and are never the same for both sides, which would measure nothing.
+    """
+    rng = random.Random(f"{seed}/{number}")
+    while True:
+        first, second = (tuple(key for key in techniques if rng.random() < SHARE) for _ in range(2))
+        if first != second:
+            return first, second
+
+
+def effects(techniques: Sequence[str], seed: int, results: Mapping[int, int]) -> dict[str, Effect]:
+    """What each technique gains, from the points (-2 to 2) of the first side by number of pair.
+
+    `techniques`, in this order, and `seed` are those of `left_out`. Raises `PairsError` when the pairs are too few, or
+    so one-sided that a gain has no bound.
+    """
+    had = np.zeros((len(results), len(techniques)))
+    for row, number in enumerate(sorted(results)):
+        first, second = left_out(techniques, seed, number)
+        had[row] = [(key in second) - (key in first) for key in techniques]
+    scores = np.array([(results[number] + 2) / 4 for number in sorted(results)])
+    games = 2 * len(results)
+    if not results or np.linalg.matrix_rank(had) < len(techniques):
+        raise PairsError(f"{games} games do not measure {count_of(len(techniques), 'technique')}: play more")
+    try:
+        gains = fit_logistic(had, scores)
+    except RatingError as error:
+        raise PairsError(f"{games} games: {error}") from None
+    if np.abs(gains).max() > RUNAWAY:
+        worst = techniques[int(np.abs(gains).argmax())]
+        raise PairsError(f"{games} games are too one-sided to measure {worst}: play more")
+    errors = Z95 * _deviations(had, scores, gains)
+    return {
+        key: Effect(float(gain) * UNIT, float(error) * UNIT)
+        for key, gain, error in zip(techniques, gains, errors, strict=True)
+    }
+
+
+def _deviations(had: Floats, scores: Floats, gains: Floats) -> Floats:
+    """Standard deviations of the gains, in natural units: float64[techniques]."""
+    from scipy.special import expit
+
+    expected = expit(had @ gains)
+    weights = expected * (1 - expected)
+    bread = np.linalg.inv((had.T * weights) @ had)
+    leverages = weights * np.einsum("ij,jk,ik->i", had, bread, had)
+    spread = had * ((scores - expected) / np.maximum(1 - leverages, 1e-3))[:, None]
+    variances = np.diag(bread @ (spread.T @ spread) @ bread)
+    if len(had) < FEW_PAIRS * had.shape[1]:
+        variances = np.maximum(variances, np.diag(bread))
+    return np.asarray(np.sqrt(variances), np.float64)

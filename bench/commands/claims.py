@@ -1,77 +1,259 @@
-"""`secateur claims`: what pruning, the TT and move ordering save, as a table and a picture."""
+"""`secateur claims`: what pruning, the TT and move ordering save, counted in leaves.
+
+Nothing here depends on the machine or on chance: every run counts the same leaves everywhere.
+"""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
+import math
+import random
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
-from bench.claims import (
-    LATTICE_TREES,
-    LATTICES,
-    curves,
-    lattice_shares,
-    lattice_table,
-    measure,
-    subjects,
-    table,
-    uniform_subject,
-)
-from bench.markdown import read_tables, write_table
+import chess
+
+from bench import markdown
 from engine.arguments import Parser, command
-from engine.errors import arguments_are_judged
 from engine.progress import Steps
+from search.theory.alphabeta import alpha_beta
+from search.theory.connect_four import START as NO_STONES
+from search.theory.connect_four import ConnectFour
+from search.theory.counting import effective_branching, fewest_leaves, minimal_leaves
+from search.theory.deepening import deepen
+from search.theory.enhanced import Memory, enhanced
+from search.theory.games import SearchGame
+from search.theory.generate import game_tree, uniform_tree
+from search.theory.horizon import Counted, DepthLimited, Limited
+from search.theory.lattice_search import Rule, deep, lattice_value, naive, shallow, strong, weak
+from search.theory.lattice_text import make_lattice
+from search.theory.lattices import Product
+from search.theory.ordering import ByGuess, History, Killers, Ordering
+from search.theory.orders import Order, ordered_children
+from search.theory.plain_chess import PlainChess
+from search.theory.pvs import principal_variation_search
+from search.theory.table import Table
+from search.theory.tictactoe import START as EMPTY
+from search.theory.tictactoe import TicTacToe
+from search.theory.trees import Tree, TreeGame
+from search.theory.watch import Watcher
 
-#: Branching factor and depth of the picture's trees, and of everything with --quick.
-_CURVES = (4, 8)
-_QUICK = (3, 5)
+#: A middlegame with captures and checks for both sides.
+MIDDLEGAME: Final = "r1bq1rk1/pp2bppp/2n1pn2/2pp4/3P1B2/2PBPN2/PP1N1PPP/R2QK2R w KQ - 0 8"
 
-#: Trees that are searched in each lattice with --quick.
-_QUICK_TREES = 3
+#: Shuffled orders of which the mean is taken.
+SHUFFLES: Final = 5
+
+#: Half the width of aspiration windows, in the game's units: about half a pawn in chess.
+_WIDTH: Final = 50
+
+#: The largest tree that is stored to find its best order, in nodes.
+_MOST_NODES: Final = 2_000_000
+
+#: Lattices of the second table; branching factor and depth of the uniform trees searched in them; how many trees.
+LATTICES: Final = ("0..1 x 0..1", "0..2 x 0..2", "0..1 x 0..1 x 0..1")
+_LATTICE_TREE: Final = (3, 6)
+LATTICE_TREES: Final = 40
+
+#: Rules in the order of the table. (The fold over the path visits the same nodes as the strong rule.)
+_RULES: Final[tuple[Rule, ...]] = (naive, shallow, deep, weak, strong)
+
+#: A row: the technique, and what counts the leaves that it values.
+Row = tuple[str, Callable[[], float]]
 
 
 @command("secateur claims")
 def main(arguments: list[str]) -> int:
-    """Counts and prints the table; exit status 1 when a file cannot be written."""
+    """Counts and prints the tables."""
     parser = Parser(
         prog="secateur claims",
         description="Counts the leaves that minimax, alpha-beta in several orders, and alpha-beta with a TT, move "
         "ordering and iterative deepening value in uniform trees, tic-tac-toe, Connect Four and chess, searched in "
         "plain Python. The counts are the same on every machine. It takes a few minutes.",
     )
-    parser.add_argument("--quick", action="store_true", help="only a small uniform tree")
-    parser.add_argument("--json", action="store_true", help="print the counts as JSON")
-    parser.add_argument("--readme", type=Path, metavar="FILE", help="write the table into FILE between its markers")
-    parser.add_argument("--plot", metavar="FILE.png|svg", help="draw leaves by depth, and every technique's share")
+    parser.add_argument("--quick", action="store_true", help="only a small uniform tree, and few trees in lattices")
+    parser.add_argument("--json", action="store_true", help="print the counts as JSON, not as Markdown")
     parser.add_quiet()
     options = parser.parse_args(arguments)
-    if options.readme is not None:
-        read_tables(options.readme, "claims")
-    if options.plot is not None:
-        from bench.plots import check_path
-
-        with arguments_are_judged():
-            options.plot = check_path(options.plot)
-    trees = _QUICK_TREES if options.quick else LATTICE_TREES
     lattices = {}
     with Steps("building trees", options.quiet) as steps:
-        chosen = [uniform_subject(*_QUICK)] if options.quick else subjects()
+        chosen = [uniform_subject(3, 5)] if options.quick else subjects()
         columns = [measure(subject, steps.show) for subject in chosen]
         for spec in LATTICES:
             steps.show(f"searching trees in the lattice {spec}")
-            lattices[spec] = lattice_shares(spec, trees)
-    text = f"{table(columns)}\n\n{lattice_table(lattices)}"
+            lattices[spec] = lattice_shares(spec, 3 if options.quick else LATTICE_TREES)
     if options.json:
         counts = [{"subject": column.name, "leaves": column.leaves} for column in columns]
         print(json.dumps({"subjects": counts, "lattices": lattices}))
     else:
-        print(text)
-    if options.readme is not None:
-        write_table(options.readme, "claims", text)
-    if options.plot is not None:
-        from bench.plots import plot_claims
-
-        branching, depth = _QUICK if options.quick else _CURVES
-        with Steps("counting for the picture", options.quiet):
-            found = curves(branching, depth)
-        plot_claims(branching, found, columns, options.plot)
+        print(f"{table(columns)}\n\n{lattice_table(lattices)}")
     return 0
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Games
+# --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A game that is searched from a position to a depth."""
+
+    name: str
+    game: SearchGame[Any, Any]
+    position: Any
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The leaves that each technique values in one subject; the first is minimax."""
+
+    name: str
+    leaves: dict[str, float]
+
+
+def subjects() -> list[Subject]:
+    """The columns of the table in docs/explorer.md."""
+    return [
+        uniform_subject(4, 8),
+        Subject("tic-tac-toe", TicTacToe(), EMPTY, 9),
+        Subject("Connect Four", ConnectFour(), NO_STONES, 6),
+        Subject("chess, first position", PlainChess(), chess.Board(), 4),
+        Subject("chess, a middlegame", PlainChess(), chess.Board(MIDDLEGAME), 3),
+    ]
+
+
+def uniform_subject(branching: int, depth: int) -> Subject:
+    """A uniform tree whose leaves have random values."""
+    return Subject(f"uniform, b = {branching}", TreeGame(uniform_tree(branching, depth, "random", 1)), 0, depth)
+
+
+def measure(subject: Subject, show: Callable[[str], None] = lambda _: None) -> Column:
+    """Counts for every technique, in the order of the table."""
+    show(f"{subject.name}: storing the tree")
+    tree = game_tree(subject.game, subject.position, subject.depth, most_nodes=_MOST_NODES)
+    leaves = {}
+    for technique, count in (*_orders(tree, subject.depth), *_techniques(subject)):
+        show(f"{subject.name}: {technique}")
+        leaves[technique] = count()
+    return Column(f"{subject.name}, d = {subject.depth}", leaves)
+
+
+def _orders(tree: Tree, depth: int) -> tuple[Row, ...]:
+    """Minimax, alpha-beta on the tree in several orders, and the least that can be enough."""
+
+    def ordered(order: Order, seed: int = 0) -> int:
+        counted = Counted(TreeGame(tree, ordered_children(tree, order, seed)))
+        alpha_beta(counted, 0)
+        return counted.leaves
+
+    return (
+        ("minimax, b^d", lambda: len(tree.leaves)),
+        ("alpha-beta, worst first", lambda: ordered("worst")),
+        (
+            f"alpha-beta, shuffled (mean of {SHUFFLES})",
+            lambda: statistics.fmean(ordered("random", seed) for seed in range(SHUFFLES)),
+        ),
+        ("alpha-beta, best first", lambda: ordered("best")),
+        ("smallest proof, no table", lambda: fewest_leaves(tree)),
+        ("bound of Knuth and Moore", lambda: _bound(len(tree.leaves), depth)),
+    )
+
+
+def _bound(leaves: int, depth: int) -> float:
+    """Knuth and Moore's formula for the branching factor of a uniform tree with so many leaves."""
+    branching = effective_branching(leaves, depth)
+    if abs(branching - round(branching)) < 1e-9:
+        return minimal_leaves(round(branching), depth)
+    return branching ** math.ceil(depth / 2) + branching ** (depth // 2) - 1
+
+
+def _techniques(subject: Subject) -> tuple[Row, ...]:
+    """Searches with the moves in the game's order: one technique added at a time, then all."""
+    game, position, depth = subject.game, subject.position, subject.depth
+
+    def plain(search: Callable[..., int]) -> int:
+        counted = Counted(DepthLimited(game))
+        search(counted, Limited(position, depth))
+        return counted.leaves
+
+    def with_memory(memory: Memory[Any, Any]) -> int:
+        counted = Counted(game)
+        enhanced(counted, position, depth, memory)
+        return counted.leaves
+
+    def deepened(memory: Memory[Any, Any], width: int | None) -> int:
+        counted = Counted(game)
+        for _ in deepen(counted, position, depth, memory, width):
+            pass
+        return counted.leaves
+
+    everything: list[Ordering[Any, Any]] = [Killers(), History(), ByGuess(game)]
+    return (
+        ("alpha-beta, the game's order", lambda: plain(alpha_beta)),
+        ("+ principal variation search", lambda: plain(principal_variation_search)),
+        ("+ transposition table", lambda: with_memory(Memory(Table()))),
+        ("+ killers", lambda: with_memory(Memory(None, [Killers()]))),
+        ("+ history", lambda: with_memory(Memory(None, [History()]))),
+        ("+ order by guesses", lambda: with_memory(Memory(None, [ByGuess(game)]))),
+        ("+ table and iterative deepening, all depths", lambda: deepened(Memory(Table()), None)),
+        ("+ all of these and aspiration, all depths", lambda: deepened(Memory(Table(), everything), _WIDTH)),
+    )
+
+
+def table(columns: Sequence[Column]) -> str:
+    """The leaves and their share of minimax's, as Markdown."""
+
+    def cell(column: Column, technique: str) -> str:
+        leaves = column.leaves[technique]
+        share = leaves / next(iter(column.leaves.values()))
+        percent = f"{100 * share:.3g}" if share < 1 else f"{100 * share:.0f}"
+        return f"{leaves:,.0f}" if share == 1 else f"{leaves:,.0f} ({percent} %)"
+
+    head = ("leaves valued", *(column.name for column in columns))
+    rows = ((technique, *(cell(column, technique) for column in columns)) for technique in columns[0].leaves)
+    return markdown.table(head, rows, range(1, len(head)))
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Lattices
+# --------------------------------------------------------------------------------------------------------------
+
+
+def lattice_shares(spec: str, trees: int) -> dict[str, float]:
+    """Nodes that each rule visits in a product of chains, as a mean share of those of uniform random trees."""
+    lattice = make_lattice("product", spec)
+    factors = [(factor.bottom, factor.top) for factor in lattice.factors] if isinstance(lattice, Product) else []
+
+    def leaf(generator: random.Random) -> str:
+        return lattice.format(tuple(generator.randint(low, high) for low, high in factors))
+
+    shares: dict[str, list[float]] = {rule.__name__: [] for rule in _RULES}
+    for seed in range(trees):
+        tree = uniform_tree(*_LATTICE_TREE, seed=seed, leaf=leaf)
+        for rule in _RULES:
+            visits = _Visits()
+            lattice_value(lattice, tree, rule, visits)
+            shares[rule.__name__].append(visits.count / len(tree))
+    return {name: statistics.fmean(found) for name, found in shares.items()}
+
+
+class _Visits(Watcher[int, Any]):
+    """Counts nodes."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def enter(self, position: int, alpha: Any = None, beta: Any = None) -> None:
+        self.count += 1
+
+
+def lattice_table(found: Mapping[str, Mapping[str, float]]) -> str:
+    """What `lattice_shares` gives for each lattice, as Markdown."""
+    branching, depth = _LATTICE_TREE
+    head = (f"nodes visited in lattices, b = {branching}, d = {depth}", *found)
+    rows = ((rule.__name__, *(f"{100 * shares[rule.__name__]:.1f} %" for shares in found.values())) for rule in _RULES)
+    return markdown.table(head, rows, range(1, len(head)))

@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from statistics import mean
@@ -20,9 +20,9 @@ from bench.runners.base import unfit_engines
 from bench.suites import Problem, Solution, SuiteError, Task, load_suite, solve
 from bench.timecontrol import add_limit_arguments, limit_from_arguments
 from engine.arguments import Parser, command, complain_about
-from engine.errors import arguments_are_judged
-from engine.files import shown
-from engine.progress import Display, Steps, duration
+from engine.errors import FAILED, OK, arguments_are_judged
+from engine.files import count_of, shown
+from engine.progress import Steps, duration
 
 #: How long an engine thinks about a position.
 DEFAULT_LIMIT: Final = "movetime=1"
@@ -80,47 +80,31 @@ def main(arguments: list[str]) -> int:
         engines = _engines(options)
         if options.concurrency < 1 or (options.first is not None and options.first < 1):
             raise EngineSpecError("--concurrency and --first are at least 1")
-        if options.ledger is not None and (len(options.files) != 1 or options.first is not None):
-            raise EngineSpecError("--ledger records one whole suite")
         if options.ledger is not None:
+            if len(options.files) != 1 or options.first is not None:
+                raise EngineSpecError("--ledger records one whole suite")
             options.commit = tested_commits(options.commit)
-        names = [engine.name for engine in engines]
-        if len(set(names)) < len(names):
-            raise EngineSpecError("two engines have the same name; give them different ones")
     troubles: list[str] = []
     suites: dict[str, list[Problem]] = {}
     with Steps("reading", options.quiet) as steps:
         for path in options.files:
-            steps.show(f"reading {path}")
+            steps.show(f"reading {shown(path)}")
             try:
                 suites[path] = load_suite(path, troubles)[: options.first]
             except SuiteError as error:
                 troubles.append(str(error))
         steps.show("starting the engines")
-        unfit = unfit_engines(engines, options.cluster) if any(suites.values()) else {}
+        unfit = unfit_engines(engines, options.cluster) if suites else {}
         troubles += unfit.values()
-    places = [
-        (path, Task(engine, problem))
-        for path, problems in suites.items()
-        for problem in problems
-        for engine in engines
-        if engine not in unfit
-    ]
-    tasks = [task for _, task in places]
-    answers: dict[int, Solution] = {}
-    try:
-        for task, solution in _solve_all(tasks, options):
-            answers[id(task)] = solution
-            if solution.error:
-                troubles.append(f"{solution.engine}: {solution.problem}: {solution.error}")
-    except ClusterError as error:
-        troubles.append(str(error))
-    except KeyboardInterrupt:  # what is there is shown
-        troubles.append(f"interrupted: {len(tasks) - len(answers)} positions are missing")
-    rows: dict[str, list[Solution]] = {path: [] for path in suites}
-    for path, task in places:
-        if id(task) in answers:
-            rows[path].append(answers[id(task)])
+    fit = [engine for engine in engines if engine not in unfit]
+    tasks = [Task(engine, problem) for problems in suites.values() for problem in problems for engine in fit]
+    answers = _solve_all(tasks, options, troubles)
+    rows: dict[str, list[Solution]] = {}
+    place = 0
+    for path, problems in suites.items():
+        places = range(place, place + len(problems) * len(fit))
+        rows[path] = [answers[number] for number in places if number in answers]
+        place = places.stop
     if options.ledger is not None:
         try:
             _record(options, rows, engines, troubles)
@@ -131,7 +115,7 @@ def main(arguments: list[str]) -> int:
     elif rows:
         _show(rows, engines, options.details)
     complain_about("secateur epd", troubles)
-    return 1 if troubles else 0
+    return FAILED if troubles else OK
 
 
 def _engines(options: argparse.Namespace) -> list[EngineSpec]:
@@ -142,42 +126,37 @@ def _engines(options: argparse.Namespace) -> list[EngineSpec]:
         if engine.limit.has_clock:
             raise EngineSpecError(f"engine {engine.name}: a suite has no clock; give movetime, nodes or depth")
         engine.resolved_program()
+    if len({engine.name for engine in engines}) < len(engines):
+        raise EngineSpecError("two engines have the same name; give them different ones")
     return engines
 
 
-def _solve_all(tasks: list[Task], options: argparse.Namespace) -> Iterable[tuple[Task, Solution]]:
-    """Every task with its solution as it comes, while the view shows how many there are."""
+def _solve_all(tasks: list[Task], options: argparse.Namespace, troubles: list[str]) -> dict[int, Solution]:
+    """The solutions by the index of their task, with progress; after Ctrl-C some are missing. `troubles` grows."""
     compile_kernels({task.engine for task in tasks}, options.cluster)
-    with Progress(len(tasks), options.quiet) as progress:
-        for outcome in map_unordered(solve, tasks, options.cluster, workers=options.concurrency):
-            task, solution = outcome.item, outcome.value
-            if solution is None:
-                error = outcome.error or ""
-                solution = Solution(task.engine.name, task.problem.name, most=task.problem.most, error=error)
-            progress.add(solution)
-            yield task, solution
-
-
-class Progress(Display):
-    """Shows how many positions are answered and solved, and when the others will be."""
-
-    def __init__(self, planned: int, quiet: bool) -> None:
-        super().__init__(quiet)
-        self._planned, self._done, self._solved, self._errors = planned, 0, 0, 0
-
-    def add(self, solution: Solution) -> None:
-        """Takes an answer."""
-        self._done += 1
-        self._solved += solution.is_solved
-        self._errors += bool(solution.error)
-
-    def line(self) -> str:
-        """Positions, those that are solved, errors, time and time left."""
-        elapsed = time.monotonic() - self.began
-        errors = f", {self._errors} without an answer" if self._errors else ""
-        left = f", {duration(elapsed * (self._planned - self._done) / self._done)} left" if self._done else ""
-        done = f"{self._done} of {self._planned} positions, {self._solved} solved"
-        return f"{done}{errors} in {duration(elapsed)}{left}"
+    numbers = {id(task): number for number, task in enumerate(tasks)}
+    answers: dict[int, Solution] = {}
+    solved = errors = 0
+    began = time.monotonic()
+    positions = count_of(len(tasks), "position")
+    with Steps(f"0 of {positions}, 0 solved", options.quiet) as steps:
+        try:
+            for outcome in map_unordered(solve, tasks, options.cluster, workers=options.concurrency):
+                task, solution = outcome.item, outcome.value
+                if solution is None:
+                    solution = task.failed(outcome.error or "")
+                answers[numbers[id(task)]] = solution
+                if solution.error:
+                    troubles.append(f"{solution.engine}: {solution.problem}: {solution.error}")
+                solved, errors = solved + solution.is_solved, errors + bool(solution.error)
+                left = duration((time.monotonic() - began) * (len(tasks) - len(answers)) / len(answers))
+                unanswered = f", {errors} without an answer" if errors else ""
+                steps.show(f"{len(answers)} of {positions}, {solved} solved{unanswered}, {left} left")
+        except ClusterError as error:
+            troubles.append(str(error))
+        except KeyboardInterrupt:
+            troubles.append(f"interrupted: {count_of(len(tasks) - len(answers), 'answer')} missing")
+    return answers
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -203,16 +182,14 @@ def totals(rows: list[Solution], engine: str) -> dict[str, Any]:
 
 
 def _to_json(rows: dict[str, list[Solution]], engines: list[EngineSpec], troubles: list[str]) -> dict[str, Any]:
-    return {
-        "suites": {
-            path: {
-                "totals": {engine.name: totals(found, engine.name) for engine in engines},
-                "answers": [{**asdict(row), "solved": row.is_solved} for row in found],
-            }
-            for path, found in rows.items()
-        },
-        "problems": troubles,
+    suites = {
+        path: {
+            "totals": {engine.name: totals(found, engine.name) for engine in engines},
+            "answers": [{**asdict(row), "solved": row.is_solved} for row in found],
+        }
+        for path, found in rows.items()
     }
+    return {"suites": suites, "problems": troubles}
 
 
 def _record(
@@ -226,7 +203,7 @@ def _record(
         id=options.ledger,
         suite=shown(Path(path).name),
         limit=str(engines[0].limit),
-        positions=totals(found, engines[0].name)["positions"],
+        positions=len(found) // len(engines),
         solved={engine.name: totals(found, engine.name)["solved"] for engine in engines},
         commits=tuple(options.commit),
         bench_nodes=options.bench_nodes,
@@ -238,41 +215,38 @@ def _table(title: str | None, texts: Sequence[str], numbers: Sequence[str]) -> A
     """An empty table with columns of texts and of numbers."""
     from rich.table import Table
 
-    table = Table(title=title, box=None, pad_edge=False, title_justify="left")
-    for head in texts:
-        table.add_column(head)
+    table = Table(*texts, title=title, box=None, pad_edge=False, title_justify="left")
     for head in numbers:
         table.add_column(head, justify="right")
     return table
 
 
 def _show(rows: dict[str, list[Solution]], engines: list[EngineSpec], details: bool) -> None:
+    def to_it(seconds: float | None, nodes: float | None) -> tuple[str, str]:
+        return "" if seconds is None else f"{seconds:.3f} s", "" if nodes is None else f"{nodes:.0f}"
+
     console = result_console()
+    numbers = ("solved", "points", "mean time to it", "mean nodes to it", "time", "nodes/s")
+    whole = _table(None, ("suite", "engine", "limit"), numbers)
     for path, found in rows.items():
         if details or len(found) <= SHOWN:
-            texts = ("position", "engine", "move", "score")
-            grid = _table(shown(path), texts, ("points", "time to it", "nodes to it", "depth", "nodes"))
+            costs = ("points", "time to it", "nodes to it", "depth", "nodes")
+            grid = _table(shown(path), ("position", "engine", "move", "score"), costs)
             for row in found:
-                time = "" if row.seconds_to_solution is None else f"{row.seconds_to_solution:.3f} s"
-                nodes = "" if row.nodes_to_solution is None else str(row.nodes_to_solution)
-                answer = (row.problem, row.engine, row.error or row.move, row.score)
-                grid.add_row(*answer, f"{row.points}/{row.most}", time, nodes, str(row.depth), str(row.nodes))
+                answer = (row.problem, row.engine, row.error or row.move, row.score, f"{row.points}/{row.most}")
+                found_it = to_it(row.seconds_to_solution, row.nodes_to_solution)
+                grid.add_row(*answer, *found_it, str(row.depth), str(row.nodes))
             console.print(grid)
-    numbers = ("solved", "points", "mean time to it", "mean nodes to it", "time", "nodes/s")
-    grid = _table(None, ("suite", "engine", "limit"), numbers)
-    for path, found in rows.items():
         for engine in engines:
             total = totals(found, engine.name)
-            time, nodes = total["seconds_to_solution"], total["nodes_to_solution"]
-            grid.add_row(
+            whole.add_row(
                 shown(Path(path).name),
                 engine.name,
                 str(engine.limit),
                 f"{total['solved']}/{total['positions']}",
                 f"{total['points']}/{total['of']} ({100 * total['points'] / max(total['of'], 1):.1f} %)",
-                "" if time is None else f"{time:.3f} s",
-                "" if nodes is None else f"{nodes:.0f}",
+                *to_it(total["seconds_to_solution"], total["nodes_to_solution"]),
                 f"{total['seconds']:.1f} s",
                 f"{total['nodes'] / total['seconds']:.0f}" if total["seconds"] else "",
             )
-    console.print(grid)
+    console.print(whole)

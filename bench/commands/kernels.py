@@ -89,7 +89,7 @@ def _build(levels: list[Level], jobs: int) -> int:
 
     def line() -> str:
         elapsed = time.perf_counter() - start
-        return f"secateur: compiling, {len(built)} of {len(levels)} libraries done: {span(elapsed, expected)}"
+        return f"secateur: compiling, {len(built)} of {len(levels)} done: {span(elapsed, expected)}"
 
     with Line(line), ThreadPoolExecutor(jobs) as pool:
         for is_built, text in pool.map(_build_one, levels):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 from bench import records, standing
 from bench.display import result_console
@@ -12,8 +11,8 @@ from bench.quotes import check
 from bench.records import LedgerError, Record
 from bench.results import MatchResult
 from bench.stats import Sprt
-from engine.arguments import Parser, command
-from engine.compiler.sources import PROJECT_ROOT
+from engine.arguments import Parser, command, complain_about
+from engine.errors import FAILED, OK
 
 
 @command("secateur ledger")
@@ -22,30 +21,26 @@ def main(arguments: list[str]) -> int:
     parser = Parser(
         prog="secateur ledger", description="Shows, checks and renews the records of all tests.", needs=("rich",)
     )
-    parser.add_argument("--write", action="store_true", help="renew bench/ledger/README.md")
-    parser.add_argument("--readme", type=Path, metavar="FILE", help="write the table of strength into FILE")
-    parser.add_argument(
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument(
+        "--write", action="store_true", help="renew bench/ledger/README.md and the tables of docs/strength.md"
+    )
+    mode.add_argument(
         "--check", action="store_true", help="check that the tables are current and every quoted figure has its record"
     )
     options = parser.parse_args(arguments)
-    if options.check:
-        problems = check()
-        page = "docs/strength.md"
-        if not standing.is_current(PROJECT_ROOT / page):
-            problems.append(f"{page}: the table of strength is not current; run ledger --readme {page}")
-        for problem in problems:
-            print(problem, file=sys.stderr)
-        return 1 if problems else 0
-    if options.readme is not None:
-        standing.tables_in(options.readme)
-    found = records.load()
     if options.write:
         records.write_table()
-    if options.readme is not None:
-        standing.write_into(options.readme)
-    if not options.write and options.readme is None:
-        _show(found)
-    return 0
+        standing.renew()
+    elif options.check:
+        problems = check()
+        if not standing.is_current():
+            problems.append("docs/strength.md: is stale; run `secateur ledger --write`")
+        complain_about("secateur ledger", problems)
+        return FAILED if problems else OK
+    else:
+        _show(records.load())
+    return OK
 
 
 def _show(found: list[Record]) -> None:

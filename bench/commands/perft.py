@@ -1,12 +1,10 @@
-"""`secateur perft`: counts move sequences, on this machine or on a cluster."""
+"""`secateur perft`: counts move sequences."""
 
 from __future__ import annotations
 
 import json
 import os
 import time
-from collections.abc import Callable
-from contextlib import closing
 
 import chess
 
@@ -25,7 +23,6 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--depth", type=int, required=True, metavar="N", help="plies")
     parser.add_argument("--fen", default=chess.STARTING_FEN, help="position, standard or Chess960 (default: the start)")
     parser.add_argument("--threads", type=int, default=1, metavar="T", help="threads (default 1)")
-    parser.add_argument("--cluster", metavar="tcp://HOST:PORT", help="split root moves over this Dask cluster")
     parser.add_argument("--divide", action="store_true", help="also print the count below each root move")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_quiet()
@@ -44,61 +41,25 @@ def main(arguments: list[str]) -> int:
     except ValueError as error:
         parser.error(f"--fen: {error}")
     with Steps("loading the kernels", options.quiet) as steps:
-        if options.cluster is None:
-            load_kernels(EVERYTHING)
-        steps.show("0 % counted")
+        load_kernels(EVERYTHING)
 
         def progress(share: float) -> None:
             steps.show(f"{100 * share:.0f} % counted")
 
+        progress(0.0)
         start = time.perf_counter()
-        if options.cluster is None:
-            counts = count_by_move(board, options.depth, options.threads, on_progress=progress)
-        else:
-            counts = count_on_cluster(board, options.depth, options.cluster, progress)
+        counts = count_by_move(board, options.depth, options.threads, on_progress=progress)
         seconds = time.perf_counter() - start
     nodes = sum(counts.values())
     speed = int(nodes / max(seconds, 1e-6))
     by_move = {board.uci(move): count for move, count in counts.items()}
     if options.json:
-        result = {"nodes": nodes, "seconds": seconds, "nps": speed, "divide": by_move}
-        print(json.dumps(result))
+        print(json.dumps({"nodes": nodes, "seconds": seconds, "nps": speed, "divide": by_move}))
         return 0
     if options.divide:
         print("\n".join(f"{move}: {count}" for move, count in by_move.items()))
     print(f"Nodes searched: {nodes}\n{speed} nps")
     return 0
-
-
-def count_on_cluster(
-    board: chess.Board, depth: int, cluster: str | None, on_progress: Callable[[float], None]
-) -> dict[chess.Move, int]:
-    """Perft to `depth` plies (1 or more) by root move, on a cluster's workers; without one in a local process.
-
-    Raises `ClusterError` when the cluster cannot be used and `WorkError` when the count below a move is given up.
-    """
-    from bench.cluster import map_unordered
-
-    subtrees = {}
-    for move in board.legal_moves:
-        below = board.copy(stack=False)
-        below.push(move)
-        # Different moves lead to different positions.
-        subtrees[below.fen(en_passant="fen"), board.chess960, depth - 1] = move
-    counts: dict[chess.Move, int] = {}
-    with closing(map_unordered(_count, subtrees, cluster)) as outcomes:
-        for outcome in outcomes:
-            counts[subtrees[outcome.item]] = outcome.unwrap()
-            on_progress(len(counts) / len(subtrees))
-    return {move: counts[move] for move in subtrees.values()}
-
-
-def _count(subtree: tuple[str, bool, int]) -> int:
-    """Counts below a FEN (Chess960 or not) to a depth. The first call in a process loads the kernels."""
-    from search.perft import count_by_move
-
-    fen, chess960, depth = subtree
-    return sum(count_by_move(chess.Board(fen, chess960=chess960), depth).values()) if depth else 1
 
 
 def read_board(fen: str) -> chess.Board:

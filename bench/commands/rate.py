@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 from bench.display import result_console
 from bench.pgn import read_games
 from bench.plots import check_path, plot_ratings
-from bench.rating import ELO_SCALE, ORDO_SCALE, RatingList, rate
+from bench.rating import RatingList, rate
 from bench.results import GameResult
 from engine.arguments import Parser, command, complain_about, finite_number
 from engine.errors import FAILED, arguments_are_judged
-from engine.files import reason, shown
+from engine.files import count_of, reason, shown
 from engine.progress import Steps
 
 _EPILOG = """\
@@ -32,9 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--white", default="0", metavar="N|auto", help="white advantage in rating points; auto estimates it (default 0)"
     )
-    group.add_argument(
-        "--scale", choices=("elo", "ordo"), default="elo", help="elo: 400 points are ten to one; ordo: 202 are 76 %%"
-    )
     group.add_argument("--plot", metavar="FILE.png|svg", help="draw the ladder")
     group.add_argument("--json", action="store_true", help="print the list as JSON")
 
@@ -43,38 +41,32 @@ def check_arguments(options: argparse.Namespace) -> None:
     """Raises ValueError for options that make no sense: to be called before any game is played."""
     for text in options.anchor:
         anchor(text)
-    _white(options.white)
+    _white(options)
     if options.plot:
         options.plot = check_path(options.plot)
 
 
 def anchor(text: str) -> tuple[str, float]:
     """The engine and the rating that `--anchor` names. Raises ValueError."""
-    name, equals, value = text.rpartition("=")
+    name, _, value = text.rpartition("=")
     try:
-        if not (equals and name):
-            raise ValueError
-        return name, finite_number(value)
-    except (ValueError, argparse.ArgumentTypeError):
-        raise ValueError(f"--anchor {shown(text)}: expected NAME=RATING") from None
-
-
-def _white(text: str) -> float | None:
-    try:
-        return None if text == "auto" else finite_number(text)
+        if name:
+            return name, finite_number(value)
     except argparse.ArgumentTypeError:
-        raise ValueError(f"--white {shown(text)}: expected a number or auto") from None
+        pass
+    raise ValueError(f"--anchor {shown(text)}: expected NAME=RATING")
+
+
+def _white(options: argparse.Namespace) -> float | None:
+    try:
+        return None if options.white == "auto" else finite_number(options.white)
+    except argparse.ArgumentTypeError:
+        raise ValueError(f"--white {shown(options.white)}: expected a number or auto") from None
 
 
 def table_of(games: list[GameResult], options: argparse.Namespace) -> RatingList:
     """The rating list that the options ask for. Raises `RatingError`."""
-    return rate(
-        games,
-        dict(anchor(text) for text in options.anchor),
-        average=options.average,
-        white_advantage=_white(options.white),
-        scale=ORDO_SCALE if options.scale == "ordo" else ELO_SCALE,
-    )
+    return rate(games, dict(map(anchor, options.anchor)), average=options.average, white_advantage=_white(options))
 
 
 def show(table: RatingList, options: argparse.Namespace, title: str) -> None:
@@ -90,18 +82,16 @@ def show(table: RatingList, options: argparse.Namespace, title: str) -> None:
 def _print(table: RatingList) -> None:
     from rich.table import Table
 
-    grid = Table(box=None, pad_edge=False)
-    for head in ("#", "engine"):
-        grid.add_column(head)
+    grid = Table("#", "engine", box=None, pad_edge=False)
     for head in ("rating", "+-", "points", "games", "score", "draws", "better than next"):
         grid.add_column(head, justify="right")
-    rated = [line for line in table.ratings if line.rating is not None]
+    rated = sum(line.rating is not None for line in table.ratings)
     for place, line in enumerate(table.ratings):
-        chance = f"{100 * table.superiority[place][place + 1]:.1f} %" if place + 1 < len(rated) else ""
+        chance = f"{100 * table.superiority[place][place + 1]:.1f} %" if place + 1 < rated else ""
         grid.add_row(
-            str(place + 1) if line.rating is not None else "-",
+            "-" if line.rating is None else str(place + 1),
             line.name,
-            f"{line.rating:.1f}" if line.rating is not None else line.note,
+            line.note if line.rating is None else f"{line.rating:.1f}",
             f"{line.error:.1f}" if line.error else "anchor" if line.error == 0.0 else "",
             f"{line.wins + line.draws / 2:g}",
             str(line.games),
@@ -111,10 +101,8 @@ def _print(table: RatingList) -> None:
         )
     console = result_console()
     console.print(grid)
-    console.print(
-        f"white advantage {table.white_advantage:.1f} +- {table.white_error:.1f}, "
-        f"draws between equals {100 * table.draw_rate:.1f} %, {table.games} games"
-    )
+    white = f"white advantage {table.white_advantage:.1f} +- {table.white_error:.1f}"
+    console.print(f"{white}, {count_of(table.games, 'game')}")
 
 
 @command("secateur rate")
@@ -147,8 +135,6 @@ def read_all(
     files: list[str], on_file: Callable[[str], None] = lambda path: None
 ) -> tuple[list[GameResult], list[str]]:
     """The finished games of all files, and what is wrong in them. Pairs of different files are kept apart."""
-    from dataclasses import replace
-
     games: list[GameResult] = []
     problems: list[str] = []
     for path in files:

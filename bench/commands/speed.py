@@ -1,17 +1,220 @@
-"""`secateur speed`: how fast Secateur is, alone and side by side with other UCI engines."""
+"""`secateur speed`: how fast Secateur is beside other UCI engines, and how fast it starts.
+
+Times depend on the machine and its load. Ratios of runs that took turns depend on them much less.
+"""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
+import statistics
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
-from bench.conversation import find_stockfish
-from bench.engines import engine_from_pairs
-from bench.markdown import read_tables, write_table
-from bench.speed import KEYS, Effort, measure
+import chess
+
+from bench import markdown
+from bench.conversation import OURS, Conversation, EngineError, find_stockfish, run, started
+from bench.engines import EngineSpec, engine_from_pairs
 from engine.arguments import Parser, command, complain_about
 from engine.errors import FAILED, OK, arguments_are_judged
 from engine.progress import Steps
+from search.benchmark import POSITIONS
+
+KIWIPETE: Final = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
+
+#: (FEN, depth in plies, known count) of the perft measurements.
+PERFT_POSITIONS: Final = ((chess.STARTING_FEN, 6, 119_060_324), (KIWIPETE, 5, 193_690_690))
+
+#: Positions of the search measurements: an opening, middlegames, tactics, an endgame.
+SEARCH_POSITIONS: Final = (POSITIONS[0], POSITIONS[5], POSITIONS[7], KIWIPETE, POSITIONS[12], POSITIONS[15])
+
+#: Seconds that the first count may take: an engine without perft does not answer.
+PERFT_PATIENCE: Final = 30.0
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table: the figures of the rounds, and their unit with the blank before it."""
+
+    name: str
+    unit: str
+    values: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """Median over the rounds."""
+        return statistics.median(self.values)
+
+    def cells(self) -> tuple[str, str, str]:
+        """Name, median and spread as text."""
+
+        def show(value: float) -> str:
+            return (f"{value:.0f}" if value >= 100 else f"{value:.2f}") + self.unit
+
+        spread = f"{show(min(self.values))} - {show(max(self.values))}" if len(self.values) > 1 else ""
+        return self.name, show(self.median), spread
+
+
+@dataclass
+class Report:
+    """The rows, remarks about what could not be measured here, and the failures of engines."""
+
+    rows: list[Row] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+    def markdown(self) -> str:
+        """The table, followed by the remarks and failures."""
+        text = markdown.table(("what", "median", "spread"), (row.cells() for row in self.rows))
+        lines = [f"- {line}" for line in [*self.remarks, *self.failures]]
+        return "\n".join([text, "", *lines] if lines else [text])
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Comparisons with other engines
+# --------------------------------------------------------------------------------------------------------------
+
+
+class Effort(NamedTuple):
+    """How long a search is measured: milliseconds for its speed, plies for its time to depth."""
+
+    movetime: int = 1000
+    depth: int = 12
+
+
+DEFAULT_EFFORT: Final = Effort()
+
+
+def perft_speed(spec: EngineSpec, effort: Effort) -> float:
+    """Leaves per second of `go perft` over PERFT_POSITIONS. Raises EngineError, also for a wrong count."""
+    seconds = 0.0
+    with started(spec) as engine:
+        engine.ask("go perft 1", "Nodes searched", PERFT_PATIENCE)  # Secateur loads the kernel here
+        for fen, depth, expected in PERFT_POSITIONS:
+            engine.ask(f"position fen {fen}\nisready", "readyok")
+            line, took = engine.ask(f"go perft {depth}", "Nodes searched")
+            count = int(line.split(":")[1])
+            if count != expected:
+                raise EngineError(f"{engine.name}: perft {depth} of {fen} is {expected}, not {count}")
+            seconds += took
+    return sum(count for _, _, count in PERFT_POSITIONS) / seconds
+
+
+def search_speed(spec: EngineSpec, effort: Effort) -> float:
+    """Nodes per second over SEARCH_POSITIONS, as the engine reports them. Raises EngineError when it does not."""
+    counted = {"nodes": 0, "time": 0}
+    with started(spec) as engine:
+        for fen in SEARCH_POSITIONS:
+            engine.ask(f"ucinewgame\nposition fen {fen}\nisready", "readyok")
+            engine.heard.clear()
+            engine.ask(f"go movetime {effort.movetime}", "bestmove")
+            infos = (line.split() for line in engine.heard if line.startswith("info ") and " nodes " in line)
+            last = next((words for words in reversed(list(infos)) if "time" in words), [])
+            for key in counted if last else ():
+                value = last[last.index(key) + 1]
+                counted[key] += int(value) if value.isdecimal() else 0
+    if not all(counted.values()):
+        raise EngineError(f"{spec.name} reports no nodes or no time")
+    return 1000 * counted["nodes"] / counted["time"]
+
+
+def depth_speed(spec: EngineSpec, effort: Effort) -> float:
+    """How often in a second SEARCH_POSITIONS could be searched to the depth, each with a fresh TT."""
+    seconds = 0.0
+    with started(spec) as engine:
+        for fen in SEARCH_POSITIONS:
+            engine.ask(f"ucinewgame\nposition fen {fen}\nisready", "readyok")
+            seconds += engine.ask(f"go depth {effort.depth}", "bestmove")[1]
+    return 1 / seconds
+
+
+def bench_speed(spec: EngineSpec, effort: Effort) -> float:
+    """Nodes per second that the command `bench` reports, as Secateur or Stockfish prints it. Raises EngineError."""
+    for line in reversed("\n".join(run(spec, "bench")).splitlines()):
+        words = line.split()
+        if words[-1:] == ["nps"] and words[-2].isdecimal():
+            return float(words[-2])
+        if line.startswith("Nodes/second") and words[-1].isdecimal():
+            return float(words[-1])
+    raise EngineError(f"{spec.name} bench: no nodes per second in its output")
+
+
+#: What `--measure` calls it: (name of the row, speed of an engine: more is better).
+COMPARISONS: Final[dict[str, tuple[str, Callable[[EngineSpec, Effort], float]]]] = {
+    "perft": ("perft, one thread", perft_speed),
+    "bench": ("`bench` nodes per second", bench_speed),
+    "search": ("search nodes per second", search_speed),
+    "depth": ("speed to a depth", depth_speed),
+}
+
+
+def compare(
+    others: Sequence[EngineSpec], keys: Iterable[str], rounds: int, effort: Effort, show: Callable[[str], None]
+) -> Report:
+    """How many times as fast as each other engine Secateur is, in each round; all engines take turns in a round.
+
+    An engine that fails in a comparison is left out of that one.
+    """
+    report = Report()
+    engines = [OURS, *others]
+    for key in keys:
+        name, speed = COMPARISONS[key]
+        found: list[list[float]] = [[] for _ in engines]
+        failed: set[int] = set()
+        for number in range(rounds):
+            for index, spec in enumerate(engines):
+                if index in failed:
+                    continue
+                show(f"{name}, round {number + 1} of {rounds}: {spec.name}")
+                try:
+                    found[index].append(speed(spec, effort))
+                except EngineError as error:
+                    failed.add(index)
+                    report.failures.append(f"{key}: {error}")
+        for index, spec in enumerate(engines):
+            if index and not failed & {0, index}:
+                ratios = (ours / theirs for ours, theirs in zip(found[0], found[index], strict=True))
+                report.rows.append(Row(f"{name}, over {spec.name}", "x", tuple(ratios)))
+    return report
+
+
+def seconds_to(answer: str, question: str) -> float:
+    """Seconds from starting Secateur until it gives `answer` to `question`. Raises EngineError."""
+    start = time.perf_counter()
+    with Conversation(OURS) as engine:
+        engine.ask(question, answer)
+        return time.perf_counter() - start
+
+
+#: Everything that `--measure` can name.
+KEYS: Final = (*COMPARISONS, "start")
+
+
+def measure(
+    others: Sequence[EngineSpec],
+    keys: Sequence[str] = KEYS,
+    rounds: int = 3,
+    effort: Effort = DEFAULT_EFFORT,
+    show: Callable[[str], None] = lambda _: None,
+) -> Report:
+    """The rows that the keys name. Other engines are needed for COMPARISONS only."""
+    compared = [key for key in COMPARISONS if key in keys]
+    report = compare(others, compared if others else (), rounds, effort, show)
+    for question, answer in (("uci", "uciok"), ("uci\nisready", "readyok")) if "start" in keys else ():
+        show(f"{answer} after start")
+        try:
+            values = tuple(seconds_to(answer, question) for _ in range(rounds))
+            report.rows.append(Row(f"`{answer}` after start", " s", values))
+        except EngineError as error:
+            report.failures.append(f"start: {error}")
+    return report
+
+
+# --------------------------------------------------------------------------------------------------------------
+# The command
+# --------------------------------------------------------------------------------------------------------------
 
 #: Measured with other engines unless `--measure` says more.
 _COMPARED = ("perft", "search", "depth")
@@ -22,9 +225,9 @@ def main(arguments: list[str]) -> int:
     """Measures and prints the table; exit status 1 when an engine fails."""
     parser = Parser(
         prog="secateur speed",
-        description="Measures perft, search speed, start-up, memory and training. Other engines (default: Stockfish "
-        "where it is installed) take turns with Secateur: the ratios say how many times as fast Secateur is. Run "
-        "nothing else meanwhile.",
+        description="Measures perft, search speed and start-up. Other engines (default: Stockfish where it is "
+        "installed) take turns with Secateur: the ratios say how many times as fast Secateur is. Run nothing else "
+        "meanwhile.",
     )
     parser.add_argument(
         "--engine",
@@ -43,8 +246,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="rounds to take the median of (default 3)")
     parser.add_argument("--movetime", type=int, default=1000, metavar="MS", help="time of a search (default 1000)")
     parser.add_argument("--depth", type=int, default=12, metavar="N", help="plies of the time to depth (default 12)")
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    parser.add_argument("--readme", type=Path, metavar="FILE", help="write the table into FILE between its markers")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON, not as Markdown")
     parser.add_quiet()
     options = parser.parse_args(arguments)
     for name in ("rounds", "movetime", "depth"):
@@ -55,8 +257,6 @@ def main(arguments: list[str]) -> int:
         others = [engine_from_pairs(pairs, fallback="depth=1") for pairs in options.engine or ()]
     for spec in others:
         spec.resolved_program()
-    if options.readme is not None:
-        read_tables(options.readme, "speed")
     keys = options.measure or (_COMPARED if others else KEYS)
     remarks = []
     if options.engine is None:
@@ -70,8 +270,6 @@ def main(arguments: list[str]) -> int:
         load_kernels(EVERYTHING)
         report = measure(others, keys, options.rounds, Effort(options.movetime, options.depth), steps.show)
     report.remarks += remarks
-    if options.readme is not None:
-        write_table(options.readme, "speed", report.markdown())
     if options.json:
         rows = [{"name": row.name, "unit": row.unit.strip(), "values": row.values} for row in report.rows]
         print(json.dumps({"rows": rows, "remarks": [*report.remarks, *report.failures]}))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -21,22 +21,22 @@ from bench.description import (
     rules_from_arguments,
 )
 from bench.display import result_console
-from bench.engines import EngineSpecError, engine_from_pairs, this_engine
-from bench.pairs import MINUS, PLUS, PairsError, Progress, StateFile
+from bench.engines import EngineSpec, EngineSpecError, compile_kernels, engine_from_pairs, this_engine
+from bench.game import check_engine
+from bench.pairs import MINUS, PLUS, PairsError, PairsTask, Progress, StateFile, make_task, play_pairs
 from bench.plots import check_path, plot_trajectories
 from bench.schedule import make_plan
 from bench.spsa import GAIN_ITERATIONS, GAIN_MAX, Schedule, Spsa, SpsaError, default_gain, select
-from bench.tuning import Run, edited_source, tune
 from engine.arguments import Parser, command
-from engine.errors import arguments_are_judged
-from engine.files import locked, replace_file, shown
+from engine.errors import FAILED, OK, arguments_are_judged
+from engine.files import count_of, locked, replace_file, shown
 from engine.progress import say
 from search import tunables
+from search.tunables import Tunable
 
-DEFAULT_LIMIT: Final = "nodes=4000"
-DEFAULT_ITERATIONS: Final = 5000
-#: End games whose outcome is clear: the rest of them teaches nothing.
+#: The rules end games whose outcome is clear: the rest of them teaches nothing.
 DEFAULT_RULES: Final = {"resign": "3,600,both", "draw": "30,6,10", "max_moves": 200}
+DEFAULTS: Final = {"tc": "nodes=4000", "iterations": 5000, "pairs": 1, "order": "random", **DEFAULT_RULES}
 #: The options that make a run, with the types of their values. The state keeps them; a resumed run cannot change them.
 RUN_OPTIONS: Final[dict[str, type]] = {
     **dict.fromkeys(("only", "without", "engine"), list),
@@ -82,7 +82,7 @@ def parser() -> Parser:
     )
     what.add_argument("--except", dest="without", nargs="+", metavar="NAME", help="but not these")
     how = parser.add_argument_group("how")
-    how.add_argument("--iterations", type=int, help=f"iterations of the whole run (default {DEFAULT_ITERATIONS})")
+    how.add_argument("--iterations", type=int, help=f"iterations of the whole run (default {DEFAULTS['iterations']})")
     how.add_argument("--pairs", type=int, help="pairs of games an iteration (default 1)")
     how.add_argument(
         "--gain",
@@ -93,7 +93,7 @@ def parser() -> Parser:
     how.add_argument(
         "--engine", nargs="+", metavar="KEY=VALUE", help="cmd=, arg=, option.NAME= (default: this Secateur, --tuning)"
     )
-    how.add_argument("--tc", help=f"time control (default {DEFAULT_LIMIT})")
+    how.add_argument("--tc", help=f"time control (default {DEFAULTS['tc']})")
     add_book_arguments(how)
     how.add_argument("--concurrency", type=int, default=1, help="iterations at the same time (default 1)")
     how.add_argument("--cluster", metavar="tcp://HOST:PORT", help="play on the workers of this Dask scheduler")
@@ -128,6 +128,8 @@ def main(arguments: list[str]) -> int:
     if is_new:
         run.games.engines[0].resolved_program()
         make_plan(run.games)
+        if run.games.book is None:
+            say("secateur spsa: note: without --book every game begins at the start position")
     with ExitStack() as held:
         if options.resume:
             StateFile(path, "spsa", write=False)  # a missing file is an error; the lock would make it
@@ -137,7 +139,7 @@ def main(arguments: list[str]) -> int:
         if not is_new:
             run = _stored_run(options, state)
         elif state.is_there and not options.overwrite:
-            raise SpsaError(f"{path} exists: --resume continues it, --overwrite drops it")
+            raise SpsaError(f"{shown(path)} exists: --resume continues it, --overwrite drops it")
         return _play(run, state, options)
 
 
@@ -145,7 +147,7 @@ def _play(run: Run, state: StateFile, options: argparse.Namespace) -> int:
     """Plays or shows a run; returns the exit status."""
     spsa = run.tuner(state)
     if options.write:
-        _new_source(run, spsa)  # a file that cannot be edited is reported before hours of games
+        _new_source(spsa)  # a file that cannot be edited is reported before hours of games
     interrupted = False
     if not options.show:
 
@@ -157,12 +159,24 @@ def _play(run: Run, state: StateFile, options: argparse.Namespace) -> int:
                 tune(run, spsa, state, _settings(run, options), on_problem, options.concurrency, options.cluster)
             except KeyboardInterrupt:
                 interrupted = True
-    _report(run, spsa, state, options)
+    is_finished = len(state.results) >= run.schedule.iterations
+    answer = _answer(run, spsa, state)
+    if options.json:
+        print(json.dumps(answer, indent=2))
+    else:
+        _print(answer)
+    if options.plot:
+        points = [(count, tuner.change_in_steps().tolist()) for count, tuner in enumerate(run.trajectory(state))]
+        title = f"SPSA: {answer['iterations']} of {answer['planned']} iterations, {answer['limit']}"
+        plot_trajectories([parameter.name for parameter in run.parameters], points, options.plot, title=title)
+    if options.write and (is_finished or options.show):
+        replace_file(SOURCE, _new_source(spsa))
+        say(f"secateur spsa: {SOURCE} has the new defaults")
     if interrupted:
-        unwritten = ", nothing was written" if options.write else ""
+        unwritten = ", nothing was written" if options.write and not is_finished else ""
         then = "the run has not begun" if state.settings is None else f"--state {state.path} --resume continues"
-        print(f"secateur spsa: interrupted{unwritten}; {then}", file=sys.stderr)
-    return 0 if run.is_finished(state) or options.show else 1
+        say(f"secateur spsa: interrupted{unwritten}; {then}")
+    return OK if is_finished or options.show else FAILED
 
 
 def _most_changed(spsa: Spsa) -> str:
@@ -175,45 +189,121 @@ def _most_changed(spsa: Spsa) -> str:
 # --------------------------------------------------------------------------------------------------------------
 
 
-def _run(options: argparse.Namespace, parameters: Sequence[tunables.Tunable] = ()) -> Run:
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Everything that the outcome of a tuning run depends on.
+
+    `games` describes the games between PLUS and MINUS, the same engine, whose options the tuned ones join; `pairs` of
+    them are played an iteration.
+    """
+
+    parameters: tuple[Tunable, ...]
+    schedule: Schedule
+    games: MatchDescription
+    seed: int = 0
+    pairs: int = 1
+
+    def __post_init__(self) -> None:
+        if self.pairs < 1:
+            raise SpsaError(f"pairs is at least 1, not {self.pairs}")
+        names = {parameter.name for parameter in self.parameters}
+        for name, _ in self.games.engines[0].options:
+            if name in names:
+                raise SpsaError(f"option {name} is tuned: leave it out with --except, or do not set it")
+
+    def side(self, side: int, values: dict[str, int]) -> EngineSpec:
+        """One side (0 or 1) with its values."""
+        engine = self.games.engines[side]
+        return replace(engine, options=(*engine.options, *((name, str(value)) for name, value in values.items())))
+
+    def trajectory(self, state: StateFile) -> Iterator[Spsa]:
+        """The tuner at the start and after each result of the state, always the same object.
+
+        Raises `SpsaError` for results that are not this run's.
+        """
+        spsa = Spsa(self.parameters, self.schedule, self.seed)
+        yield spsa
+        for iteration, points in state.results.items():
+            if iteration >= self.schedule.iterations or abs(points) > 2 * self.pairs:
+                raise SpsaError(f"{state.path}: iteration {iteration} with {points} points is none of this run")
+            spsa.update(iteration, points)
+            yield spsa
+
+    def tuner(self, state: StateFile) -> Spsa:
+        """The tuner after all results of the state. Raises `SpsaError`."""
+        *_, spsa = self.trajectory(state)
+        return spsa
+
+
+def tune(
+    run: Run,
+    spsa: Spsa,
+    state: StateFile,
+    settings: dict[str, Any],
+    on_problem: Callable[[str], None],
+    concurrency: int = 1,
+    cluster: str | None = None,
+) -> None:
+    """Plays what is missing, `concurrency` iterations at a time; changes `spsa` and `state`.
+
+    A new state begins with `settings` once the engine is known to play, so that no earlier run is lost before.
+
+    Each iteration perturbs the values as they are when it begins; with several at a time, the results of those beside
+    it come later. An iteration in which an engine failed is reported and has no result. Raises `SpsaError` when the
+    engine cannot play, `DescriptionError` for an unusable book, `PairsError`, `ClusterError`, and KeyboardInterrupt;
+    the state is whole then.
+    """
+    openings = make_plan(run.games).openings
+    compile_kernels(run.games.engines, cluster)
+    problem = check_engine(run.side(0, spsa.result()))
+    if problem is not None:
+        command = " ".join(run.games.engines[0].command)
+        raise SpsaError(f"{problem.replace(f'engine {PLUS}', 'the engine')} ({command})")
+    if state.settings is None:
+        state.begin(settings)
+
+    def task(iteration: int) -> PairsTask:
+        plus, minus = (run.side(side, values) for side, values in enumerate(spsa.propose(iteration)))
+        return make_task(iteration, plus, minus, openings, run.games.adjudication, run.pairs)
+
+    def problem_of(iteration: int, fault: str) -> None:
+        on_problem(f"iteration {iteration + 1}: {fault}")
+
+    missing = state.missing(range(run.schedule.iterations))
+    for iteration, points in play_pairs(map(task, missing), state, problem_of, concurrency, cluster):
+        spsa.update(iteration, points)
+
+
+def _run(options: argparse.Namespace, parameters: Sequence[Tunable] = ()) -> Run:
     """What the options describe, with the given `parameters` or those that the options select. Raises ValueError."""
-    options = argparse.Namespace(**vars(options))
-    for name, value in DEFAULT_RULES.items():
-        if getattr(options, name) is None:
-            setattr(options, name, value)
-    iterations = DEFAULT_ITERATIONS if options.iterations is None else options.iterations
-    schedule = Schedule(iterations, default_gain(iterations) if options.gain is None else options.gain)
-    seed = options.seed or 0
-    if options.book is None:
-        options.seed = None  # it belongs to the perturbations as well as to the book
-    book = book_from_arguments(options, None)
-    if book is not None and options.order is None:
-        book = replace(book, order="random")
-    count = 1 if options.pairs is None else options.pairs
+    given = {name: value for name, value in vars(options).items() if value is not None}
+    chosen = argparse.Namespace(**{**vars(options), **DEFAULTS, **given})
+    if chosen.book is None:
+        chosen.seed, chosen.order = None, options.order  # the seed is then that of the perturbations alone
+    gain = default_gain(chosen.iterations) if chosen.gain is None else chosen.gain
+    schedule = Schedule(chosen.iterations, gain)
     try:
-        pairs = options.engine or this_engine("arg=--tuning", "option.Hash=8")
-        engine = engine_from_pairs(pairs, (), options.tc or DEFAULT_LIMIT)
+        pairs = chosen.engine or this_engine("arg=--tuning", "option.Hash=8")
+        engine = engine_from_pairs(pairs, (), chosen.tc)
     except EngineSpecError as error:
         raise SpsaError(f"--engine: {error}") from None
     if engine.directory is not None or engine.restart:
         raise SpsaError("--engine: dir and restart have no meaning here")
     if not parameters:
         # Without names, tunables that cannot have any effect in these games are left out: they only drift.
-        table = [row for row in tunables.TUNABLES if options.only or _matters(row, engine.limit.has_clock)]
-        parameters = select(table, options.only or (), options.without or ())
-    if book is None and not options.show and not options.resume:
-        print("secateur spsa: note: without --book every game begins at the start position", file=sys.stderr)
+        table = [row for row in tunables.TUNABLES if chosen.only or _matters(row, engine.limit.has_clock)]
+        parameters = select(table, chosen.only or (), chosen.without or ())
     games = MatchDescription(
         engines=(replace(engine, name=PLUS), replace(engine, name=MINUS)),
-        rounds=max(iterations * count, 1),
-        book=book,
-        concurrency=options.concurrency,
-        adjudication=rules_from_arguments(options, Adjudication()),
+        rounds=max(chosen.iterations * chosen.pairs, 1),
+        book=book_from_arguments(chosen, None),
+        concurrency=chosen.concurrency,
+        adjudication=rules_from_arguments(chosen, Adjudication()),
     )
-    return Run(tuple(parameters), schedule, games, seed, count)
+    return Run(tuple(parameters), schedule, games, options.seed or 0, chosen.pairs)
 
 
-def _matters(tunable: tunables.Tunable, has_clock: bool) -> bool:
+def _matters(tunable: Tunable, has_clock: bool) -> bool:
     """Whether games of one thread, with or without a clock, can tell one value of a tunable from another."""
     return tunable.name != "vote_base" and (has_clock or not tunable.name.startswith("time_"))
 
@@ -234,20 +324,22 @@ def _check_no_run_options(options: argparse.Namespace) -> None:
 
 def _stored_run(options: argparse.Namespace, state: StateFile) -> Run:
     """The run of a state. Raises `PairsError`."""
+
+    def check(kind: type, *values: Any) -> None:
+        if any(type(value) is not kind for value in values):
+            raise TypeError
+
     try:
         settings = state.settings or {}
-        stored = settings["options"]
+        stored, parameters = settings["options"], []
         for name, kind in RUN_OPTIONS.items():
-            value = stored[name]
-            if value is not None and type(value) is not kind:
-                raise TypeError
-            if isinstance(value, list) and any(type(word) is not str for word in value):
-                raise TypeError
-        parameters = []
+            if stored[name] is not None:
+                check(kind, stored[name])
+                check(str, *(stored[name] if kind is list else ()))
         for name, *numbers in settings["parameters"]:
-            if type(name) is not str or any(type(number) is not int for number in numbers):
-                raise TypeError
-            parameters.append(tunables.Tunable(name, *numbers))
+            check(str, name)
+            check(int, *numbers)
+            parameters.append(Tunable(name, *numbers))
         return _run(argparse.Namespace(**{**vars(options), **stored}), parameters)
     except (KeyError, TypeError, AttributeError):
         raise PairsError(f"{shown(str(state.path))}:1: no tuning run of this version") from None
@@ -260,25 +352,14 @@ def _stored_run(options: argparse.Namespace, state: StateFile) -> Run:
 # --------------------------------------------------------------------------------------------------------------
 
 
-def _new_source(run: Run, spsa: Spsa) -> str:
-    """The text of `search/tunables.py` with the new defaults. Raises `SpsaError`, OSError."""
-    return edited_source(SOURCE.read_text(encoding="utf-8"), run.parameters, spsa.result())
-
-
-def _report(run: Run, spsa: Spsa, state: StateFile, options: argparse.Namespace) -> None:
-    """Prints, draws and writes the outcome. Raises ValueError, OSError."""
-    answer = _answer(run, spsa, state)
-    if options.json:
-        print(json.dumps(answer, indent=2))
-    else:
-        _print(answer)
-    if options.plot:
-        points = [(count, tuner.change_in_steps().tolist()) for count, tuner in enumerate(run.trajectory(state))]
-        title = f"SPSA: {answer['iterations']} of {answer['planned']} iterations, {answer['limit']}"
-        plot_trajectories([parameter.name for parameter in run.parameters], points, options.plot, title=title)
-    if options.write and (run.is_finished(state) or options.show):
-        replace_file(SOURCE, _new_source(run, spsa))
-        print(f"secateur spsa: {SOURCE} has the new defaults", file=sys.stderr)
+def _new_source(spsa: Spsa) -> str:
+    """The text of `search/tunables.py` with the new defaults. Raises `SpsaError` when one has no row, and OSError."""
+    source = SOURCE.read_text(encoding="utf-8")
+    for name, value in spsa.result().items():
+        source, count = re.subn(rf'(Tunable\("{re.escape(name)}", )-?\d+', rf"\g<1>{value}", source)
+        if count != 1:
+            raise SpsaError(f"search/tunables.py has no row of {name}")
+    return source
 
 
 def _answer(run: Run, spsa: Spsa, state: StateFile) -> dict[str, Any]:
@@ -312,8 +393,8 @@ def _answer(run: Run, spsa: Spsa, state: StateFile) -> dict[str, Any]:
 def _print(answer: dict[str, Any]) -> None:
     from rich.table import Table
 
-    games = f"of {2 * answer['pairs']} games at {answer['limit']}"
-    print(f"{answer['iterations']} of {answer['planned']} iterations {games}")
+    iterations = count_of(answer["planned"], "iteration")
+    print(f"{answer['iterations']} of {iterations} of {2 * answer['pairs']} games at {answer['limit']}")
     print("plus " + ", ".join(f"{name} {count}" for name, count in answer["plus"].items()))
     grid = Table("tunable", box=None, pad_edge=False)
     for head in ("start", "low", "high", "step", "value", "new default", "change in steps"):

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from dataclasses import replace
 
-from bench import levels, records
-from bench.commands import ledger, rate
+from bench import levels
+from bench.commands import rate
 from bench.commands.match import play_shown
 from bench.description import DescriptionError, MatchDescription, add_arguments, from_arguments, read_toml
 from engine.arguments import Parser, command
-from engine.errors import FAILED, arguments_are_judged
+from engine.errors import arguments_are_judged
 from engine.progress import Steps
 
 _EPILOG = """\
@@ -21,10 +19,10 @@ examples:
                    --book openings.epd --rounds 50 --anchor "Weiss 1.0=2898" --plot ladder.svg
   secateur tourney --levels --rounds 10 --draw 50,8,8 --resign 4,1000,both --max-moves 200 --book openings.epd \\
                    --engine cmd=stockfish name=sf1350 option.UCI_LimitStrength=true option.UCI_Elo=1350 depth=1 \\
-                   --anchor sf1350=1350 --pgn levels.pgn --resume --runner builtin --save-levels
+                   --anchor sf1350=1350 --pgn levels.pgn --resume --runner builtin --json >levels.json
 
-The first engine of a gauntlet plays all the others. The ratings that --save-levels prints belong into
-search/strength.py; `secateur ledger --readme` writes their table.
+The first engine of a gauntlet plays all the others. The list of the levels belongs into
+bench/ledger/strength/levels.json, its ratings into search/strength.py; `secateur ledger --write` writes their table.
 """
 
 
@@ -41,16 +39,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--format", choices=("gauntlet", "round-robin"), help="who plays whom (default round-robin)")
     parser.add_quiet()
     rate.add_arguments(parser)
-    strength = parser.add_argument_group("levels of UCI_Elo")
-    strength.add_argument("--levels", action="store_true", help="add Secateur at each level as an engine")
-    strength.add_argument(
-        "--save-levels", action="store_true", help="record the result in bench/ledger/strength/levels.json"
-    )
-    ledger.add_circumstances(strength)
+    parser.add_argument("--levels", action="store_true", help="add Secateur at each level of UCI_Elo as an engine")
     options = parser.parse_args(arguments)
     with arguments_are_judged():
-        if options.save_levels and not options.levels:
-            raise DescriptionError("--save-levels goes with --levels")
         description = _describe(options)
         rate.check_arguments(options)
         names = [engine.name for engine in description.engines]
@@ -58,19 +49,10 @@ def main(arguments: list[str]) -> int:
         for name in anchors:
             if name not in names:
                 raise DescriptionError(f"--anchor {name}: no engine has this name; engines are {', '.join(names)}")
-    commits = tuple(records.tested_commits(options.commit))
     results = play_shown("tourney", description, options.quiet)
     with Steps("fitting the ratings", options.quiet):
         table = rate.table_of(results.games, options)
     rate.show(table, options, description.event)
-    if options.save_levels:
-        if len(results.games) < results.games_planned:
-            print("secateur tourney: the levels are not recorded: games are missing", file=sys.stderr)
-            return FAILED
-        record = levels.make_record(description, results, anchors)
-        path = levels.save(replace(record, commits=commits, bench_nodes=options.bench_nodes, note=options.note))
-        ratings = ", ".join(str(level.elo) for level in record.levels)
-        print(f"recorded in {path}; the ratings are {ratings}", file=sys.stderr)
     return results.exit_status
 
 

@@ -12,5 +12,5 @@ Read the modules in this order; each is short and says what it adds to the one b
 8. Watching a search: `watch`, `events`, `recorder`; `algorithms` runs any algorithm on any tree, `run_text` prints the
    run, `deep` allows the recursion for trees of 2000 plies.
 
-`bench.claims` counts the nodes that each technique saves.
+`bench.commands.claims` counts the nodes that each technique saves.
 """

@@ -21,6 +21,8 @@ class RandomEngine(FakeEngine):  # type: ignore[misc]
     options = (
         "name Hash type spin default 16 min 1 max 1024",
         "name Style type combo default Calm var Calm var Wild",
+        "name UCI_LimitStrength type check default false",
+        "name UCI_Elo type spin default 1000 min 0 max 4000",
     )
 
     def __init__(self) -> None:

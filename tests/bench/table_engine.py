@@ -10,10 +10,10 @@ import time
 import zlib
 from pathlib import Path
 
-from fake_uci import FakeEngine, send
+from fake_uci import FakeEngine, send  # type: ignore[import-not-found]
 
 
-class TableEngine(FakeEngine):
+class TableEngine(FakeEngine):  # type: ignore[misc]
     name = "Table"
 
     def __init__(self) -> None:

@@ -12,6 +12,8 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path, PureWindowsPath
 
+import chess
+import chess.engine
 import pytest
 
 from bench.standalone import MARKER_TEXT
@@ -86,63 +88,30 @@ def figures(output: bytes) -> tuple[int, int]:
     return nodes, speed
 
 
-def bench_twice_at_once(engine: Path) -> list[tuple[int, int]]:
-    began = time.monotonic()
-    runs = [
-        subprocess.Popen(
-            [f"./{engine.name}", "bench"], cwd=engine.parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        )
-        for _ in range(2)
-    ]
-    answers = [figures(run.communicate(timeout=LIMIT_SECONDS)[0]) for run in runs]
-    assert time.monotonic() - began < LIMIT_SECONDS
-    return answers
-
-
 def test_benches_agree_within_the_minute(engine: Path) -> None:
-    answers = bench_twice_at_once(engine)
-    assert len({nodes for nodes, _ in answers}) == 1
-    assert all(speed > 1000 for _, speed in answers)
-    assert answers[0][0] > 10000
-
-
-def test_makes_the_openings_that_data_generation_asks_for(engine: Path) -> None:
-    command = [f"./{engine.name}", "genfens 3 seed 7 book None ", "quit"]
-    done = subprocess.run(command, cwd=engine.parent, capture_output=True, text=True, timeout=LIMIT_SECONDS)
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert len(lines) == 3
-    assert all(line.startswith("info string genfens ") for line in lines)
-
-
-def test_plays_with_the_options_that_the_client_sets(engine: Path) -> None:
-    script = "uci\nsetoption name Hash value 32\nsetoption name Threads value 2\nisready\ngo nodes 2000\n"
-    process = subprocess.Popen(
-        [str(engine)], cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write(script)
-    process.stdin.flush()
-    lines = []
-    for line in process.stdout:
-        lines.append(line.strip())
-        if line.startswith("bestmove"):
-            break
-    errors = process.communicate("quit\n", timeout=20)[1]
-    for option in ("Hash", "Threads"):
-        assert any(line.startswith(f"option name {option} type spin") for line in lines)
-    assert "readyok" in lines
-    assert lines[-1].startswith("bestmove ")
-    assert errors == ""
-
-
-def test_a_second_build_shares_the_environment(engine: Path) -> None:
+    # A second build shares the environment of the first.
     standing = engine.parents[1] / "standing"
     assert sorted(path.name.split("-")[0] for path in standing.iterdir()) == ["environment", "source"]
     text = engine.read_text(encoding="utf-8")
     assert str(standing) in text
     assert "download" not in text
+    began = time.monotonic()
+    command = [f"./{engine.name}", "bench"]
+    runs = [
+        subprocess.Popen(command, cwd=engine.parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for _ in range(2)
+    ]
+    answers = [figures(run.communicate(timeout=LIMIT_SECONDS)[0]) for run in runs]
+    assert time.monotonic() - began < LIMIT_SECONDS
+    assert len({nodes for nodes, _ in answers}) == 1
+    assert all(speed > 1000 for _, speed in answers)
+    assert answers[0][0] > 10000
+
+
+def test_plays_with_the_options_that_the_client_sets(engine: Path) -> None:
+    with chess.engine.SimpleEngine.popen_uci(str(engine), cwd="/", timeout=LIMIT_SECONDS) as client:
+        assert {"Hash", "Threads"} <= set(client.options)
+        client.configure({"Hash": 32, "Threads": 2})
+        assert client.play(chess.Board(), chess.engine.Limit(nodes=2000)).move
 
 
 def test_standing_copies_that_nobody_wants_any_more_are_removed(tmp_path: Path) -> None:
@@ -226,37 +195,33 @@ def test_a_standing_copy_bears_the_mark_and_failures_leave_nothing(tmp_path: Pat
 @pytest.mark.parametrize(
     "data",
     [
-        b"my notes\n",
         b"#!/bin/sh\necho my script\n",
         b'#!/bin/sh\nexec env MY=1 nice -n 5 /opt/mine/python /opt/myengine/uci_main.py "$@"\n',
         b'#!/bin/sh\nexec /opt/python -O -u /opt/myengine/uci_main.py "$@"\n',
         b'#!/bin/sh\nexec /opt/python /opt/uci_main.py "$@"',
-        b"#!/bin/sh\nexec '\n",
+        b'#!/bin/sh\nexec /usr/bin/python3 /home/me/other/uci_main.py "$@"\n',
         b'@"C:\\python.exe" -O "C:\\uci_main.py" %*\r\n',
-        b"about uci_main.py\n",
         bytes(5000),
         None,
     ],
 )
 def test_a_launcher_takes_the_place_of_a_launcher_only(tmp_path: Path, data: bytes | None) -> None:
     path = tmp_path / "secateur"
-    problem = "is there already and is no launcher of Secateur; it is left as it is"
+    problem = "is a folder, not a file" if data is None else "is no launcher of Secateur; it is left as it is"
     if data is None:
         path.mkdir()
-        problem = "is a folder, not a file"
     else:
         path.write_bytes(data)
-    for flags in ([], ["--remove"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "engine.compiler.launcher", *flags, str(path)],
-            cwd=PROJECT,
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 1
-        assert done.stderr == f"secateur: {path}: {problem}\n"
-    if data is not None:
-        assert path.read_bytes() == data
+    for work in (write_launcher, remove_launcher):
+        with pytest.raises(OSError, match=problem):
+            work(path)
+    assert data is None or path.read_bytes() == data
+
+
+def test_a_launcher_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "engine.compiler.launcher", str(tmp_path)]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, f"secateur: {tmp_path}: is a folder, not a file\n")
 
 
 @pytest.mark.parametrize("kind", ["launcher", "missing", "empty"])
@@ -284,12 +249,6 @@ def test_a_launcher_takes_the_place_of_older_ones(tmp_path: Path) -> None:
         assert path.read_text(encoding="utf-8") == launcher_text(sys.executable)
         assert os.access(path, os.X_OK)
     assert list(tmp_path.iterdir()) == [path]
-    other = '#!/bin/sh\nexec /usr/bin/python3 /home/me/other/uci_main.py "$@"\n'
-    path.write_text(other, encoding="utf-8")
-    for work in (write_launcher, remove_launcher):
-        with pytest.raises(FileExistsError, match="no launcher of Secateur"):
-            work(path)
-        assert path.read_text(encoding="utf-8") == other
 
 
 @pytest.fixture
@@ -322,13 +281,32 @@ def test_clean_removes_the_launcher_and_no_other_file(project: Path, tmp_path: P
     assert notes.read_text(encoding="utf-8") == "my notes"
 
 
+def make_environment(folder: Path) -> None:
+    """An environment as `make` leaves it: with a package that pip has installed, and an empty stamp."""
+    venv.create(folder, with_pip=False)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    record = packages / "pack-1.0.dist-info" / "RECORD"
+    for path in (
+        packages / "pack.py",
+        packages / "__pycache__" / "pack.cpython-311.pyc",
+        folder / "bin" / "pack",
+        record,
+    ):
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    record.write_text("pack.py,sha256=0,0\n../../../bin/pack,,\npack-1.0.dist-info/RECORD,,\n", encoding="utf-8")
+    (packages / "secateur.pth").touch()
+    (folder / ".play").touch()
+
+
 def test_clean_removes_what_the_targets_have_made(project: Path) -> None:
     (project / "docs").mkdir()
     before = sorted(project.rglob("*"))
-    for stamp in (".venv/.play", ".venv-standalone/.ready", "docs/_build/.ready"):
+    make_environment(project / ".venv")
+    for stamp in (".venv-standalone/.ready", "docs/_build/.ready"):
         (project / stamp).parent.mkdir()
         (project / stamp).touch()
-        (project / stamp).with_name("python").touch()
+    (project / "docs" / "_build" / "index.html").touch()
     program, kernels = project / "dist" / "secateur", project / "engine" / "kernels"
     for folder in (program, kernels):
         folder.mkdir(parents=True)
@@ -341,6 +319,19 @@ def test_clean_removes_what_the_targets_have_made(project: Path) -> None:
     (kernels / ".secateur.0123abcd.tmp").touch()
     assert make_clean(project) == (0, [])
     assert sorted(project.rglob("*")) == before
+
+
+def test_clean_keeps_and_names_what_a_user_put_into_an_environment(project: Path) -> None:
+    environment = project / ".venv"
+    make_environment(environment)
+    (packages,) = environment.glob("lib/python*/site-packages")
+    files = [environment / "bin" / "mine", packages / "mine.py", environment / "notes.txt"]
+    for file in files:
+        file.write_text("mine", encoding="utf-8")
+    named = [f"make clean: {file.relative_to(project)}: was not made by make, and stays" for file in files]
+    assert make_clean(project) == (0, named)
+    assert sorted(path for path in environment.rglob("*") if path.is_symlink() or path.is_file()) == files
+    assert make_clean(project) == (0, ["make clean: .venv: was not made by make, and stays"])
 
 
 def test_clean_keeps_and_names_what_a_user_put_there(project: Path, tmp_path: Path) -> None:
@@ -391,7 +382,10 @@ def test_clean_keeps_an_environment_that_make_found(project: Path, tmp_path: Pat
     variables = {**os.environ, "PYTHONPATH": str(pip.parent)}
     for name in (*MAKE_VARIABLES, "EXE", "PYTHON"):
         variables.pop(name, None)
-    command = ["make", ".venv/.play", f"PYTHON={sys.executable}"]
+    python, without_pip = tmp_path / "python", '[ "$2" = venv ] && set -- "$@" --without-pip'
+    python.write_text(f"#!/bin/sh\n{without_pip}\nexec '{sys.executable}' \"$@\"\n", encoding="utf-8")
+    python.chmod(0o755)
+    command = ["make", ".venv/.play", f"PYTHON={python}"]
     for fails in (True, False, False):
         done = subprocess.run(command, cwd=project, env=variables, capture_output=True, text=True, timeout=300)
         assert (done.returncode != 0) == fails, done.stderr

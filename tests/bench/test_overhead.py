@@ -12,9 +12,9 @@ from tests.bench.fakes import fake
 @pytest.mark.usefixtures("engines_closed")
 def test_the_runner_costs_less_than_a_millisecond_a_move() -> None:
     engines = fake("A", limit="movetime=0.01"), fake("B", "--seed", "2", limit="movetime=0.01")
-    rules = Adjudication(max_moves=60)
+    rules = Adjudication(max_moves=40)
     costs = []
-    for game in range(3):
+    for game in range(2):
         task = GameTask(game, game, *engines, adjudication=rules, time_margin=5.0)
         began = time.process_time()
         result = play_task(task)

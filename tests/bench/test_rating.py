@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.rating import ELO_SCALE, ORDO_SCALE, RatingError, draws_expected, rate
+from bench.rating import RatingError, rate
 from bench.results import GameResult
 from bench.stats import Z95, Tally, estimate
 
@@ -34,27 +34,30 @@ def games_of(rows: list[tuple[str, str, int, int, int]]) -> list[GameResult]:
     return games
 
 
+#: Ordo's own unit over ours: it makes 202 points of an expectation of 76 %.
+ORDO_UNIT = 202 / (400 * math.log10(0.76 / 0.24))
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_agrees_with_ordo(case: dict[str, Any]) -> None:
     options, expected = case["options"], case["expected"]
-    table = rate(
-        games_of(case["games"]),
-        options["anchors"],
-        average=options.get("average", 0),
-        white_advantage=options["white"],
-        scale=ORDO_SCALE if options["scale"] == "ordo" else ELO_SCALE,
+    unit = ORDO_UNIT if options["scale"] == "ordo" else 1.0
+    anchors = {name: rating / unit for name, rating in options["anchors"].items()}
+    white = None if options["white"] is None else options["white"] / unit
+    average = options.get("average", 0) / unit
+    table = rate(games_of(case["games"]), anchors, average=average, white_advantage=white)
+    ratings = {line.name: unit * line.rating for line in table.ratings if line.rating is not None}
+    assert ratings == pytest.approx(
+        {name: elo for name, elo in expected["ratings"].items() if elo is not None}, abs=0.01
     )
-    ratings = {line.name: line.rating for line in table.ratings}
-    assert ratings == pytest.approx(expected["ratings"], abs=0.01)
-    assert table.white_advantage == pytest.approx(expected["white"], abs=0.01)
-    if expected["draws"] is not None:
-        assert 100 * table.draw_rate == pytest.approx(expected["draws"], abs=0.01)
+    assert unit * table.white_advantage == pytest.approx(expected["white"], abs=0.01)
     for line in table.ratings:
         if line.name in expected["errors"]:
-            assert line.error == pytest.approx(expected["errors"][line.name], rel=0.12)
+            assert line.error is not None
+            assert unit * line.error == pytest.approx(expected["errors"][line.name], rel=0.12)
     if expected["white_error"]:
         # Beside the white advantage Ordo prints one standard deviation, not the 95 % interval.
-        assert table.white_error == pytest.approx(Z95 * expected["white_error"], rel=0.12)
+        assert unit * table.white_error == pytest.approx(Z95 * expected["white_error"], rel=0.12)
 
 
 def test_two_players_have_the_closed_form_and_the_match_interval() -> None:
@@ -111,7 +114,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
             for black in truth:
                 if white != black:
                     score = 1 / (1 + 10 ** ((truth[black] - truth[white]) / 400))
-                    draw = float(draws_expected(np.array(score), 0.5))
+                    draw = score * (1 - score)
                     counts = generator.multinomial(40, [score - draw / 2, draw, 1 - score - draw / 2])
                     rows.append((white, black, *counts.tolist()))
         for line in rate(games_of(rows), {"A": 0.0}).ratings:
@@ -122,13 +125,6 @@ def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
                 total += 1
     # 180 intervals of 95 %: fewer than 88 % or more than 99.5 % inside would be four standard deviations off.
     assert 0.88 <= inside / total <= 0.995
-
-
-def test_draw_model_solves_its_equation() -> None:
-    score, rate_ = np.array([0.5, 0.64, 0.9]), 0.4
-    x = draws_expected(score, rate_)
-    assert x[0] == pytest.approx(0.4)
-    assert (score - x / 2) * (1 - score - x / 2) == pytest.approx(((1 - rate_) / (2 * rate_)) ** 2 * x**2)
 
 
 def test_players_without_a_finite_rating_are_listed_with_the_reason() -> None:

@@ -7,38 +7,39 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import chess
 import pytest
+from chess import STARTING_FEN as START
 
-from bench import speed
-from bench.commands import speed as command
-from bench.conversation import OURS, EngineError, started
-from bench.engines import EngineSpec
-from bench.speed import (
+from bench.commands import speed
+from bench.commands.speed import (
     DEFAULT_EFFORT,
+    SEARCH_POSITIONS,
     Effort,
-    Figure,
     Report,
     Row,
     bench_speed,
     compare,
-    generation_speed,
     measure,
     perft_speed,
-    perft_speedup,
-    resident_mebibytes,
-    search_speedup,
-    seconds_to,
-    training_speeds,
-    worst_stop,
 )
+from bench.conversation import OURS, EngineError, started
+from bench.engines import EngineSpec
 
-ENGINE = Path(__file__).with_name("speed_engine.py")
+ENGINE = Path(__file__).with_name("table_engine.py")
 
 
-def known_engine(name: str, nodes: int = 1, milliseconds: int = 1, excess: int = 0) -> EngineSpec:
-    words = ("--nodes", str(nodes), "--time", str(milliseconds), "--excess", str(excess))
-    return EngineSpec(name, (sys.executable, str(ENGINE), *words))
+@pytest.fixture
+def known_engine(tmp_path: Path) -> Callable[..., EngineSpec]:
+    """Makes an engine that says that it has searched so many nodes in so many milliseconds, and counted so much."""
+
+    def make(name: str, nodes: int = 1, milliseconds: int = 1, count: int = 400) -> EngineSpec:
+        answer = [f"Nodes searched: {count}", "info depth 1 nodes 20 time 1"]
+        answer += [f"info depth 2 nodes {nodes} time {milliseconds}", "bestmove a1a2"]
+        table = tmp_path / f"{name}.json"
+        table.write_text(json.dumps({" ".join(fen.split()[:4]): answer for fen in (START, *SEARCH_POSITIONS)}))
+        return EngineSpec(name, (sys.executable, str(ENGINE), str(table)))
+
+    return make
 
 
 def quiet(text: str) -> None:
@@ -48,12 +49,15 @@ def quiet(text: str) -> None:
 # -- other engines -----------------------------------------------------------------------------------------------
 
 
-def test_engines_are_compared_by_the_nodes_and_times_they_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engines_are_compared_by_the_nodes_and_times_they_tell(
+    monkeypatch: pytest.MonkeyPatch, known_engine: Callable[..., EngineSpec]
+) -> None:
     monkeypatch.setattr(speed, "OURS", known_engine("A", 2000, 4))
     report = compare([known_engine("B", 9000, 6)], ("search", "depth"), 2, DEFAULT_EFFORT, quiet)
     assert report.failures == []
     search, depth = report.rows
-    assert search == Row("search nodes per second, over B", "x", pytest.approx([1 / 3] * 2))
+    assert search.name == "search nodes per second, over B"
+    assert search.values == pytest.approx([1 / 3] * 2)
     assert depth.name == "speed to a depth, over B"
     assert len(depth.values) == 2
 
@@ -67,36 +71,38 @@ def test_ratios_are_those_of_a_round_and_failures_leave_the_others(monkeypatch: 
         return known[spec.name].pop(0)
 
     monkeypatch.setitem(speed.COMPARISONS, "search", ("nps", next_speed))
-    report = compare([known_engine("B"), known_engine("C")], ["search"], 2, DEFAULT_EFFORT, quiet)
+    report = compare([EngineSpec("B", ("b",)), EngineSpec("C", ("c",))], ["search"], 2, DEFAULT_EFFORT, quiet)
     assert report.rows == [Row("nps, over B", "x", (3.0, 2.0))]
     assert report.failures == ["search: C has ended"]
 
 
-def test_a_wrong_count_of_perft_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(speed, "PERFT_POSITIONS", ((chess.STARTING_FEN, 2, 400),))
+def test_a_wrong_count_of_perft_is_a_failure(
+    monkeypatch: pytest.MonkeyPatch, known_engine: Callable[..., EngineSpec]
+) -> None:
+    monkeypatch.setattr(speed, "PERFT_POSITIONS", ((START, 2, 400),))
     assert perft_speed(known_engine("right"), DEFAULT_EFFORT) > 0
     with pytest.raises(EngineError, match=r"wrong: perft 2 of .* is 400, not 401"):
-        perft_speed(known_engine("wrong", excess=1), DEFAULT_EFFORT)
-
-
-#: What the two engines print at the end of `bench`: Secateur on stdout, Stockfish on stderr.
-SECATEUR_BENCH = "print('1 of 2\\n4321 nodes 500000 nps')"
-STOCKFISH_BENCH = "import sys; print('Nodes searched  : 4321\\nNodes/second    : 250000', file=sys.stderr)"
+        perft_speed(known_engine("wrong", count=401), DEFAULT_EFFORT)
 
 
 def program(script: str) -> EngineSpec:
     return EngineSpec("E", (sys.executable, "-c", script))
 
 
-@pytest.mark.parametrize(("script", "expected"), [(SECATEUR_BENCH, 500_000), (STOCKFISH_BENCH, 250_000)])
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("print('1 of 2\\n4321 nodes 500000 nps')", 500_000),  # as Secateur prints it
+        ("import sys; print('Nodes/second    : 250000', file=sys.stderr)", 250_000),  # as Stockfish does
+    ],
+)
 def test_the_speed_of_bench_is_read_in_either_form(script: str, expected: float) -> None:
-    assert bench_speed(program(f"import sys; assert sys.argv[1:] == ['bench']; {script}")) == expected
+    assert bench_speed(program(f"import sys; assert sys.argv[1:] == ['bench']; {script}"), DEFAULT_EFFORT) == expected
 
 
 @pytest.mark.parametrize(
     ("script", "message"),
     [
-        ("print('4321 nodes')", "E bench: no nodes per second in its output"),
         ("print('fast nps')", "E bench: no nodes per second in its output"),
         ("print('Nodes/second : many')", "E bench: no nodes per second in its output"),
         ("import sys; sys.exit('no memory')", "E bench: exit status 1; its last line: 'no memory'"),
@@ -104,10 +110,10 @@ def test_the_speed_of_bench_is_read_in_either_form(script: str, expected: float)
 )
 def test_a_bench_without_a_speed_is_a_failure(script: str, message: str) -> None:
     with pytest.raises(EngineError, match=message):
-        bench_speed(program(script))
+        bench_speed(program(script), DEFAULT_EFFORT)
 
 
-def test_an_engine_that_ends_or_does_not_answer_is_named() -> None:
+def test_an_engine_that_ends_or_does_not_answer_is_named(known_engine: Callable[..., EngineSpec]) -> None:
     with pytest.raises(EngineError, match=r"E did not answer 'uci' with 'uciok' in . s; its last line: 'broken'"):
         perft_speed(program("import sys; sys.exit('broken')"), DEFAULT_EFFORT)
     with started(known_engine("B")) as engine:
@@ -132,61 +138,38 @@ def test_the_table_has_median_and_spread() -> None:
     ]
 
 
-def test_what_cannot_be_measured_is_a_remark_and_what_fails_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(rounds: int) -> list[float]:
-        raise EngineError("it has ended")
-
-    figures = (
-        Figure("one", "first", "x", lambda rounds: iter([1.0] * rounds), (lambda: None,)),
-        Figure("one", "second", "x", fail, (lambda: "there is only one core",)),  # type: ignore[arg-type]
-        Figure("one", "third", "x", fail),  # type: ignore[arg-type]
-        Figure("two", "fourth", "x", fail),  # type: ignore[arg-type]
-    )
-    monkeypatch.setattr(speed, "FIGURES", figures)
-    report = measure([], ["one"], 2)
-    assert report.rows == [Row("first", "x", (1.0, 1.0))]
-    assert report.remarks == ["second: not measured, there is only one core"]
-    assert report.failures == ["one: it has ended"]
-
-
-def test_the_command_prints_and_writes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_the_command_prints_the_table(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], known_engine: Callable[..., EngineSpec]
 ) -> None:
     monkeypatch.setattr(speed, "OURS", known_engine("A", 2000, 4))
-    readme = tmp_path / "README.md"
-    readme.write_text("<!-- speed: begin -->\nold\n<!-- speed: end -->\n", encoding="utf-8")
-    words = ["--engine", f"cmd={sys.executable}", f"arg={ENGINE}", "arg=--nodes", "arg=9000", "arg=--time", "arg=6"]
-    rest = ["--measure", "search", "--rounds", "1", "--quiet"]
-    assert command.main([*words, "name=B", *rest, "--json", "--readme", str(readme)]) == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert answer["rows"] == [
-        {"name": "search nodes per second, over B", "unit": "x", "values": [pytest.approx(1 / 3)]}
-    ]
-    assert "\n| search nodes per second, over B | 0.33x |  |\n<!-- speed: end -->" in readme.read_text(encoding="utf-8")
-    assert command.main(["--engine", f"cmd={sys.executable}", "arg=-c", "arg=raise SystemExit", "name=C", *rest]) == 1
+    program, *rest = known_engine("B", 9000, 6).command
+    words = ["--engine", f"cmd={program}", *(f"arg={word}" for word in rest), "name=B"]
+    effort = ["--measure", "search", "--rounds", "1", "--quiet"]
+    assert speed.main([*words, *effort, "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert row == {"name": "search nodes per second, over B", "unit": "x", "values": [pytest.approx(1 / 3)]}
+    assert speed.main([*words, *effort]) == 0
+    assert capsys.readouterr().out.endswith("\n| search nodes per second, over B | 0.33x |  |\n")
+    assert speed.main(["--engine", f"cmd={sys.executable}", "arg=-c", "arg=raise SystemExit", "name=C", *effort]) == 1
     assert "secateur speed: search: C did not answer 'uci'" in capsys.readouterr().err
 
 
 # -- Secateur alone ----------------------------------------------------------------------------------------------
 
 
-def test_secateur_is_measured() -> None:
-    assert 0 < seconds_to("uciok", "uci", are_built=False, empty_cache=True) < 60
-    assert perft_speedup(depth=2) > 0
-    assert search_speedup(Effort(movetime=20)) > 0
-    assert 0 < worst_stop(count=24) < 2000
+def test_the_start_is_measured() -> None:
+    report = measure([], ["start"], 1)
+    assert [row.name for row in report.rows] == ["`uciok` after start", "`readyok` after start"]
+    uciok, readyok = (row.median for row in report.rows)
+    assert 0 < uciok < readyok < 300
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="/proc tells the memory")
-def test_memory_is_that_of_the_engine() -> None:
-    assert 30 < resident_mebibytes(are_built=False) < 1000
-
-
-def test_datagen_and_train_are_measured() -> None:
-    assert generation_speed(("--games", 16, "--nodes", 40)) > 0
-    how = ("--hidden", 32, "--superbatches", 2, "--threads", 2, "--overwrite")
-    speeds = training_speeds(2, ("--positions", 9000, "--nodes", 60, "--workers", 2), how)
-    assert all(value > 0 for value in speeds)
+def test_a_start_that_fails_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speed, "OURS", program("import sys; sys.exit('broken')"))
+    report = measure([], ["start"], 1)
+    assert report.rows == []
+    assert len(report.failures) == 2
+    assert all(failure.startswith("start: E did not answer 'uci") for failure in report.failures)
 
 
 def test_the_stand_alone_program_starts_without_an_interpreter(run_python: Callable[..., str]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bench.spsa import Schedule, Spsa, SpsaError, default_gain, is_switch, select
+from bench.spsa import Schedule, Spsa, SpsaError, default_gain, select
 from search.tunables import TUNABLES, Tunable
 
 PARAMETERS = (
@@ -59,7 +59,7 @@ def run(iterations: int, seed: int = 1, delay: int = 0) -> Spsa:
 
 @pytest.mark.parametrize("delay", [0, 7])
 def test_noisy_games_lead_to_the_planted_optimum(delay: int) -> None:
-    spsa = run(20_000, delay=delay)
+    spsa = run(8_000, delay=delay)
     for parameter, value in zip(PARAMETERS, spsa.values, strict=True):
         best = min(max(OPTIMUM[parameter.name], parameter.low), parameter.high)
         assert abs(value - best) <= 1.5 * parameter.step, parameter.name
@@ -68,9 +68,9 @@ def test_noisy_games_lead_to_the_planted_optimum(delay: int) -> None:
 
 
 def test_without_a_difference_in_strength_the_values_only_wander() -> None:
-    spsa = Spsa(PARAMETERS, Schedule(20_000, default_gain(20_000)), seed=3)
+    spsa = Spsa(PARAMETERS, Schedule(8_000, default_gain(8_000)), seed=3)
     generator = random.Random(3)
-    for iteration in range(20_000):
+    for iteration in range(8_000):
         spsa.propose(iteration)
         spsa.update(iteration, generator.choice((-2, -1, 0, 1, 2)))
     assert max(map(abs, spsa.change_in_steps())) < 3
@@ -125,19 +125,13 @@ def test_the_same_seed_makes_the_same_run() -> None:
 
 
 def test_tunables_are_chosen_by_name_and_wildcard() -> None:
-    names = [tunable.name for tunable in TUNABLES]
     switch = Tunable("Switch", 1, 0, 1, 1)
-    assert [tunable.name for tunable in select([*TUNABLES, switch])] == [
-        tunable.name for tunable in TUNABLES if not is_switch(tunable)
-    ]
+    assert select([*TUNABLES, switch]) == tuple(row for row in TUNABLES if row.high - row.low >= 2 * row.step)
     assert select([*TUNABLES, switch], ["Switch"]) == (switch,)
-    assert {tunable.name for tunable in select(TUNABLES, ["rfp_*", "lmr_cut_?ode"])} == {
-        "rfp_depth",
-        "rfp_margin",
-        "lmr_cut_node",
-    }
+    names = {tunable.name for tunable in select(TUNABLES, ["rfp_*", "lmr_cut_?ode"])}
+    assert names == {"rfp_depth", "rfp_margin", "lmr_cut_node"}
     assert "rfp_depth" not in [tunable.name for tunable in select(TUNABLES, without=["*_depth"])]
-    assert len(select(TUNABLES, ["*"])) == len(names)
+    assert select(TUNABLES, ["*"]) == tuple(TUNABLES)
     with pytest.raises(SpsaError, match="'rpf_\\*'"):
         select(TUNABLES, ["rpf_*"])
     with pytest.raises(SpsaError, match="no tunable is left"):

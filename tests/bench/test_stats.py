@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,12 @@ def tally_of(case: dict[str, Any], paired: bool) -> Tally:
     return Tally(*games, (ll, ld, wl + dd, wd, ww)) if paired else Tally(*games)
 
 
+def of_pairs(counts: Iterable[int]) -> Tally:
+    """Pairs worth 0, 1/2, 1, 3/2 and 2 points; those worth 1 are two draws."""
+    ll, ld, dd, wd, ww = counts
+    return Tally(wd + 2 * ww, ld + 2 * dd + wd, 2 * ll + ld, (ll, ld, dd, wd, ww))
+
+
 def as_printed(value: float, error: float) -> str:
     return f"{value:.2f} +/- {error:.2f}"
 
@@ -48,7 +55,8 @@ def test_figures_equal_fastchess(case: dict[str, Any], paired: bool) -> None:
     assert f"{100 * found.draw_ratio:.2f}" == expected["draws"]
     if paired:
         assert f"{found.pairs_ratio:.2f}" == expected["ratio"]
-    test = Sprt(*case["bounds"], model=case["model"])
+    elo0, elo1 = case["bounds"]
+    test = Sprt(elo0, elo1, model=case["model"])
     # Two decimals are printed. fastchess's root finder stops at 1e-3, which shows in LLRs of several hundred, far
     # beyond where any test stops.
     expected_llr = float(expected["llr"])
@@ -64,10 +72,22 @@ def test_bounds_and_verdict() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [(5, 5), (0, 5, 0.0), (0, 5, 0.6, 0.4), (0, 5, 0.05, 1.0), (0, 5, 0.05, 0.05, "bayesian")]
+    "wrong",
+    [
+        (5, 5),
+        (0, 5, 0.0),
+        (0, 5, 0.6, 0.4),
+        (0, 5, 0.05, 1.0),
+        (0, 5, 0.05, 0.05, "bayesian"),
+        # These cannot be computed.
+        (math.nan, 5),
+        (0, 1e308),
+        (0, 5, math.nan),
+        (0, 5, 0.05, 5e-324),
+    ],
 )
 def test_senseless_tests_are_refused(wrong: tuple[Any, ...]) -> None:
-    with pytest.raises(ValueError, match="SPRT"):
+    with pytest.raises(ValueError, match="SPRT: "):
         Sprt(*wrong)
 
 
@@ -79,29 +99,25 @@ def test_no_games_yet() -> None:
 
 
 def test_one_sided_matches_have_infinite_elo_and_valid_json() -> None:
-    won = Tally.from_pentanomial((0, 0, 0, 0, 4))
+    won = of_pairs((0, 0, 0, 0, 4))
     found = estimate(won)
     assert found is not None
     assert found.elo == math.inf
     assert found.los == 1.0
-    assert json.loads(json.dumps(to_json(won), allow_nan=False))["elo"] is None
-    drawn = estimate(Tally.from_pentanomial((0, 0, 4, 0, 0)))
+    assert to_json(won)["elo"] is None
+    drawn = estimate(of_pairs((0, 0, 4, 0, 0)))
     assert drawn is not None
     assert (drawn.elo, drawn.nelo, drawn.los) == (0.0, 0.0, 0.5)
 
 
-def game(index: int, pair: int, white: str, black: str, result: str) -> GameResult:
-    return GameResult(index, pair, white, black, result)
-
-
 def test_pairs_are_counted_whichever_game_ends_first() -> None:
     games = [
-        game(0, 0, "A", "B", "1-0"),
-        game(2, 1, "A", "B", "1/2-1/2"),
-        game(3, 1, "B", "A", "1-0"),
-        game(1, 0, "B", "A", "1-0"),
-        game(4, 2, "A", "B", "0-1"),
-        game(5, 2, "B", "A", "*"),
+        GameResult(0, 0, "A", "B", "1-0"),
+        GameResult(2, 1, "A", "B", "1/2-1/2"),
+        GameResult(3, 1, "B", "A", "1-0"),
+        GameResult(1, 0, "B", "A", "1-0"),
+        GameResult(4, 2, "A", "B", "0-1"),
+        GameResult(5, 2, "B", "A", "*"),
     ]
     tally = Tally.of(games, "A")
     assert (tally.wins, tally.draws, tally.losses) == (1, 1, 2)
@@ -111,7 +127,7 @@ def test_pairs_are_counted_whichever_game_ends_first() -> None:
 
 
 def test_without_pairs_single_games_count() -> None:
-    tally = Tally.of([game(i, i, "A", "B", "1-0") for i in range(3)] + [game(3, 3, "A", "B", "0-1")], "A")
+    tally = Tally.of([GameResult(i, i, "A", "B", "1-0" if i else "0-1") for i in range(4)], "A")
     assert (tally.wins, tally.losses, tally.pairs, tally.unpaired) == (3, 1, 0, 0)
     found = estimate(tally)
     assert found is not None
@@ -124,7 +140,7 @@ COUNTS = st.lists(st.integers(0, 400), min_size=5, max_size=5).filter(any)
 @settings(max_examples=60, deadline=None)
 @given(COUNTS, st.sampled_from(["normalized", "logistic"]))
 def test_swapping_the_engines_mirrors_every_figure(counts: list[int], model: str) -> None:
-    mine, theirs = Tally.from_pentanomial(counts), Tally.from_pentanomial(counts[::-1])
+    mine, theirs = of_pairs(counts), of_pairs(counts[::-1])
     ours, others = estimate(mine), estimate(theirs)
     assert ours is not None
     assert others is not None
@@ -144,43 +160,27 @@ def test_elo_and_score_invert_each_other(elo: float) -> None:
     [
         ((0, 0, 0, 0, 1), "> -636.43 (every game won)"),
         ((0, 0, 0, 0, 100), "> +570.03 (every game won)"),
-        ((100, 0, 0, 0, 0), "< -570.03 (every game lost)"),
         ((1, 0, 0, 0, 0), "< +636.43 (every game lost)"),
         ((0, 0, 1, 0, 0), "+0.00 (too few games for an interval)"),
-        ((0, 0, 50, 0, 0), "+0.00 (too few games for an interval)"),
         ((0, 0, 0, 1, 1), "+338.04 (too few games for an interval)"),
         ((1, 0, 0, 0, 1), "+0.00 (too few games for an interval)"),
     ],
 )
 def test_few_or_one_sided_games_get_a_bound_or_no_interval(counts: tuple[int, ...], text: str) -> None:
-    tally = Tally.from_pentanomial(counts)
+    tally = of_pairs(counts)
     found = estimate(tally)
     assert found is not None
     assert elo_text(found) == text
     told = "\n".join(summary(tally, Sprt(0, 5)))
     assert f"Elo      {text}" in told
-    assert "inf" not in told.lower()
-    assert "nan" not in told.lower()
-
-
-@pytest.mark.parametrize("games", [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (9, 0, 0), (0, 9, 0), (1, 1, 0)])
-def test_json_of_a_match_is_json(games: tuple[int, int, int]) -> None:
-    tally = Tally(*games)
-    answer = json.loads(json.dumps(to_json(tally, Sprt(0, 5)), allow_nan=False))
-    if sum(games) < 2:
-        assert answer.get("elo_error") is None
-    told = "\n".join(summary(tally, Sprt(0, 5))).lower()
-    assert "inf" not in told
-    assert "nan" not in told
-
-
-@pytest.mark.parametrize(
-    "bounds",
-    [(math.nan, 5), (0, math.nan), (-math.inf, 5), (0, math.inf), (0, 1e308), (0, 5, math.nan), (0, 5, 0.05, 5e-324)],
-)
-def test_bounds_that_cannot_be_computed_are_refused(bounds: tuple[float, ...]) -> None:
-    with pytest.raises(ValueError, match="SPRT: "):
-        Sprt(*bounds)
+    single = Tally(tally.wins, tally.draws, tally.losses)
+    for one in (tally, single):
+        told = "\n".join(summary(one, Sprt(0, 5))).lower()
+        assert "inf" not in told
+        assert "nan" not in told
+        answer = json.loads(json.dumps(to_json(one, Sprt(0, 5)), allow_nan=False))
+        assert answer["games"] == tally.games
+    assert to_json(tally)["elo_error"] is None
 
 
 @pytest.mark.parametrize("model", ["normalized", "logistic"])
@@ -188,5 +188,5 @@ def test_bounds_that_cannot_be_computed_are_refused(bounds: tuple[float, ...]) -
 @settings(deadline=None, max_examples=100)
 def test_the_widest_bounds_can_be_computed(model: str, counts: tuple[int, ...]) -> None:
     most = MOST_ELO[model]
-    for bounds in ((-most, most), (most - 1, most), (-most, 1 - most), (0, 1e-6)):
-        assert math.isfinite(Sprt(*bounds, 1e-9, 1e-9, model).llr(Tally.from_pentanomial(counts)))
+    for elo0, elo1 in ((-most, most), (most - 1, most), (-most, 1 - most), (0, 1e-6)):
+        assert math.isfinite(Sprt(elo0, elo1, 1e-9, 1e-9, model).llr(of_pairs(counts)))
