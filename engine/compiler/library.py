@@ -47,7 +47,12 @@ DEFAULT_FOLDER: Final = PROJECT_ROOT / "engine" / "kernels"
 
 #: Variables that ask for kernels that no library has, unless they are empty or 0; only Numba makes those. The values
 #: are those that ask for no such kernels.
-OTHER_BUILDS: Final = {"NUMBA_DISABLE_JIT": "0", "SECATEUR_EVALUATION": "", "SECATEUR_TRACING": "0"}
+OTHER_BUILDS: Final = {
+    "NUMBA_DISABLE_JIT": "0",
+    "SECATEUR_CHECKED": "0",
+    "SECATEUR_EVALUATION": "",
+    "SECATEUR_TRACING": "0",
+}
 
 #: Variables that restrict what kernels use: "0" forbids PEXT; "0" or "256" limits the vectors to that many bits.
 PEXT_VARIABLE: Final = "SECATEUR_PEXT"
