@@ -18,19 +18,20 @@ from engine.progress import Line, say
 ADVICE: Final = "run 'secateur warmup' once to compile all that plays ahead of time"
 
 #: Kernels by full name: a phrase for messages, and about how many seconds they take to compile on two quiet cores.
+#: Those of WARMUP are `search.warmup.PLAYING`.
 WARMUP: Final = {
     "engine.board.make.complete_position": ("the board", 0.9),
-    "search.kernels.aspiration.search_iteration": ("the search", 43.0),
+    "search.kernels.aspiration.search_iteration": ("the search", 20.0),
     "search.kernels.transposition.hashfull": ("the table", 0.1),
+}
+COSTS: Final = {
+    **WARMUP,
     "eval.classical.evaluation_terms": ("the evaluation", 5.0),
     "eval.network.inference.evaluate_line": ("the network", 1.4),
     "eval.network.endings.whose_word_counts": ("the endings", 0.1),
     "engine.board.perft.perft_kernel": ("perft", 1.5),
-}
-COSTS: Final = {
-    **WARMUP,
-    "search.kernels.alphabeta.search_root": ("the search of one window", 43.0),
-    "eval.training.selfplay.play_game": ("self-play", 45.0),
+    "search.kernels.alphabeta.search_root": ("the search of one window", 20.0),
+    "eval.training.selfplay.play_game": ("self-play", 22.0),
     "eval.training.checking.check_games": ("the check of games", 11.0),
     "eval.training.decoding.decode_samples": ("the decoder of games", 4.0),
     "eval.training.decoding.sample_phases": ("the phases of positions", 1.5),

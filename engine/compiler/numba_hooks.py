@@ -184,12 +184,20 @@ class KernelCompiler(CompilerBase):
 class _LinkedLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]  # Numba has no annotations
     """The code of a function that is only linked into its callers: it never becomes machine code of its own.
 
-    Numba would make machine code of every function with all that it calls, which takes most of the time.
+    Numba would optimize every function with all that it calls and make machine code of it, which doubles the time.
     """
+
+    def _optimize_final_module(self) -> None:
+        """Leaves the optimization to the entry point, which has all the code."""
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
         self._finalized = True
+
+    def optimized(self) -> Any:
+        """The LLVM module after the optimization that Numba makes of an entry point."""
+        super()._optimize_final_module()
+        return llvm.parse_bitcode(self._final_module.as_bitcode())
 
     def get_pointer_to_function(self, name: str) -> int:
         """No address: there is no machine code."""
@@ -338,17 +346,16 @@ def from_bytes(data: bytes, target_context: Any) -> Any:
 
 
 def compiled(dispatcher: Any, argument_types: tuple[Any, ...]) -> tuple[Any, str, Any]:
-    """Compiles a function: its signature, the name of its function in LLVM, and its LLVM module with all that it calls.
+    """Compiles a `linked` function: its signature, its name in LLVM, and the LLVM module with all that it calls.
 
-    Raises ValueError if the code refers to addresses in this process. Relies on the compiler's results and on the
-    bitcode of their library.
+    Raises ValueError if the code refers to addresses in this process. Relies on the compiler's results, and on the
+    calling convention that `engine.compiler.builder` describes.
     """
     dispatcher.compile(argument_types)
     result = dispatcher.overloads[argument_types]
     if result.library.has_dynamic_globals:
         raise ValueError(f"{result.library.name} refers to an array that is too large to be part of the code")
-    _, _, bitcode = result.library.serialize_using_bitcode()
-    return result.signature, result.fndesc.llvm_func_name, llvm.parse_bitcode(bitcode)
+    return result.signature, result.fndesc.llvm_func_name, result.library.optimized()
 
 
 # --------------------------------------------------------------------------------------------------------------

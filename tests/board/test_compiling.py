@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from engine.compiler.cache_folder import CACHE_VARIABLE
 from engine.compiler.library import kernel_name
 from engine.compiler.sources import KERNEL_FOLDERS
 from engine.progress import Line
-from search.warmup import EVERYTHING
+from search.warmup import PLAYING
 from tests.board.tiny_kernel import PROJECT, RUN_TINY
 
 Run = Callable[..., tuple[str, list[str]]]
@@ -116,7 +115,7 @@ def test_the_advice_is_given_once_and_for_what_warmup_compiles(run: Run) -> None
     script = """
 from engine.compiler import compiling
 {}
-for name in ("somebody.else", "search.kernels.aspiration.search_iteration", "engine.board.perft.perft_kernel"):
+for name in ("somebody.else", "search.kernels.aspiration.search_iteration", "engine.board.make.complete_position"):
     compiling.begin(name)
     compiling.end(True)
 """
@@ -149,7 +148,7 @@ def test_every_kernel_has_a_name_and_a_guess() -> None:
     folders = [PROJECT / folder for folder in (*KERNEL_FOLDERS, "eval/training")]
     declared = set().union(*map(_entry_points, folders))
     assert compiling.COSTS.keys() == declared
-    assert list(compiling.WARMUP) == [kernel_name(kernel) for _, kernel, _ in EVERYTHING]
+    assert list(compiling.WARMUP) == [kernel_name(kernel) for _, kernel, _ in PLAYING]
 
 
 # --- commands that say nothing ---------------------------------------------------------------------------------------

@@ -60,7 +60,14 @@ def test_edit_of_another_file_is_seen(warm: Path, run_tiny: RunTiny, project: Pa
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("USE_PEXT", None), ("VECTOR_BITS", 1), ("TRACING", None), ("CHECKED", None), ("CPU_NAME", ""), ("_companion", "x")],
+    [
+        ("USE_PEXT", None),
+        ("VECTOR_BITS", 1),
+        ("TRACING", None),
+        ("CHECKED", None),
+        ("CPU_NAME", ""),
+        ("_companion", "x"),
+    ],
 )
 def test_every_choice_has_a_folder_of_its_own(monkeypatch: pytest.MonkeyPatch, name: str, value: object) -> None:
     before = jit.build_hash()
@@ -68,7 +75,9 @@ def test_every_choice_has_a_folder_of_its_own(monkeypatch: pytest.MonkeyPatch, n
     assert jit.build_hash() != before
 
 
-def test_every_file_in_a_folder_of_kernels_counts(project: Path, tmp_path: Path, run_python: Callable[..., str]) -> None:
+def test_every_file_in_a_folder_of_kernels_counts(
+    project: Path, tmp_path: Path, run_python: Callable[..., str]
+) -> None:
     script = """
 from pathlib import Path
 from engine.compiler import jit
@@ -107,7 +116,13 @@ def test_every_kernel_lies_in_a_folder_that_counts() -> None:
 
 
 #: Kernel modules take decorators and choices from these. The name of the cache folder covers what they choose.
-OPEN_DOORS = ("engine.compiler.jit", "engine.compiler.library", "engine.compiler.numba_hooks", "eval.build", "eval.custom")
+OPEN_DOORS = (
+    "engine.compiler.jit",
+    "engine.compiler.library",
+    "engine.compiler.numba_hooks",
+    "eval.build",
+    "eval.custom",
+)
 
 
 def test_no_kernel_takes_a_value_from_a_file_that_does_not_count() -> None:

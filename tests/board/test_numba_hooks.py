@@ -201,7 +201,7 @@ def test_a_hook_hands_on_its_last_argument() -> None:
 
     @subkernel
     def caller(worker, node):  # type: ignore[no-untyped-def]
-        return handed_on(worker, 1.5, node) + handed_on(worker, score=2, node=node)
+        return handed_on(worker, 1.5, node) + handed_on(node, worker, 4)
 
     assert caller(np.zeros(3), 4) == 8
 

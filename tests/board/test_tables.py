@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import random
-from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
@@ -18,7 +16,6 @@ from engine.board import attacks, tables
 from engine.board.convert import from_board
 from engine.board.magics import BISHOP_MAGICS, ROOK_MAGICS
 from engine.compiler.jit import USE_PEXT, subkernel
-from tests.board.board_positions import CLASSIC_PERFTS
 
 BISHOP_STEPS = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 ROOK_STEPS = ((1, 0), (-1, 0), (0, 1), (0, -1))
@@ -201,23 +198,3 @@ def test_attackers_to() -> None:
             for color, attackers in ((1, white), (0, black)):
                 arguments = np.int64(square), np.int64(color), np.uint64(occupied)
                 assert bool(attacks.is_attacked(position, *arguments)) == bool(attackers)
-
-
-def test_magic_multiplication_plays_the_same_chess(run_python: Callable[..., str], tmp_path: Any) -> None:
-    script = """
-import json, sys
-import chess
-from engine.compiler.jit import USE_PEXT
-from search.perft import count_by_move
-
-counts = [
-    [sum(count_by_move(chess.Board(fen), depth).values()) for depth in range(1, 5)] for fen in json.loads(sys.argv[1])
-]
-json.dump([USE_PEXT, counts], sys.stdout)
-"""
-    answer = run_python(
-        script, json.dumps(list(CLASSIC_PERFTS)), SECATEUR_PEXT="0", SECATEUR_CACHE_DIR=str(tmp_path / "kernels")
-    )
-    use_pext, counts = json.loads(answer)
-    assert use_pext is False
-    assert counts == [list(expected[:4]) for expected in CLASSIC_PERFTS.values()]
