@@ -141,7 +141,7 @@ def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
     """Asks the CPU to bring `array[index]` into its cache."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = element_pointer(context, builder, signature.args[0], *args, count=0)
+        pointer = element_pointer(context, builder, signature.args[0], args[0], args[1], count=0)
         pointer = builder.bitcast(pointer, ir.IntType(8).as_pointer())
         i32 = ir.IntType(32)
         fetch = ir.FunctionType(ir.VoidType(), [pointer.type, i32, i32, i32])

@@ -90,12 +90,13 @@ INTERPRETED: Final = not AHEAD_OF_TIME and numba_hooks.is_interpreted()
 
 #: LLVM's name of the processor that kernels are compiled for, and its features by LLVM's names. It is the library's
 #: processor if there is a library; else this machine's, unless Numba's environment variables name another.
-CPU_NAME: Final[str]
-CPU_FEATURES: Final[dict[str, bool]]
-if _LIBRARY is not None:
-    CPU_NAME, CPU_FEATURES = _LIBRARY.level.cpu, dict.fromkeys(_LIBRARY.level.features, True)
-else:
-    CPU_NAME, CPU_FEATURES = numba_hooks.processor()
+_PROCESSOR = (
+    (_LIBRARY.level.cpu, dict.fromkeys(_LIBRARY.level.features, True))
+    if _LIBRARY is not None
+    else numba_hooks.processor()
+)
+CPU_NAME: Final = _PROCESSOR[0]
+CPU_FEATURES: Final = _PROCESSOR[1]
 
 #: True when PEXT indexes sliding attacks, False for magic multiplication. `SECATEUR_PEXT=0` forces the latter.
 USE_PEXT: Final[bool] = (

@@ -18,6 +18,7 @@ import llvmlite.binding as llvm
 import numba
 from numba.core import cgutils, codegen, config, event, ir, serialize, types
 from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.typed_passes import NopythonRewrites
 from numba.extending import intrinsic
@@ -181,7 +182,7 @@ class KernelCompiler(CompilerBase):
 # --------------------------------------------------------------------------------------------------------------
 
 
-class _LinkedLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]  # Numba has no annotations
+class _LinkedLibrary(codegen.JITCodeLibrary):
     """The code of a function that is only linked into its callers: it never becomes machine code of its own.
 
     Numba would optimize every function with all that it calls and make machine code of it, which doubles the time.
@@ -196,7 +197,7 @@ class _LinkedLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]  # Numba has
 
     def optimized(self) -> Any:
         """The LLVM module after the optimization that Numba makes of an entry point."""
-        super()._optimize_final_module()
+        super()._optimize_final_module()  # type: ignore[no-untyped-call]
         return llvm.parse_bitcode(self._final_module.as_bitcode())
 
     def get_pointer_to_function(self, name: str) -> int:
@@ -353,6 +354,8 @@ def compiled(dispatcher: Any, argument_types: tuple[Any, ...]) -> tuple[Any, str
     """
     dispatcher.compile(argument_types)
     result = dispatcher.overloads[argument_types]
+    with global_compiler_lock:
+        result.library._ensure_finalized()
     if result.library.has_dynamic_globals:
         raise ValueError(f"{result.library.name} refers to an array that is too large to be part of the code")
     return result.signature, result.fndesc.llvm_func_name, result.library.optimized()
@@ -363,7 +366,7 @@ def compiled(dispatcher: Any, argument_types: tuple[Any, ...]) -> tuple[Any, str
 # --------------------------------------------------------------------------------------------------------------
 
 
-class _Reporter(event.Listener):  # type: ignore[misc]  # Numba has no annotations
+class _Reporter(event.Listener):
     """Tells `engine.compiler.compiling` when Numba begins and ends to compile a kernel with all that it calls.
 
     Relies on the event "numba:compile", with the dispatcher and the types of arguments. Numba and LLVM let other

@@ -55,17 +55,11 @@ def test_rare_positions_survive_the_round_trip(fen: str, chess960: bool) -> None
 
 def test_played_and_scattered_positions_survive_the_round_trip() -> None:
     rng = random.Random(2)
-    for number in range(0, 960, 16):
+    for number in range(0, 960, 32):
         board = chess.Board.from_chess960_pos(number)
         for _ in random_game(rng, board, 40):
             assert_written(board)
         assert_written(scattered_position(rng))
-
-
-def test_all_chess960_start_positions_survive_the_round_trip() -> None:
-    for number in range(960):
-        board = chess.Board.from_chess960_pos(number)
-        assert to_board(from_board(board), chess960=True) == kept(board)
 
 
 def test_a_halfmove_clock_beyond_all_games_is_cut() -> None:

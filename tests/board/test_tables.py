@@ -92,11 +92,6 @@ def prove_lookup(fill: Any, slider: Slider) -> None:
         np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("name", ["bishop", "rook"])
-def test_lookup_in_use(sliders: dict[str, Slider], name: str) -> None:
-    prove_lookup(filler(getattr(attacks, f"{name}_attacks")), sliders[name])
-
-
 @pytest.mark.parametrize(
     "way",
     [
@@ -111,24 +106,6 @@ def test_lookup_over_a_table_of_its_own(sliders: dict[str, Slider], name: str, w
     code = getattr(attacks, f"_{name}_attacks_{way}").__code__
     names = {f"{name.upper()}_TABLE": table, f"{name.upper()}_OFFSETS": offsets}
     prove_lookup(filler(subkernel(FunctionType(code, vars(attacks) | names, code.co_name))), slider)
-
-
-@pytest.mark.parametrize("use_pext", [True, False])
-@pytest.mark.parametrize("name", ["bishop", "rook"])
-def test_slider_table_holds_each_attack_at_its_index(sliders: dict[str, Slider], name: str, use_pext: bool) -> None:
-    slider = sliders[name]
-    table, offsets = tables.slider_table(slider.masks, slider.lines, slider.magics, use_pext)
-    assert len(table) == sum(map(len, slider.blockers))
-    for square in range(64):
-        blockers, bits = slider.blockers[square], slider.masks[square].bit_count()
-        if use_pext:
-            index = tables.pext_indices(blockers, slider.masks[square])
-            assert sorted(index) == list(range(1 << bits))
-        else:
-            index = tables.magic_indices(blockers, slider.magics[square], bits)
-            assert index.min() >= 0
-            assert index.max() < 1 << bits
-        np.testing.assert_array_equal(table[int(offsets[square]) + index], slider.attacks[square])
 
 
 def test_tables_can_be_frozen_into_kernels() -> None:

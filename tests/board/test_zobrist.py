@@ -17,8 +17,6 @@ from engine.board.zobrist import CASTLING_KEYS, EN_PASSANT_KEYS, PIECE_KEYS, TUR
 from engine.memory import readable
 from tests.board.board_positions import random_game, scattered_position
 
-STANDARD_START = 518
-
 
 def keys_of(position: Any) -> tuple[int, ...]:
     """The key, the pawns' part of it, and each colour's."""
@@ -36,7 +34,7 @@ def keys_from_scratch(position: Any) -> tuple[int, ...]:
 def test_every_node_of_standard_games_has_polyglots_key() -> None:
     rng = random.Random(1)
     nodes = 0
-    for _ in range(150):
+    for _ in range(50):
         board = chess.Board()
         position, child = from_board(board), new_position()
         for move in random_game(rng, board, 160):
@@ -45,7 +43,7 @@ def test_every_node_of_standard_games_has_polyglots_key() -> None:
             position, child = child, position
             nodes += 1
         assert int(position["key"]) == chess.polyglot.zobrist_hash(board)
-    assert nodes > 15_000
+    assert nodes > 5_000
 
 
 def test_parts_of_the_key_are_those_of_the_pieces() -> None:
@@ -141,13 +139,6 @@ def test_rights_on_different_rooks_have_different_keys() -> None:
         from_board(chess.Board(f"6k1/8/8/8/8/8/8/1KR1R3 w {right} - 0 1", chess960=True))["key"] for right in "CE"
     )
     assert inner != outer
-
-
-def test_standard_setup_has_polyglots_keys_as_chess960_too() -> None:
-    rng = random.Random(4)
-    board = chess.Board.from_chess960_pos(STANDARD_START)
-    for _ in random_game(rng, board, 30):
-        assert int(from_board(board)["key"]) == chess.polyglot.zobrist_hash(board)
 
 
 def test_null_move_keys() -> None:

@@ -25,7 +25,6 @@ from engine.compiler.library import (
     PEXT_VARIABLE,
     REMEDY,
     RUNS_HERE,
-    SUFFIX,
     VECTORS_VARIABLE,
     Description,
     choose,
@@ -183,40 +182,11 @@ def test_a_damaged_file_is_named_and_not_loaded(chosen: Choose, copied: Path, da
     )
 
 
-def test_a_folder_in_its_place_is_named(chosen: Choose, level: Level, tmp_path: Path) -> None:
-    path = library_path(level, tmp_path)
-    path.mkdir()
-    found, (remark,) = chosen(tmp_path)
-    assert found is None
-    assert remark.startswith(f"kernels not used: {path}: ")
-
-
 def test_a_stale_library_is_named(chosen: Choose, copied: Path) -> None:
     sources = source_hash()
     assert sources is not None
     change(copied, sources.encode(), b"0" * len(sources))
     assert chosen(copied.parent) == (None, [f"kernels not used: {copied}: is of other sources than these"])
-
-
-def test_an_edit_of_a_kernel_makes_it_stale(built: Path, tmp_path: Path, run_python: Callable[..., str]) -> None:
-    project = tmp_path / "project"
-    for room in ("engine", "eval", "search"):
-        shutil.copytree(PROJECT / room, project / room, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
-    script = (
-        "from engine.compiler.library import choose; found, why = choose(); print(found and found.level.name, *why)"
-    )
-    environment = {KERNELS_VARIABLE: None, FOLDER_VARIABLE: str(built)}
-
-    def run() -> str:
-        return run_python(script, cwd=project, paths=(project,), **environment)
-
-    before = run()
-    with (project / "search" / "kernels" / "score.py").open("a", encoding="utf-8") as file:
-        file.write("# edited\n")
-    after = run()
-    assert not before.startswith("None")
-    assert after.startswith("None")
-    assert "is of other sources than these" in after
 
 
 def test_a_library_under_another_name_is_named(chosen: Choose, built: Path, level: Level, tmp_path: Path) -> None:
@@ -244,16 +214,6 @@ def test_a_library_that_cannot_be_understood_is_named(
     found, (remark,) = chosen(copied.parent)
     assert found is None
     assert remark.startswith(f"kernels not used: {copied}: {message}")
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="changes an ELF header")
-def test_a_library_of_another_machine_is_named(chosen: Choose, copied: Path) -> None:
-    body = bytearray(copied.read_bytes()[:-CHECKSUM_BYTES])
-    body[18:20] = b"\x08\x00"  # e_machine: MIPS
-    copied.write_bytes(sealed(bytes(body)))
-    found, (remark,) = chosen(copied.parent)
-    assert found is None
-    assert remark.startswith(f"kernels not used: {copied}: cannot be loaded: ")
 
 
 def test_a_bad_library_does_not_keep_from_the_next(chosen: Choose, built: Path, level: Level, tmp_path: Path) -> None:
@@ -417,9 +377,3 @@ def test_list_shows_what_is_there(built: Path, level: Level, copied: Path) -> No
     status, said = run_engine(copied.parent, "kernels", "list", before=WITHOUT_NUMBA)
     assert status == 1
     assert said.endswith(f"in use: none, for there is no Numba either: {REMEDY}\n")
-
-
-def test_files_of_other_names_are_nobody_s_concern(chosen: Choose, built: Path, level: Level, tmp_path: Path) -> None:
-    shutil.copy(library_path(level, built), tmp_path)
-    (tmp_path / f"something{SUFFIX}").write_bytes(b"else")
-    assert chosen(tmp_path) == (level.name, [])

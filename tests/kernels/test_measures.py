@@ -9,7 +9,6 @@ import pytest
 from bench import speed
 from bench.engines import EngineSpec
 from bench.speed import built_speedup, measure, seconds_to
-from bench.standalone import megabytes
 from engine.compiler.cache_folder import CACHE_VARIABLE
 from engine.compiler.levels import Level
 from engine.compiler.library import FOLDER_VARIABLE, KERNELS_VARIABLE
@@ -37,11 +36,3 @@ def test_kernels_that_were_not_built_are_a_remark() -> None:
     assert report.rows == []
     (remark,) = report.remarks
     assert remark.endswith("not measured, `secateur kernels list` shows no built kernels in use")
-
-
-def test_sizes_are_of_files_and_of_all_in_a_folder(tmp_path: Path) -> None:
-    (tmp_path / "one").write_bytes(bytes(500_000))
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "two").write_bytes(bytes(1_000_000))
-    assert megabytes(tmp_path / "one") == 0.5
-    assert megabytes(tmp_path) == 1.5
