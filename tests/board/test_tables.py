@@ -108,13 +108,6 @@ def test_lookup_over_a_table_of_its_own(sliders: dict[str, Slider], name: str, w
     prove_lookup(filler(subkernel(FunctionType(code, vars(attacks) | names, code.co_name))), slider)
 
 
-def test_tables_can_be_frozen_into_kernels() -> None:
-    # Numba keeps arrays over a million bytes out of the machine code, and then cannot cache the kernel.
-    arrays = {name: value for name, value in vars(tables).items() if isinstance(value, np.ndarray)}
-    assert {"ROOK_TABLE", "BISHOP_TABLE", "BETWEEN", "LINE"} <= set(arrays)
-    assert max(array.nbytes for array in arrays.values()) < 1_000_000
-
-
 def test_leapers() -> None:
     for square in range(64):
         assert int(tables.KNIGHT_ATTACKS[square]) == walk(square, KNIGHT_STEPS, 0, reach=1)

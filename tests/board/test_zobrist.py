@@ -13,7 +13,7 @@ import pytest
 
 from engine.board.convert import encode, from_board, new_position
 from engine.board.make import compute_keys, make_move, make_null_move
-from engine.board.zobrist import CASTLING_KEYS, EN_PASSANT_KEYS, PIECE_KEYS, TURN_KEY
+from engine.board.zobrist import TURN_KEY
 from engine.memory import readable
 from tests.board.board_positions import random_game, scattered_position
 
@@ -74,13 +74,6 @@ def only(board: chess.Board, *, pawns: bool, color: chess.Color | None) -> chess
         if (piece.piece_type == chess.PAWN) == pawns and color in (None, piece.color):
             rest.set_piece_at(square, piece)
     return rest
-
-
-def test_key_from_scratch_is_polyglots_key() -> None:
-    rng = random.Random(2)
-    for _ in range(2_000):
-        board = scattered_position(rng, most=20)
-        assert int(from_board(board)["key"]) == chess.polyglot.zobrist_hash(board)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +137,7 @@ def test_rights_on_different_rooks_have_different_keys() -> None:
 def test_null_move_keys() -> None:
     rng = random.Random(5)
     en_passant = 0
-    for _ in range(3_000):
+    for _ in range(1_500):
         board = scattered_position(rng)
         if board.is_check():
             continue
@@ -153,11 +146,4 @@ def test_null_move_keys() -> None:
         make_null_move(position, child)
         board.push(chess.Move.null())
         assert int(child["key"]) == chess.polyglot.zobrist_hash(board)
-    assert en_passant > 100
-
-
-def test_no_two_random_numbers_are_equal() -> None:
-    numbers = [int(TURN_KEY), *map(int, EN_PASSANT_KEYS), *map(int, CASTLING_KEYS), *map(int, PIECE_KEYS[:, 1:].flat)]
-    assert len(numbers) == 1 + 8 + 64 + 2 * 6 * 64
-    assert len(set(numbers)) == len(numbers)
-    assert 0 not in numbers
+    assert en_passant > 50
