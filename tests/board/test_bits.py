@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -24,47 +26,47 @@ BITBOARD = st.one_of(
 
 
 @subkernel
-def count_of(bitboard):
+def count_of(bitboard: Any) -> Any:
     return bits.popcount(bitboard)
 
 
 @subkernel
-def lowest_of(bitboard):
+def lowest_of(bitboard: Any) -> Any:
     return bits.lsb(bitboard)
 
 
 @subkernel
-def bit_of(square):
+def bit_of(square: Any) -> Any:
     return bits.bit(square)
 
 
 @subkernel
-def rest_of(bitboard):
+def rest_of(bitboard: Any) -> Any:
     return bits.without_lsb(bitboard)
 
 
 @subkernel
-def high_product(a, b):
+def high_product(a: Any, b: Any) -> Any:
     return bits.multiply_high(a, b)
 
 
 @subkernel
-def low_product(a, b):
+def low_product(a: Any, b: Any) -> Any:
     return bits.multiply_low(a, b)
 
 
 @subkernel
-def gathered(value, mask):
+def gathered(value: Any, mask: Any) -> Any:
     return bits.pext(value, mask)
 
 
 @subkernel
-def copied(target, source):
+def copied(target: Any, source: Any) -> Any:
     bits.copy_record(target, source)
 
 
 @subkernel
-def prefetched_sum(array, index):
+def prefetched_sum(array: Any, index: Any) -> Any:
     bits.prefetch(array, index)
     return array[0] + array[array.shape[0] - 1]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import chess
 import numpy as np
@@ -116,7 +117,7 @@ def test_decode_undoes_encode() -> None:
 
 
 @subkernel
-def taken_apart(move, parts):
+def taken_apart(move: Any, parts: Any) -> Any:
     parts[0] = moves.move_origin(move)
     parts[1] = moves.move_target(move)
     parts[2] = moves.move_kind(move)
@@ -150,7 +151,7 @@ def test_kernels_take_moves_apart_as_encode_puts_them_together() -> None:
 
 
 @subkernel
-def looked_at(position, answers):
+def looked_at(position: Any, answers: Any) -> Any:
     answers[0] = king_square(position, 0)
     answers[1] = king_square(position, 1)
     answers[2] = has_non_pawn_material(position, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import chess
 import numpy as np
@@ -19,7 +20,7 @@ from tests.board.board_positions import random_game
 
 
 @subkernel
-def repeated(keys, index, halfmoves, ply):
+def repeated(keys: Any, index: Any, halfmoves: Any, ply: Any) -> Any:
     return is_repetition(keys, index, halfmoves, ply)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import chess
 import numpy as np
@@ -116,7 +117,7 @@ def test_known_exchanges(fen: str, move: str, expected: int) -> None:
 
 
 @subkernel
-def taken_by(position, move):
+def taken_by(position: Any, move: Any) -> Any:
     return captured_piece(position, move)
 
 

@@ -53,7 +53,7 @@ def no_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 def test_only_a_regular_file_is_opened(no_file: Path, mode: str) -> None:
     with pytest.raises(OSError, match=r"is a (pipe|folder|device), not a file") as caught:
         open_regular(no_file, mode)
-    assert caught.value.strerror.startswith("is a ")
+    assert str(caught.value.strerror).startswith("is a ")
 
 
 def test_an_existing_file_is_not_made_anew(tmp_path: Path) -> None:
@@ -292,9 +292,10 @@ def test_an_output_knows_what_it_wrote_itself(tmp_path: Path) -> None:
     output.replace("ours 3")
     path.write_bytes(b"ours 4")  # as long, but not the same
     output.keep = 0
-    for change in (lambda: output.replace("ours 5"), lambda: output.append(b"ours 5")):
-        with pytest.raises(FileExistsError, match="somebody changed it"):
-            change()
+    with pytest.raises(FileExistsError, match="somebody changed it"):
+        output.replace("ours 5")
+    with pytest.raises(FileExistsError, match="somebody changed it"):
+        output.append(b"ours 5")
     assert path.read_bytes() == b"ours 4"
     path.unlink()
     with pytest.raises(FileNotFoundError):

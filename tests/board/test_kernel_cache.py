@@ -286,7 +286,7 @@ def test_a_full_disk_costs_the_cache_and_nothing_else(
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert list(tmp_path.iterdir()) == []
     monkeypatch.setattr(jit, "save_errors", kernel_cache.save_errors)
-    assert str(jit.cache_problem()).endswith(": File too large")
+    assert "File too large" in str(jit.cache_problem())
     cache.save_overload("()", "code")
     assert cache.load_overload("()", None) == "code"
 

@@ -53,17 +53,17 @@ print(json.dumps([numba_hooks.is_interpreted(), *numba_hooks.processor(), used])
 
 
 @inlined
-def _first(array):
+def _first(array: Any) -> Any:
     return array[0]
 
 
 @subkernel
-def _last(array):
+def _last(array: Any) -> Any:
     return array[-1] if len(array) else array[0]
 
 
 @kernel
-def _ends(array):
+def _ends(array: Any) -> Any:
     return _first(array) + _last(array)
 
 
@@ -83,12 +83,12 @@ def test_an_inlined_function_is_inlined() -> None:
 
 
 @kernel
-def _read(record, matrix, row, column):
+def _read(record: Any, matrix: Any, row: Any, column: Any) -> Any:
     return record.rows[row, column] + record.rows[row][column] + matrix[row, column] + record.row[column]
 
 
 @kernel
-def _write(record, matrix, row, column, value):
+def _write(record: Any, matrix: Any, row: Any, column: Any, value: Any) -> Any:
     record.rows[row, column] = value
     record.row[column] += value
     matrix[row, column] = value
@@ -96,7 +96,7 @@ def _write(record, matrix, row, column, value):
 
 
 @kernel
-def _mirrored(matrix):
+def _mirrored(matrix: Any) -> Any:
     total = 0
     for row in range(matrix.shape[0]):
         index = 0
@@ -107,7 +107,7 @@ def _mirrored(matrix):
 
 
 @kernel
-def _part(matrix, row, first):
+def _part(matrix: Any, row: Any, first: Any) -> Any:
     return matrix[row, first:].sum() + matrix[row][:first].sum()
 
 
@@ -156,12 +156,12 @@ def test_no_sign_is_tested() -> None:
 
 
 @subkernel
-def _factorial(number):
+def _factorial(number: Any) -> Any:
     return 1 if number < 2 else number * _factorial(number - 1)
 
 
 @kernel
-def _factorial_twice(number):
+def _factorial_twice(number: Any) -> Any:
     return 2 * _factorial(number)
 
 
@@ -179,12 +179,12 @@ def test_a_linked_function_becomes_no_machine_code_of_its_own() -> None:
 
 
 @subkernel
-def _twice(x):
+def _twice(x: Any) -> Any:
     return x + x
 
 
 @kernel
-def _calls_with_literals(x):
+def _calls_with_literals(x: Any) -> Any:
     return _twice(2) + _twice(x) + _twice(True)
 
 
@@ -194,13 +194,13 @@ def test_one_specialisation_for_literals_and_variables() -> None:
 
 
 def test_a_hook_hands_on_its_last_argument() -> None:
-    def record(worker, score, node):  # type: ignore[no-untyped-def]
+    def record(worker: Any, score: Any, node: Any) -> Any:
         raise AssertionError
 
     handed_on = numba_hooks.handing_on(record)
 
     @subkernel
-    def caller(worker, node):  # type: ignore[no-untyped-def]
+    def caller(worker: Any, node: Any) -> Any:
         return handed_on(worker, 1.5, node) + handed_on(node, worker, 4)
 
     assert caller(np.zeros(3), 4) == 8
@@ -209,8 +209,7 @@ def test_a_hook_hands_on_its_last_argument() -> None:
 # --- code of machine operations ------------------------------------------------------------------------------------
 
 
-@intrinsic  # type: ignore[misc]  # Numba has no annotations
-def _sum_of(typingctx: Any, array: Any, first: Any, count: Any) -> Any:
+def _sum_of_code(typingctx: Any, array: Any, first: Any, count: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         total = numba.core.cgutils.alloca_once_value(builder, args[1].type(0))
         with numba_hooks.for_range(builder, args[2]) as loop:
@@ -220,6 +219,9 @@ def _sum_of(typingctx: Any, array: Any, first: Any, count: Any) -> Any:
         return builder.load(total)
 
     return types.int64(array, types.int64, types.int64), generate
+
+
+_sum_of: Any = intrinsic(_sum_of_code)
 
 
 @pytest.mark.parametrize("is_checked", [False, True])
@@ -255,11 +257,11 @@ class Memory:
         self.saved[signature] = to_bytes(result)
 
 
-def _sum_with_factorial(numbers):  # type: ignore[no-untyped-def]
+def _sum_with_factorial(numbers: Any) -> Any:
     return numbers.sum() + _factorial(4)
 
 
-def _item_of_a_large_array(index):  # type: ignore[no-untyped-def]
+def _item_of_a_large_array(index: Any) -> Any:
     return LARGE[index]
 
 
@@ -303,11 +305,11 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return calls
 
 
-def _good(x):  # type: ignore[no-untyped-def]
+def _good(x: Any) -> Any:
     return _twice(_factorial(x) * 1.5)
 
 
-def _bad(x):  # type: ignore[no-untyped-def]
+def _bad(x: Any) -> Any:
     return x + "one"
 
 

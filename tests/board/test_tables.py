@@ -72,7 +72,7 @@ def filler(attack: Any) -> Any:
     """A kernel that looks many blocker sets up with `attack`."""
 
     @subkernel
-    def fill(square, occupied, attacked):
+    def fill(square: Any, occupied: Any, attacked: Any) -> Any:
         for index in range(len(occupied)):
             attacked[index] = attack(square, occupied[index])
 
@@ -131,7 +131,7 @@ def test_between_and_line() -> None:
 
 
 @subkernel
-def reached_from(piece, square, occupied):
+def reached_from(piece: Any, square: Any, occupied: Any) -> Any:
     return attacks.attacks_from(piece, square, occupied)
 
 

@@ -24,7 +24,8 @@ from engine.compiler.builder import (
 )
 from engine.compiler.levels import LEVELS, Level, levels_of
 from engine.compiler.library import MARKER, BuiltKernel, Description, Export, Parameter, build_environment, library_path
-from tests.kernels.conftest import PROJECT, build
+from tests.conftest import PROJECT
+from tests.kernels.conftest import build
 
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None or shutil.which("nm") is None, reason="needs a C compiler")
 

@@ -32,7 +32,8 @@ from engine.compiler.library import (
     read_description,
 )
 from engine.compiler.sources import source_hash
-from tests.kernels.conftest import PROJECT, WITHOUT_NUMBA
+from tests.conftest import PROJECT
+from tests.kernels.conftest import WITHOUT_NUMBA
 
 Choose = Callable[..., tuple[str | None, list[str]]]
 

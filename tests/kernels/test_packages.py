@@ -31,8 +31,7 @@ from engine.compiler.sources import source_hash
 from engine.version import full_name
 from search.benchmark import run_benchmark
 from tests.client.test_examples import evaluation_example
-from tests.conftest import MAKE_VARIABLES
-from tests.kernels.conftest import PROJECT
+from tests.conftest import MAKE_VARIABLES, PROJECT
 from tests.kernels.test_loading import change
 
 pytestmark = [
