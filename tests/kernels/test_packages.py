@@ -402,7 +402,7 @@ def test_a_stand_alone_program_takes_the_place_of_an_older_one(tmp_path: Path, m
         assert [path.name for path in target.iterdir()] == ["secateur"]
     mine = target / "secateur" / "_internal" / "mine"
     mine.touch()
-    assert standalone.main(target) == f"{mine}: was not made by this; move it elsewhere"
+    assert standalone.main(target) == f"{mine}: was not made by this, or changed; move it elsewhere"
     assert len(made) == 2
     assert mine.exists()
     assert (target / "secateur" / "_internal" / "file of 1").exists()
