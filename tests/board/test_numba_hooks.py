@@ -6,7 +6,9 @@ A new version of Numba that changes one of these fails here first.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -19,6 +21,7 @@ from numba.extending import intrinsic
 from engine.compiler import compiling, numba_hooks
 from engine.compiler.jit import INTERPRETED, inlined, kernel, subkernel
 from engine.compiler.numba_hooks import Linked, compiled, entry_point, from_bytes, linked, to_bytes
+from tests.conftest import PROJECT
 
 pytestmark = pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
 
@@ -26,6 +29,12 @@ RECORD = np.dtype([("rows", np.int64, (3, 4)), ("row", np.int16, (5,))])
 
 #: More bytes than Numba puts into the code.
 LARGE = np.zeros(200_000, np.int64)
+
+
+def test_no_other_file_uses_a_private_part_of_numba() -> None:
+    files = [path for folder in ("engine", "eval", "search", "bench") for path in (PROJECT / folder).rglob("*.py")]
+    found = [path for path in files if re.search(r"numba\.(core|np|misc)\b", path.read_text(encoding="utf-8"))]
+    assert found == [Path(str(numba_hooks.__file__))]
 
 
 # --- configuration -------------------------------------------------------------------------------------------------
