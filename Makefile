@@ -20,7 +20,7 @@ STAMP = if [ -e $@ ]; then touch $@; else echo "This folder was there before mak
 
 .PHONY: help all run lab explore kernels wheel standalone docs test lint clean
 
-all: $(EXE)  ## installs into .venv and compiles the kernels, once, in about a minute (the default)
+all: $(EXE)  ## installs into .venv and compiles the kernels, once, in about half a minute (the default)
 
 help:  ## lists these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile

@@ -49,7 +49,7 @@ GROUPS: dict[str, str] = {
 
 #: Command: (group, module with its `main`, one line of help, extra that it needs).
 COMMANDS: dict[str, tuple[str, str, str, str | None]] = {
-    "warmup": ("engine", "bench.commands.warmup", "compile every kernel into the cache", None),
+    "warmup": ("engine", "bench.commands.warmup", "compile the kernels that play into the cache", None),
     "kernels": ("engine", "bench.commands.kernels", "compile the kernels ahead of time; list them", None),
     "bench": ("measure", "bench.commands.benchmark", "search fixed positions to a fixed depth; count the nodes", None),
     "perft": ("measure", "bench.commands.perft", "count the move sequences from a position", None),

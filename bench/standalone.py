@@ -104,7 +104,7 @@ def _obstacle(program: Path) -> str | None:
     if not names:
         return f"{shown(program)}: is there already, and was not made by this; remove it or name another folder"
     others = strangers(program, names)
-    return f"{shown(others[0])}: was not made by this; move it elsewhere" if others else None
+    return f"{shown(others[0])}: was not made by this, or changed; move it elsewhere" if others else None
 
 
 def _make(work: Path) -> Path:

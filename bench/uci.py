@@ -45,7 +45,7 @@ SCORE_LIMIT: Final = 1_000_000
 KEEP_ENGINES: Final = 4
 
 #: Lines that Secateur and Stockfish print when they ignore a file that they were told to use.
-_REFUSAL: Final = re.compile(r"info string (?=(?:network|book|endgame tables)\b.* not used|ERROR)(.+)")
+_REFUSAL: Final = re.compile(r"info string (?=(?:network|book|tablebases)\b.* not used|ERROR)(.+)")
 
 # An engine may print anything; python-chess would log each line that it does not expect.
 logging.getLogger("chess.engine").setLevel(logging.CRITICAL)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from math import isfinite
 from pathlib import Path
-from typing import IO, Any, Final, NoReturn
+from typing import IO, Any, Final
 
 from engine.errors import CommandError
 
@@ -22,9 +22,9 @@ QUOTE_LENGTH: Final = 160
 #: The longest path that a message shows whole, in characters.
 PATH_LENGTH: Final = 200
 
-#: The longest whole number of a JSON text in characters (it fits a float), and the deepest nesting of its values.
-NUMBER_LENGTH: Final = 300
+#: The deepest nesting of the values of a JSON text.
 NESTING: Final = 100
+
 #: How many bytes of a file's beginning are read to recognise an earlier output.
 HEAD_LENGTH: Final = 1 << 12
 
@@ -35,13 +35,7 @@ _LOCKED_BYTE: Final = 0x7FFFFFFE
 _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 #: Kinds of file besides a regular one.
-_KINDS: Final = (
-    (stat.S_ISDIR, "is a folder"),
-    (stat.S_ISFIFO, "is a pipe"),
-    (stat.S_ISSOCK, "is a socket"),
-    (stat.S_ISCHR, "is a device"),
-    (stat.S_ISBLK, "is a device"),
-)
+_KINDS: Final = {stat.S_IFDIR: "folder", stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
 
 
 class PathError(CommandError, ValueError):
@@ -113,14 +107,8 @@ def open_regular(path: Path | str, mode: str = "rb", **options: Any) -> IO[Any]:
     Mode "w" empties the file only after the check that it is a regular one.
     Raises OSError; for another kind of file, its `strerror` names the kind.
     """
-    flags = {
-        "r": os.O_RDONLY,
-        "w": os.O_WRONLY | os.O_CREAT,
-        "a": os.O_WRONLY | os.O_CREAT | os.O_APPEND,
-        "x": os.O_WRONLY | os.O_CREAT | os.O_EXCL,
-    }[mode[0]]
-    if "+" in mode:
-        flags = flags & ~os.O_WRONLY | os.O_RDWR
+    flags = {"r": 0, "w": os.O_CREAT, "a": os.O_CREAT | os.O_APPEND, "x": os.O_CREAT | os.O_EXCL}[mode[0]]
+    flags |= os.O_RDWR if "+" in mode else os.O_RDONLY if mode[0] == "r" else os.O_WRONLY
     flags |= getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
     # With O_NONBLOCK, opening a pipe without a reader for writing fails at once with ENXIO.
     flags |= getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
@@ -145,8 +133,8 @@ def open_regular(path: Path | str, mode: str = "rb", **options: Any) -> IO[Any]:
 def _refuse_irregular(path: Path | str, mode: int) -> None:
     """Raises OSError for the mode of anything but a regular file."""
     if not stat.S_ISREG(mode):
-        kind = next((text for is_kind, text in _KINDS if is_kind(mode)), "is something else")
-        raise OSError(errno.EINVAL, f"{kind}, not a file", str(path))
+        kind = _KINDS.get(stat.S_IFMT(mode), "device")
+        raise OSError(errno.EINVAL, f"is a {kind}, not a file", str(path))
 
 
 def read_bytes(path: Path | str, limit: int) -> bytes:
@@ -176,26 +164,22 @@ def parse_json(text: str | bytes, with_paths: bool = False) -> Any:
     `with_paths`: strings may be paths, which need not be UTF-8.
 
     Raises json.JSONDecodeError for a syntax error. Raises ValueError for values nested deeper than NESTING, for numbers
-    that are not finite, for whole numbers of more than NUMBER_LENGTH digits, and for bytes that are no UTF-8 text.
+    beyond the range of a float, and for bytes that are no UTF-8 text.
     """
     import json
-
-    def integer(digits: str) -> int:
-        if len(digits) > NUMBER_LENGTH:
-            raise ValueError(f"the number {quoted(digits)} is too large")
-        return int(digits)
 
     def real(digits: str) -> float:
         value = float(digits)
         if not isfinite(value):
-            raise ValueError(f"the number {quoted(digits)} is too large")
+            raise ValueError(f"the number {quoted(digits)} is not finite or too large")
         return value
 
-    def constant(name: str) -> NoReturn:
-        raise ValueError(f"found the number {name}, which JSON does not know")
+    def whole(digits: str) -> int:
+        real(digits)
+        return int(digits)
 
     try:
-        value = json.loads(text, parse_int=integer, parse_float=real, parse_constant=constant)
+        value = json.loads(text, parse_int=whole, parse_float=real, parse_constant=real)
     except RecursionError:
         raise ValueError("its values are nested too deeply") from None
     except UnicodeDecodeError as error:
@@ -301,8 +285,7 @@ class Output:
 
     def beside(self) -> Output:
         """An output with an unused name in the same folder. Raises OSError."""
-        stem, suffix = self.path.stem[:60], self.path.suffix
-        names = (self.path.with_name(f"{stem}-{number}{suffix}") for number in itertools.count(2))
+        names = (self.path.with_stem(f"{self.path.stem[:60]}-{number}") for number in itertools.count(2))
         return Output(next(name for name in names if not os.path.lexists(name)), self._is_own, self._kind)
 
     def replace(self, data: bytes | str) -> None:

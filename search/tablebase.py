@@ -111,7 +111,7 @@ class _Prober:
         while self._is_busy(_LOOK):
             if time.monotonic() - self._began > PROBE_PATIENCE:
                 self.end()
-                raise ValueError(f"tablebase not used: a probe takes more than {PROBE_PATIENCE:g} s")
+                raise ValueError(f"tablebases not used: a probe takes more than {PROBE_PATIENCE:g} s")
             if should_stop():
                 self._is_unwanted = True
                 return False
@@ -120,7 +120,7 @@ class _Prober:
     def result(self) -> Ranking | None:
         """The ranking. Raises ValueError, in one line, when a table cannot be read."""
         if self._error is not None:
-            raise ValueError(f"tablebase not used: {type(self._error).__name__}: {self._error}")
+            raise ValueError(f"tablebases not used: {type(self._error).__name__}: {self._error}")
         return self._ranking
 
     def end(self) -> bool:

@@ -69,13 +69,15 @@ PLAYING: Final[tuple[tuple[str, Any, Callable[[], None]], ...]] = (
     ("search", search_iteration, _load_search),
     ("table", hashfull, _load_hashfull),
 )
+#: The kernels that `secateur perft` needs.
+PERFT: Final = (PLAYING[0], ("perft", perft_kernel, _load_perft))
 #: All kernels: also those that only the tools need.
 EVERYTHING: Final = (
     *PLAYING,
     ("evaluation", evaluation_terms, _load_evaluation),
     ("network", evaluate_line, _load_network),
     ("endings", whose_word_counts, _load_endings),
-    ("perft", perft_kernel, _load_perft),
+    PERFT[1],
 )
 
 

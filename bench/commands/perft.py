@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> int:
     # Not at the top: a command's help takes no kernels.
     from engine.board.perft import MAX_PERFT_DEPTH
     from search.perft import count_by_move
-    from search.warmup import EVERYTHING, load_kernels
+    from search.warmup import PERFT, load_kernels
 
     if not 1 <= options.depth <= MAX_PERFT_DEPTH:
         parser.error(f"--depth is 1 to {MAX_PERFT_DEPTH}, not {options.depth}")
@@ -41,7 +41,8 @@ def main(arguments: list[str]) -> int:
     except ValueError as error:
         parser.error(f"--fen: {error}")
     with Steps("loading the kernels", options.quiet) as steps:
-        load_kernels(EVERYTHING)
+        load_kernels(PERFT)
+        steps.show("0 % counted")
 
         def progress(share: float) -> None:
             steps.show(f"{100 * share:.0f} % counted")

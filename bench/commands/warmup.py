@@ -1,4 +1,4 @@
-"""`secateur warmup`: compiles the kernels into the cache."""
+"""`secateur warmup`: compiles the kernels that play into the cache."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from engine.arguments import Parser, command
 
 @command("secateur warmup")
 def main(arguments: list[str]) -> int:
-    """Compiles every kernel that is not cached yet, with progress on stderr."""
+    """Compiles every kernel of play that is not cached yet, with progress on stderr."""
     parser = Parser(
         prog="secateur warmup",
-        description="Compiles every kernel into the user's cache, once for each version and machine. Afterwards the "
-        "engine starts in about a second. Kernels compiled ahead of time need no warmup.",
+        description="Compiles the kernels that play into the user's cache, once for each version and machine. "
+        "Afterwards the engine starts in about a second. Other kernels, such as perft's, are compiled at their first "
+        "call. Kernels compiled ahead of time need no warmup.",
     )
     parser.parse_args(arguments)
     start = time.perf_counter()
     print("secateur: loading the kernels", file=sys.stderr, flush=True)
     from engine.compiler import compiling, jit
-    from search.warmup import EVERYTHING, load_kernels
+    from search.warmup import load_kernels
 
     if jit.AHEAD_OF_TIME:
         print(f"secateur: nothing to compile. {jit.compiler_report()}", file=sys.stderr)
@@ -32,7 +33,7 @@ def main(arguments: list[str]) -> int:
         seconds = time.perf_counter() - start
         print(f"secateur: {name} kernels, {index + 1} of {count} ({seconds:.0f} s)", file=sys.stderr, flush=True)
 
-    compiled = load_kernels(EVERYTHING, on_step=step)
+    compiled = load_kernels(on_step=step)
     seconds = time.perf_counter() - start
     problem = jit.cache_problem()
     if problem is not None:

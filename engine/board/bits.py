@@ -17,6 +17,8 @@ if not AHEAD_OF_TIME:
     from llvmlite import ir
     from numba import types
 
+    from engine.compiler.numba_hooks import element_pointer
+
     _I64 = ir.IntType(64)
     _I128 = ir.IntType(128)
 
@@ -139,8 +141,7 @@ def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
     """Asks the CPU to bring `array[index]` into its cache."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        view = context.make_array(signature.args[0])(context, builder, args[0])
-        pointer = builder.gep(view.data, [args[1]])
+        pointer = element_pointer(context, builder, signature.args[0], args[0], args[1], count=0)
         pointer = builder.bitcast(pointer, ir.IntType(8).as_pointer())
         i32 = ir.IntType(32)
         fetch = ir.FunctionType(ir.VoidType(), [pointer.type, i32, i32, i32])

@@ -19,7 +19,6 @@ import hashlib
 import json
 import os
 import platform
-import re
 import shlex
 import shutil
 import subprocess
@@ -31,11 +30,12 @@ from typing import Any, Final
 
 import llvmlite.binding as llvm
 import numba
-from numba.core import types
+from numba import types
 
+from engine.compiler import numba_hooks
 from engine.compiler.jit import CPU_FEATURES, CPU_NAME, DeclaredKernel
 from engine.compiler.levels import SLOW_PEXT_CPUS, Level
-from engine.compiler.library import MARKER, RUNS_HERE, Description, Export, Parameter
+from engine.compiler.library import MARKER, RUNS_HERE, Description, Export, LibraryError, Parameter, read_description
 from engine.compiler.sources import source_hash
 from engine.files import open_regular, reason, replace_file, shown
 
@@ -54,10 +54,6 @@ _HEAD: Final = """\
 """
 
 
-#: Matches a library: an executable of Linux, Windows or macOS that contains a description as a C string.
-_LIBRARY: Final = re.compile(rb"(?:\x7fELF|MZ|\xcf\xfa\xed\xfe).*" + re.escape(MARKER) + rb"\{[ -~]*\}\0", re.DOTALL)
-
-
 class BuildError(Exception):
     """The library cannot be built; the message says why."""
 
@@ -71,19 +67,20 @@ def write_library(kernels: Sequence[DeclaredKernel], level: Level, path: Path) -
         raise BuildError(f"this process compiles for {CPU_NAME}, not for {level.name}")
     linker()
     _check_place(path)
-    compiled = [_compile(kernel) for kernel in kernels]
-    exports = {
-        kernel.name: Export(f"secateur_{number}", *_types_of(kernel, result))
-        for number, (kernel, result) in enumerate(zip(kernels, compiled, strict=True))
-    }
-    description = Description(
-        level.name, platform.machine(), source_hash() or "", f"Numba {numba.__version__}", exports
-    )
-    symbols = {
-        result.fndesc.llvm_func_name: _kernel_symbol(export)
-        for result, export in zip(compiled, exports.values(), strict=True)
-    }
-    code = _object_code([result.library for result in compiled], symbols, level)
+    exports, symbols, modules = {}, {}, []
+    for number, kernel in enumerate(kernels):
+        if kernel.types is None:
+            raise BuildError(f"{kernel.name} was not called, so its types are not known")
+        try:
+            signature, symbol, module = numba_hooks.compiled(kernel.dispatcher, kernel.types)
+        except ValueError as error:
+            raise BuildError(str(error)) from None
+        exports[kernel.name] = export = _export(kernel.name, f"secateur_{number}", signature)
+        symbols[symbol] = _kernel_symbol(export)
+        modules.append(module)
+    compiler = f"Numba {numba.__version__}"
+    description = Description(level.name, platform.machine(), source_hash() or "", compiler, exports)
+    code = _object_code(modules, symbols, level)
     with tempfile.TemporaryDirectory() as name:
         body = link(code, bindings(description, level), Path(name)).read_bytes()
     _check_place(path)
@@ -92,33 +89,27 @@ def write_library(kernels: Sequence[DeclaredKernel], level: Level, path: Path) -
 
 
 def _check_place(path: Path) -> None:
-    """Raises BuildError if `path` is anything but a library of kernels, damaged or not, or an empty file."""
+    """Raises BuildError if `path` is anything but an undamaged library of kernels, or an empty file."""
     try:
         with open_regular(path) as file:
-            data = file.read()
+            is_empty = not file.read(1)
+        if not is_empty:
+            read_description(path)
     except FileNotFoundError:
         return
+    except LibraryError as error:
+        raise BuildError(f"{error}; it is left as it is") from None
     except OSError as error:
         raise BuildError(f"{shown(path)}: {reason(error)}") from None
-    if data and not _LIBRARY.match(data):
-        raise BuildError(f"{shown(path)}: is there already and is no library of kernels; it is left as it is")
 
 
-def _compile(kernel: DeclaredKernel) -> Any:
-    """Numba's result for an entry point with the types that it was called with."""
-    if kernel.types is None:
-        raise BuildError(f"{kernel.name} was not called, so its types are not known")
-    kernel.dispatcher.compile(kernel.types)
-    return kernel.dispatcher.overloads[kernel.types]
-
-
-def _types_of(kernel: DeclaredKernel, result: Any) -> tuple[tuple[Parameter, ...], bool]:
-    """The parameters of a compiled entry point, and whether it returns a number."""
+def _export(name: str, symbol: str, signature: Any) -> Export:
+    """The entry point with that name and Numba's signature."""
     unliteral: Any = types.unliteral
-    returned = unliteral(result.signature.return_type)
+    returned = unliteral(signature.return_type)
     if returned not in (types.none, types.int64):
-        raise BuildError(f"{kernel.name} returns {returned}; int64 or nothing is possible")
-    return tuple(_parameter(kernel.name, one) for one in result.signature.args), returned != types.none
+        raise BuildError(f"{name} returns {returned}; int64 or nothing is possible")
+    return Export(symbol, tuple(_parameter(name, one) for one in signature.args), returned != types.none)
 
 
 def _parameter(name: str, found: Any) -> Parameter:
@@ -137,20 +128,13 @@ def _parameter(name: str, found: Any) -> Parameter:
 # --------------------------------------------------------------------------------------------------------------
 
 
-def _object_code(libraries: Sequence[Any], symbols: dict[str, str], level: Level) -> bytes:
-    """An object file with the functions of Numba's libraries and all they need; `symbols` gives their new names."""
-    module = None
-    for library in libraries:
-        if library.has_dynamic_globals:
-            raise BuildError(f"{library.name} refers to an array that is too large to be part of the code")
-        _, _, bitcode = library.serialize_using_bitcode()
-        part = llvm.parse_bitcode(bitcode)
-        if module is None:
-            module = part
-        else:
-            module.link_in(part)
-    if module is None:
+def _object_code(modules: Sequence[Any], symbols: dict[str, str], level: Level) -> bytes:
+    """An object file with the functions of LLVM modules and all they need; `symbols` gives their new names."""
+    if not modules:
         raise BuildError("there are no kernels")
+    module, *others = modules
+    for other in others:
+        module.link_in(other)
     for value in (*module.functions, *module.global_variables):
         if value.is_declaration or value.name.startswith("llvm."):
             continue

@@ -5,6 +5,7 @@ Secateur marks the folders that it makes here and elsewhere, and deletes nothing
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat
@@ -16,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from engine.files import open_regular, read_bytes, user_path
+from engine.files import read_bytes, user_path
 
 #: Environment variable that overrides the folder of compiled kernels.
 CACHE_VARIABLE: Final = "SECATEUR_CACHE_DIR"
@@ -33,10 +34,10 @@ MARKER: Final = "made-by-secateur"
 _LONGEST_MARKER: Final = 1 << 26
 _MARKER_TEXT: Final = "Secateur keeps compiled kernels here, and deletes them when it has not used them for a while.\n"
 
-#: A kernel's file begins with a checksum of CHECKSUM_BYTES bytes. A pickle follows, which begins with KERNEL_HEADER:
-#: its first instruction loads the text, its second drops it.
-CHECKSUM_BYTES: Final = 32
-KERNEL_HEADER: Final = b"\x8c\x0fsecateur kernel0"
+#: A kernel's file begins with a checksum over its folder's name, its own, and the rest.
+_CHECKSUM_BYTES: Final = 32
+#: Length in bytes of the largest file that may be a kernel's.
+LARGEST_KERNEL: Final = 1 << 30
 
 #: Names of the files that `replace_file` leaves when the system crashes.
 SCRATCH: Final = re.compile(r"\.secateur\.[a-z0-9_]{8}\.tmp")
@@ -140,20 +141,23 @@ def listed(folder: Path, text: str) -> frozenset[str] | None:
 
 
 def strangers(folder: Path, names: frozenset[str]) -> list[Path]:
-    """The files in a folder except its marker, the files in `names` and their bytecode; sorted."""
+    """The files in a marked folder except its marker, the files in `names` and their bytecode; sorted.
+
+    A listed file that was changed after the marker was written counts as a stranger.
+    """
     paths = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
     return sorted(path for path in paths if path != folder / MARKER and not _is_listed(path, folder, names))
 
 
 def _is_listed(path: Path, folder: Path, names: frozenset[str]) -> bool:
     place = path.relative_to(folder)
-    is_compiled = place.parent.name == "__pycache__" and place.suffix == ".pyc"
-    source = place.parent.parent / f"{place.name.partition('.')[0]}.py"
-    return str(place) in names or (is_compiled and str(source) in names)
+    if place.parent.name == "__pycache__" and place.suffix == ".pyc":
+        return str(place.parent.parent / f"{place.name.partition('.')[0]}.py") in names
+    return str(place) in names and path.lstat().st_mtime <= (folder / MARKER).lstat().st_mtime
 
 
 def remove_listed(folder: Path, text: str) -> None:
-    """Deletes the files that the folder's marker lists and their bytecode, then empty folders.
+    """Deletes the unchanged files that the folder's marker lists and their bytecode, then empty folders.
 
     Deletes the marker and the folder if nothing else is left. Raises OSError, but not for a file that cannot be
     deleted.
@@ -202,11 +206,25 @@ def _remove(folder: Path) -> None:
 
 
 def _is_kernel(path: Path) -> bool:
-    """Whether Secateur wrote that file: a kernel, or a partial file from a crash. Raises OSError."""
+    """Whether Secateur wrote that file: an unchanged kernel, or a partial file from a crash. Raises OSError."""
     if not stat.S_ISREG(path.lstat().st_mode):
         return False
-    if path.suffix != ".nbc":
-        return SCRATCH.fullmatch(path.name) is not None
-    with open_regular(path) as file:
-        head: bytes = file.read(CHECKSUM_BYTES + len(KERNEL_HEADER))
-    return head[CHECKSUM_BYTES:] == KERNEL_HEADER
+    if path.suffix == ".nbc":
+        return unsealed(path, read_bytes(path, LARGEST_KERNEL)) is not None
+    return SCRATCH.fullmatch(path.name) is not None
+
+
+def sealed(path: Path, body: bytes) -> bytes:
+    """The contents of a kernel's file."""
+    return _checksum(path, body) + body
+
+
+def unsealed(path: Path, content: bytes) -> bytes | None:
+    """The inverse of `sealed`; None for a file that Secateur did not write there, or that is damaged."""
+    body = content[_CHECKSUM_BYTES:]
+    return body if content == sealed(path, body) else None
+
+
+def _checksum(path: Path, body: bytes) -> bytes:
+    purpose = f"Secateur kernel {path.parent.name}/{path.name}\n".encode()
+    return hashlib.blake2b(purpose + body, digest_size=_CHECKSUM_BYTES).digest()

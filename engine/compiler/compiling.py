@@ -1,6 +1,6 @@
 """Tracks what Numba compiles now, for how long, and how long it may take; reports it on stderr.
 
-`engine.compiler.kernel_cache` calls `begin` and `end` for every compilation. Code that reports in another way calls
+`engine.compiler.numba_hooks` calls `begin` and `end` for every compilation. Code that reports in another way calls
 `silence`, and `current` from time to time. This module imports little, because the engine imports it before it answers
 `uci`.
 """
@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from engine.progress import Line, say
@@ -19,19 +18,20 @@ from engine.progress import Line, say
 ADVICE: Final = "run 'secateur warmup' once to compile all that plays ahead of time"
 
 #: Kernels by full name: a phrase for messages, and about how many seconds they take to compile on two quiet cores.
+#: Those of WARMUP are `search.warmup.PLAYING`.
 WARMUP: Final = {
     "engine.board.make.complete_position": ("the board", 0.9),
-    "search.kernels.aspiration.search_iteration": ("the search", 43.0),
+    "search.kernels.aspiration.search_iteration": ("the search", 20.0),
     "search.kernels.transposition.hashfull": ("the table", 0.1),
+}
+COSTS: Final = {
+    **WARMUP,
     "eval.kernels.classical.evaluation_terms": ("the evaluation", 5.0),
     "eval.kernels.inference.evaluate_line": ("the network", 1.4),
     "eval.kernels.endings.whose_word_counts": ("the endings", 0.1),
     "engine.board.perft.perft_kernel": ("perft", 1.5),
-}
-COSTS: Final = {
-    **WARMUP,
-    "search.kernels.alphabeta.search_root": ("the search of one window", 43.0),
-    "eval.training.kernels.selfplay.play_game": ("self-play", 45.0),
+    "search.kernels.alphabeta.search_root": ("the search of one window", 20.0),
+    "eval.training.kernels.selfplay.play_game": ("self-play", 22.0),
     "eval.training.kernels.checking.check_games": ("the check of games", 11.0),
     "eval.training.kernels.decoding.decode_samples": ("the decoder of games", 4.0),
     "eval.training.kernels.decoding.sample_evaluations": ("the evaluation of positions", 18.0),
@@ -46,11 +46,6 @@ COSTS: Final = {
 
 #: About how many seconds it takes to build the library of all kernels for one level of processor.
 LIBRARY_SECONDS: Final = 75.0
-
-#: The file in the cache's root with the seconds of earlier compilations, and the entry that identifies the file.
-SECONDS_FILE: Final = "secateur-compile-times.json"
-_TITLE: Final = "seconds that Secateur's kernels took to compile"
-_LARGEST: Final = 1 << 16
 
 
 class Compilation(NamedTuple):
@@ -77,13 +72,10 @@ class _State:
     def __init__(self) -> None:
         self.kernel = ""
         self.began = 0.0
-        self.expected: float | None = None
         self.place = (0, 0)
         self.is_silent = False
         self.advises = True
         self.ticker: Line | None = None
-        self.file: Path | None = None
-        self.seconds: dict[str, float] = {}
 
 
 _STATE: Final = _State()
@@ -94,7 +86,8 @@ def current() -> Compilation | None:
     kernel = _STATE.kernel
     if not kernel:
         return None
-    return Compilation(_phrase(kernel), time.monotonic() - _STATE.began, _STATE.expected, *_STATE.place)
+    phrase, expected = COSTS.get(kernel, (kernel, None))
+    return Compilation(phrase, time.monotonic() - _STATE.began, expected, *_STATE.place)
 
 
 def silence() -> None:
@@ -122,18 +115,9 @@ def set_place(number: int, total: int) -> None:
     _STATE.place = (number, total)
 
 
-def remember_in(folder: Path) -> None:
-    """Reads the seconds of earlier compilations from a cache's root, and saves those of this process there."""
-    file = folder / SECONDS_FILE
-    if file != _STATE.file:
-        _STATE.file = file
-        _STATE.seconds = _read(file) or {}
-
-
 def begin(kernel: str) -> None:
     """Notes that Numba begins to compile the kernel with that full name."""
     _STATE.began = time.monotonic()
-    _STATE.expected = expected_seconds(kernel)
     _STATE.kernel = kernel
     if not _STATE.is_silent:
         if _STATE.advises and kernel in WARMUP:
@@ -144,68 +128,18 @@ def begin(kernel: str) -> None:
 
 
 def end(is_compiled: bool) -> None:
-    """Notes that Numba has compiled the kernel, or failed to; saves the seconds of a success."""
-    kernel, seconds = _STATE.kernel, time.monotonic() - _STATE.began
-    if _STATE.ticker is not None:
+    """Notes that Numba has compiled the kernel, or failed to."""
+    compilation = current()
+    if _STATE.ticker is not None and compilation is not None:
         word = "compiled" if is_compiled else "could not compile"
-        _STATE.ticker.stop(f"secateur: {word} {_phrase(kernel)} in {seconds:.0f} s")
+        _STATE.ticker.stop(f"secateur: {word} {compilation.name} in {compilation.elapsed:.0f} s")
         _STATE.ticker = None
     _STATE.kernel = ""
-    if is_compiled and _STATE.file is not None:
-        import json
-
-        from engine.files import replace_file
-
-        # Another process may have added some meanwhile.
-        found = _read(_STATE.file)
-        _STATE.seconds = {**_STATE.seconds, **(found or {}), kernel: round(seconds, 3)}
-        if found is not None:
-            with suppress(OSError):
-                replace_file(_STATE.file, json.dumps({"": _TITLE, **_STATE.seconds}, indent=1, sort_keys=True))
-
-
-def expected_seconds(kernel: str) -> float | None:
-    """About how many seconds it takes to compile a kernel here; None when there is no basis for a guess.
-
-    The guess is the time that it took here before. Otherwise it is the time from COSTS, scaled by how this machine's
-    times for other kernels compare with theirs.
-    """
-    if kernel in _STATE.seconds:
-        return _STATE.seconds[kernel]
-    if kernel not in COSTS:
-        return None
-    known = _STATE.seconds.keys() & COSTS.keys()
-    usual = sum(COSTS[name][1] for name in known)
-    return COSTS[kernel][1] * (sum(_STATE.seconds[name] for name in known) / usual if known else 1.0)
-
-
-def _read(file: Path) -> dict[str, float] | None:
-    """Seconds by kernel; empty for a missing or empty file, None for a file that Secateur did not write."""
-    from engine.files import parse_json, read_text
-
-    try:
-        text = read_text(file, _LARGEST)
-        found = parse_json(text) if text else {"": _TITLE}
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError):
-        return None
-    if not isinstance(found, dict) or found.get("") != _TITLE:
-        return None
-    return {
-        name: float(seconds)
-        for name, seconds in found.items()
-        if isinstance(seconds, int | float) and 0 <= seconds < 1e6
-    }
 
 
 def _line() -> str:
     compilation = current()
     return "" if compilation is None else f"secateur: {compilation.line()}"
-
-
-def _phrase(kernel: str) -> str:
-    return COSTS[kernel][0] if kernel in COSTS else kernel
 
 
 def span(elapsed: float, expected: float | None) -> str:

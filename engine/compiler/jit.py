@@ -15,8 +15,8 @@ One of these decorators declares everything compiled in Secateur:
 `machine_op`
     One or a few machine instructions with a plain-Python twin for the interpreted mode.
 
-Compiled code does not test indices: an index must be within its array, and is never negative
-(`engine.compiler.indices`).
+Compiled code does not test indices: an index must be within its array, and is never negative. With
+`SECATEUR_CHECKED=1` it tests them all, and raises IndexError.
 
 If a library of kernels compiled ahead of time fits (`engine.compiler.library`), `kernel` returns the entry point in
 it, the other decorators return a substitute, and Numba is not imported. Otherwise Numba compiles.
@@ -28,8 +28,9 @@ machine code changes the folder. The cache is also independent of where the proj
 
 `NUMBA_DISABLE_JIT=1` runs every kernel as plain Python, for a debugger or for coverage.
 
-There are two builds of the kernels: the playing build, and with `SECATEUR_TRACING=1` the tracing build, whose search
-records its tree for the explorer. The first import of this module fixes the build for the process.
+There are three builds of the kernels: the playing build; with `SECATEUR_TRACING=1` the tracing build, whose search
+records its tree for the explorer; and the checked build. The first import of this module fixes the build for the
+process.
 
 Machine code that depends on more than the project's own sources, such as a custom evaluation, has its own cache folder
 (`keep_apart`).
@@ -38,7 +39,6 @@ Machine code that depends on more than the project's own sources, such as a cust
 from __future__ import annotations
 
 import hashlib
-import inspect
 import os
 import platform
 import sys
@@ -71,9 +71,7 @@ if _LIBRARY is None:
     try:
         with compiling.loading():
             import llvmlite
-            import llvmlite.binding as llvm
             import numba
-            from numba.core import config, types
             from numba.extending import intrinsic
     except ModuleNotFoundError as error:
         if error.name not in ("numba", "llvmlite"):
@@ -81,32 +79,22 @@ if _LIBRARY is None:
         reasons = "; ".join(_REMARKS) or "the kernels that were asked for are not compiled ahead of time"
         raise KernelsMissingError(f"{reasons}; to compile them here, {REMEDY}") from None
 
-    from engine.compiler.indices import KernelCompiler
-    from engine.compiler.kernel_cache import kernel_cache, save_errors
+    from engine.compiler import numba_hooks
+    from engine.compiler.kernel_cache import KernelCache, save_errors
 
 #: Whether this process builds a library: entry points are compiled for their arguments, but not called.
 BUILDING: Final = os.environ.get(KERNELS_VARIABLE) == BUILD
 
 #: Whether kernels run as plain Python.
-INTERPRETED: Final = not AHEAD_OF_TIME and bool(config.DISABLE_JIT)  # type: ignore[attr-defined]  # set at import
+INTERPRETED: Final = not AHEAD_OF_TIME and numba_hooks.is_interpreted()
 
-
-def _processor() -> tuple[str, dict[str, bool]]:
-    """LLVM's name of the processor that kernels are compiled for, and its features by LLVM's names.
-
-    It is the library's processor if there is a library; else this machine's, unless Numba's environment variables name
-    another.
-    """
-    if _LIBRARY is not None:
-        return _LIBRARY.level.cpu, dict.fromkeys(_LIBRARY.level.features, True)
-    name, features = config.CPU_NAME, config.CPU_FEATURES  # type: ignore[attr-defined]
-    if features is None:
-        return name or llvm.get_host_cpu_name(), dict(llvm.get_host_cpu_features())
-    signed = [feature for feature in features.split(",") if feature]
-    return name or llvm.get_host_cpu_name(), {feature[1:]: feature[0] == "+" for feature in signed}
-
-
-_PROCESSOR = _processor()
+#: LLVM's name of the processor that kernels are compiled for, and its features by LLVM's names. It is the library's
+#: processor if there is a library; else this machine's, unless Numba's environment variables name another.
+_PROCESSOR = (
+    (_LIBRARY.level.cpu, dict.fromkeys(_LIBRARY.level.features, True))
+    if _LIBRARY is not None
+    else numba_hooks.processor()
+)
 CPU_NAME: Final = _PROCESSOR[0]
 CPU_FEATURES: Final = _PROCESSOR[1]
 
@@ -120,12 +108,17 @@ USE_PEXT: Final[bool] = (
 )
 
 
-#: Environment variable that chooses the tracing build when it is "1". This module reads it once, on import.
+#: Environment variables that choose the tracing and the checked build when they are "1". This module reads them once,
+#: on import.
 TRACING_VARIABLE: Final = "SECATEUR_TRACING"
+CHECKED_VARIABLE: Final = "SECATEUR_CHECKED"
 
 #: Whether the search records its tree (see `search.kernels.tracing`). It is a constant of the build, so the playing
 #: build holds no code for it.
 TRACING: Final[bool] = os.environ.get(TRACING_VARIABLE) == "1"
+
+#: Whether an index beyond its array raises IndexError.
+CHECKED: Final[bool] = os.environ.get(CHECKED_VARIABLE) == "1"
 
 
 def _vector_bits() -> int:
@@ -166,6 +159,7 @@ def build_hash() -> str:
         f"pext={USE_PEXT}",
         f"vectors={VECTOR_BITS}",
         f"tracing={TRACING}",
+        f"checked={CHECKED}",
     ):
         digest.update(str(part).encode() + b"\0")
     add_sources(digest, kernel_sources())
@@ -226,44 +220,20 @@ def compiler_report() -> str:
 # The decorators
 # --------------------------------------------------------------------------------------------------------------
 
-# error_model "numpy": a division by zero gives a value, so kernels hold no path that raises.
-# _nrt: kernels create no arrays, so they need not count references to their arguments. The counts are atomic and cost a
-# search 4 % of its time.
-_OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "boundscheck": False, "nogil": True, "_nrt": False}
-# What `float_kernel` may do. Infinities and NaNs keep their meaning, so that they reveal a wrong calculation.
-_REORDER: Final = {"reassoc", "nsz", "arcp", "contract", "afn"}
-
-
-def _compiled(function: Callable[..., Any], **options: Any) -> Any:
-    """The function as Numba compiles it; calls with literal arguments share one specialisation for their type.
-
-    Numba would compile `f(position, 2)` apart from `f(position, kinds)`, which multiplies compile time and, for a
-    recursive function first called with a literal, leaves a symbol that a cached kernel cannot resolve.
-    """
-    if AHEAD_OF_TIME:
-        return library.not_built(function)
-    # Numba's stubs know neither all of its options nor all of its functions.
-    njit: Any = numba.njit
-    unliteral: Any = types.unliteral
-    dispatcher = njit(pipeline_class=KernelCompiler, **_OPTIONS, **options)(function)
-    if INTERPRETED:
-        return dispatcher
-    original = dispatcher.get_call_template
-
-    def get_call_template(args: Any, kws: Any) -> Any:
-        return original(tuple(map(unliteral, args)), {name: unliteral(ty) for name, ty in kws.items()})
-
-    dispatcher.get_call_template = get_call_template
-    return dispatcher
+#: What all compiled functions share. A division by zero gives a value, so kernels hold no path that raises.
+_OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "boundscheck": CHECKED, "nogil": True}
+#: What float kernels may do. Infinities and NaNs keep their meaning, so that they reveal a wrong calculation.
+_REORDER: Final[dict[str, Any]] = {"fastmath": {"reassoc", "nsz", "arcp", "contract", "afn"}}
+_INLINE: Final[dict[str, Any]] = {} if AHEAD_OF_TIME or CHECKED else numba_hooks.FORCE_INLINE
 
 
 class DeclaredKernel:
     """An entry point in a process that builds a library: a call only notes the types of its arguments."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         self.name = library.kernel_name(function)
         # Python calls it through the library. Without Numba's wrappers the code refers to none of Python's functions.
-        self.dispatcher = _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+        self.dispatcher = numba_hooks.linked(function, _OPTIONS | options)
         self.types: tuple[Any, ...] | None = None
 
     def __call__(self, *arguments: Any) -> int:
@@ -272,58 +242,51 @@ class DeclaredKernel:
         return 0
 
 
-def _entry_point(function: Callable[..., Any], **options: Any) -> Any:
+def _entry_point(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     if _LIBRARY is not None:
         return _LIBRARY.kernel(function)
+    if INTERPRETED:
+        return function
     if BUILDING:
-        return DeclaredKernel(function)
-    dispatcher = _compiled(function, **options)
-    if CACHE_FOLDER is not None:
-        dispatcher._cache = kernel_cache(function, CACHE_FOLDER)
-    return dispatcher
+        return DeclaredKernel(function, options)
+    cache = None if CACHE_FOLDER is None else KernelCache(function, CACHE_FOLDER)
+    return numba_hooks.entry_point(function, _OPTIONS | options, cache)
+
+
+def _inner(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    if AHEAD_OF_TIME:
+        return library.not_built(function)
+    return function if INTERPRETED else numba_hooks.Linked(function, _OPTIONS | options)
 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compiles an entry point that Python calls; it is cached and runs without the GIL."""
-    return _entry_point(function)
+    return _entry_point(function, {})
 
 
 def float_kernel(function: Callable[..., Any]) -> Any:
     """As `kernel`, but the compiler may reorder sums of floats, so that they use whole vectors."""
-    return _entry_point(function, fastmath=_REORDER)
+    return _entry_point(function, _REORDER)
 
 
 def subkernel(function: Callable[..., Any]) -> Any:
     """Compiles a function that only kernels call."""
-    return _compiled(function, no_cfunc_wrapper=True)
+    return _inner(function, {})
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Compiles a small function that LLVM must inline into its callers."""
-    return _compiled(function, forceinline=True, no_cfunc_wrapper=True)
+    return _inner(function, _INLINE)
 
 
 def float_inlined(function: Callable[..., Any]) -> Any:
     """As `inlined`, for `float_kernel`s: the permission to reorder covers only a function's own arithmetic."""
-    return _compiled(function, forceinline=True, no_cfunc_wrapper=True, fastmath=_REORDER)
+    return _inner(function, _INLINE | _REORDER)
 
 
 def _last(*arguments: Any) -> Any:
     """Returns its last argument."""
     return arguments[-1]
-
-
-def _handing_on(function: Callable[..., Any]) -> Any:
-    """`_last` for kernels, with the parameters of `function`; it costs no instruction and no call."""
-
-    def codegen(typing_context: Any, *arguments: Any) -> Any:
-        return arguments[-1](*arguments), lambda context, builder, signature, values: values[-1]
-
-    signature = inspect.signature(function)
-    context = inspect.Parameter("typing_context", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    # Numba binds arguments by the signature, and would make a tuple of the starred ones.
-    codegen.__signature__ = signature.replace(parameters=[context, *signature.parameters.values()])  # type: ignore[attr-defined]
-    return intrinsic(codegen)
 
 
 def hook(function: Callable[..., Any]) -> Any:
@@ -333,7 +296,7 @@ def hook(function: Callable[..., Any]) -> Any:
     """
     if TRACING:
         return subkernel(function)
-    return _last if INTERPRETED or AHEAD_OF_TIME else _handing_on(function)
+    return _last if INTERPRETED or AHEAD_OF_TIME else numba_hooks.handing_on(function)
 
 
 def machine_op(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:

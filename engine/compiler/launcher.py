@@ -157,11 +157,9 @@ def _copy_once(target: Path, origin: Path, files: list[Path], links: bool = Fals
 
 def _source_files() -> list[Path]:
     """Every file that goes into a standing copy, sorted."""
-    files: list[Path] = []
-    for part in _PARTS:
-        path = PROJECT_ROOT / part
-        files += [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
-    return sorted(file for file in files if file.suffix != ".pyc")
+    paths = [PROJECT_ROOT / part for part in _PARTS]
+    files = (file for path in paths for file in ([path] if path.is_file() else _files_below(path)))
+    return sorted(file for file in files if file.is_file())
 
 
 def _source_hash() -> str:
@@ -171,12 +169,9 @@ def _source_hash() -> str:
 
 
 def _files_below(root: Path) -> list[Path]:
-    """Every file and every symbolic link of an environment, except Python's bytecode."""
-    found: list[Path] = []
-    for place, folders, files in os.walk(root):
-        paths = [Path(place) / name for name in (*files, *folders)]
-        found += [path for path in paths if path.name in files or path.is_symlink()]
-    return sorted(path for path in found if "__pycache__" not in path.parts and path.suffix != ".pyc")
+    """Every file and every symbolic link of a folder, except Python's bytecode."""
+    paths = (path for path in root.rglob("*") if path.is_symlink() or not path.is_dir())
+    return sorted(path for path in paths if "__pycache__" not in path.parts and path.suffix != ".pyc")
 
 
 def _standing_root() -> Path:

@@ -29,7 +29,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from operator import index
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from engine.compiler.levels import LEVELS, Level
 from engine.compiler.sources import PROJECT_ROOT, source_hash
@@ -47,7 +47,12 @@ DEFAULT_FOLDER: Final = PROJECT_ROOT / "engine" / "kernels"
 
 #: Variables that ask for kernels that no library has, unless they are empty or 0; only Numba makes those. The values
 #: are those that ask for no such kernels.
-OTHER_BUILDS: Final = {"NUMBA_DISABLE_JIT": "0", "SECATEUR_EVALUATION": "", "SECATEUR_TRACING": "0"}
+OTHER_BUILDS: Final = {
+    "NUMBA_DISABLE_JIT": "0",
+    "SECATEUR_CHECKED": "0",
+    "SECATEUR_EVALUATION": "",
+    "SECATEUR_TRACING": "0",
+}
 
 #: Variables that restrict what kernels use: "0" forbids PEXT; "0" or "256" limits the vectors to that many bits.
 PEXT_VARIABLE: Final = "SECATEUR_PEXT"
@@ -74,8 +79,7 @@ class KernelsMissingError(ImportError):
     """There is neither a library of kernels nor a compiler; the message says what to install."""
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(NamedTuple):
     """A parameter of a kernel: `kind` is record, array or int.
 
     `size` is the size of the record or of an array's items, in bytes; `dimensions` is the array's number of them.
@@ -86,8 +90,7 @@ class Parameter:
     dimensions: int = 0
 
 
-@dataclass(frozen=True)
-class Export:
+class Export(NamedTuple):
     """An entry point: the C function's name, its parameters, and whether it returns a number (int64) or nothing."""
 
     symbol: str
@@ -107,11 +110,7 @@ class Description:
 
     def encode(self) -> str:
         """The description as JSON."""
-        kernels = {
-            name: [export.symbol, [[p.kind, p.size, p.dimensions] for p in export.parameters], export.has_result]
-            for name, export in self.kernels.items()
-        }
-        return json.dumps({**vars(self), "format": FORMAT, "kernels": kernels})
+        return json.dumps({**vars(self), "format": FORMAT})
 
     @staticmethod
     def decode(text: str) -> Description:
@@ -120,11 +119,9 @@ class Description:
             found = json.loads(text)
             if found.pop("format") != FORMAT:
                 raise ValueError
-            kernels = {
-                name: Export(symbol, tuple(Parameter(*parameter) for parameter in parameters), has_result)
-                for name, (symbol, parameters, has_result) in found.pop("kernels").items()
-            }
-            return Description(**found, kernels=kernels)
+            for name, (symbol, parameters, has_result) in found["kernels"].items():
+                found["kernels"][name] = Export(symbol, tuple(Parameter(*one) for one in parameters), has_result)
+            return Description(**found)
         except (AttributeError, KeyError, TypeError, ValueError):
             raise ValueError("has no description that is understood here") from None
 

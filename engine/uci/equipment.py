@@ -153,9 +153,9 @@ class Equipment:
             return
         self._tables, count, problems = open_tables(path)
         for problem in problems:
-            self._problem(f"endgame tables not used: {problem}")
+            self._problem(f"tablebases not used: {problem}")
         if self._tables is not None:
-            self._info(f"endgame tables: {count} files, up to {self._tables.pieces} men")
+            self._info(f"tablebases: {count} files, up to {self._tables.pieces} men")
             self._set_table_rules()
 
     def _set_table_rules(self) -> None:

@@ -1,4 +1,4 @@
-"""Loads the engine, which takes a second from the cache and about a minute if kernels must be compiled."""
+"""Loads the engine, which takes a second from the cache and half a minute if kernels must be compiled."""
 
 from __future__ import annotations
 

@@ -17,7 +17,8 @@ from eval.network.layout import BLOCK, QA
 if not AHEAD_OF_TIME:
     from llvmlite import ir
     from numba import types
-    from numba.core import cgutils
+
+    from engine.compiler.numba_hooks import element_pointer, for_range
 
     _I16, _I32, _I64 = (ir.IntType(bits) for bits in (16, 32, 64))
     _BLOCK = ir.VectorType(_I16, BLOCK)
@@ -26,8 +27,7 @@ if not AHEAD_OF_TIME:
 
 def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
     """Pointer to the block that begins at `index` in an array of int16."""
-    view = context.make_array(array_type)(context, builder, array)
-    return builder.bitcast(builder.gep(view.data, [index]), _BLOCK.as_pointer())
+    return builder.bitcast(element_pointer(context, builder, array_type, array, index, BLOCK), _BLOCK.as_pointer())
 
 
 def _load(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
@@ -189,7 +189,7 @@ def _screlu_dot(multiply_pairs: Callable[..., Any]) -> Any:
                 sums = builder.alloca(_SUMS)
             builder.store(_splat(_SUMS, 0), sums)
             blocks = builder.sdiv(count, ir.Constant(_I64, BLOCK))
-            with cgutils.for_range(builder, blocks) as loop:
+            with for_range(builder, blocks) as loop:
                 offset = builder.mul(loop.index, ir.Constant(_I64, BLOCK))
                 value = _load(context, builder, values_type, values, builder.add(start, offset))
                 weight = _load(context, builder, weights_type, weights, builder.add(first, offset))

@@ -16,6 +16,8 @@ if not AHEAD_OF_TIME:
     from llvmlite import ir
     from numba import types
 
+    from engine.compiler.numba_hooks import element_pointer
+
     _I32, _I64 = ir.IntType(32), ir.IntType(64)
     _VECTOR = ir.VectorType(_I64, LANES)
 
@@ -39,7 +41,11 @@ def highest(typingctx: Any, numbers: Any, first: Any, end: Any) -> Any:
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        array = context, builder, signature.args[0], args[0]
+        data = element_pointer(*array, ir.Constant(_I64, 0), count=0)
+        # In the checked build these raise for a run beyond the array.
+        element_pointer(*array, args[1])
+        element_pointer(*array, args[2], LANES - 1)
         before = builder.basic_block
         loop = builder.append_basic_block("highest")
         after = builder.append_basic_block("highest.end")

@@ -135,6 +135,8 @@ def test_standing_copies_that_nobody_wants_any_more_are_removed(tmp_path: Path) 
     (root / f"source-{6:020x}").touch()
     (root / old / "link").symlink_to(elsewhere)
     kept = sorted({path.name for path in root.iterdir()} - {old, left})
+    for path in root.rglob("*"):
+        os.utime(path, (0, 0), follow_symlinks=False)  # as old as the marker, as nobody has changed them
     for path in (*root.iterdir(), elsewhere):
         when = time.time() - (60 if path.name == new else KEEP_SECONDS + 60)
         os.utime(path, (when, when), follow_symlinks=False)
@@ -153,6 +155,8 @@ def test_what_a_user_keeps_in_a_standing_copy_stays(tmp_path: Path) -> None:
     (copy / "engine" / "uci" / "__pycache__" / "file.cpython-311.pyc").touch()
     (copy / "engine" / "uci" / "__pycache__" / "mine.cpython-311.pyc").touch()
     (copy / "engine" / "notes.txt").touch()
+    edited = _copy_once(root / f"source-{3:020x}", origin, [origin / "engine" / "uci" / "file.py"])
+    (edited / "engine" / "uci" / "file.py").write_text("mine")
     (copy / "games").mkdir()
     (copy / "games" / "file.py").touch()
     unlisted = root / f"source-{1:020x}"
@@ -171,6 +175,7 @@ def test_what_a_user_keeps_in_a_standing_copy_stays(tmp_path: Path) -> None:
     assert left == sorted([MARKER, "engine", *compiled, "engine/notes.txt", "games", "games/file.py"])
     assert (unlisted / "file").exists()
     assert (elsewhere / "file.py").exists()
+    assert (edited / "engine" / "uci" / "file.py").read_text() == "mine"
 
 
 def test_a_standing_copy_bears_the_mark_and_failures_leave_nothing(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from engine.memory import allocate, readable
 
 
 @subkernel
-def _survey(position, moves, counts, children, checks):
+def _survey(position: Any, moves: Any, counts: Any, children: Any, checks: Any) -> Any:
     counts[0] = generate_all(position, moves[0], 0)
     counts[1] = generate_noisy(position, moves[1], 0)
     counts[2] = generate_quiets(position, moves[2], 0)
@@ -36,7 +36,7 @@ def _survey(position, moves, counts, children, checks):
 
 
 @subkernel
-def exchange_value(position, move):
+def exchange_value(position: Any, move: Any) -> Any:
     """The largest threshold that `see_ge` confirms, by bisection."""
     low, high = np.int64(-50_000), np.int64(50_000)
     while low < high:
@@ -49,7 +49,7 @@ def exchange_value(position, move):
 
 
 @subkernel
-def insufficient_material(position):
+def insufficient_material(position: Any) -> Any:
     return has_insufficient_material(position)
 
 
@@ -97,7 +97,7 @@ def perft(board: chess.Board, depth: int) -> int:
 
 def fields(position: Any) -> dict[str, Any]:
     """A position record as plain Python, for comparisons whose failure can be read."""
-    return {name: np.asarray(position[name]).tolist() for name in POSITION.names}
+    return {name: np.asarray(position[name]).tolist() for name in POSITION.names or ()}
 
 
 def fields_with_keys(position: Any) -> dict[str, Any]:

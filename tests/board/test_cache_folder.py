@@ -1,344 +1,292 @@
-"""Where the kernel cache lies: in the user's folder or another, never where others can write; and swept of old builds.
-
-The tests run copies of the project in processes of their own, with a kernel of a few lines.
-"""
+"""Where the kernel cache lies, never where others can write, and how old builds are removed from it."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from engine.compiler.cache_folder import (
     _MARKER_TEXT,
     CACHE_VARIABLE,
-    CHECKSUM_BYTES,
     KEEP_FOLDERS,
     KEEP_SECONDS,
-    KERNEL_HEADER,
     MARKER,
     mark,
     open_cache,
+    remove_listed,
+    sealed,
+    strangers,
 )
-from tests.board.tiny_kernel import build_folders
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX's")
+
+BUILD, OTHER = "0" * 20, "f" * 20
+DAY = 24 * 3600
 
 # --- places ------------------------------------------------------------------------------------------------------
 
 
-def test_other_working_directory_and_moved_project(
-    warm: Path, run_tiny: Callable[..., dict[str, Any]], project: Path, tmp_path: Path
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The system's folder for temporary files."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, temporary: Path) -> Path:
+    """A folder of the user's that the cache is put into."""
+    folder = tmp_path / "kernels"
+    folder.mkdir(mode=0o700)
+    monkeypatch.setenv(CACHE_VARIABLE, str(folder))
+    return folder
+
+
+def opened(build: str = BUILD) -> Path:
+    folder = open_cache(build)
+    assert folder is not None
+    assert folder.name == build
+    return folder
+
+
+@posix_only
+@pytest.mark.skipif(sys.platform == "darwin", reason="macOS has Library/Caches")
+def test_the_folder_is_in_the_user_s_caches_and_the_user_s_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, temporary: Path
 ) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    assert run_tiny(cwd=elsewhere)["hits"] == 1
-    assert list(elsewhere.iterdir()) == []
-    moved = shutil.move(project, tmp_path / "moved")
-    answer = run_tiny(cwd=elsewhere, at=Path(moved))
-    assert (answer["hits"], answer["folder"]) == (1, str(warm))
+    for name in (CACHE_VARIABLE, "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert opened().parent == tmp_path / ".cache" / "secateur" / "kernels"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert opened().parent == tmp_path / "xdg" / "secateur" / "kernels"
+    assert opened().stat().st_mode & 0o777 == opened().parent.stat().st_mode & 0o777 == 0o700
 
 
 @posix_only
-def test_user_cache_folder_is_the_usual_one(run_tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
-    if sys.platform == "darwin":
-        pytest.skip("macOS has Library/Caches")
-    home, xdg = tmp_path / "home", tmp_path / "xdg"
-    places = {CACHE_VARIABLE: None, "HOME": str(home), "XDG_CACHE_HOME": None}
-    assert Path(run_tiny(**places)["folder"]).parent == home / ".cache" / "secateur" / "kernels"
-    places["XDG_CACHE_HOME"] = str(xdg)
-    assert Path(run_tiny(**places)["folder"]).parent == xdg / "secateur" / "kernels"
+@pytest.mark.parametrize("problem", ["no home", "home not writable", "named folder not writable"])
+def test_without_that_it_is_in_the_temporary_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, temporary: Path, problem: str
+) -> None:
+    def homeless(path: Path) -> Path:
+        raise RuntimeError("Could not determine home directory.")
 
-
-@posix_only
-def test_home_that_cannot_be_written(run_tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
     # Below a regular file nobody can make a folder, not even root.
-    barrier, temporary = tmp_path / "file", tmp_path / "temporary"
-    barrier.write_text("", encoding="utf-8")
-    temporary.mkdir()
-    places = {
-        CACHE_VARIABLE: None,
-        "HOME": str(barrier / "home"),
-        "XDG_CACHE_HOME": None,
-        "TMPDIR": str(temporary),
-    }
-    first, second = run_tiny(**places), run_tiny(**places)
-    assert Path(first["folder"]).parent.parent == temporary
-    assert (first["value"], first["hits"]) == (12, 0)
-    assert (second["value"], second["hits"]) == (12, 1)
-    named = places | {CACHE_VARIABLE: str(barrier / "kernels")}
-    assert run_tiny(**named)["folder"] == first["folder"]
-
-
-#: As `~` is expanded for a user whom the system does not know, such as a number that a container is run with.
-NOBODY_HAS_A_HOME = """
-import pathlib
-
-def expanduser(path):
-    raise RuntimeError("Could not determine home directory.")
-
-pathlib.Path.expanduser = expanduser
-"""
-
-
-@posix_only
-def test_a_user_without_a_home(run_tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    answer = run_tiny(before=NOBODY_HAS_A_HOME, **{CACHE_VARIABLE: None, "TMPDIR": str(temporary)})
-    assert Path(answer["folder"]).parent.parent == temporary
-    assert (answer["value"], answer["problem"]) == (12, None)
+    barrier = tmp_path / "file"
+    barrier.touch()
+    for name in (CACHE_VARIABLE, "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(barrier))
+    if problem == "no home":
+        monkeypatch.setattr(Path, "expanduser", homeless)
+    elif problem == "named folder not writable":
+        monkeypatch.setenv(CACHE_VARIABLE, str(barrier / "kernels"))
+    assert opened().parent.parent == temporary
+    monkeypatch.setattr(tempfile, "tempdir", str(barrier))
+    assert open_cache(BUILD) is None
 
 
 def test_a_folder_of_an_unknown_user_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(CACHE_VARIABLE, "~nobody-of-that-name/kernels")
     with pytest.raises(ValueError, match="~nobody-of-that-name/kernels: Could not determine home"):
-        open_cache("0" * 20)
+        open_cache(BUILD)
 
 
-def test_no_cache_at_all(run_tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+def test_without_any_cache_kernels_are_compiled_and_a_remark_says_so(
+    run_tiny: Callable[..., dict[str, object]], tmp_path: Path
+) -> None:
     barrier = tmp_path / "file"
-    barrier.write_text("", encoding="utf-8")
+    barrier.touch()
     no_temporary_folder = f"import tempfile; tempfile.tempdir = {str(barrier / 'temporary')!r}\n"
-    for _ in range(2):
-        answer = run_tiny(before=no_temporary_folder, **{CACHE_VARIABLE: str(barrier / "kernels")})
-        assert (answer["value"], answer["hits"], answer["folder"]) == (12, 0, None)
-        assert answer["problem"].startswith("no writable cache folder: kernels are compiled at every start")
+    answer = run_tiny(before=no_temporary_folder, **{CACHE_VARIABLE: str(barrier / "kernels")})
+    assert (answer["value"], answer["hits"], answer["folder"]) == (12, 0, None)
+    assert str(answer["problem"]).startswith("no writable cache folder: kernels are compiled at every start")
 
 
 @posix_only
 @pytest.mark.parametrize(("which", "mode"), [("root", 0o777), ("root", 0o770), ("build", 0o707)])
-def test_folder_that_others_can_write_is_refused(
-    warm: Path, run_tiny: Callable[..., dict[str, Any]], tmp_path: Path, which: str, mode: int
-) -> None:
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    (warm if which == "build" else warm.parent).chmod(mode)
-    answer = run_tiny(TMPDIR=str(temporary))
-    assert (answer["value"], answer["hits"]) == (12, 0)
-    assert Path(answer["folder"]).parent.parent == temporary
-
-
-@posix_only
-def test_folders_are_made_for_the_user_alone(warm: Path) -> None:
-    assert warm.stat().st_mode & 0o777 == 0o700
-    assert warm.parent.stat().st_mode & 0o777 == 0o700
+def test_a_folder_that_others_can_write_is_refused(root: Path, temporary: Path, which: str, mode: int) -> None:
+    folder = opened()
+    (folder if which == "build" else root).chmod(mode)
+    assert opened().parent.parent == temporary
 
 
 # --- sweeping ------------------------------------------------------------------------------------------------------
 
-#: How a kernel's file begins. One that was cut short may end there.
-KERNEL = bytes(CHECKSUM_BYTES) + KERNEL_HEADER
+
+def make_old(*paths: Path, seconds: float = 2 * KEEP_SECONDS) -> None:
+    used = time.time() - seconds
+    for path in paths:
+        os.utime(path, (used, used), follow_symlinks=False)
 
 
 def old_build(root: Path, number: int, seconds: float) -> Path:
     """A cache folder as another version left it, last used so many seconds ago."""
     folder = root / f"{number:020x}"
-    folder.mkdir(parents=True)
+    folder.mkdir()
     mark(folder, _MARKER_TEXT)
-    (folder / "kernel.nbc").write_bytes(KERNEL + b"machine code")
-    used = time.time() - seconds
-    os.utime(folder, (used, used))
+    kernel = folder / "kernel.nbc"
+    kernel.write_bytes(sealed(kernel, b"machine code"))
+    make_old(folder, seconds=seconds)
     return folder
 
 
-def test_folders_of_old_builds_are_swept(run_tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
-    root = tmp_path / "kernels"
-    day = 24 * 3600
-    root.mkdir(mode=0o700)
-    stale = [old_build(root, 1, KEEP_SECONDS + day), old_build(root, 2, 2 * KEEP_SECONDS)]
-    recent = [old_build(root, 10 + number, (number + 1) * day / 2) for number in range(KEEP_FOLDERS)]
+def test_folders_of_old_builds_are_swept(root: Path) -> None:
+    stale = [old_build(root, 1, KEEP_SECONDS + DAY), old_build(root, 2, 2 * KEEP_SECONDS)]
+    recent = [old_build(root, 10 + number, (number + 1) * DAY / 2) for number in range(KEEP_FOLDERS)]
+    too_many = [old_build(root, 100 + number, KEEP_SECONDS - DAY + number) for number in range(3)]
+    fresh = [old_build(root, 200 + number, 60) for number in range(2)]
     foreign = root / "something else"
     foreign.mkdir()
-    os.utime(foreign, (0, 0))
-    current = Path(run_tiny()["folder"])
-    assert build_folders(root) == sorted([*recent, current, foreign])
-    assert not any(folder.exists() for folder in stale)
+    make_old(foreign)
+    current = opened(OTHER)
+    swept = [*stale, *too_many, *recent[-2:]]
+    assert not any(folder.exists() for folder in swept)
+    assert set(root.iterdir()) == {*recent[:-2], *fresh, current, foreign}
 
 
-def test_what_numba_compiled_is_swept(warm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(CACHE_VARIABLE, str(warm.parent))
-    assert len(list(warm.glob("*.nbc"))) == 1
-    make_old(warm)
-    open_cache("f" * 20)
-    assert not warm.exists()
-
-
-def test_only_so_many_builds_are_kept_but_no_fresh_one_is_taken(
-    run_tiny: Callable[..., dict[str, Any]], tmp_path: Path
+def test_what_numba_compiled_is_swept_and_a_start_renews_its_folder(
+    warm: Path, run_tiny: Callable[..., dict[str, object]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    root = tmp_path / "kernels"
-    root.mkdir(mode=0o700)
-    fresh = [old_build(root, 1 + number, 60) for number in range(KEEP_FOLDERS + 2)]
-    unused = [old_build(root, 100 + number, 7200 + number) for number in range(3)]
-    current = Path(run_tiny()["folder"])
-    assert build_folders(root) == sorted([*fresh, current])
-    assert not any(folder.exists() for folder in unused)
-
-
-@pytest.fixture
-def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of the user's that the cache is put into."""
-    root = tmp_path / "shared"
-    root.mkdir(mode=0o700)
-    monkeypatch.setenv(CACHE_VARIABLE, str(root))
-    return root
-
-
-def make_old(*paths: Path) -> None:
-    for path in paths:
-        os.utime(path, (0, 0), follow_symlinks=False)
-
-
-@pytest.mark.parametrize("name", ["my-thesis-chapters-2", "0123456789abcdef0123", "a" * 20])
-def test_a_folder_without_the_marker_is_never_swept(shared: Path, name: str) -> None:
-    thesis = shared / name
-    thesis.mkdir()
-    (thesis / "chapter.tex").write_text("chapter", encoding="utf-8")
-    (thesis / "figures.nbc").write_text("figures", encoding="utf-8")
-    make_old(thesis)
-    assert open_cache("f" * 20) == shared / ("f" * 20)
-    assert sorted(path.name for path in thesis.iterdir()) == ["chapter.tex", "figures.nbc"]
+    monkeypatch.setenv(CACHE_VARIABLE, str(warm.parent))
+    make_old(warm)
+    assert run_tiny()["hits"] == 1
+    assert time.time() - warm.stat().st_mtime < 120
+    make_old(warm)
+    opened(OTHER)
+    assert not warm.exists()
 
 
 @pytest.mark.parametrize(
     ("name", "text"),
     [
         ("my-thesis-chapters-2", _MARKER_TEXT),
-        ("0123456789abcdef0123", ""),
-        ("0123456789abcdef0123", "my notes about what Secateur made\n"),
-        ("0123456789abcdef0123", _MARKER_TEXT[:-1]),
-        ("0123456789abcdef0123", f"{_MARKER_TEXT}and my notes\n"),
+        ("my-thesis-chapters-2", None),
+        (BUILD, None),
+        (BUILD, ""),
+        (BUILD, "my notes about what Secateur made\n"),
+        (BUILD, _MARKER_TEXT[:-1]),
+        (BUILD, f"{_MARKER_TEXT}and my notes\n"),
     ],
 )
-def test_a_marker_counts_by_its_text_and_beside_the_folder_s_name(shared: Path, name: str, text: str) -> None:
-    thesis = shared / name
+def test_a_folder_without_marker_or_name_of_a_build_is_never_swept(root: Path, name: str, text: str | None) -> None:
+    thesis = root / name
     thesis.mkdir()
-    (thesis / MARKER).write_text(text, encoding="utf-8")
-    (thesis / "figures.nbc").write_bytes(KERNEL)
+    figures = thesis / "figures.nbc"
+    figures.write_bytes(sealed(figures, b"figures"))
+    if text is not None:
+        (thesis / MARKER).write_text(text, encoding="utf-8")
+    before = sorted(path.name for path in thesis.iterdir())
     make_old(thesis)
-    open_cache("f" * 20)
-    assert sorted(path.name for path in thesis.iterdir()) == ["figures.nbc", MARKER]
-    assert (thesis / MARKER).read_text(encoding="utf-8") == text
+    opened(OTHER)
+    assert sorted(path.name for path in thesis.iterdir()) == before
 
 
-def test_a_user_s_own_folder_of_a_build_s_name_is_never_swept(shared: Path) -> None:
-    thesis = shared / ("0" * 20)
-    thesis.mkdir(mode=0o700)
-    (thesis / "figures.nbc").write_bytes(KERNEL)
-    assert open_cache(thesis.name) == thesis
-    make_old(thesis)
-    open_cache("f" * 20)
-    assert [path.name for path in thesis.iterdir()] == ["figures.nbc"]
+def test_a_user_s_own_folder_gets_no_marker_and_an_empty_one_does(root: Path) -> None:
+    (root / BUILD).mkdir(mode=0o700)
+    (root / BUILD / "figures.nbc").touch()
+    (root / OTHER).mkdir(mode=0o700)  # as a killed start leaves it
+    assert [path.name for path in opened(BUILD).iterdir()] == ["figures.nbc"]
+    assert [path.name for path in opened(OTHER).iterdir()] == [MARKER]
 
 
-def test_a_folder_that_a_killed_start_left_empty_is_swept(shared: Path) -> None:
-    killed = shared / ("0" * 20)
-    killed.mkdir(mode=0o700)
-    open_cache(killed.name)
-    make_old(killed)
-    open_cache("f" * 20)
-    assert not killed.exists()
-
-
-def test_a_user_s_files_in_an_old_build_stay(shared: Path) -> None:
-    first = open_cache("0" * 20)
-    assert first is not None
-    own = {"kernel-12.py311.0123456789abcdef.nbc": KERNEL, ".secateur.0123abcd.tmp": b""}
-    foreign = {"numba.nbc": b"\x80\x04\x95", "thesis.nbc": b"my thesis", ".thesis.0123abcd.tmp": b"my thesis"}
-    for name, content in {**own, **foreign, "notes.txt": b"", ".hidden": b""}.items():
-        (first / name).write_bytes(content)
-    (first / "folder.nbc").mkdir()
-    (first / "folder.nbc" / "mine.nbc").touch()
-    make_old(first)
-    open_cache("f" * 20)
-    left = sorted(path.name for path in first.iterdir())
-    assert left == sorted([*foreign, ".hidden", "folder.nbc", "notes.txt"])
-    assert (first / "folder.nbc" / "mine.nbc").exists()
+def test_a_user_s_files_in_an_old_build_stay(root: Path) -> None:
+    folder = opened()
+    kernel, edited, copied = (folder / f"{name}.nbc" for name in ("kernel", "edited", "copied"))
+    kernel.write_bytes(sealed(kernel, b"machine code"))
+    edited.write_bytes(sealed(edited, b"machine code") + b"mine")
+    copied.write_bytes(kernel.read_bytes())
+    (folder / ".secateur.0123abcd.tmp").touch()
+    own = {"notes.txt", ".hidden", ".thesis.0123abcd.tmp", "thesis.nbc"}
+    for name in own:
+        (folder / name).touch()
+    (folder / "folder.nbc").mkdir()
+    (folder / "folder.nbc" / "mine.nbc").touch()
+    make_old(folder)
+    opened(OTHER)
+    assert {path.name for path in folder.iterdir()} == {*own, "edited.nbc", "copied.nbc", "folder.nbc"}
+    assert (folder / "folder.nbc" / "mine.nbc").exists()
 
 
 @posix_only
-def test_sweeping_follows_no_link(shared: Path, tmp_path: Path) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    for name in (MARKER, "kernel.nbc"):
-        (elsewhere / name).write_bytes(KERNEL if name != MARKER else _MARKER_TEXT.encode())
-    (shared / ("0" * 20)).symlink_to(elsewhere)
-    within = open_cache("1" * 20)
-    unmarked = open_cache("2" * 20)
-    assert within is not None
-    assert unmarked is not None
+def test_sweeping_follows_no_link(root: Path, tmp_path: Path) -> None:
+    elsewhere = old_build(tmp_path, 9, 0)
+    (root / ("2" * 20)).symlink_to(elsewhere)
+    within, unmarked = opened("3" * 20), opened("4" * 20)
     (within / "kernel.nbc").symlink_to(elsewhere / "kernel.nbc")
     (within / "folder.nbc").symlink_to(elsewhere)
     (unmarked / MARKER).unlink()
     (unmarked / MARKER).symlink_to(elsewhere / MARKER)
-    make_old(elsewhere, shared / ("0" * 20), within, unmarked)
-    open_cache("f" * 20)
+    make_old(elsewhere, root / ("2" * 20), within, unmarked)
+    opened(OTHER)
     assert sorted(path.name for path in elsewhere.iterdir()) == ["kernel.nbc", MARKER]
     assert sorted(path.name for path in within.iterdir()) == ["folder.nbc", "kernel.nbc"]
     assert unmarked.exists()
-    assert (shared / ("0" * 20)).is_symlink()
+    assert (root / ("2" * 20)).is_symlink()
+
+
+# --- folders that list their files -----------------------------------------------------------------------------------
+
+
+def test_a_listed_file_that_was_changed_stays(tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    (folder / "engine" / "__pycache__").mkdir(parents=True)
+    for name in ("engine/one.py", "engine/two.py"):
+        (folder / name).write_text("original")
+    make_old(*folder.rglob("*.py"))
+    mark(folder, "made\n", ["engine/one.py", "engine/two.py"])
+    (folder / "engine" / "__pycache__" / "one.cpython-311.pyc").touch()
+    names = frozenset(("engine/one.py", "engine/two.py"))
+    assert strangers(folder, names) == []
+    edited = folder / "engine" / "two.py"
+    edited.write_text("edited")
+    make_old(edited, seconds=-10)
+    assert strangers(folder, names) == [edited]
+    remove_listed(folder, "made\n")
+    assert {path.name for path in folder.rglob("*") if path.is_file()} == {MARKER, "two.py"}
+    make_old(edited)
+    remove_listed(folder, "made\n")
+    assert not folder.exists()
 
 
 # --- links -----------------------------------------------------------------------------------------------------------
 
-#: A process for which every symbolic link is another user's.
-LINKS_OF_OTHERS = """
-import os, pathlib, stat
-
-class Other:
-    def __init__(self, status):
-        self.st_mode, self.st_uid, self.st_mtime = status.st_mode, os.getuid() + 1, status.st_mtime
-
-lstat = pathlib.Path.lstat
-
-def of_others(path):
-    status = lstat(path)
-    return Other(status) if stat.S_ISLNK(status.st_mode) else status
-
-pathlib.Path.lstat = of_others
-"""
-
 
 @posix_only
 @pytest.mark.parametrize("target", ["documents", "missing"])
-def test_a_link_that_another_user_put_into_the_temporary_folder_is_not_followed(
-    run_python: Callable[..., str], tmp_path: Path, target: str
+def test_a_link_in_the_temporary_folder_is_followed_only_if_it_is_the_user_s(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, temporary: Path, target: str
 ) -> None:
-    temporary, documents = tmp_path / "temporary", tmp_path / "documents"
-    temporary.mkdir()
+    documents = tmp_path / "documents"
     documents.mkdir(mode=0o700)
     link = temporary / f"secateur-kernels-{os.getuid()}"
     link.symlink_to(tmp_path / target)
-    named = {CACHE_VARIABLE: "/dev/null/kernels", "TMPDIR": str(temporary)}
-    script = LINKS_OF_OTHERS + "from engine.compiler.cache_folder import open_cache\nprint(open_cache('0' * 20))"
-    assert run_python(script, **named).strip() == "None"
-    assert list(documents.iterdir()) == []
-    # One's own is what one wanted.
+    monkeypatch.setenv(CACHE_VARIABLE, "/dev/null/kernels")
     if target == "documents":
-        folder = run_python("from engine.compiler.cache_folder import open_cache\nprint(open_cache('0' * 20))", **named)
-        assert Path(folder.strip()) == link / ("0" * 20)
+        assert opened() == link / BUILD
+        (documents / BUILD / MARKER).unlink()
+        (documents / BUILD).rmdir()
+    user = os.getuid()
+    with monkeypatch.context() as patch:
+        # The link is another user's; the folder that it leads to still is this user's.
+        lstat = Path.lstat
+        patch.setattr(Path, "lstat", lambda path: os.stat_result((*lstat(path)[:4], user + 1, *lstat(path)[5:10])))
+        assert open_cache(BUILD) is None
+    assert list(documents.iterdir()) == []
 
 
 @posix_only
-def test_a_build_s_folder_is_no_link(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+def test_a_build_s_folder_is_no_link(root: Path, tmp_path: Path, temporary: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir(mode=0o700)
-    (shared / ("0" * 20)).symlink_to(elsewhere)
-    assert open_cache("0" * 20) is None or list(elsewhere.iterdir()) == []
-
-
-# --- renewal ---------------------------------------------------------------------------------------------------------
-
-
-def test_start_renews_the_folder_it_uses(warm: Path, run_tiny: Callable[..., dict[str, Any]]) -> None:
-    os.utime(warm, (0, 0))
-    assert run_tiny()["hits"] == 1
-    assert time.time() - warm.stat().st_mtime < 120
+    (root / BUILD).symlink_to(elsewhere)
+    assert opened().parent.parent == temporary
+    assert list(elsewhere.iterdir()) == []

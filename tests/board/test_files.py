@@ -53,28 +53,14 @@ def no_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 def test_only_a_regular_file_is_opened(no_file: Path, mode: str) -> None:
     with pytest.raises(OSError, match=r"is a (pipe|folder|device), not a file") as caught:
         open_regular(no_file, mode)
-    assert caught.value.strerror.startswith("is a ")
+    assert str(caught.value.strerror).startswith("is a ")
 
 
-def test_other_refusals_are_the_system_s(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        open_regular(tmp_path / "none")
+def test_an_existing_file_is_not_made_anew(tmp_path: Path) -> None:
     (tmp_path / "there").write_text("kept")
     with pytest.raises(FileExistsError):
         open_regular(tmp_path / "there", "x")
     assert (tmp_path / "there").read_text() == "kept"
-
-
-def test_an_opened_file_reads_and_writes_as_usual(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    for mode, text in (("w", "one\n"), ("a", "two\n")):
-        with open_regular(path, mode, encoding="utf-8") as file:
-            file.write(text)
-    with open_regular(path, "r", encoding="utf-8") as file:
-        assert list(file) == ["one\n", "two\n"]
-    with open_regular(path, "w", encoding="utf-8") as file:
-        file.write("new")
-    assert path.read_text() == "new"
 
 
 def test_reading_stops_at_the_limit(tmp_path: Path) -> None:
@@ -208,15 +194,6 @@ def test_appends_all_or_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_lock_leaves_a_link_that_leads_nowhere(tmp_path: Path) -> None:
-    path, link = tmp_path / "file", tmp_path / "link"
-    link.symlink_to(path)
-    with locked(link):
-        assert path.exists()
-    assert link.is_symlink()
-    assert not path.exists()
-
-
 def test_a_long_name_is_no_obstacle_and_errors_name_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / ("\N{DECIDUOUS TREE}" * 61 + ".epd")
     Output(path, _is_ours, "picture")
@@ -231,21 +208,6 @@ def test_a_long_name_is_no_obstacle_and_errors_name_the_file(tmp_path: Path, mon
         replace_file(path, b"new")
     assert (error.value.filename, error.value.filename2) == (str(path), None)
     assert path.read_bytes() == b"ours"
-
-
-def test_a_folder_where_nothing_can_be_made_or_removed_is_told_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "picture.png"
-
-    def refuse(*arguments: object, **options: object) -> None:
-        raise PermissionError(errno.EPERM, "Operation not permitted")
-
-    for owner, name in ((files.tempfile, "mkstemp"), (Path, "unlink")):
-        with monkeypatch.context() as patch:
-            patch.setattr(owner, name, refuse)
-            with pytest.raises(PermissionError, match=r"nothing can be written in .*: Operation not permitted"):
-                Output(path, _is_ours, "picture")
 
 
 def _is_ours(head: bytes) -> bool:
@@ -330,9 +292,10 @@ def test_an_output_knows_what_it_wrote_itself(tmp_path: Path) -> None:
     output.replace("ours 3")
     path.write_bytes(b"ours 4")  # as long, but not the same
     output.keep = 0
-    for change in (lambda: output.replace("ours 5"), lambda: output.append(b"ours 5")):
-        with pytest.raises(FileExistsError, match="somebody changed it"):
-            change()
+    with pytest.raises(FileExistsError, match="somebody changed it"):
+        output.replace("ours 5")
+    with pytest.raises(FileExistsError, match="somebody changed it"):
+        output.append(b"ours 5")
     assert path.read_bytes() == b"ours 4"
     path.unlink()
     with pytest.raises(FileNotFoundError):
@@ -358,11 +321,6 @@ def test_a_result_is_saved_beside_a_folder_and_under_no_name_that_is_in_use(tmp_
         long.replace("ours")
 
 
-def test_no_output_goes_to_a_pipe_or_device(no_file: Path) -> None:
-    with pytest.raises(OSError, match="not a file"):
-        Output(no_file, _is_ours, "picture")
-
-
 def test_messages_show_no_control_characters_and_no_endless_text() -> None:
     assert printable("a\x1b[31mb\n\udc80ä") == r"a\x1b[31mb\n\udc80ä"
     assert quoted("x" * QUOTE_LENGTH) == "'" + "x" * QUOTE_LENGTH + "'"
@@ -375,11 +333,11 @@ def test_messages_show_no_control_characters_and_no_endless_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["[" * 100_000, "[" * 300 + "]" * 300, "NaN", "[-Infinity]", "1e999", "9" * 301, '"\\ud800"']
+    "text", ["[" * 100_000, "[" * 300 + "]" * 300, "NaN", "[-Infinity]", "1e999", "9" * 400, '"\\ud800"']
 )
 @pytest.mark.parametrize("encoded", [False, True])
 def test_json_that_cannot_be_written_again_is_refused(text: str, encoded: bool) -> None:
-    with pytest.raises(ValueError, match=r"nested|JSON|too large|surrogate"):
+    with pytest.raises(ValueError, match=r"nested|too large|surrogate"):
         parse_json(text.encode() if encoded else text)
 
 

@@ -1,4 +1,4 @@
-"""Legal moves, made moves and checks against python-chess, over more than 200,000 positions."""
+"""Legal moves, made moves and checks against python-chess, over more than 50,000 positions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import chess
-import chess.pgn
 import pytest
 
 from engine.board.convert import encode, from_board, new_position
@@ -19,11 +18,6 @@ from engine.board.make import make_null_move
 from engine.board.moves import CAPTURE, PROMOTION
 from tests.board.board_kernels import Survey, Surveyor, fields
 from tests.board.board_positions import RARE_POSITIONS, lively_move, scattered_position
-
-STANDARD_GAMES = 800
-GAME_PLIES = 130
-CHESS960_PLIES = 110
-SCATTERED = 15_000
 
 survey = Surveyor()
 
@@ -112,23 +106,19 @@ def test_rare_positions(fen: str, chess960: bool) -> None:
     prove_null_move(board, position)
 
 
-@pytest.mark.slow
 def test_standard_games() -> None:
     rng = random.Random(8)
-    positions = sum(prove_game(rng, chess.Board(), GAME_PLIES) for _ in range(STANDARD_GAMES))
-    assert positions >= 100_000
+    assert sum(prove_game(rng, chess.Board(), 130) for _ in range(200)) >= 20_000
 
 
-@pytest.mark.slow
 def test_chess960_games_from_every_start_position() -> None:
     rng = random.Random(960)
-    positions = sum(prove_game(rng, chess.Board.from_chess960_pos(n), CHESS960_PLIES) for n in range(960))
-    assert positions >= 100_000
+    assert sum(prove_game(rng, chess.Board.from_chess960_pos(n), 30) for n in range(960)) >= 20_000
 
 
 def test_scattered_positions() -> None:
     rng = random.Random(12)
-    for _ in range(SCATTERED):
+    for _ in range(6_000):
         prove_position(scattered_position(rng))
 
 
@@ -151,29 +141,13 @@ def epd_lines(path: Path) -> Iterator[str]:
 @pytest.mark.parametrize("name", ["noob_3moves.epd.zip", "UHO_4060_v4.epd.zip"])
 def test_opening_books(shared_data: Callable[[str], Path], name: str) -> None:
     positions = 0
-    for line in itertools.islice(epd_lines(shared_data(f"books/{name}")), 0, None, 30):
+    for line in itertools.islice(epd_lines(shared_data(f"books/{name}")), 0, None, 100):
         prove_position(chess.Board(" ".join(line.split()[:6])))
         positions += 1
-    assert positions >= 4_000
+    assert positions >= 1_200
 
 
-def test_opening_games(shared_data: Callable[[str], Path]) -> None:
-    path = shared_data("books/8moves_v3.pgn.zip")
-    positions = 0
-    with zipfile.ZipFile(path) as archive, archive.open(archive.namelist()[0]) as file:
-        games = io.TextIOWrapper(file, encoding="utf-8")
-        for _ in range(400):
-            game = chess.pgn.read_game(games)
-            assert game is not None
-            board = game.board()
-            for move in game.mainline_moves():
-                prove_position(board)
-                board.push(move)
-                positions += 1
-    assert positions >= 400 * 16
-
-
-@pytest.mark.parametrize("name", ["bratko-kopec", "kaufman", "mates280", "sts", "wac"])
+@pytest.mark.parametrize("name", ["bratko-kopec", "kaufman", "mates280", "wac"])
 def test_suites(shared_data: Callable[[str], Path], name: str) -> None:
     positions = 0
     for line in epd_lines(shared_data(f"suites/{name}.epd")):

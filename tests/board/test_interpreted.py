@@ -11,7 +11,7 @@ import pytest
 
 from engine.board import bits
 from tests.board.board_kernels import portrait
-from tests.board.board_positions import CLASSIC_PERFTS, RARE_POSITIONS, scattered_position
+from tests.board.board_positions import RARE_POSITIONS, scattered_position
 
 MASK = (1 << 64) - 1
 
@@ -27,12 +27,8 @@ json.dump([portrait(*position) for position in json.load(open(sys.argv[1]))], sy
 """
 
 
-def classic() -> list[tuple[str, bool, int]]:
-    return [(fen, False, 2) for fen in CLASSIC_PERFTS]
-
-
 def rare() -> list[tuple[str, bool, int]]:
-    return [(fen, chess960, 2) for fen, chess960 in RARE_POSITIONS if fen not in CLASSIC_PERFTS]
+    return [(fen, chess960, 2) for fen, chess960 in RARE_POSITIONS]
 
 
 def scattered() -> list[tuple[str, bool, int]]:
@@ -43,9 +39,7 @@ def scattered() -> list[tuple[str, bool, int]]:
 @pytest.mark.parametrize(
     ("positions", "pext"),
     [
-        pytest.param(classic(), "1", id="classic"),
-        pytest.param(rare(), "1", id="rare"),
-        pytest.param(scattered(), "1", id="scattered"),
+        pytest.param([*rare(), *scattered()], "1", id="pext"),
         pytest.param(rare(), "0", id="magic"),
     ],
 )

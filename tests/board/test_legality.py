@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import chess
 import numpy as np
@@ -20,7 +21,7 @@ STRIDE = 97 if INTERPRETED else 1
 
 
 @kernel
-def _legal_numbers(position, first, stride, found):
+def _legal_numbers(position: Any, first: Any, stride: Any, found: Any) -> Any:
     """Writes the numbers below 2 ** 16, every `stride`-th from `first`, that are legal; returns how many."""
     count = np.int64(0)
     for move in range(first, 1 << 16, stride):
@@ -31,7 +32,7 @@ def _legal_numbers(position, first, stride, found):
 
 
 @kernel
-def _generated(position, moves):
+def _generated(position: Any, moves: Any) -> Any:
     return generate_all(position, moves, 0)
 
 

@@ -26,9 +26,9 @@ OWN_TABLE = Path(__file__).resolve().parent.parent / "data" / "perft.epd"
 #: For each file of gathered counts: (Chess960, lines, counts over this many nodes are left out, and at least this
 #: many nodes remain).
 GATHERED = {
-    "standard.epd": (False, 128, 1_000_000_000, 4_700_000_000),
+    "standard.epd": (False, 128, 200_000_000, 1_000_000_000),
     "special_moves.epd": (False, 174, 100_000_000, 1_000_000_000),
-    "chess960.epd": (True, 960, 10_000_000, 1_500_000_000),
+    "chess960.epd": (True, 960, 5_000_000, 500_000_000),
 }
 
 
@@ -64,12 +64,6 @@ def test_own_table(line: str) -> None:
         assert total(board, depth) == expected, depth
 
 
-def test_own_table_covers_both_kinds_of_chess() -> None:
-    lines = recorded(OWN_TABLE)
-    assert len(lines) >= 20
-    assert 5 <= sum(" 960 " in line for line in lines) <= len(lines) - 10
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", GATHERED)
 def test_gathered_tables(shared_data: Callable[[str], Path], name: str) -> None:
@@ -100,7 +94,7 @@ def test_divide_is_the_perft_of_each_child(fen: str, chess960: bool) -> None:
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, SPLIT_DEPTH, SPLIT_DEPTH + 1])
-@pytest.mark.parametrize("fen", list(CLASSIC_PERFTS)[:3])
+@pytest.mark.parametrize("fen", list(CLASSIC_PERFTS)[:2])
 def test_threads_share_the_tree_without_losing_a_leaf(fen: str, depth: int) -> None:
     board = chess.Board(fen)
     one = count_by_move(board, depth)
@@ -137,15 +131,6 @@ def test_depth_out_of_range(depth: int) -> None:
         count_by_move(chess.Board(), depth)
 
 
-def test_the_board_is_left_alone() -> None:
-    board = chess.Board()
-    board.push_san("e4")
-    before = board.copy()
-    count_by_move(board, SPLIT_DEPTH, threads=2)
-    assert board == before
-    assert board.move_stack == before.move_stack
-
-
 @pytest.mark.parametrize("threads", [1, 2])
 def test_progress_reaches_the_end(threads: int) -> None:
     shares: list[float] = []
@@ -164,11 +149,6 @@ def test_stop_reaches_into_the_kernel(threads: int) -> None:
     assert counter.run() is None
     assert time.monotonic() - begin < 5
     timer.join()
-
-
-def test_stop_between_pieces() -> None:
-    counter = Counter(chess.Board(), SPLIT_DEPTH, threads=2)
-    assert counter.run(lambda share: counter.stop()) is None
 
 
 def test_a_failing_thread_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import random
-from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
@@ -18,7 +16,6 @@ from engine.board import attacks, tables
 from engine.board.convert import from_board
 from engine.board.magics import BISHOP_MAGICS, ROOK_MAGICS
 from engine.compiler.jit import USE_PEXT, subkernel
-from tests.board.board_positions import CLASSIC_PERFTS
 
 BISHOP_STEPS = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 ROOK_STEPS = ((1, 0), (-1, 0), (0, 1), (0, -1))
@@ -75,7 +72,7 @@ def filler(attack: Any) -> Any:
     """A kernel that looks many blocker sets up with `attack`."""
 
     @subkernel
-    def fill(square, occupied, attacked):
+    def fill(square: Any, occupied: Any, attacked: Any) -> Any:
         for index in range(len(occupied)):
             attacked[index] = attack(square, occupied[index])
 
@@ -95,11 +92,6 @@ def prove_lookup(fill: Any, slider: Slider) -> None:
         np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("name", ["bishop", "rook"])
-def test_lookup_in_use(sliders: dict[str, Slider], name: str) -> None:
-    prove_lookup(filler(getattr(attacks, f"{name}_attacks")), sliders[name])
-
-
 @pytest.mark.parametrize(
     "way",
     [
@@ -114,31 +106,6 @@ def test_lookup_over_a_table_of_its_own(sliders: dict[str, Slider], name: str, w
     code = getattr(attacks, f"_{name}_attacks_{way}").__code__
     names = {f"{name.upper()}_TABLE": table, f"{name.upper()}_OFFSETS": offsets}
     prove_lookup(filler(subkernel(FunctionType(code, vars(attacks) | names, code.co_name))), slider)
-
-
-@pytest.mark.parametrize("use_pext", [True, False])
-@pytest.mark.parametrize("name", ["bishop", "rook"])
-def test_slider_table_holds_each_attack_at_its_index(sliders: dict[str, Slider], name: str, use_pext: bool) -> None:
-    slider = sliders[name]
-    table, offsets = tables.slider_table(slider.masks, slider.lines, slider.magics, use_pext)
-    assert len(table) == sum(map(len, slider.blockers))
-    for square in range(64):
-        blockers, bits = slider.blockers[square], slider.masks[square].bit_count()
-        if use_pext:
-            index = tables.pext_indices(blockers, slider.masks[square])
-            assert sorted(index) == list(range(1 << bits))
-        else:
-            index = tables.magic_indices(blockers, slider.magics[square], bits)
-            assert index.min() >= 0
-            assert index.max() < 1 << bits
-        np.testing.assert_array_equal(table[int(offsets[square]) + index], slider.attacks[square])
-
-
-def test_tables_can_be_frozen_into_kernels() -> None:
-    # Numba keeps arrays over a million bytes out of the machine code, and then cannot cache the kernel.
-    arrays = {name: value for name, value in vars(tables).items() if isinstance(value, np.ndarray)}
-    assert {"ROOK_TABLE", "BISHOP_TABLE", "BETWEEN", "LINE"} <= set(arrays)
-    assert max(array.nbytes for array in arrays.values()) < 1_000_000
 
 
 def test_leapers() -> None:
@@ -164,7 +131,7 @@ def test_between_and_line() -> None:
 
 
 @subkernel
-def reached_from(piece, square, occupied):
+def reached_from(piece: Any, square: Any, occupied: Any) -> Any:
     return attacks.attacks_from(piece, square, occupied)
 
 
@@ -201,23 +168,3 @@ def test_attackers_to() -> None:
             for color, attackers in ((1, white), (0, black)):
                 arguments = np.int64(square), np.int64(color), np.uint64(occupied)
                 assert bool(attacks.is_attacked(position, *arguments)) == bool(attackers)
-
-
-def test_magic_multiplication_plays_the_same_chess(run_python: Callable[..., str], tmp_path: Any) -> None:
-    script = """
-import json, sys
-import chess
-from engine.compiler.jit import USE_PEXT
-from search.perft import count_by_move
-
-counts = [
-    [sum(count_by_move(chess.Board(fen), depth).values()) for depth in range(1, 5)] for fen in json.loads(sys.argv[1])
-]
-json.dump([USE_PEXT, counts], sys.stdout)
-"""
-    answer = run_python(
-        script, json.dumps(list(CLASSIC_PERFTS)), SECATEUR_PEXT="0", SECATEUR_CACHE_DIR=str(tmp_path / "kernels")
-    )
-    use_pext, counts = json.loads(answer)
-    assert use_pext is False
-    assert counts == [list(expected[:4]) for expected in CLASSIC_PERFTS.values()]

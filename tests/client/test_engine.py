@@ -201,7 +201,7 @@ def test_what_cannot_be_had_is_an_error_and_changes_nothing(engine: Engine, tmp_
     engine.configure({"SyzygyPath": TABLES})
     cases: tuple[tuple[dict[str, Any], str], ...] = (
         ({"EvalFile": tmp_path / "none.snet"}, "network not used: .*none.snet"),
-        ({"SyzygyPath": str(tmp_path / "none")}, "endgame tables not used: .*none"),
+        ({"SyzygyPath": str(tmp_path / "none")}, "tablebases not used: .*none"),
         ({"BookFile": tmp_path / "none.bin", "OwnBook": True}, "book not used: .*none.bin"),
     )
     for options, message in cases:

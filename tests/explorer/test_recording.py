@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from engine.compiler import jit
+from engine.compiler.numba_hooks import entry_point
 from eval.network.format import shipped_network
 from search.benchmark import run_benchmark
 from search.explorer import chess_document
@@ -39,7 +40,6 @@ def test_the_playing_build_has_no_recording() -> None:
 def test_hooks_are_nothing_in_the_playing_build() -> None:
     """The machine code of a function full of hooks is that of the function without them."""
 
-    @jit.subkernel
     def watched(worker: Any, value: Any) -> Any:
         tracing.searching(worker, tracing.MOVE, value, 0)
         tracing.entered(worker, value, value, value, value, value, 0)
@@ -52,13 +52,13 @@ def test_hooks_are_nothing_in_the_playing_build() -> None:
         worker.nodes += 1
         return tracing.ended(worker, tracing.CUTOFF if value > worker.nodes else tracing.TT_CUTOFF, value + 1)
 
-    @jit.subkernel
     def unwatched(worker: Any, value: Any) -> Any:
         worker.nodes += 1
         return value + 1
 
     bodies = []
-    for function in (watched, unwatched):
+    for plain in (watched, unwatched):
+        function = entry_point(plain, {"nogil": True}, None)
         worker = np.zeros(1, np.dtype([("nodes", np.int64)]))[0]
         assert function(worker, 41) == 42
         assert worker["nodes"] == 1

@@ -20,7 +20,6 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-import chess
 import pytest
 
 from bench import standalone
@@ -31,10 +30,8 @@ from engine.compiler.library import FOLDER_VARIABLE, library_path
 from engine.compiler.sources import source_hash
 from engine.version import full_name
 from search.benchmark import run_benchmark
-from search.perft import count_by_move
 from tests.client.test_examples import evaluation_example
-from tests.conftest import MAKE_VARIABLES
-from tests.kernels.conftest import PROJECT
+from tests.conftest import MAKE_VARIABLES, PROJECT
 from tests.kernels.test_loading import change
 
 pytestmark = [
@@ -183,11 +180,6 @@ def test_it_benches_as_the_sources_do(command: list[str], tmp_path: Path) -> Non
     assert run(command, tmp_path, "bench", "8").split()[:2] == [str(expected.nodes), "nodes"]
 
 
-def test_it_counts_moves(command: list[str], tmp_path: Path) -> None:
-    expected = sum(count_by_move(chess.Board(), 5).values())
-    assert f"Nodes searched: {expected}\n" in run(command, tmp_path, "perft", "--depth", "5", "--threads", "2")
-
-
 def test_it_plays_and_leaves_nothing_behind(command: list[str], tmp_path: Path) -> None:
     text = "uci\nisready\nposition startpos moves e2e4\ngo depth 8\nisready\neval\ncompiler\n"
     said = run(command, tmp_path, text=text)
@@ -259,13 +251,9 @@ def test_an_installation_is_one_package_and_its_metadata(site: Path, folder: Pat
 def test_files_of_the_user_do_no_harm(site: Path, folder: Path) -> None:
     python, program = str(program_of(site, "python")), str(program_of(site, "secateur"))
     check_program(run([python, "-c", PROGRAM], folder))
-    check_program(run([python, "-I", "-c", PROGRAM], folder))
-    expected = run_benchmark(depth=5)
-    assert expected is not None
     for command in ([program], [python, "-m", "secateur"]):
         assert run(command, folder, "--version").startswith(f"{full_name()}, kernels compiled ahead of time ")
-        assert run(command, folder, "bench", "5").split()[:2] == [str(expected.nodes), "nodes"]
-        assert "uciok\n" in run(command, folder, text="uci\n")
+    assert "uciok\n" in run([python, "-m", "secateur"], folder, text="uci\n")
     # Commands start the engine themselves, and find the module that builds kernels.
     script = "from secateur.bench.engines import SECATEUR; print(*SECATEUR[1:])"
     assert run([python, "-c", script], folder) == "-P -m secateur\n"
@@ -414,7 +402,7 @@ def test_a_stand_alone_program_takes_the_place_of_an_older_one(tmp_path: Path, m
         assert [path.name for path in target.iterdir()] == ["secateur"]
     mine = target / "secateur" / "_internal" / "mine"
     mine.touch()
-    assert standalone.main(target) == f"{mine}: was not made by this; move it elsewhere"
+    assert standalone.main(target) == f"{mine}: was not made by this, or changed; move it elsewhere"
     assert len(made) == 2
     assert mine.exists()
     assert (target / "secateur" / "_internal" / "file of 1").exists()

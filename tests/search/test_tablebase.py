@@ -291,7 +291,7 @@ def test_a_damaged_table_is_reported_once_and_the_game_goes_on(tmp_path: Path, d
     first = searcher.search(game(WON), Limits(depth=3))
     assert first.best in set(chess.Board(WON).legal_moves)
     assert len(first.problems) == 1
-    assert first.problems[0].startswith("tablebase not used: ")
+    assert first.problems[0].startswith("tablebases not used: ")
     assert searcher.search(game(WON), Limits(depth=3)).problems == ()
 
 
@@ -320,7 +320,7 @@ def test_an_endless_probe_is_ended_and_the_search_answers(monkeypatch: pytest.Mo
     searcher.set_tables(Tables(source, 7))
     result = searcher.search(game(BOARD.format(0)), Limits(depth=3))
     assert result.best in set(chess.Board(BOARD.format(0)).legal_moves)
-    assert result.problems == ("tablebase not used: a probe takes more than 0.3 s",)
+    assert result.problems == ("tablebases not used: a probe takes more than 0.3 s",)
     assert source.has_ended.wait(10)
     assert searcher.search(game(BOARD.format(0)), Limits(depth=3)).problems == ()
 

@@ -45,7 +45,7 @@ def complaint(engine: Engine, line: str) -> str:
         ("setoption", "needs 'name'"),
         ("go movetime -5", "go movetime: -5 is less than 1, 1 is used"),
         ("go depth 0", "go depth: 0 is less than 1, 1 is used"),
-        ("setoption name SyzygyPath value /no/such/folder", "endgame tables not used: /no/such/folder: No such file"),
+        ("setoption name SyzygyPath value /no/such/folder", "tablebases not used: /no/such/folder: No such file"),
         ("setoption name Debug Log File value /no/such/folder/log", "Debug Log File not used: '/no/such/folder/log'"),
         ("debug maybe", "debug takes on or off, not 'maybe'"),
         ("bench 0", "bench takes a depth of 1 to 127, not '0'"),

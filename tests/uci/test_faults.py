@@ -214,7 +214,7 @@ def test_without_any_thread_a_search_has_one_iteration(monkeypatch: pytest.Monke
 def test_paths_that_lead_nowhere_are_one_message_each(engine: Engine, path: str) -> None:
     named = [f"setoption name {name} value {path}" for name in ("SyzygyPath", "BookFile", "EvalFile", "Debug Log File")]
     said = engine.said("setoption name OwnBook value true", *named)
-    for part in ("endgame tables not used: ", "book not used: ", "network not used: ", "Debug Log File not used: "):
+    for part in ("tablebases not used: ", "book not used: ", "network not used: ", "Debug Log File not used: "):
         assert sum(part in line for line in said) == 1, said
     assert len(said) == 4
 

@@ -34,7 +34,7 @@ def centipawns(info: dict[str, str]) -> int:
 
 def test_tables_are_found_used_and_taken_away(engine: Engine) -> None:
     said = engine.said(f"setoption name SyzygyPath value {TABLES}")
-    assert said == ["info string endgame tables: 10 files, up to 3 men"]
+    assert said == ["info string tablebases: 10 files, up to 3 men"]
     engine.send(f"position fen {WON}", "setoption name UCI_ShowWDL value true")
     info = answer(engine)
     assert int(info["tbhits"]) == chess.Board(WON).legal_moves.count()
@@ -50,8 +50,8 @@ def test_tables_are_found_used_and_taken_away(engine: Engine) -> None:
 def test_several_folders_and_one_that_is_wrong(engine: Engine, tmp_path: Path) -> None:
     said = engine.said(f"setoption name SyzygyPath value {tmp_path};{TABLES}")
     assert said == [
-        f"info string endgame tables not used: {tmp_path}: holds no Syzygy tables (*.rtbw, *.rtbz)",
-        "info string endgame tables: 10 files, up to 3 men",
+        f"info string tablebases not used: {tmp_path}: holds no Syzygy tables (*.rtbw, *.rtbz)",
+        "info string tablebases: 10 files, up to 3 men",
     ]
 
 
@@ -73,9 +73,9 @@ def test_a_damaged_table_costs_one_message(engine: Engine, tmp_path: Path) -> No
     for file in TABLES.glob("*.rtb?"):
         (tmp_path / file.name).write_bytes(b"no table" if file.name == "KPvK.rtbw" else file.read_bytes())
     engine.send(f"setoption name SyzygyPath value {tmp_path}", f"position fen {WON}")
-    engine.expect("info string endgame tables: 10 files")
+    engine.expect("info string tablebases: 10 files")
     engine.best("go depth 3")
-    assert len([line for line in engine.lines if "endgame tables not used: OSError" in line]) == 1
+    assert len([line for line in engine.lines if "tablebases not used: OSError" in line]) == 1
     answer(engine)
     assert not any("tables" in line for line in engine.lines)
 

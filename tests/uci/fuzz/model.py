@@ -39,7 +39,7 @@ _LOADING: Final = re.compile(
     r"|readyok comes early:|(perft|bench|eval): \d+ s so far) ?.*"
 )
 #: Messages about files that options name: at once, or when the engine is loaded.
-_FILES: Final = re.compile(r"info string (network|endgame tables|book|Debug Log File)\b.*")
+_FILES: Final = re.compile(r"info string (network|tablebases|book|Debug Log File)\b.*")
 _NAMING_FILES: Final = ("EvalFile", "SyzygyPath", "BookFile", "OwnBook", "Debug Log File")
 _SPIN_OPTION: Final = re.compile(r"option name .+ type spin default (-?\d+) min (-?\d+) max (-?\d+)")
 _OTHER_OPTION: Final = re.compile(r"option name .+ type (button|check default (true|false)|string default \S.*)")
