@@ -55,7 +55,7 @@ _NO_REDUCTION: Final = {
 TECHNIQUES: Final = (
     Technique("aspiration", "aspiration windows", {"aspiration_depth": 1000}),
     Technique("check-extension", "check extension", _plain("check_extension")),
-    Technique("table-cuts", "cutoffs by the transposition table", _plain("tt_cutoffs"), ("table",)),
+    Technique("tt-cutoffs", "cutoffs by the transposition table", _plain("tt_cutoffs"), ("table",)),
     Technique(
         "correction-history",
         "correction history",
@@ -79,13 +79,13 @@ TECHNIQUES: Final = (
     Technique("history-pruning", "history pruning", _plain("history_pruning_depth"), ("history",)),
     Technique(
         "exchange-pruning",
-        "exchange pruning of noisy and quiet moves",
+        "SEE pruning of noisy and quiet moves",
         _plain("see_depth"),
         ("exchange-quiet", "exchange-noisy"),
     ),
     Technique("late-move-reduction", "late move reduction", _NO_REDUCTION),
-    Technique("noisy-table-move", "more reduction where the TT move is noisy", {"lmr_tt_noisy": 0}),
-    Technique("cutoff-count", "more reduction where many were cut off", {"lmr_cutoffs": 0}),
+    Technique("lmr-tt-noisy", "more reduction where the TT move is noisy", {"lmr_tt_noisy": 0}),
+    Technique("lmr-cutoffs", "more reduction where many were cut off", {"lmr_cutoffs": 0}),
     Technique(
         "deeper-shallower",
         "re-searches a ply deeper or shallower",
@@ -100,7 +100,7 @@ TECHNIQUES: Final = (
     Technique("quiescence-checks", "quiet checks in quiescence", {"quiescence_checks": 0}),
     Technique("delta-pruning", "delta pruning", _plain("delta_margin"), ("delta",)),
     # The plain search leaves it on, because the reference search uses it, too.
-    Technique("exchange-quiescence", "exchange pruning in quiescence", {"quiescence_see_margin": 1_000_000}),
+    Technique("exchange-quiescence", "SEE pruning in quiescence", {"quiescence_see_margin": 1_000_000}),
     Technique("evasion-limit", "limit of quiet evasions in quiescence", _plain("quiescence_evasions"), ("evasions",)),
     Technique(
         "time-stability",

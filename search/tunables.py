@@ -1,7 +1,8 @@
 """The numbers of the search that games can tune, each once: default, range and step.
 
-Kernels read a tunable by name, `worker.tune.rfp_margin`. A new worker holds the defaults, and nothing is compiled in.
-In a tuning build (`secateur --tuning`) each is a UCI option of the same name.
+Kernels read a tunable by name, `worker.tune.rfp_margin`, from the worker, so another value needs no compilation: in a
+tuning build (`secateur --tuning`) each is a UCI option of the same name. An edit of this file does compile the kernels
+again.
 
 A number is not tunable, and stands where it is used, when it changes the form of a technique (CHECK_PLIES), guards a
 rule of the game (NEAR_FIFTY_MOVES), is a unit or bound of a table (HISTORY_LIMIT), or games could hardly tell its
@@ -59,8 +60,8 @@ TUNABLES: Final = (
     # Reverse futility: greatest depth; margin a ply in centipawns.
     Tunable("rfp_depth", 8, 4, 12, 1),
     Tunable("rfp_margin", 75, 30, 150, 8),
-    # Null move: least depth; plies saved: base + depth / divisor + (evaluation - beta) / eval divisor, at most eval
-    # max.
+    # Null move: least depth; R = base + depth / divisor + (eval - beta) / eval divisor, at most eval max. The search
+    # after it is to depth - R.
     Tunable("nmp_depth", 3, 1, 5, 1),
     Tunable("nmp_base", 4, 2, 6, 1),
     Tunable("nmp_depth_divisor", 4, 2, 8, 1),
@@ -70,7 +71,8 @@ TUNABLES: Final = (
     # moves.
     Tunable("nmp_verify_depth", 14, 8, 20, 1),
     Tunable("nmp_verify_share", 75, 30, 100, 5),
-    # ProbCut: least depth; how far above beta a capture's score has to be, centipawns; plies saved.
+    # ProbCut: least depth; how far above beta a capture's score has to be, centipawns; the search of the capture is to
+    # the depth minus this.
     Tunable("probcut_depth", 5, 3, 10, 1),
     Tunable("probcut_margin", 180, 60, 400, 16),
     Tunable("probcut_reduction", 4, 2, 6, 1),
@@ -85,7 +87,8 @@ TUNABLES: Final = (
     # History pruning: greatest reduced depth; history a ply below which a quiet is skipped.
     Tunable("history_pruning_depth", 4, 1, 8, 1),
     Tunable("history_pruning_margin", 3500, 1000, 8000, 350),
-    # Exchange pruning: greatest depth; centipawns lost a ply (noisy) or a squared reduced ply (quiet).
+    # SEE pruning: greatest depth (noisy) or reduced depth (quiet); centipawns lost a ply (noisy) or a squared reduced
+    # ply (quiet).
     Tunable("see_depth", 8, 4, 12, 1),
     Tunable("see_noisy_margin", 90, 30, 180, 8),
     Tunable("see_quiet_margin", 25, 10, 60, 3),
@@ -101,7 +104,7 @@ TUNABLES: Final = (
     Tunable("lmr_check", 100, 0, 300, 15),
     Tunable("lmr_not_improving", 100, 0, 300, 15),
     Tunable("lmr_cut_node", 100, 0, 300, 15),
-    # More also where the TT move is a capture or promotion, and where the count of cutoffs exceeds CUTOFFS_MANY.
+    # More also where the TT move is a capture or promotion, and where the count of cutoffs exceeds MANY_CUTOFFS.
     Tunable("lmr_tt_noisy", 100, 0, 300, 15),
     Tunable("lmr_cutoffs", 100, 0, 300, 15),
     # After a reduced search scores above alpha: how far above the best score the full search goes a ply deeper, and how

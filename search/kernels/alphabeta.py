@@ -1,4 +1,8 @@
-"""Principal variation alpha-beta: each technique is a numbered block with its condition, formula and measured worth."""
+"""Principal variation alpha-beta: each technique is a numbered block with its condition, formula and measured worth.
+
+Most worths were measured with the classical evaluation, in 200 games at 8000 nodes a move. The ledger names the commit,
+the games and the limit of each.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +27,10 @@ from search.limits import MAX_PLY
 NEAR_FIFTY_MOVES = 90
 
 #: Late moves are reduced from this depth on.
-LMR_DEPTH = 2
+LMR_MIN_DEPTH = 2
 
-#: Late moves are reduced more once more moves than this failed high a ply further. (Stockfish counts cutoffs so.)
-CUTOFFS_MANY = 3
+#: Late moves are reduced more when the next ply has had more fail highs than this. (Stockfish counts cutoffs so.)
+MANY_CUTOFFS = 3
 
 # The two values of `cut_node`. NumPy scalars, because Numba compiles a recursive call with a literal argument apart.
 CUT, NO_CUT = np.int64(1), np.int64(0)
@@ -45,7 +49,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     (Pruning and reductions look at the window, too, and may break this.) A node with beta - alpha > 1 is a PV node; its
     line is then in `frame.pv[:frame.pv_length]`. PV nodes take no score from the TT, so the line is whole. `cut_node`
     is 1 where a cutoff is expected. In the formulas `eval` is block 6's estimate, for which the TT's score may stand;
-    `static_eval` is the corrected evaluation. Mutates `worker` and `tt`.
+    `static_eval` is the corrected evaluation. A singular search (block 13) searches the same position without its TT
+    move, which is then `frame.excluded`. Mutates `worker` and `tt`.
     """
     frame = worker.stack[ply]
     position = frame.position
@@ -62,7 +67,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         depth += tune.check_extension
 
     # 2. Horizon: quiescence looks only at what could change the material.
-    #      when     no depth is left, or no frame
+    #      when     no depth is left, or ply is MAX_PLY
     #      formula  value of quiescence, its first CHECK_PLIES plies with checks
     if depth <= 0 or ply >= MAX_PLY:
         return quiescence(worker, tt, ply, alpha, beta, CHECK_PLIES)
@@ -93,7 +98,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     #               NEAR_FIFTY_MOVES plies without capture or pawn move, of which entries know nothing
     #      formula  tt_score; tt_move and the evaluation are used in any case
     #      worth    not measured
-    tt_move = np.int64(NO_MOVE)
+    tt_move = np.int64(NO_MOVE)  # it may be illegal here; the picker checks
     raw_eval = np.int64(NO_SCORE)
     tt_score = np.int64(NO_SCORE)
     tt_bound = np.int64(0)
@@ -145,14 +150,15 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     #      worth    not measured
     improving = node.is_improving(worker, ply)
     trace.evaluated(worker, ply, eval, improving)
-    # Killers are shared by siblings only, and cutoffs are counted below one node only.
+    # Killers are shared by siblings only. The count of cutoffs two plies below starts anew.
     worker.stack[ply + 1].killers[0] = NO_MOVE
     worker.stack[ply + 1].killers[1] = NO_MOVE
     worker.stack[ply + 2].cutoffs = 0
 
-    # Blocks 8 to 11 guess from the evaluation.
-    may_guess = ply > 0 and not is_pv and not in_check and excluded == NO_MOVE
-    if may_guess and beta > -MATE_BOUND and eval < MATE_BOUND:
+    # Blocks 8 to 11 guess from the evaluation: not at the root, in PV nodes, in check or in a singular search, and only
+    # while beta is no mate against us and eval no mate for us.
+    may_prune_node = ply > 0 and not is_pv and not in_check and excluded == NO_MOVE
+    if may_prune_node and beta > -MATE_BOUND and eval < MATE_BOUND:
         # 8. Razoring: this far below alpha, only captures can help.
         #      when     depth <= razor_depth, alpha is no mate
         #      formula  eval + razor_base + razor_slope * depth * depth <= alpha, and quiescence fails low
@@ -190,14 +196,14 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             and worker.stack[ply - 1].move != NO_MOVE
             and has_non_pawn_material(position, position.turn)
         ):
-            reduction = (
+            nmp_reduction = (
                 tune.nmp_base
                 + depth // tune.nmp_depth_divisor
                 + min((eval - beta) // tune.nmp_eval_divisor, tune.nmp_eval_max)
             )
             node.play_null_move(worker, ply)
-            trace.searching(worker, trace.NULL, reduction - 1, 0)
-            score = -alpha_beta(worker, tt, ply + 1, depth - reduction, -beta, 1 - beta, 1 - cut_node)
+            trace.searching(worker, trace.NULL, nmp_reduction - 1, 0)
+            score = -alpha_beta(worker, tt, ply + 1, depth - nmp_reduction, -beta, 1 - beta, 1 - cut_node)
             if worker.aborted != 0:
                 return np.int64(0)
             if score >= beta:
@@ -205,9 +211,9 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                 score = min(score, max(beta, np.int64(MATE_BOUND - 1)))
                 if depth < tune.nmp_verify_depth or worker.nmp_min_ply > 0:
                     return trace.ended(worker, trace.NULL_MOVE, score)
-                worker.nmp_min_ply = ply + tune.nmp_verify_share * (depth - reduction) // 100
-                trace.searching(worker, trace.VERIFY, reduction, 0)
-                verified = alpha_beta(worker, tt, ply, depth - reduction, beta - 1, beta, NO_CUT)
+                worker.nmp_min_ply = ply + tune.nmp_verify_share * (depth - nmp_reduction) // 100
+                trace.searching(worker, trace.VERIFY, nmp_reduction, 0)
+                verified = alpha_beta(worker, tt, ply, depth - nmp_reduction, beta - 1, beta, NO_CUT)
                 worker.nmp_min_ply = 0
                 if worker.aborted != 0:
                     return np.int64(0)
@@ -223,11 +229,11 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         #               fail high; returns the score less probcut_margin, a mate as it is
         #      worth    +13.9 +- 38.3  [ledger: probcut]
         probcut_beta = beta + tune.probcut_margin
-        probcut_depth = max(depth - tune.probcut_reduction, 0)
+        probe_depth = max(depth - tune.probcut_reduction, 0)
         if (
             depth >= tune.probcut_depth
             and beta < MATE_BOUND
-            and not (tt_depth > probcut_depth and tt_score < probcut_beta)
+            and not (tt_depth > probe_depth and tt_score < probcut_beta)
         ):
             picker.start(
                 worker,
@@ -245,14 +251,12 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                 trace.searching(worker, trace.PROBE, 0, 0)
                 score = -quiescence(worker, tt, ply + 1, -probcut_beta, 1 - probcut_beta, 0)
                 if worker.aborted == 0 and score >= probcut_beta:
-                    trace.searching(worker, trace.PROBCUT_SEARCH, depth - 1 - probcut_depth, 0)
-                    score = -alpha_beta(
-                        worker, tt, ply + 1, probcut_depth, -probcut_beta, 1 - probcut_beta, 1 - cut_node
-                    )
+                    trace.searching(worker, trace.PROBCUT_SEARCH, depth - 1 - probe_depth, 0)
+                    score = -alpha_beta(worker, tt, ply + 1, probe_depth, -probcut_beta, 1 - probcut_beta, 1 - cut_node)
                 if worker.aborted != 0:
                     return np.int64(0)
                 if score >= probcut_beta:
-                    store(tt, position.key, worker.generation, ply, probcut_depth + 1, score, LOWER, raw_eval, move)
+                    store(tt, position.key, worker.generation, ply, probe_depth + 1, score, LOWER, raw_eval, move)
                     return trace.ended(
                         worker, trace.PROBCUT, score if score >= MATE_BOUND else score - tune.probcut_margin
                     )
@@ -260,7 +264,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     # 12. Internal iterative reduction: without a TT move the ordering is poor; the next iteration has one.
     #      when     depth >= iir_depth, no TT move, PV or cut node, not at the root, no singular search
     #      formula  depth - 1
-    #      worth    not measured
+    #      worth    in all nodes, not only PV and cut nodes  -20.9 +- 38.9  [ledger: internal-reduction]
     if ply > 0 and depth >= tune.iir_depth and tt_move == NO_MOVE and excluded == NO_MOVE and (is_pv or cut_node != 0):
         depth -= 1
     trace.shortened(worker, depth)
@@ -286,10 +290,10 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         and ply < min(2 * worker.root_depth, MAX_PLY // 2)
     ):
         singular_beta = tt_score - tune.singular_margin * depth // 100
-        singular_depth = (depth - 1) // 2
+        half_depth = (depth - 1) // 2
         frame.excluded = tt_move
-        trace.searching(worker, trace.SINGULAR, depth - singular_depth, 0)
-        score = alpha_beta(worker, tt, ply, singular_depth, singular_beta - 1, singular_beta, cut_node)
+        trace.searching(worker, trace.SINGULAR, depth - half_depth, 0)
+        score = alpha_beta(worker, tt, ply, half_depth, singular_beta - 1, singular_beta, cut_node)
         frame.excluded = NO_MOVE
         frame.pv_length = 0
         if worker.aborted != 0:
@@ -336,6 +340,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         #      when     not at the root, one move is known not to be mated, and material beside pawns: quiet moves win
         #               pawn endings
         if ply > 0 and best_score > -MATE_BOUND and has_non_pawn_material(position, position.turn):
+            # The depth less the reduction of the table alone, before the terms of block 16.
             lmr_depth = max(depth - reduction // 100, 0)
             if not is_quiet:
                 # SEE pruning of noisy moves: it loses more material than the depth can win back.
@@ -347,7 +352,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                     continue
             else:
                 # Late move pruning: after this many quiet moves the ordering has had its chance.
-                #   formula  quiet moves >= lmp_base + depth * depth, half as many when not improving
+                #   formula  quiet moves searched >= lmp_base + depth * depth, half as many when not improving
                 #   worth    +99.9 +- 40.1  [ledger: late-move-pruning]
                 if quiet_count >= lmp_limit:
                     frame.skip_quiets = 1
@@ -360,7 +365,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                 if not in_check and lmr_depth <= tune.futility_depth and alpha < MATE_BOUND:
                     futility_value = frame.static_eval + tune.futility_base + tune.futility_slope * lmr_depth
                     if futility_value <= alpha:
-                        # The skipped moves might reach this, so the node's value is at least this.
+                        # A skipped move might score this much, so the upper bound returned must not be below it.
                         best_score = max(best_score, futility_value)
                         frame.skip_quiets = 1
                         trace.skipped(worker, ply, move, trace.FUTILITY)
@@ -382,15 +387,21 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                     continue
 
         # 16. Late move reduction, in hundredths of a ply: moves far down the list are most likely no good.
-        #      when     depth >= LMR_DEPTH, from the second move on (third in PV nodes), never below one ply
-        #      formula  lmr_base + lmr_factor * ln(depth) * ln(number of the move), and one line per term below
-        #      worth    +188.5 +- 47.6  [ledger: late-move-reduction]
+        #      when     depth >= LMR_MIN_DEPTH, from the second move on (third in PV nodes), never below one ply
+        #      formula  lmr_base + lmr_factor * ln(depth) * ln(number of the move, of those searched), and one line per
+        #               term below (lmr_check once the move is made)
+        #      worth    of lmr_tt_noisy  +10.1 +- 9.9  [ledger: idea-table-noisy]
+        #               of lmr_cutoffs  +28.5 +- 9.9  [ledger: idea-cutoffs]
+        #               of the whole  +188.5 +- 47.6  [ledger: late-move-reduction]
         is_killer = move == frame.killers[0] or move == frame.killers[1]
-        reduction -= 100 * history // tune.lmr_history_divisor if is_quiet else tune.lmr_noisy
+        if is_quiet:
+            reduction -= 100 * history // tune.lmr_history_divisor
+        else:
+            reduction -= tune.lmr_noisy
         reduction += tune.lmr_not_improving * (1 - improving)
         reduction += tune.lmr_cut_node * cut_node
         reduction += tune.lmr_tt_noisy * noisy_tt_move
-        reduction += tune.lmr_cutoffs * (worker.stack[ply + 1].cutoffs > CUTOFFS_MANY)
+        reduction += tune.lmr_cutoffs * (worker.stack[ply + 1].cutoffs > MANY_CUTOFFS)
         reduction -= tune.lmr_pv * is_pv
         reduction -= tune.lmr_killer * is_killer
 
@@ -412,10 +423,10 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         new_depth = depth - 1
         if move == tt_move:
             new_depth += extension
-        score = alpha + 1
+        score = alpha + 1  # for the compiler: every path below sets it
         if move_count > 1:
             reduced_depth = new_depth
-            if depth >= LMR_DEPTH and move_count > 1 + (1 if is_pv else 0):
+            if depth >= LMR_MIN_DEPTH and move_count > 1 + (1 if is_pv else 0):
                 reduced_depth = min(max(new_depth - reduction // 100, 1), new_depth)
             trace.searching(worker, trace.MOVE, new_depth - reduced_depth, new_depth - depth + 1)
             score = -alpha_beta(worker, tt, ply + 1, reduced_depth, -alpha - 1, -alpha, CUT)
@@ -459,8 +470,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
 
     # 18. Store the result, and learn how far off the evaluation was.
     #      when     no singular search, and no root of which some moves were left out: those say nothing of the
-    #               position; the correction not in check, and only where the result is no capture, promotion or mate
-    #               and says more than the evaluation did
+    #               position; the correction not in check, and only where best_move is not noisy (a fail low has none),
+    #               best_score is no mate and says more than the evaluation did
     #      formula  bound by the window; error = best_score - static_eval
     if excluded == NO_MOVE and (ply > 0 or worker.root_is_partial == 0):
         if best_score >= beta:
@@ -483,7 +494,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
 
 @subkernel
 def search_window(worker, tt, depth, alpha, beta):
-    """Searches the root position to `depth` plies with a window; returns its value, int64. Mutates both.
+    """Searches the root position to `depth` plies with a window; returns its value, int64. Mutates `worker` and `tt`.
 
     `worker` is a WORKER record whose root fields are set, `tt` ENTRY[n]. Afterwards `stack[0].pv` holds the best line,
     also when the search was aborted after a move had raised alpha; `stack[0].tried[:tried_count]` the moves searched,

@@ -55,7 +55,7 @@ def _first_window(worker, depth, last):
     """Sets the first window of an iteration: around the `last` score if it is usable. Mutates `worker`."""
     tune = worker.tune
     worker.width = tune.aspiration_window
-    worker.candidate = 0
+    worker.fail_high_pv_length = 0
     worker.alpha = -INFINITE
     worker.beta = INFINITE
     if depth >= tune.aspiration_depth and last != NO_SCORE and abs(last) < MATE_BOUND:
@@ -73,12 +73,12 @@ def _widen(worker, score):
     if score <= worker.alpha:
         # Lower beta as well: the true value is below, and a narrow window is faster. A move that beat an earlier window
         # has not held.
-        worker.candidate = 0
+        worker.fail_high_pv_length = 0
         worker.beta = (worker.alpha + worker.beta) // 2
         worker.alpha = max(score - worker.width, -INFINITE)
         return np.int64(UPPER)
     # The move that beat the window is played unless the wider window finds a better one, and is searched first.
-    worker.candidate = worker.stack[0].pv_length
+    worker.fail_high_pv_length = worker.stack[0].pv_length
     worker.beta = min(score + worker.width, INFINITE)
     return np.int64(LOWER)
 
@@ -94,7 +94,7 @@ def search_iteration(worker, tt, depth, last):
 
     Mutates `worker` and `tt`. Afterwards `stack[0].pv` holds the best line, and `root_moves` with their `root_nodes`
     are in the order for the next iteration, the best move first. If the search was aborted, its value means nothing,
-    and the line is empty unless a move beat the last iteration's.
+    and the line is empty unless a move scored above alpha.
     """
     frame = worker.stack[0]
     worker.aborted = 0
@@ -106,7 +106,7 @@ def search_iteration(worker, tt, depth, last):
         score = search_window(worker, tt, depth, worker.alpha, worker.beta)
         if worker.aborted != 0:
             if frame.pv_length == 0:
-                frame.pv_length = worker.candidate
+                frame.pv_length = worker.fail_high_pv_length
             return score
         if score > worker.alpha:
             _order_root_moves(worker)

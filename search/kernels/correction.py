@@ -9,7 +9,7 @@ from Stockfish.)
            position is evaluated, also in quiescence
   formula  sum of correction_pawns, correction_pieces and correction_moves times their entries. The entries, in
            sixteenths of a centipawn, move by correction_rate / 1000 * depth * error in centipawns, at most
-           _MOST_LEARNT, and less the closer they are to CORRECTION_LIMIT
+           _MAX_BONUS, and less the closer they are to CORRECTION_LIMIT
   worth    +45.4 +- 36.0  [ledger: correction-history]
 """
 
@@ -30,11 +30,11 @@ _MASK = np.uint64(CORRECTION_SIZE - 1)
 _SCALE = 16 * 100
 
 #: The most that one search moves an entry.
-_MOST_LEARNT = CORRECTION_LIMIT // 4
+_MAX_BONUS = CORRECTION_LIMIT // 4
 
-#: Each ply without capture or pawn move takes this fraction of the evaluation: 1 / _FADING. Half of the evaluation is
-#: left when the fifty-move rule ends the game: an advantage without progress is worth less.
-_FADING = 200
+#: Each ply without capture or pawn move takes 1 / _FIFTY_MOVE_SCALE of the evaluation. Half of it is left when the
+#: fifty-move rule ends the game: an advantage without progress is worth less.
+_FIFTY_MOVE_SCALE = 200
 
 
 @inlined
@@ -49,9 +49,9 @@ def prefetch_corrections(worker, ply):
     position = worker.stack[ply].position
     us = position.turn
     prefetch(worker.pawn_corrections[us], np.int64(_slot(position.pawn_key)))
-    prefetch(worker.piece_corrections[us, BLACK], np.int64(_slot(position.piece_keys[BLACK])))
-    prefetch(worker.piece_corrections[us, WHITE], np.int64(_slot(position.piece_keys[WHITE])))
-    earlier = worker.move_corrections[earlier_continuation(worker, ply, 2)]
+    prefetch(worker.non_pawn_corrections[us, BLACK], np.int64(_slot(position.piece_keys[BLACK])))
+    prefetch(worker.non_pawn_corrections[us, WHITE], np.int64(_slot(position.piece_keys[WHITE])))
+    earlier = worker.continuation_corrections[earlier_continuation(worker, ply, 2)]
     prefetch(earlier, earlier_continuation(worker, ply, 1))
 
 
@@ -59,19 +59,19 @@ def prefetch_corrections(worker, ply):
 def corrected_eval(worker, ply, raw_eval):
     """The raw evaluation of the position at `ply` plus its corrections, int64 centipawns, never a mate score.
 
-    It also shrinks as the fifty-move rule comes near: it loses halfmoves / _FADING of its value.
+    It also shrinks as the fifty-move rule comes near: it loses halfmoves / _FIFTY_MOVE_SCALE of its value.
     """
     position = worker.stack[ply].position
     us = position.turn
     tune = worker.tune
     pawns = np.int64(worker.pawn_corrections[us, _slot(position.pawn_key)])
-    black = np.int64(worker.piece_corrections[us, BLACK, _slot(position.piece_keys[BLACK])])
-    white = np.int64(worker.piece_corrections[us, WHITE, _slot(position.piece_keys[WHITE])])
+    black = np.int64(worker.non_pawn_corrections[us, BLACK, _slot(position.piece_keys[BLACK])])
+    white = np.int64(worker.non_pawn_corrections[us, WHITE, _slot(position.piece_keys[WHITE])])
     moves = np.int64(
-        worker.move_corrections[earlier_continuation(worker, ply, 2), earlier_continuation(worker, ply, 1)]
+        worker.continuation_corrections[earlier_continuation(worker, ply, 2), earlier_continuation(worker, ply, 1)]
     )
     shift = tune.correction_pawns * pawns + tune.correction_pieces * (black + white) + tune.correction_moves * moves
-    value = raw_eval * (_FADING - position.halfmoves) // _FADING + shift // _SCALE
+    value = raw_eval * (_FIFTY_MOVE_SCALE - position.halfmoves) // _FIFTY_MOVE_SCALE + shift // _SCALE
     return min(max(value, 1 - MATE_BOUND), MATE_BOUND - 1)
 
 
@@ -83,14 +83,14 @@ def update_correction_history(worker, ply, depth, error):
     """
     position = worker.stack[ply].position
     us = position.turn
-    bonus = min(max(error * depth * worker.tune.correction_rate // 1000, -_MOST_LEARNT), _MOST_LEARNT)
+    bonus = min(max(error * depth * worker.tune.correction_rate // 1000, -_MAX_BONUS), _MAX_BONUS)
     slot = _slot(position.pawn_key)
     worker.pawn_corrections[us, slot] = gravity(np.int64(worker.pawn_corrections[us, slot]), bonus, CORRECTION_LIMIT)
     for color in range(2):
         slot = _slot(position.piece_keys[color])
-        value = np.int64(worker.piece_corrections[us, color, slot])
-        worker.piece_corrections[us, color, slot] = gravity(value, bonus, CORRECTION_LIMIT)
+        value = np.int64(worker.non_pawn_corrections[us, color, slot])
+        worker.non_pawn_corrections[us, color, slot] = gravity(value, bonus, CORRECTION_LIMIT)
     first, second = earlier_continuation(worker, ply, 2), earlier_continuation(worker, ply, 1)
-    worker.move_corrections[first, second] = gravity(
-        np.int64(worker.move_corrections[first, second]), bonus, CORRECTION_LIMIT
+    worker.continuation_corrections[first, second] = gravity(
+        np.int64(worker.continuation_corrections[first, second]), bonus, CORRECTION_LIMIT
     )

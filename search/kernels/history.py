@@ -5,7 +5,7 @@
     continuation_history   [earlier move][move], 1 and 2 plies back     -5.2 +- 37.3  [ledger: continuation-history]
     capture_history        [color][piece][target][captured piece]       +10.4 +- 39.9  [ledger: capture-history]
     killers                [ply], two, before the quiet moves           -13.9 +- 37.1  [ledger: killers]
-    counter_moves          [earlier move], after the killers            not measured
+    counter_moves          [earlier move], after the killers            +5.9 +- 10.0  [ledger: idea-counters]
 
 `gravity` is the one update formula. It keeps every entry within -HISTORY_LIMIT .. HISTORY_LIMIT.
 """
@@ -44,7 +44,10 @@ def continuation_of(position, move):
 
 @inlined
 def earlier_continuation(worker, ply, back):
-    """The `continuation_of` the move `back` plies before the choice at `ply`, int64; NO_CONTINUATION when none."""
+    """The `continuation_of` the move made `back` plies before `ply` (1: the opponent's last move), int64.
+
+    NO_CONTINUATION if there is none.
+    """
     if ply < back:
         return np.int64(NO_CONTINUATION)
     return worker.stack[ply - back].continuation
@@ -95,7 +98,7 @@ def counter_move(worker, ply):
 
 @inlined
 def update_counter_move(worker, ply, move):
-    """Stores a quiet move as the refutation of the move that led to `ply`, if there is one. Mutates `worker`."""
+    """Stores a quiet move as the refutation of the move, or null move, that led to `ply`. Mutates `worker`."""
     if ply > 0:
         worker.counter_moves[earlier_continuation(worker, ply, 1)] = move
 

@@ -30,9 +30,9 @@ CHECK_PLIES = 1
 
 
 @subkernel
-def quiescence(worker, tt, ply, alpha, beta, checks):
-    """Fail-soft value of the position at `ply`, int64, when only noisy moves, evasions and (for `checks` plies) quiet
-    checks count.
+def quiescence(worker, tt, ply, alpha, beta, check_plies):
+    """Fail-soft value of the position at `ply`, int64, when only noisy moves, evasions and (for `check_plies` plies)
+    quiet checks count.
 
     The side to move may stand pat on its static evaluation unless it is in check. The contract and the form of the
     blocks are those of `alpha_beta`. Mutates `worker` and `tt`.
@@ -54,9 +54,9 @@ def quiescence(worker, tt, ply, alpha, beta, checks):
     if ply >= MAX_PLY:
         return trace.ended(worker, trace.HORIZON, np.int64(DRAW) if in_check else evaluate(worker, ply))
 
-    # 2. Transposition table: every stored search of this position is at least as deep as this one.
+    # 2. Transposition table: a stored search of this position is nominally at least as deep as this one.
     #      when     no PV node, its bound fits the window
-    #      formula  tt_score; tt_move and the evaluation are used in any case
+    #      formula  the stored score; tt_move and the evaluation are used in any case
     #    Unlike `alpha_beta`, quiescence takes the score even near the fifty-move rule, and even if the stored search
     #    tried fewer quiet checks. It may miss a draw by the rule or a quiet check beyond the horizon; the main search
     #    sees both once it is that deep.
@@ -93,7 +93,7 @@ def quiescence(worker, tt, ply, alpha, beta, checks):
         # 4. Quiet checks: a mate or a fork may begin with a check, and a check leaves few answers.
         #      when     not in check, in the first CHECK_PLIES plies of quiescence, and quiescence_checks is not 0
         #      formula  quiet checks are tried after the noisy moves; worth: see CHECK_PLIES
-        has_checks = checks > 0 and worker.tune.quiescence_checks != 0
+        has_checks = check_plies > 0 and worker.tune.quiescence_checks != 0
         quiets = np.int64(CHECKS_ONLY) if has_checks else np.int64(NO_QUIETS)
 
     start(worker, ply, usable_tt_move(position, tt_move, quiets), quiets)
@@ -106,7 +106,7 @@ def quiescence(worker, tt, ply, alpha, beta, checks):
         if not in_check:
             # 5. Delta pruning: even winning the victim for free does not raise the score to alpha.
             #      when     not in check, a capture, no promotion, alpha is no mate
-            #      formula  static_eval + victim + delta_margin <= alpha; the node's value is at least that sum
+            #      formula  static_eval + victim + delta_margin <= alpha; the upper bound returned is at least that sum
             #      worth    not measured
             if is_noisy(move) and not is_promotion(move) and abs(alpha) < MATE_BOUND:
                 optimistic = static_eval + EXCHANGE_VALUES[captured_piece(position, move)] + worker.tune.delta_margin
@@ -132,7 +132,7 @@ def quiescence(worker, tt, ply, alpha, beta, checks):
                 continue
         move_count += 1
         play(worker, ply, move)
-        score = -quiescence(worker, tt, ply + 1, -beta, -alpha, checks - 1)
+        score = -quiescence(worker, tt, ply + 1, -beta, -alpha, check_plies - 1)
         if worker.aborted != 0:
             return np.int64(0)
         if score > best_score:
@@ -152,7 +152,7 @@ def quiescence(worker, tt, ply, alpha, beta, checks):
     if in_check and move_count == 0:
         return trace.ended(worker, trace.CHECKMATE, np.int64(ply - MATE))
 
-    # 9. Store the result. Moves were left out, so no bound here is exact.
+    # 9. Store the result. Moves were left out, so a value within the window is stored as UPPER, as in Stockfish.
     #      when     all moves were searched or skipped, or one caused a cutoff; standing pat keeps an earlier entry
     #      formula  LOWER if best_score >= beta, otherwise UPPER, with QUIESCENCE_DEPTH
     bound = LOWER if best_score >= beta else UPPER

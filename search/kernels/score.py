@@ -7,8 +7,8 @@ Scores are int64 centipawns from the side to move's view; larger is better for i
     -(MATE - n)       the side to move is mated in n plies
 
 `ply` is the distance from the root, so a deeper mate is worth less. Every score that a search returns lies strictly
-between -INFINITE and INFINITE. The TT stores a mate by its distance from the stored position (`to_table`,
-`from_table`), because one position occurs at many plies.
+between -INFINITE and INFINITE. The TT stores a mate by its distance from the stored position (`score_to_tt`,
+`score_from_tt`), because one position occurs at many plies.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ UPPER, LOWER, EXACT = 1, 2, 3
 
 
 @inlined
-def to_table(score, ply):
+def score_to_tt(score, ply):
     """A score at distance `ply` from the root as the TT stores it: mates count from the position itself."""
     if score >= MATE_BOUND:
         return score + ply
@@ -38,8 +38,8 @@ def to_table(score, ply):
 
 
 @inlined
-def from_table(score, ply):
-    """The inverse of `to_table`. A mate too distant to represent at this ply stays a mate, at MATE_BOUND."""
+def score_from_tt(score, ply):
+    """The inverse of `score_to_tt`. A mate too distant to represent at this ply stays a mate, at MATE_BOUND."""
     if score >= MATE_BOUND:
         return max(score - ply, MATE_BOUND)
     if score <= -MATE_BOUND:

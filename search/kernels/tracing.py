@@ -7,7 +7,7 @@ In the tracing build the hooks fill preallocated records. They change nothing th
 does without them. When the records are full, the search continues and only counts its visits.
 
     hook              where
-    searching         before a call that is not the plain first search of a move: its reason and depth
+    searching         before a search of a child, or of the same position: its reason, reduction and extension
     entered           a node of the main search begins with its window
     entered_quiescence  the same for quiescence
     shortened         after internal iterative reduction: the reduced depth

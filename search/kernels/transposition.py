@@ -2,7 +2,7 @@
 
 A table is an array of 16-byte entries in buckets of four, one cache line each. An entry is two words:
 
-    word   bits 0-15 move, 16-31 score, 32-47 static evaluation (both signed), 48-55 depth, 56-57 bound,
+    word   bits 0-15 move, 16-31 score, 32-47 raw_eval (both signed), 48-55 depth, 56-57 bound,
            58-63 generation
     check  key XOR word
 
@@ -23,7 +23,7 @@ import numpy as np
 from engine.board.bits import multiply_high, prefetch
 from engine.compiler.jit import inlined, kernel, subkernel
 from engine.memory import allocate
-from search.kernels.score import EXACT, NO_SCORE, from_table, to_table
+from search.kernels.score import EXACT, NO_SCORE, score_from_tt, score_to_tt
 
 ENTRY: Final = np.dtype([("check", np.uint64), ("word", np.uint64)])
 BUCKET: Final = 4
@@ -79,12 +79,12 @@ def entry_move(data):
 @inlined
 def entry_score(data, ply):
     """Stored score seen from a node at `ply`, int64."""
-    return from_table(signed_16(data >> S16), ply)
+    return score_from_tt(signed_16(data >> S16), ply)
 
 
 @inlined
 def entry_eval(data):
-    """Stored static evaluation, int64, NO_SCORE when none (the side was in check)."""
+    """Stored evaluation without corrections (raw_eval), int64, NO_SCORE when none (the side was in check)."""
     return signed_16(data >> S32)
 
 
@@ -145,7 +145,7 @@ def store(tt, key, generation, ply, depth, score, bound, raw_eval, move):
             victim = index
     word = (
         np.uint64(move)
-        | (np.uint64(to_table(score, ply) & 0xFFFF) << S16)
+        | (np.uint64(score_to_tt(score, ply) & 0xFFFF) << S16)
         | (np.uint64(raw_eval & 0xFFFF) << S32)
         | (np.uint64(depth) << S48)
         | (np.uint64(bound) << S56)

@@ -52,12 +52,12 @@ FRAME: Final = np.dtype(
         # The moves searched so far, in order: tried[:tried_count].
         ("tried", np.int32, (MAX_MOVES,)),
         ("tried_count", np.int64),
-        # Two quiet moves that refuted siblings of this node.
+        # Two quiet moves that refuted siblings of this node. Only the main search clears them, so quiescence may find
+        # those of other subtrees.
         ("killers", np.int32, (2,)),
         # The quiet move that last refuted the move that led here, NO_MOVE where there is none.
         ("counter", np.int64),
-        # How many moves failed high at this ply, including in other searches on the same frame, since a node two plies
-        # earlier started its moves.
+        # Fail highs at this ply since the node two plies earlier was last entered, singular searches included.
         ("cutoffs", np.int64),
         # The move that led to the next frame; NO_MOVE for a null move.
         ("move", np.int64),
@@ -92,7 +92,7 @@ WORKER: Final = np.dtype(
         ("root_depth", np.int64),
         # While a null move cutoff is verified, there are no null moves before this ply.
         ("nmp_min_ply", np.int64),
-        # Deepest ply reached, quiescence included.
+        # Deepest ply that quiescence reached.
         ("selective_depth", np.int64),
         ("generation", np.int64),
         # Moves to search at the root, best first; the nodes that each took in the iteration's last window.
@@ -112,10 +112,11 @@ WORKER: Final = np.dtype(
         # [earlier move] the quiet move that last refuted it, or NO_MOVE. The extra entry stands for a null move.
         ("counter_moves", np.int32, (CONTINUATIONS + 1,)),
         # The errors of earlier evaluations (see `search.kernels.correction`): [side to move][pawns],
-        # [side to move][color of the pieces][pieces] and [earlier move][move], each within CORRECTION_LIMIT.
+        # [side to move][color of the pieces][pieces] and [move two plies back][last move], each within
+        # CORRECTION_LIMIT.
         ("pawn_corrections", np.int16, (2, CORRECTION_SIZE)),
-        ("piece_corrections", np.int16, (2, 2, CORRECTION_SIZE)),
-        ("move_corrections", np.int16, (CONTINUATIONS + 1, CONTINUATIONS + 1)),
+        ("non_pawn_corrections", np.int16, (2, 2, CORRECTION_SIZE)),
+        ("continuation_corrections", np.int16, (CONTINUATIONS + 1, CONTINUATIONS + 1)),
         # The tunables (see `search.tunables`) and the reductions computed from them.
         ("tune", TUNE),
         ("reductions", np.int64, (64, 64)),
@@ -126,11 +127,11 @@ WORKER: Final = np.dtype(
         # 1 when the root has other legal moves than `root_moves`, else 0.
         ("root_is_partial", np.int64),
         # The iteration's window (see `search.kernels.aspiration`): its bounds, how far the failing side moves next, and
-        # the length of the line that beat an earlier window.
+        # the length of the line that failed high in an earlier window.
         ("alpha", np.int64),
         ("beta", np.int64),
         ("width", np.int64),
-        ("candidate", np.int64),
+        ("fail_high_pv_length", np.int64),
         # The reporter's thread writes `reports` (see `search.threads`): 1 makes the iteration return at each window
         # that fails, else 0. The iteration writes `failed`: UPPER or LOWER when it returned so, else 0.
         ("reports", np.int64),
@@ -175,8 +176,8 @@ def forget(worker: Any) -> None:
     worker["capture_history"] = 0
     worker["continuation_history"] = 0
     worker["pawn_corrections"] = 0
-    worker["piece_corrections"] = 0
-    worker["move_corrections"] = 0
+    worker["non_pawn_corrections"] = 0
+    worker["continuation_corrections"] = 0
     worker["stack"]["killers"] = 0
 
 

@@ -10,7 +10,7 @@ from engine.board.convert import encode
 from engine.board.moves import is_noisy
 from search import tunables
 from search.deepening import Deepening, Root
-from search.kernels.alphabeta import CUTOFFS_MANY, search_root
+from search.kernels.alphabeta import MANY_CUTOFFS, search_root
 from search.kernels.history import HISTORY_LIMIT, gravity
 from search.kernels.score import INFINITE
 from search.kernels.transposition import allocate_table
@@ -120,7 +120,7 @@ def test_histories_are_fed_and_stay_within_their_limit() -> None:
         values = worker[name].astype(np.int64)
         assert 0 < np.abs(values).max() <= HISTORY_LIMIT
     assert not worker["continuation_history"][NO_CONTINUATION].any()
-    for name in ("pawn_corrections", "piece_corrections", "move_corrections"):
+    for name in ("pawn_corrections", "non_pawn_corrections", "continuation_corrections"):
         values = worker[name].astype(np.int64)
         assert 0 < np.abs(values).max() <= CORRECTION_LIMIT
 
@@ -171,7 +171,7 @@ def test_earlier_counts_of_cutoffs_do_not_matter() -> None:
         value = search_root(worker, allocate_table(4), 8, -INFINITE, INFINITE)
         searched.append((value, int(worker["nodes"]), worker["stack"]["cutoffs"][1:8].tolist()))
     assert searched[0] == searched[1]
-    assert max(searched[0][2]) > CUTOFFS_MANY
+    assert max(searched[0][2]) > MANY_CUTOFFS
 
 
 def test_gravity_never_leaves_its_limits() -> None:

@@ -2,22 +2,22 @@
 
 import pytest
 
-from search.kernels.score import DRAW, INFINITE, MATE, MATE_BOUND, NO_SCORE, from_table, mate_distance, to_table
+from search.kernels.score import DRAW, INFINITE, MATE, MATE_BOUND, NO_SCORE, mate_distance, score_from_tt, score_to_tt
 from search.limits import MAX_PLY
 
 
 @pytest.mark.parametrize("score", [MATE - 1, MATE - 7, MATE_BOUND, -MATE + 2, -MATE_BOUND, 0, 250, -250])
 @pytest.mark.parametrize("ply", [0, 1, 5, 60])
 def test_table_adjustment_is_undone_at_the_same_ply(score: int, ply: int) -> None:
-    assert from_table(to_table(score, ply), ply) == score
+    assert score_from_tt(score_to_tt(score, ply), ply) == score
 
 
 def test_a_mate_is_worth_less_where_it_is_met_later() -> None:
-    stored = to_table(MATE - 5, 3)  # mate two plies below the node at ply 3
+    stored = score_to_tt(MATE - 5, 3)  # mate two plies below the node at ply 3
     assert stored == MATE - 2
-    assert from_table(stored, 10) == MATE - 12
-    assert from_table(to_table(-(MATE - 5), 3), 10) == -(MATE - 12)
-    assert to_table(123, 9) == from_table(123, 9) == 123
+    assert score_from_tt(stored, 10) == MATE - 12
+    assert score_from_tt(score_to_tt(-(MATE - 5), 3), 10) == -(MATE - 12)
+    assert score_to_tt(123, 9) == score_from_tt(123, 9) == 123
 
 
 @pytest.mark.parametrize(
@@ -43,5 +43,5 @@ def test_bands_do_not_overlap() -> None:
 
 
 def test_a_mate_too_far_away_stays_a_mate() -> None:
-    assert from_table(MATE_BOUND + 3, 50) == MATE_BOUND
-    assert from_table(-MATE_BOUND - 3, 50) == -MATE_BOUND
+    assert score_from_tt(MATE_BOUND + 3, 50) == MATE_BOUND
+    assert score_from_tt(-MATE_BOUND - 3, 50) == -MATE_BOUND

@@ -217,8 +217,8 @@ def test_a_new_game_clears_every_worker(make: Callable[[int], Searcher]) -> None
         "capture_history",
         "continuation_history",
         "pawn_corrections",
-        "piece_corrections",
-        "move_corrections",
+        "non_pawn_corrections",
+        "continuation_corrections",
     ]
     searcher.new_game()
     assert not any(np.any(worker[name]) for worker in workers for name in learnt)
