@@ -67,11 +67,6 @@ class Evaluator:
         return Breakdown(score, rows, (middlegame, endgame), phase, scale)
 
 
-def breakdown(board: chess.Board) -> Breakdown:
-    """The evaluation of a board term by term."""
-    return Evaluator().breakdown(board)
-
-
 def evaluation_report(board: chess.Board, network: Network | None = None) -> str:
     """A table of every term for both sides in pawns, middlegame and endgame, and the total from White's view.
 
@@ -82,7 +77,7 @@ def evaluation_report(board: chess.Board, network: Network | None = None) -> str
     note = " (in check: the search looks further)" if board.is_check() else ""
     if CHOICE is not None:
         return _custom_report(board, f"Evaluation by {CHOICE.name}", note)
-    found = breakdown(board)
+    found = Evaluator().breakdown(board)
     lines = [
         "Term         |     White     |     Black     |     Total",
         "             |    MG     EG  |    MG     EG  |    MG     EG",
@@ -117,7 +112,6 @@ def _custom_report(board: chess.Board, title: str, note: str) -> str:
     )
     lines = [title, _total("Evaluation", score, board) + note]
     if mirrored != score:
-        # The usual cause is an evaluation written from White's view.
         lines.append(
             f"It is not symmetrical: the side to move has {score} centipawns here, and {mirrored} with the sides "
             "exchanged. Is it seen from the side to move?"

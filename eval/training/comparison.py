@@ -2,8 +2,7 @@
 
 Errors are mean squared distances of expected results, 1 / (1 + exp(-evaluation / scale)), as in training. The error to
 the scores is smallest for evaluations that resemble the one that searched, so it only compares networks that learnt
-from one teacher. The error to the results favours no evaluation. Only games decide. But errors on positions that no
-network was trained on take seconds to measure, and show which networks are worth the games.
+from one teacher. The error to the results favours no evaluation.
 """
 
 from __future__ import annotations
@@ -32,10 +31,9 @@ Evaluate = Callable[[Any], npt.NDArray[np.int64]]
 class Errors:
     """The errors of one evaluation.
 
-    `scores` is its error to the scores, with the scale that fits these. `results` is its error to the results, with the
-    scale that fits the evaluation best (`scale`, centipawns), so that an evaluation is not punished for its mere size.
-    `difference` is `results` less that of the first evaluation, and `deviation` is the standard error of the
-    difference, with games as the independent samples.
+    `scores` is its error to the scores, with the scale that fits these; `results` its error to the results, with the
+    scale that fits the evaluation best (`scale`, centipawns). `difference` is `results` less that of the first
+    evaluation, and `deviation` the standard error of the difference, with games as the independent samples.
     """
 
     name: str

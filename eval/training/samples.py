@@ -6,7 +6,7 @@ records. Scores and results are White's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -18,13 +18,12 @@ from engine.board.position import POSITION
 from engine.memory import allocate
 from eval.training.kernels.decoding import decode_samples
 from eval.training.kernels.records import SAMPLE, unpack_samples
-from eval.training.shards import Shard, ShardError, open_shards
+from eval.training.shards import Shard, find_shards, read_shard
 
 #: Scores from here on are as good as mates.
 SCORE_LIMIT: Final = 10_000
 #: The search scales evaluations towards 0 by half a percent for each ply since the last capture or pawn move
-#: (`search.kernels.correction.corrected`), and will do so again with a network that learns from the scores. Up to this
-#: many plies, a score is at most a fifth too small; docs/training.md has the counts.
+#: (`search.kernels.correction.corrected`). Below this many plies, a score is at most a fifth too small.
 HALFMOVES: Final = 40
 #: More than the clock of any position: the fifty-move rule ends games at 100.
 ANY_HALFMOVES: Final = 256
@@ -65,14 +64,11 @@ def shard_samples(shard: Shard, wanted: Filter = Filter(), chosen: npt.NDArray[n
 
 
 def samples(
-    paths: Sequence[str | Path] | str | Path,
-    wanted: Filter = Filter(),
-    partial: bool = False,
-    on_problem: Callable[[ShardError], None] | None = None,
+    paths: Sequence[str | Path] | str | Path, wanted: Filter = Filter(), partial: bool = False
 ) -> Iterator[Samples]:
-    """The wanted positions of each shard, SAMPLE[n]; for the arguments see `open_shards`."""
-    for shard in open_shards(paths, partial, on_problem):
-        yield shard_samples(shard, wanted)
+    """The wanted positions of each shard, SAMPLE[n]; for `paths` and `partial` see `find_shards`. Raises ShardError."""
+    for path in find_shards(paths, partial):
+        yield shard_samples(read_shard(path), wanted)
 
 
 def unpacked(samples: Samples) -> Any:
