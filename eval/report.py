@@ -70,9 +70,8 @@ class Evaluator:
 def evaluation_report(board: chess.Board, network: Network | None = None) -> str:
     """A table of every term for both sides in pawns, middlegame and endgame, and the total from White's view.
 
-    With a `network`, its value comes last. Where another value counts (`eval.kernels.endings`), that value comes last,
-    with the reason, after the network's. For a custom evaluation the report gives only the total, and says if it does
-    not treat both sides alike here.
+    With a `network`, its value comes last; where another value counts (`eval.kernels.endings`), that value follows with
+    the reason. For a custom evaluation: only the total, and whether it treats both sides alike here.
     """
     note = " (in check: the search looks further)" if board.is_check() else ""
     if CHOICE is not None:

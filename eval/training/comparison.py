@@ -19,9 +19,9 @@ from engine.memory import allocate
 from eval.kernels.workspace import new_workspace
 from eval.training.kernels.decoding import sample_evaluations
 from eval.training.kernels.records import BLACK_TO_MOVE
+from eval.training.pool import Reals, expected_results, fit_slope
 from eval.training.samples import game_numbers
 from eval.training.shards import ShardError
-from eval.training.slope import Floats, expected_results, fit_slope
 
 #: Evaluates SAMPLE[n]: centipawns for the side to move, int64[n].
 Evaluate = Callable[[Any], npt.NDArray[np.int64]]
@@ -66,7 +66,7 @@ def compare(evaluations: Mapping[str, Evaluate], shards: Iterable[Any]) -> Compa
 
     Raises ShardError when there are no positions.
     """
-    values: dict[str, list[Floats]] = {name: [] for name in evaluations}
+    values: dict[str, list[Reals]] = {name: [] for name in evaluations}
     scores, results, games = [], [], []
     begun = 0
     for samples in shards:
@@ -85,7 +85,7 @@ def compare(evaluations: Mapping[str, Evaluate], shards: Iterable[Any]) -> Compa
     scale = fit_slope(told, came)
     teacher = expected_results(told, scale)
     errors: list[Errors] = []
-    first: Floats | None = None
+    first: Reals | None = None
     for name in evaluations:
         value = np.concatenate(values[name])
         to_scores = float(np.mean((expected_results(value, scale) - teacher) ** 2))
@@ -97,7 +97,7 @@ def compare(evaluations: Mapping[str, Evaluate], shards: Iterable[Any]) -> Compa
     return Comparison(len(game), begun, scale, tuple(errors))
 
 
-def _clustered(values: Floats, games: npt.NDArray[np.int64]) -> tuple[float, float]:
+def _clustered(values: Reals, games: npt.NDArray[np.int64]) -> tuple[float, float]:
     """The mean of `values`, and its standard error when only values of different `games` are independent."""
     mean = float(np.mean(values))
     sums = np.bincount(games, values - mean)

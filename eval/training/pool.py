@@ -14,6 +14,7 @@ shuffled. A pass over the data (an epoch) reads runs of `CHUNK` positions in an 
 from __future__ import annotations
 
 import json
+import math
 import mmap
 import os
 import time
@@ -33,7 +34,8 @@ from eval.training.kernels.gradients import count_unsound
 from eval.training.kernels.records import PLY, SAMPLE
 from eval.training.samples import Filter, Samples, shard_samples
 from eval.training.shards import Shard, ShardError, find_shards, read_shard
-from eval.training.slope import fit_slope
+
+Reals = npt.NDArray[np.float64]
 
 TRAINING: Final = "training.samples"
 VALIDATION: Final = "validation.samples"
@@ -91,16 +93,6 @@ def held_out(shard: Shard, share: float) -> npt.NDArray[np.bool_]:
     return chosen
 
 
-def _sides(shard: Shard, wanted: Filter, share: float) -> tuple[Samples, Samples]:
-    """The training and the validation positions of a shard. Raises ShardError."""
-    checking = held_out(shard, share)
-    training, validation = shard_samples(shard, wanted, ~checking), shard_samples(shard, wanted, checking)
-    unsound = int(count_unsound(training) + count_unsound(validation))
-    if unsound:
-        raise ShardError(f"{shard.path}: {unsound} positions are not of chess; see `secateur datagen verify`")
-    return training, validation
-
-
 def build_pool(
     folder: Path,
     paths: Sequence[str | Path],
@@ -127,7 +119,11 @@ def build_pool(
         checking = files.enter_context(open_regular(folder / VALIDATION, "xb"))
         for path in shards:
             shard = read_shard(path)
-            learning, kept = _sides(shard, wanted, share)
+            out = held_out(shard, share)
+            learning, kept = shard_samples(shard, wanted, ~out), shard_samples(shard, wanted, out)
+            unsound = int(count_unsound(learning) + count_unsound(kept))
+            if unsound:
+                raise ShardError(f"{path}: {unsound} positions are not of chess; see `secateur datagen verify`")
             checking.write(kept.tobytes())
             choice = rng.integers(count, size=len(learning))
             for number, file in enumerate(dealt):
@@ -168,6 +164,28 @@ def _slope(samples: Samples) -> float:
     if not len(samples):
         return 400.0
     return round(fit_slope(samples["score"].astype(np.float64), samples["result"] * 0.5), 1)
+
+
+def expected_results(centipawns: Reals, slope: float) -> Reals:
+    """White's expected results, 0 to 1, for values in centipawns: 1 / (1 + exp(-centipawns / slope))."""
+    expected: Reals = 1.0 / (1.0 + np.exp(-np.clip(centipawns / slope, -500.0, 500.0)))
+    return expected
+
+
+def fit_slope(centipawns: Reals, results: Reals) -> float:
+    """The slope with which values predict results best (least squares), by golden section between 20 and 2000."""
+
+    def loss(log_slope: float) -> float:
+        return float(np.mean((expected_results(centipawns, math.exp(log_slope)) - results) ** 2))
+
+    low, high, ratio = math.log(20.0), math.log(2000.0), (math.sqrt(5.0) - 1.0) / 2.0
+    while high - low > 1e-4:
+        left, right = high - ratio * (high - low), low + ratio * (high - low)
+        if loss(left) <= loss(right):
+            high = right
+        else:
+            low = left
+    return math.exp((low + high) / 2.0)
 
 
 def holds_samples(head: bytes) -> bool:

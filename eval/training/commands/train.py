@@ -118,30 +118,26 @@ def main(arguments: list[str]) -> int:
     from eval.network.format import network_output
     from eval.training.shards import only_writer
 
-    if not options.output.name:
-        raise UsageError(f"--output {shown(options.output)}: this is a folder, not a file")
+    output = network_output(options.output)
     folder = options.checkpoint or options.output.with_suffix(".training")
     if folder.absolute() == options.output.absolute():
         raise UsageError(f"--output {shown(options.output)}: the folder of the run has this name; write FILE.snet")
     if options.plot is not None:
         with arguments_are_judged():
             options.plot = check_path(options.plot)
-    output = network_output(options.output)
     run, start = _run(options, folder)
     if output.size and not options.overwrite:
         if not options.resume:
             raise CommandError(f"{shown(options.output)} is there already: --overwrite replaces it in the end")
         if not _is_of(options.output, folder, run):
-            raise CommandError(
-                f"{shown(options.output)} is there already, and this run has not made it: name another file"
-            )
+            raise CommandError(f"{shown(options.output)} is there already, and not of this run: name another file")
     folder.mkdir(parents=True, exist_ok=True)
     with only_writer(folder, "training"):
         return _train(options, folder, run, start, output)
 
 
 def _is_of(output: Path, folder: Path, run: Run) -> bool:
-    """Whether a network file says that this run made it: with this recipe, from these data."""
+    """Whether a network file names the recipe and the data of the run in `folder`."""
     from engine.files import parse_json
     from eval.network.format import read_network
     from eval.training.pool import read_facts
