@@ -1,4 +1,4 @@
-"""Pawns and their table."""
+"""Pawns and their table, and how often the weights of pawns and of bare kings count."""
 
 from __future__ import annotations
 
@@ -79,11 +79,16 @@ def test_two_structures_in_one_place_of_the_table_are_told_apart() -> None:
         ("8/8/8/3P4/8/8/8/k3K3 w - - 0 1", "PASSED_FREE_PATH", [0, 0, 0, 0, 1, 0, 0, 0]),
         ("8/3k4/8/3P4/8/8/8/4K3 w - - 0 1", "PASSED_FREE_PATH", [0] * 8),
         ("3k4/8/8/3P4/8/8/8/4K3 w - - 0 1", "PASSED_FREE_STEP", [0, 0, 0, 0, 1, 0, 0, 0]),
+        ("4k3/8/8/3P4/8/8/8/4K3 w - - 0 1", "PASSED_OWN_KING", [0, 0, 0, 0, 5, 0, 0, 0]),
+        ("4k3/8/8/3P4/8/8/8/4K3 w - - 0 1", "PASSED_ENEMY_KING", [0, 0, 0, 0, 2, 0, 0, 0]),
         ("3k4/8/8/3P4/8/8/3R4/4K3 w - - 0 1", "PASSED_ROOK", [1, 0]),
         ("3k4/8/8/3P4/8/8/3r4/4K3 w - - 0 1", "PASSED_ROOK", [0, 1]),
         ("8/8/8/3P4/8/8/8/k3K3 w - - 0 1", "UNSTOPPABLE", [1]),
         ("8/8/3k4/8/3P4/8/8/4K3 w - - 0 1", "UNSTOPPABLE", [0]),
         ("8/8/8/3P4/8/8/8/k3K2n w - - 0 1", "UNSTOPPABLE", [0]),
+        ("8/8/8/3k4/8/8/4R3/3K4 w - - 0 1", "MOP_UP_EDGE", [0, 0, 0, 1]),
+        ("8/8/8/3k4/8/8/4R3/3K4 w - - 0 1", "MOP_UP_KINGS", [4]),
+        ("8/8/2k5/8/8/8/3BN3/3K4 w - - 0 1", "MOP_UP_CORNER", [5]),
     ],
 )
 def test_structures_are_recognised(fen: str, group: str, expected: list[int]) -> None:
