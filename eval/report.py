@@ -32,7 +32,7 @@ class Breakdown:
     """An evaluation and its parts.
 
     `rows` is int64[len(ROWS)][2][2], [row][color][middlegame, endgame] in centipawns; White's less Black's add up to
-    `totals`. `score` is centipawns from the side to move's view, `scale` is in sixty-fourths.
+    `totals`. `score` is from the side to move's view, `scale` in sixty-fourths.
     """
 
     score: int

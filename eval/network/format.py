@@ -227,10 +227,7 @@ def network_output(path: Path | Output) -> Output:
 
 
 def write_network(path: Path | Output, network: Network) -> None:
-    """Writes a network file. The complete new file replaces an older one at `path`.
-
-    Raises OSError, also when another kind of file exists there.
-    """
+    """Replaces a network file at once. Raises OSError, also when another kind of file exists there."""
     network_output(path).replace(encode_network(network))
 
 

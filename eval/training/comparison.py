@@ -62,10 +62,7 @@ def classical_scores(samples: Any) -> npt.NDArray[np.int64]:
 
 
 def compare(evaluations: Mapping[str, Evaluate], shards: Iterable[Any]) -> Comparison:
-    """Compares evaluations on the samples of shards, SAMPLE[n] each, with each game's samples in one piece.
-
-    Raises ShardError when there are no positions.
-    """
+    """Compares evaluations on the samples of shards, SAMPLE[n] each. Raises ShardError when there are no positions."""
     values: dict[str, list[Reals]] = {name: [] for name in evaluations}
     scores, results, games = [], [], []
     begun = 0

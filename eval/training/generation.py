@@ -121,11 +121,6 @@ def back_ranks() -> npt.NDArray[np.uint8]:
     return np.array([[board.piece_type_at(square) for square in range(8)] for board in boards], np.uint8)
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Playing
-# --------------------------------------------------------------------------------------------------------------
-
-
 class Player:
     """Plays any game, given its number."""
 
@@ -184,11 +179,6 @@ def play_block(task: Task) -> bytes:
     start = task.block * GAMES_PER_BLOCK
     games, plies = zip(*map(player.play, range(start, start + GAMES_PER_BLOCK)), strict=True)
     return encode_block(task.block, np.concatenate(games), np.concatenate(plies))
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Folders of shards
-# --------------------------------------------------------------------------------------------------------------
 
 
 @dataclass

@@ -78,11 +78,6 @@ class Pool:
     facts: Facts
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Making a pool
-# --------------------------------------------------------------------------------------------------------------
-
-
 def held_out(shard: Shard, share: float) -> npt.NDArray[np.bool_]:
     """Which games of a shard are held out for validation, bool[n]: about `share` of them."""
     chosen = np.zeros(len(shard.games), np.bool_)
@@ -192,11 +187,6 @@ def holds_samples(head: bytes) -> bool:
     """Whether a file that begins with these bytes holds positions."""
     samples = np.frombuffer(head, SAMPLE, len(head) // SAMPLE.itemsize).copy()
     return bool(len(samples)) and not count_unsound(readable(samples))
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Reading a pool
-# --------------------------------------------------------------------------------------------------------------
 
 
 def _mapped(path: Path, count: int) -> Any:

@@ -69,11 +69,6 @@ class Run:
             raise TrainingError(f"halfmoves is more than 0, not {self.wanted.halfmoves}")
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Beginning and resuming
-# --------------------------------------------------------------------------------------------------------------
-
-
 def check_new(folder: Path, overwrite: bool) -> None:
     """Checks that a new run may begin in a folder.
 
@@ -155,11 +150,6 @@ def adopt_pool(folder: Path, new: Path) -> None:
     for name in (TRAINING, VALIDATION, FACTS):
         _output(folder, name)  # again: only a file of the run is replaced
         (new / name).replace(folder / name)
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Training
-# --------------------------------------------------------------------------------------------------------------
 
 
 def state_outputs(folder: Path) -> tuple[Output, Output]:

@@ -1,7 +1,6 @@
 """Turns games into training positions: decodes, filters and packs at the speed of the disk.
 
-A position is a SAMPLE, 32 bytes that are easy to keep and shuffle in memory; `unpacked` turns them into POSITION
-records. Scores and results are White's.
+A position is a SAMPLE of 32 bytes; `unpacked` makes POSITION records of them. Scores and results are White's.
 """
 
 from __future__ import annotations
@@ -79,9 +78,6 @@ def unpacked(samples: Samples) -> Any:
 
 
 def game_numbers(samples: Samples) -> npt.NDArray[np.int64]:
-    """Numbers the games of one shard's SAMPLE[n] from 0 on: int64[n].
-
-    A new game begins where the low byte of its number, which samples keep, changes.
-    """
+    """Numbers the games of one shard's SAMPLE[n] from 0 on: int64[n]."""
     numbers: npt.NDArray[np.int64] = np.cumsum(np.diff(samples["game"], prepend=samples["game"][:1]) != 0)
     return numbers

@@ -4,8 +4,7 @@
     superbatch   many steps, then the error on the validation positions
     rate         rises over the first steps, then falls along a cosine to its last value in the last step
 
-The same recipe and data give the same network, to the last bit, on one machine. The number of threads belongs to the
-recipe, because it decides the order of sums.
+The same recipe and data give the same network, to the last bit, on one machine.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from engine.board.convert import from_board
-from eval.kernels.classical import SUMMARY, evaluation_terms, tapered
+from eval.kernels.classical import tapered
 from eval.kernels.workspace import new_workspace
 from eval.report import Evaluator, evaluation_report
 from eval.terms.weigh import pack, unpack_endgame, unpack_middlegame
@@ -53,21 +53,6 @@ def test_rows_add_up_to_the_score() -> None:
         white = tapered(total[0], total[1], found.phase, found.scale)
         assert found.score == (white if board.turn else -white)
         assert found.score == score(board.fen())
-
-
-def test_the_trace_counts_what_is_on_the_board() -> None:
-    trace, summary = np.zeros((2, COUNT), np.int32), np.zeros(SUMMARY, np.int64)
-    named = {group.name: slice(group.first, group.first + group.size) for group in GROUPS}
-    for board in varied(seed=5, count=100):
-        evaluation_terms(from_board(board), new_workspace(), trace, summary)
-        for color in chess.COLORS:
-            counts = trace[int(color)]
-            pieces = [len(board.pieces(piece, color)) for piece in range(chess.PAWN, chess.KING)]
-            assert counts[named["MATERIAL"]].tolist() == pieces
-            assert counts[named["KNIGHT_SQUARES"]].sum() == counts[named["KNIGHT_MOBILITY"]].sum() == pieces[1]
-            assert counts[named["KING_SQUARES"]].sum() == 1
-            (square,) = np.flatnonzero(counts[named["KING_SQUARES"]])
-            assert square == (board.king(color) if color else chess.square_mirror(board.king(color) or 0))
 
 
 def test_the_printed_report_names_every_row() -> None:

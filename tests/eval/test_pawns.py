@@ -10,7 +10,7 @@ import pytest
 
 from engine.board.convert import from_board
 from eval.kernels.classical import SUMMARY, evaluation_terms
-from eval.kernels.workspace import PAWN_ENTRIES, PAWN_ENTRY, new_workspace
+from eval.kernels.workspace import new_workspace
 from eval.terms import masks
 from eval.weights import COUNT, GROUPS
 from tests.eval.eval_positions import played, static, varied
@@ -32,17 +32,6 @@ def test_the_table_never_changes_a_value() -> None:
         fresh["pawns"] = 0
         position = from_board(board)
         assert static(position, shared) == static(position, fresh), board.fen()
-
-
-def test_the_table_remembers() -> None:
-    workspace = new_workspace()
-    position = from_board(chess.Board())
-    before = static(position, workspace)
-    index = int(position["pawn_key"]) & (PAWN_ENTRIES - 1)
-    assert workspace["pawns"][index]["key"] == position["pawn_key"]
-    workspace["pawns"]["score"][index] += (100 << 32) + 100
-    assert static(position, workspace) == before + 100
-    assert PAWN_ENTRY.itemsize == 64
 
 
 def test_two_structures_in_one_place_of_the_table_are_told_apart() -> None:

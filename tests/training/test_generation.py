@@ -66,23 +66,16 @@ def test_enough_positions(tmp_path: Path, short_shards: None) -> None:
     assert not list(tmp_path.glob("*.part"))
 
 
-@pytest.mark.parametrize(
-    ("settings", "difference"),
-    [
-        (Settings(soft_nodes=151, hard_nodes=1200), "soft_nodes 150 instead of 151"),
-        (Settings(soft_nodes=150, hard_nodes=1300, seed=3), "hard_nodes 1200 instead of 1300, seed 1 instead of 3"),
-    ],
-)
-def test_other_settings_need_another_folder(copied: Callable[[], Path], settings: Settings, difference: str) -> None:
-    path = copied()
+def test_other_settings_and_sources_need_another_folder(
+    copied: Callable[[], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = copied().parent
+    difference = "hard_nodes 1200 instead of 1300, seed 1 instead of 3"
     with pytest.raises(ShardError, match=rf"shard-000000\.games: was made with {difference}; use another folder$"):
-        generate(path.parent, settings, games=80)
-
-
-def test_other_sources_need_another_folder(copied: Callable[[], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+        generate(folder, Settings(soft_nodes=150, hard_nodes=1300, seed=3), games=80)
     monkeypatch.setattr(generation, "source_digest", lambda: "0123456789ab")
     with pytest.raises(ShardError, match=r"sources [0-9a-f]{12} instead of 0123456789ab; use another folder$"):
-        generate(copied().parent, QUICK, games=80)
+        generate(folder, QUICK, games=80)
 
 
 def test_a_worker_with_other_sources_plays_nothing() -> None:

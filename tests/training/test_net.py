@@ -107,20 +107,6 @@ def test_the_command(
     assert second.split()[-3:] == [f"{-random.difference:+.5f}", "+-", f"{random.deviation:.5f}"]
 
 
-def test_what_cannot_be_compared(
-    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(KERNELS_VARIABLE, JIT)
-    file = tmp_path / "none.snet"
-    assert uci_main.main(["net", str(file), "--on", str(made)]) == 1
-    assert capsys.readouterr().err.startswith(f"secateur net: {file}: ")
-    write_network(file, random_network(seed=3))
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    assert uci_main.main(["net", str(file), "--on", str(empty)]) == 1
-    assert capsys.readouterr().err.startswith(f"secateur net: {empty}: ")
-
-
 def test_net_shows_what_a_file_is(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert uci_main.main(["net", str(trained)]) == 0
     out = capsys.readouterr().out

@@ -80,13 +80,6 @@ def test_an_incomplete_pool_is_refused(made: Path, tmp_path: Path) -> None:
             open_pool(tmp_path)
 
 
-def test_kernels_may_not_change_the_file(made: Path, tmp_path: Path) -> None:
-    build(tmp_path, made)
-    before = (tmp_path / TRAINING).read_bytes()
-    open_pool(tmp_path).training["score"] = 77
-    assert (tmp_path / TRAINING).read_bytes() == before
-
-
 def test_an_epoch_reads_everything_once_and_in_its_own_order() -> None:
     size, chunks = 4, 43
     stream = list(islice(batches(7, chunks, size, 0), 30))

@@ -110,14 +110,11 @@ def test_a_resumed_run_keeps_its_recipe_and_its_data(
         (["--hidden", "7"], "hidden is a multiple of 32 up to 512, not 7"),
         (["--halfmoves", "0"], "halfmoves is more than 0, not 0"),
         (["--validation", "1"], "validation is 0 or more and less than 1, not 1"),
-        (["--plot", "curve.txt"], "curve.txt: a picture's name ends with .png or .svg"),
     ],
 )
 def test_wrong_options(
     made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], words: str
 ) -> None:
-    if "--plot" in more:
-        pytest.importorskip("matplotlib", reason="the extra 'lab' is not installed")
     assert train.main([str(made), "--output", str(tmp_path / "net.snet"), *more]) == 2
     assert capsys.readouterr().err == f"secateur train: {words}\n"
     assert not list(tmp_path.iterdir())

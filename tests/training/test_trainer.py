@@ -106,17 +106,6 @@ def test_training_twice_gives_the_same(pool: Pool) -> None:
     assert other.state.parameters.tobytes() != one.state.parameters.tobytes()
 
 
-def test_threads_change_nothing_but_rounding(pool: Pool) -> None:
-    """A sum is the same whoever adds it up; after a few steps, the networks still are."""
-    one, two = (
-        Trainer(replace(RECIPE, threads=threads, superbatch_size=5 * 256), pool, first_state(RECIPE))
-        for threads in (1, 2)
-    )
-    assert one.superbatch().training == pytest.approx(two.superbatch().training, rel=1e-4)
-    # Where a gradient is next to nothing, its sign decides the step of Adam's beginning.
-    assert np.median(np.abs(one.state.parameters - two.state.parameters)) < 1e-5
-
-
 def test_a_damaged_checkpoint_is_refused(pool: Pool, tmp_path: Path) -> None:
     trainer = Trainer(RECIPE, pool, first_state(RECIPE))
     save_state(state_outputs(tmp_path), trainer.state)

@@ -151,9 +151,8 @@ def _is_of(output: Path, folder: Path, run: Run) -> bool:
 
 
 def _origin(recipe: Recipe, pool: Facts) -> dict[str, Any]:
-    """The provenance for the network file: everything that the weights depend on."""
+    """The provenance for the network file: everything that the weights depend on, without the time taken."""
     data = asdict(pool)
-    # Without the time taken, a slower machine makes the same file on the same day.
     del data["seconds"]
     return {"data": data, "recipe": asdict(recipe)}
 
