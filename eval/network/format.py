@@ -50,7 +50,6 @@ SHIPPED: Final = Path(__file__).parent / "default.snet"
 _HEAD: Final = struct.Struct("<8sII")
 _ALIGNMENT: Final = 64
 _CHECKSUM_BYTES: Final = 32
-_LONGEST_FILE: Final = 1 << 22
 
 _INT16: Final = np.iinfo(np.int16)
 
@@ -168,11 +167,6 @@ def _check_ranges(network: Network) -> None:
             raise NetworkError(f"an accumulator may reach {extreme}, expected {_INT16.min} to {_INT16.max}")
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Files
-# --------------------------------------------------------------------------------------------------------------
-
-
 def encode_network(network: Network) -> bytes:
     """The network as the bytes of its file."""
     header = json.dumps(
@@ -249,7 +243,7 @@ def read_network(path: Path) -> Network:
 def read_network_file(path: Path) -> tuple[bytes, Network]:
     """The bytes of a network file and the network in them. Raises NetworkError as `read_network`."""
     try:
-        data = read_bytes(path, _LONGEST_FILE)
+        data = read_bytes(path, 1 << 22)
         return data, decode_network(data)
     except OSError as error:
         raise NetworkError(f"{shown(path)}: {reason(error)}") from None

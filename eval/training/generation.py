@@ -34,7 +34,6 @@ from eval.training.shards import (
     Shard,
     ShardError,
     ShardWriter,
-    block_positions,
     check_settings,
     encode_block,
     is_empty,
@@ -181,7 +180,7 @@ def play_block(task: Task) -> bytes:
     return encode_block(task.block, np.concatenate(games), np.concatenate(plies))
 
 
-@dataclass
+@dataclass(frozen=True)
 class Progress:
     """The progress of a run: blocks and positions in the folder."""
 
@@ -207,9 +206,9 @@ def generate(
     """Plays until the folder holds the first `games` games (rounded up to blocks) or at least `positions` positions.
 
     Completes missing or short shards, lowest numbers first. Calls `on_progress` at the start and after each block.
-    `network` is the bytes of the network file that evaluates, empty for the classical evaluation. Raises ShardError,
-    ClusterError, NetworkError, OSError, EvaluationError in a process with a custom evaluation, and WorkError when a
-    block could not be played.
+    `network` is the bytes of the network file that evaluates, empty for the classical evaluation. Raises OSError,
+    ShardError, ClusterError, NetworkError, EvaluationError for a custom evaluation, and WorkError for a block that
+    could not be played.
     """
     require_own_evaluation("training data")
     settings = replace(settings, network=network_digest(network))
@@ -234,8 +233,9 @@ def generate(
                 for block, data in blocks:
                     if writer is None:
                         writer = ShardWriter(folder, block // BLOCKS_PER_SHARD, head)
+                    before = writer.positions
                     writer.append(data)
-                    progress = Progress(progress.blocks + 1, progress.positions + block_positions(data))
+                    progress = Progress(progress.blocks + 1, progress.positions + writer.positions - before)
                     on_progress(progress)
                     if writer.blocks == BLOCKS_PER_SHARD:
                         writer.finish()

@@ -53,8 +53,7 @@ class Facts:
 
     `sources` are the settings that games were played by, each with the number of its games; `share` is the share of the
     games held out, `wanted` the filter. `slope` is the scale in centipawns with which scores predict results best,
-    `crc` the CRC-32 of the training positions. `seconds` is the time it took to make the pool, None if it was not
-    measured; comparisons of facts ignore it.
+    `crc` the CRC-32 of the training positions. `seconds` is the time it took to make the pool, if measured.
     """
 
     shards: int

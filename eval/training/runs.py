@@ -46,9 +46,6 @@ _FILES: Final[dict[str, tuple[str, Callable[[bytes], bool]]]] = {
 #: Subfolder of a run's folder, in which a pool is made. A killed command leaves it behind.
 _NEW: Final = ".new-pool-"
 
-#: The largest size of `run.json`, in bytes.
-_MOST_JSON: Final = 1 << 24
-
 
 @dataclass(frozen=True)
 class Run:
@@ -96,7 +93,7 @@ def load_run(folder: Path) -> Run:
         if (folder / name).is_symlink():
             raise TrainingError(f"{shown(folder / name)}: is a link, not a file of the run")
     try:
-        values = parse_json(read_bytes(path, _MOST_JSON), with_paths=True)
+        values = parse_json(read_bytes(path, 1 << 24), with_paths=True)
         values["wanted"] = Filter(**values["wanted"])
         values["recipe"] = Recipe(**values["recipe"])
         run = Run(**values | {"data": tuple(values["data"])})

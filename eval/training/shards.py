@@ -90,11 +90,6 @@ class Shard:
         return int(self.games["plies"].sum())
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Writing
-# --------------------------------------------------------------------------------------------------------------
-
-
 def encode_block(number: int, games: npt.NDArray[np.void], plies: npt.NDArray[np.void]) -> bytes:
     """The bytes of a block from `games` GAME[n] and all their `plies` PLY[m] in order."""
     head = np.zeros(1, BLOCK)
@@ -102,11 +97,6 @@ def encode_block(number: int, games: npt.NDArray[np.void], plies: npt.NDArray[np
     body = games.tobytes() + plies.tobytes()
     head["crc"] = zlib.crc32(body, zlib.crc32(head.tobytes()[:16]))
     return head.tobytes() + body + bytes(-len(body) % 8)
-
-
-def block_positions(block: bytes) -> int:
-    """Positions in an encoded block."""
-    return int(np.frombuffer(block, BLOCK, 1)[0]["positions"])
 
 
 def shard_path(folder: Path, number: int, ending: str = FINISHED) -> Path:
@@ -180,9 +170,10 @@ class ShardWriter:
     def append(self, block: bytes) -> None:
         """Adds a block from `encode_block`. From then on it survives the end of this process."""
         self._write(block)
+        head = np.frombuffer(block, BLOCK, 1)[0]
         self.blocks += 1
-        self._games += int(np.frombuffer(block, BLOCK, 1)[0]["games"])
-        self.positions += block_positions(block)
+        self._games += int(head["games"])
+        self.positions += int(head["positions"])
 
     def _foot(self) -> bytes:
         foot = np.zeros(1, FOOT)
@@ -235,11 +226,6 @@ def is_empty(path: Path, number: int, settings: dict[str, Any]) -> bool:
 def _is_empty(data: bytes, head: bytes) -> bool:
     """Whether a file holds at most its head; a loss of power may leave zeros in its place."""
     return head.startswith(data) or not data.strip(b"\0")
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Reading
-# --------------------------------------------------------------------------------------------------------------
 
 
 def _read_head(path: Path, data: bytes | mmap.mmap) -> tuple[int, dict[str, Any], int]:

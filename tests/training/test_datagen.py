@@ -160,7 +160,7 @@ print(main([sys.argv[1], "--games", "1"]))
 
 def test_progress_tells_pace_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [1000.0]
-    monkeypatch.setattr("eval.training.progress.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("eval.training.commands.datagen.time.monotonic", lambda: clock[0])
     view = ProgressView(None, 100_000)
     lines = [view.line()]
     view.update(Progress(10, 20_000))

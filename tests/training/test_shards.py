@@ -94,26 +94,17 @@ def test_zeros_that_a_loss_of_power_leaves_are_cut_off(tmp_path: Path, blocks: l
             assert write(folder, blocks).read_bytes() == whole
 
 
-LAST_BLOCK, IN_LAST_BLOCK, FOOT_END = "after the last block", "within the last block", "after the foot"
-
-
 @pytest.mark.parametrize(
-    ("place", "text"),
-    [
-        (LAST_BLOCK, b"something else that is here"),
-        (LAST_BLOCK, b"FOOTNOTE: my thesis"),
-        (IN_LAST_BLOCK, b"my notes, at some length; " * 2),
-        (FOOT_END, b"my notes"),
-    ],
+    ("after_foot", "text"),
+    [(False, b"something else that is here"), (False, b"FOOTNOTE: my thesis"), (True, b"my notes")],
 )
 def test_bytes_that_no_crash_leaves_are_not_cut_off(
-    tmp_path: Path, blocks: list[bytes], place: str, text: bytes
+    tmp_path: Path, blocks: list[bytes], after_foot: bool, text: bytes
 ) -> None:
     path = write(tmp_path, blocks)
     whole = path.read_bytes()
     path.unlink()
-    last = len(whole) - FOOT.itemsize
-    end = {LAST_BLOCK: last, IN_LAST_BLOCK: last - len(blocks[-1]) + BLOCK.itemsize, FOOT_END: len(whole)}[place]
+    end = len(whole) if after_foot else len(whole) - FOOT.itemsize
     part = path.with_suffix(".part")
     data = whole[:end] + text
     part.write_bytes(data)

@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from engine.arguments import Parser, command
 from engine.errors import arguments_are_judged
@@ -33,9 +33,6 @@ The same arguments make the same games, whatever the number of workers; after an
 where the last finished block ends. The format is described in docs/training.md.
 """
 
-#: The pace is measured over at most this many blocks.
-_PACE_BLOCKS: Final = 200
-
 
 class ProgressView(Display):
     """Shows games, positions, positions a second and the time left on stderr; `update` it with every finished block."""
@@ -43,7 +40,8 @@ class ProgressView(Display):
     def __init__(self, games: int | None, positions: int | None, quiet: bool = False) -> None:
         super().__init__(quiet)
         self._games, self._positions = games, positions
-        self._pace: deque[tuple[float, Progress]] = deque(maxlen=_PACE_BLOCKS)
+        # The pace is that of the last blocks.
+        self._pace: deque[tuple[float, Progress]] = deque(maxlen=200)
 
     def update(self, progress: Progress) -> None:
         """Shows the state of the run after another block."""

@@ -32,9 +32,6 @@ The errors tell whether a run went well, not whether its network is better: only
 to make the data are in docs/training.md.
 """
 
-#: The most threads that the default uses.
-_MOST_THREADS: Final = 16
-
 #: Options with a value, by the group of the help: name, type, what the help calls the value, help.
 _OPTIONS: Final[dict[str, tuple[tuple[str, type, str | None, str], ...]]] = {
     "positions": (
@@ -106,8 +103,8 @@ def _parser() -> Parser:
 
 
 def _default_threads() -> int:
-    """The largest power of two up to the number of cores and _MOST_THREADS, so that batches divide equally."""
-    return 1 << (min(os.cpu_count() or 1, _MOST_THREADS).bit_length() - 1)
+    """The largest power of two up to the number of cores and 16, so that batches divide equally."""
+    return 1 << (min(os.cpu_count() or 1, 16).bit_length() - 1)
 
 
 @command("secateur train")
