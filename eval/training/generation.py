@@ -114,12 +114,6 @@ def source_digest() -> str:
     return digest.hexdigest()[:12]
 
 
-def back_ranks() -> npt.NDArray[np.uint8]:
-    """Chess960's back ranks, from file a to h as piece types: uint8[960, 8]."""
-    boards = map(chess.Board.from_chess960_pos, range(960))
-    return np.array([[board.piece_type_at(square) for square in range(8)] for board in boards], np.uint8)
-
-
 class Player:
     """Plays any game, given its number."""
 
@@ -136,7 +130,8 @@ class Player:
         if network:
             set_network(self._worker, decode_network(network).record())
         self._table = allocate_table(settings.hash_mebibytes)
-        self._ranks = back_ranks()
+        starts = map(chess.Board.from_chess960_pos, range(960))
+        self._ranks = np.array([[board.piece_type_at(square) for square in range(8)] for board in starts], np.uint8)
         self._game = allocate(GAME, 1)
         self._plies = allocate(PLY, settings.max_plies)
 

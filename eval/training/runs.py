@@ -1,7 +1,7 @@
 """A training run: a folder with its pool (see `eval.training.pool`), from which the run resumes exactly.
 
     run.json        recipe and data
-    checkpoint.npz  parameters, moments and log after the last finished superbatch; replaced as a whole
+    checkpoint.npz  parameters, moments and log after the last finished superbatch
     log.jsonl       a line for each superbatch
     start.snet      the network that the run began with, if it did not begin with random weights
 

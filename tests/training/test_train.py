@@ -131,7 +131,7 @@ def test_missing_and_wrong_things(made: Path, tmp_path: Path, capsys: pytest.Cap
         threads = [] if given == ["--resume"] else ["--threads", "1"]
         assert train.main([*given, "--output", str(output), "--quiet", *threads]) == status
         assert capsys.readouterr().err.endswith(f"{words}\n")
-    folder = tmp_path / "net.training"
+    folder = tmp_path / "other.training"
     assert train.main([str(made), "--output", str(folder)]) == 2
     words = "the folder of the run has this name; write FILE.snet"
     assert capsys.readouterr().err == f"secateur train: --output {folder}: {words}\n"
