@@ -117,8 +117,10 @@ def _output(folder: Path, name: str) -> Output:
 @contextmanager
 def new_pool(folder: Path) -> Iterator[Path]:
     """An empty folder within a run's folder to make a pool in. Removed in the end, with those of killed commands."""
-    for left in folder.glob(f"{_NEW}*"):
-        if all(path.name.isdecimal() or path.name in (TRAINING, VALIDATION, FACTS) for path in left.iterdir()):
+    for left in folder.glob(f"{_NEW}*/"):
+        if not left.is_symlink() and all(
+            path.name.isdecimal() or path.name in (TRAINING, VALIDATION, FACTS) for path in left.iterdir()
+        ):
             shutil.rmtree(left)
     with tempfile.TemporaryDirectory(prefix=_NEW, dir=folder) as new:
         yield Path(new)
