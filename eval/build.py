@@ -1,7 +1,7 @@
 """Chooses a custom evaluation for this process: a Python function that is compiled into the search.
 
 A process has one evaluation. It is Secateur's own unless another one is chosen before the kernels of the search are
-imported. This module runs before those imports, so it imports nothing heavy.
+imported. This module imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -18,12 +18,6 @@ from engine.files import printable, quoted, read_bytes, reason, shown, user_path
 
 #: Environment variable that names the evaluation, as `--evaluation` does; child processes inherit it.
 VARIABLE: Final = "SECATEUR_EVALUATION"
-
-#: The largest size of a file with an evaluation, in bytes.
-MOST_SOURCE_BYTES: Final = 4 << 20
-
-#: The function to use where only a file is named.
-DEFAULT_FUNCTION: Final = "evaluate"
 
 #: The module that loads the chosen evaluation; once it is imported, the choice is final.
 _LOADER: Final = "eval.custom"
@@ -119,7 +113,7 @@ def _choice_of_text(text: str) -> Choice:
     file, colon, function = text.rpartition(":")
     # A drive letter has a colon as well.
     if not colon or not function.isidentifier() or not file:
-        file, function = text, DEFAULT_FUNCTION
+        file, function = text, "evaluate"
     try:
         return Choice(user_path(file).absolute(), function)
     except ValueError as error:
@@ -141,7 +135,7 @@ def _check_source(choice: Choice) -> None:
 
     file = choice.file
     try:
-        tree = ast.parse(read_bytes(file, MOST_SOURCE_BYTES), str(file))
+        tree = ast.parse(read_bytes(file, 4 << 20), str(file))
     except OSError as error:
         raise EvaluationError(f"{shown(file)}: {reason(error)}") from None
     except SyntaxError as error:

@@ -32,7 +32,7 @@ class Breakdown:
     """An evaluation and its parts.
 
     `rows` is int64[len(ROWS)][2][2], [row][color][middlegame, endgame] in centipawns; White's less Black's add up to
-    `totals`. `score` is centipawns from the side to move's view, `scale` is in sixty-fourths.
+    `totals`. `score` is from the side to move's view, `scale` in sixty-fourths.
     """
 
     score: int
@@ -67,22 +67,16 @@ class Evaluator:
         return Breakdown(score, rows, (middlegame, endgame), phase, scale)
 
 
-def breakdown(board: chess.Board) -> Breakdown:
-    """The evaluation of a board term by term."""
-    return Evaluator().breakdown(board)
-
-
 def evaluation_report(board: chess.Board, network: Network | None = None) -> str:
     """A table of every term for both sides in pawns, middlegame and endgame, and the total from White's view.
 
-    With a `network`, its value comes last. Where another value counts (`eval.kernels.endings`), that value comes last,
-    with the reason, after the network's. For a custom evaluation the report gives only the total, and says if it does
-    not treat both sides alike here.
+    With a `network`, its value comes last; where another value counts (`eval.kernels.endings`), that value follows with
+    the reason. For a custom evaluation: only the total, and whether it treats both sides alike here.
     """
     note = " (in check: the search looks further)" if board.is_check() else ""
     if CHOICE is not None:
         return _custom_report(board, f"Evaluation by {CHOICE.name}", note)
-    found = breakdown(board)
+    found = Evaluator().breakdown(board)
     lines = [
         "Term         |     White     |     Black     |     Total",
         "             |    MG     EG  |    MG     EG  |    MG     EG",
@@ -117,7 +111,6 @@ def _custom_report(board: chess.Board, title: str, note: str) -> str:
     )
     lines = [title, _total("Evaluation", score, board) + note]
     if mirrored != score:
-        # The usual cause is an evaluation written from White's view.
         lines.append(
             f"It is not symmetrical: the side to move has {score} centipawns here, and {mirrored} with the sides "
             "exchanged. Is it seen from the side to move?"

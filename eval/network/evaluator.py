@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import chess
 
 from engine.board.convert import write_board
@@ -12,15 +10,13 @@ from eval.kernels.inference import LINE_FRAME, evaluate_line
 from eval.network.format import Network
 from eval.network.layout import accumulator_stack
 
-_ONE_PLY: Final = accumulator_stack(1)
-
 
 class NetworkEvaluator:
     """Evaluates unrelated boards: holds the memory that the kernels need."""
 
     def __init__(self, network: Network) -> None:
         self._network = network.record()
-        self._stack = allocate(_ONE_PLY, 1)[0]
+        self._stack = allocate(accumulator_stack(1), 1)[0]
         self._frames = allocate(LINE_FRAME, 1)
 
     def score(self, board: chess.Board) -> int:

@@ -12,8 +12,7 @@
     checksum          SHA-256 of everything before it, 32 bytes
 
 Numbers are little-endian; `eval.network.layout` says what they mean. The architecture in the header must be one that
-this layout can hold, so that a file of another kind is refused instead of misread. The provenance is free: the trainer
-writes what it knows of data, seed, date and licence.
+this layout can hold. The provenance is free: the trainer writes what it knows of data, seed, date and licence.
 """
 
 from __future__ import annotations
@@ -51,8 +50,6 @@ SHIPPED: Final = Path(__file__).parent / "default.snet"
 _HEAD: Final = struct.Struct("<8sII")
 _ALIGNMENT: Final = 64
 _CHECKSUM_BYTES: Final = 32
-_LONGEST_HEADER: Final = 1 << 20
-_LONGEST_FILE: Final = 1 << 22
 
 _INT16: Final = np.iinfo(np.int16)
 
@@ -112,10 +109,7 @@ class Network:
         return f"({FEATURES} -> {self.hidden})x2 -> 1, {layers}"
 
     def digest(self) -> str:
-        """The SHA-256 of architecture and numbers, as hex: identifies the network in records of what it made.
-
-        The provenance is left out: the same training on another day gives another date, but the same network.
-        """
+        """The SHA-256 of architecture and numbers, without the provenance, as hex: names the network in records."""
         digest = hashlib.sha256(json.dumps(self.architecture(), sort_keys=True).encode())
         for name, (dtype, _) in _arrays(self.hidden, self.buckets).items():
             digest.update(np.ascontiguousarray(getattr(self, name), dtype).tobytes())
@@ -164,8 +158,7 @@ def _check_ranges(network: Network) -> None:
     largest = int(np.abs(network.output.astype(np.int32)).max())
     if largest > OUTPUT_LIMIT:
         raise NetworkError(f"an output weight is {largest} in size, expected {OUTPUT_LIMIT} at most")
-    # At most 32 squares are occupied, each by one piece. So an accumulator is at most the bias plus the largest weight
-    # on each of the 32 squares where it is largest; the same holds for the minimum.
+    # An accumulator is at most the bias plus the largest weight on each of the 32 squares where it is largest.
     by_square = network.features.astype(np.int64).reshape(12, 64, network.hidden)
     for pick, sign in ((by_square.max(axis=0), 1), (by_square.min(axis=0), -1)):
         best = np.sort(np.maximum(sign * pick, 0), axis=0)[-MOST_PIECES:]
@@ -174,18 +167,11 @@ def _check_ranges(network: Network) -> None:
             raise NetworkError(f"an accumulator may reach {extreme}, expected {_INT16.min} to {_INT16.max}")
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Files
-# --------------------------------------------------------------------------------------------------------------
-
-
 def encode_network(network: Network) -> bytes:
     """The network as the bytes of its file."""
     header = json.dumps(
         {"architecture": network.architecture(), "provenance": dict(network.provenance)}, ensure_ascii=False, indent=1
     ).encode()
-    if len(header) > _LONGEST_HEADER:
-        raise NetworkError(f"the header has {len(header)} bytes, expected {_LONGEST_HEADER} at most")
     parts = [_HEAD.pack(MAGIC, VERSION, len(header)), header]
     parts.append(bytes(-(len(parts[0]) + len(header)) % _ALIGNMENT))
     for name, (dtype, _) in _arrays(network.hidden, network.buckets).items():
@@ -204,9 +190,13 @@ def decode_network(data: bytes) -> Network:
     if version != VERSION:
         raise NetworkError(f"the file has format version {version}, expected {VERSION}")
     begin = _HEAD.size + length
-    if length > _LONGEST_HEADER or begin > len(data):
+    if begin > len(data):
         raise NetworkError(f"the header has {length} bytes, but the file only {len(data)}")
-    architecture, provenance = _header(data[_HEAD.size : begin])
+    try:
+        header = parse_json(data[_HEAD.size : begin])
+        architecture, provenance = dict(header["architecture"]), dict(header["provenance"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise NetworkError(f"the header is not the JSON that was expected: {shown(str(error))}") from None
     _check_architecture(architecture)
     begin += -begin % _ALIGNMENT
     layout = _arrays(architecture["hidden"], architecture["buckets"])
@@ -225,28 +215,13 @@ def decode_network(data: bytes) -> Network:
     return Network(**arrays, scale=architecture["scale"], provenance=provenance)
 
 
-def _header(text: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Architecture and provenance. Raises NetworkError."""
-    try:
-        header = parse_json(text)
-    except ValueError as error:
-        raise NetworkError(f"the header is not the JSON that was expected: {error}") from None
-    parts = [header.get(name) if isinstance(header, dict) else None for name in ("architecture", "provenance")]
-    if not all(isinstance(part, dict) for part in parts):
-        raise NetworkError("the header lacks the objects 'architecture' and 'provenance'")
-    return parts[0], parts[1]  # type: ignore[return-value]  # checked above
-
-
 def network_output(path: Path | Output) -> Output:
     """The file to write a network to. Raises OSError when another kind of file exists there."""
     return Output.at(path, is_network, "network file")
 
 
 def write_network(path: Path | Output, network: Network) -> None:
-    """Writes a network file. The complete new file replaces an older one at `path`.
-
-    Raises OSError, also when another kind of file exists there.
-    """
+    """Replaces a network file at once. Raises OSError, also when another kind of file exists there."""
     network_output(path).replace(encode_network(network))
 
 
@@ -268,7 +243,7 @@ def read_network(path: Path) -> Network:
 def read_network_file(path: Path) -> tuple[bytes, Network]:
     """The bytes of a network file and the network in them. Raises NetworkError as `read_network`."""
     try:
-        data = read_bytes(path, _LONGEST_FILE)
+        data = read_bytes(path, 1 << 22)
         return data, decode_network(data)
     except OSError as error:
         raise NetworkError(f"{shown(path)}: {reason(error)}") from None

@@ -2,8 +2,7 @@
 
 Errors are mean squared distances of expected results, 1 / (1 + exp(-evaluation / scale)), as in training. The error to
 the scores is smallest for evaluations that resemble the one that searched, so it only compares networks that learnt
-from one teacher. The error to the results favours no evaluation. Only games decide. But errors on positions that no
-network was trained on take seconds to measure, and show which networks are worth the games.
+from one teacher. The error to the results favours no evaluation.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from engine.memory import allocate
 from eval.kernels.workspace import new_workspace
 from eval.training.kernels.decoding import sample_evaluations
 from eval.training.kernels.records import BLACK_TO_MOVE
+from eval.training.pool import Reals, expected_results, fit_slope
 from eval.training.samples import game_numbers
 from eval.training.shards import ShardError
-from eval.training.slope import Floats, expected_results, fit_slope
 
 #: Evaluates SAMPLE[n]: centipawns for the side to move, int64[n].
 Evaluate = Callable[[Any], npt.NDArray[np.int64]]
@@ -32,10 +31,9 @@ Evaluate = Callable[[Any], npt.NDArray[np.int64]]
 class Errors:
     """The errors of one evaluation.
 
-    `scores` is its error to the scores, with the scale that fits these. `results` is its error to the results, with the
-    scale that fits the evaluation best (`scale`, centipawns), so that an evaluation is not punished for its mere size.
-    `difference` is `results` less that of the first evaluation, and `deviation` is the standard error of the
-    difference, with games as the independent samples.
+    `scores` is its error to the scores, with the scale that fits these; `results` its error to the results, with the
+    scale that fits the evaluation best (`scale`, centipawns). `difference` is `results` less that of the first
+    evaluation, and `deviation` the standard error of the difference, with games as the independent samples.
     """
 
     name: str
@@ -64,11 +62,8 @@ def classical_scores(samples: Any) -> npt.NDArray[np.int64]:
 
 
 def compare(evaluations: Mapping[str, Evaluate], shards: Iterable[Any]) -> Comparison:
-    """Compares evaluations on the samples of shards, SAMPLE[n] each, with each game's samples in one piece.
-
-    Raises ShardError when there are no positions.
-    """
-    values: dict[str, list[Floats]] = {name: [] for name in evaluations}
+    """Compares evaluations on the samples of shards, SAMPLE[n] each. Raises ShardError when there are no positions."""
+    values: dict[str, list[Reals]] = {name: [] for name in evaluations}
     scores, results, games = [], [], []
     begun = 0
     for samples in shards:
@@ -87,7 +82,7 @@ def compare(evaluations: Mapping[str, Evaluate], shards: Iterable[Any]) -> Compa
     scale = fit_slope(told, came)
     teacher = expected_results(told, scale)
     errors: list[Errors] = []
-    first: Floats | None = None
+    first: Reals | None = None
     for name in evaluations:
         value = np.concatenate(values[name])
         to_scores = float(np.mean((expected_results(value, scale) - teacher) ** 2))
@@ -99,7 +94,7 @@ def compare(evaluations: Mapping[str, Evaluate], shards: Iterable[Any]) -> Compa
     return Comparison(len(game), begun, scale, tuple(errors))
 
 
-def _clustered(values: Floats, games: npt.NDArray[np.int64]) -> tuple[float, float]:
+def _clustered(values: Reals, games: npt.NDArray[np.int64]) -> tuple[float, float]:
     """The mean of `values`, and its standard error when only values of different `games` are independent."""
     mean = float(np.mean(values))
     sums = np.bincount(games, values - mean)

@@ -1,20 +1,19 @@
 """Makes games: their settings, playing them in one process or in many, and resuming after a crash.
 
-Game number n of a seed is always the same game, on any worker and in any order. Workers play blocks of GAMES_PER_BLOCK
-games, and the blocks are appended in order, so that a folder's files do not depend on the number of workers. After a
-`kill -9` the same command continues where the last whole block ended.
+Game number n of a seed is always the same game. Workers play blocks of GAMES_PER_BLOCK games, and the blocks are
+appended in order, so that a folder's files do not depend on the number of workers. After a `kill -9` the same command
+continues where the last whole block ended.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,7 +34,6 @@ from eval.training.shards import (
     Shard,
     ShardError,
     ShardWriter,
-    block_positions,
     check_settings,
     encode_block,
     is_empty,
@@ -49,9 +47,6 @@ from search.kernels.worker import forget, new_worker, set_network
 GAMES_PER_BLOCK: Final = 16
 BLOCKS_PER_SHARD: Final = 256
 
-#: The values that `Settings.network` may have.
-_DIGEST: Final = re.compile("(?:[0-9a-f]{64})?")
-
 #: The modules of this package that games depend on.
 _SOURCES: Final = ("generation.py", "kernels/records.py", "kernels/selfplay.py")
 
@@ -60,7 +55,7 @@ _SOURCES: Final = ("generation.py", "kernels/records.py", "kernels/selfplay.py")
 class Settings:
     """The settings of games. Scores are in centipawns; see the fields of RULES.
 
-    `network` is the digest of the network that evaluates (`network_digest`), empty for the classical evaluation. Raises
+    `generate` sets `network`: the digest of the network that evaluates, empty for the classical evaluation. Raises
     ValueError, in one line, for values that no game can be played with.
     """
 
@@ -102,8 +97,6 @@ class Settings:
                 raise ValueError(f"{name.replace('_', ' ')} is {low} to {high}, not {value}")
         if self.variant not in VARIANTS:
             raise ValueError(f"variant is one of {', '.join(VARIANTS)}, not {self.variant}")
-        if not _DIGEST.fullmatch(self.network):
-            raise ValueError(f"network is empty or 64 hexadecimal digits, not {self.network}")
 
     def as_rules(self) -> Any:
         """A RULES record."""
@@ -121,34 +114,24 @@ def source_digest() -> str:
     return digest.hexdigest()[:12]
 
 
-def back_ranks() -> npt.NDArray[np.uint8]:
-    """Chess960's back ranks, from file a to h as piece types: uint8[960, 8]."""
-    boards = map(chess.Board.from_chess960_pos, range(960))
-    return np.array([[board.piece_type_at(square) for square in range(8)] for board in boards], np.uint8)
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Playing
-# --------------------------------------------------------------------------------------------------------------
-
-
 class Player:
     """Plays any game, given its number."""
 
     def __init__(self, settings: Settings, network: bytes = b"") -> None:
         """Evaluates with the network file whose bytes are `network`, classically when they are empty.
 
-        Raises ValueError when that is not the evaluation that `settings` name, NetworkError when the file is unusable,
-        EvaluationError in a process with a custom evaluation.
+        Raises NetworkError when the file is unusable, EvaluationError in a process with a custom evaluation.
         """
-        _check_evaluation(settings, network)
+        # A custom evaluation is compiled into the search: it would label the games whatever the settings say.
+        require_own_evaluation("training data")
         self._seed = settings.seed
         self._rules = settings.as_rules()
         self._worker = new_worker()
         if network:
             set_network(self._worker, decode_network(network).record())
         self._table = allocate_table(settings.hash_mebibytes)
-        self._ranks = back_ranks()
+        starts = map(chess.Board.from_chess960_pos, range(960))
+        self._ranks = np.array([[board.piece_type_at(square) for square in range(8)] for board in starts], np.uint8)
         self._game = allocate(GAME, 1)
         self._plies = allocate(PLY, settings.max_plies)
 
@@ -172,14 +155,6 @@ def _random(seed: int, index: int) -> npt.NDArray[np.uint64]:
 _player = cache(Player)  # a process plays by one set of settings
 
 
-def _check_evaluation(settings: Settings, network: bytes) -> None:
-    """Raises ValueError unless the evaluation that `settings` name is that of the file with the bytes `network`."""
-    # A custom evaluation is compiled into the search: it would label the games whatever the settings say.
-    require_own_evaluation("training data")
-    if settings.network != network_digest(network):
-        raise ValueError(f"the settings name the network '{settings.network}', not '{network_digest(network)}'")
-
-
 @dataclass(frozen=True)
 class Task:
     """A block to play, with the digest of the required sources and the bytes of the network's file."""
@@ -200,28 +175,17 @@ def play_block(task: Task) -> bytes:
     return encode_block(task.block, np.concatenate(games), np.concatenate(plies))
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Folders of shards
-# --------------------------------------------------------------------------------------------------------------
-
-
-@dataclass
+@dataclass(frozen=True)
 class Progress:
-    """The progress of a run: blocks and positions in the folder, and how many of the positions this run has added."""
+    """The progress of a run: blocks and positions in the folder."""
 
-    blocks: int = 0
-    positions: int = 0
-    added: int = 0
+    blocks: int
+    positions: int
 
     @property
     def games(self) -> int:
         """Games in the folder."""
         return self.blocks * GAMES_PER_BLOCK
-
-
-def described(settings: Settings) -> dict[str, Any]:
-    """The contents of a shard's head: the settings and the digest of the sources that played."""
-    return {**asdict(settings), "games_per_block": GAMES_PER_BLOCK, "sources": source_digest()}
 
 
 def generate(
@@ -236,50 +200,56 @@ def generate(
 ) -> Progress:
     """Plays until the folder holds the first `games` games (rounded up to blocks) or at least `positions` positions.
 
-    Existing shards are kept; missing or short ones are completed, lowest numbers first. `on_progress` is called at the
-    start and after each block. `network` is the file that `settings` name. Raises ShardError, ClusterError, OSError,
-    ValueError for another network or a custom evaluation, and WorkError when a block could not be played.
+    Completes missing or short shards, lowest numbers first. Calls `on_progress` at the start and after each block.
+    `network` is the bytes of the network file that evaluates, empty for the classical evaluation. Raises OSError,
+    ShardError, ClusterError, NetworkError, EvaluationError for a custom evaluation, and WorkError for a block that
+    could not be played.
     """
-    _check_evaluation(settings, network)
+    require_own_evaluation("training data")
+    settings = replace(settings, network=network_digest(network))
     folder.mkdir(parents=True, exist_ok=True)
-    with only_writer(folder, "making games"):
-        head = described(settings)
+    with only_writer(folder, "making games"), _named(folder):
+        head = {**asdict(settings), "games_per_block": GAMES_PER_BLOCK, "sources": source_digest()}
         there = _shards_there(folder, head)
         progress = Progress(sum(shard.blocks for shard in there.values()), sum(s.positions for s in there.values()))
         on_progress(progress)
         end = None if games is None else -(-games // GAMES_PER_BLOCK)
-        is_enough = positions is not None and progress.positions >= positions
         have = {number: shard.blocks for number, shard in there.items()}
-        tasks = (Task(settings, block, head["sources"], network) for block in _missing_blocks(have, end))
+        missing = _missing_blocks(have, end)
+        first = None if positions is not None and progress.positions >= positions else next(missing, None)
+        if first is not None and cluster is None:
+            # Compile once here, not in every worker at the same time: one ply needs all of self-play's kernel.
+            Player(Settings(soft_nodes=1, hard_nodes=1, max_plies=1)).play(0)
+        numbers = () if first is None else chain([first], missing)
+        tasks = (Task(settings, block, head["sources"], network) for block in numbers)
         writer: ShardWriter | None = None
         try:
-            with closing(_play_in_order(iter(()) if is_enough else tasks, workers, cluster)) as blocks:
+            with closing(_play_in_order(tasks, workers, cluster)) as blocks:
                 for block, data in blocks:
-                    number = block // BLOCKS_PER_SHARD
                     if writer is None:
-                        writer = ShardWriter(folder, number, head)
-                    with _named(writer.path):
-                        writer.append(data)
-                    size = block_positions(data)
-                    progress = Progress(progress.blocks + 1, progress.positions + size, progress.added + size)
+                        writer = ShardWriter(folder, block // BLOCKS_PER_SHARD, head)
+                    before = writer.positions
+                    writer.append(data)
+                    progress = Progress(progress.blocks + 1, progress.positions + writer.positions - before)
                     on_progress(progress)
                     if writer.blocks == BLOCKS_PER_SHARD:
-                        with _named(writer.path):
-                            writer.finish()
+                        writer.finish()
                         writer = None
                     if positions is not None and progress.positions >= positions:
                         break
         finally:
             if writer is not None:
-                with _named(writer.path):
-                    writer.close()
-        _finish_all(folder, head)
+                writer.close()
+        for path in sorted(folder.glob(f"shard-*{UNFINISHED}")):
+            with closing(ShardWriter(folder, _number_of(path), head)) as unfinished:
+                if unfinished.blocks:
+                    unfinished.finish()
         return progress
 
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Adds the file's name to errors without one: the error of a full disk does not name the file."""
+    """Adds a path to errors without one, such as that of a full disk."""
     try:
         yield
     except OSError as error:
@@ -342,11 +312,3 @@ def _play_in_order(
             while wanted and wanted[0] in waiting:
                 block = wanted.popleft()
                 yield block, waiting.pop(block)
-
-
-def _finish_all(folder: Path, head: dict[str, Any]) -> None:
-    """Gives every unfinished shard its foot and final name."""
-    for path in sorted(folder.glob(f"shard-*{UNFINISHED}")):
-        with _named(path), closing(ShardWriter(folder, _number_of(path), head)) as writer:
-            if writer.blocks:
-                writer.finish()

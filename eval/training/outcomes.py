@@ -1,14 +1,14 @@
 """Fits the model of results (see `search.outcome`) to self-play games, by maximum likelihood.
 
 The positions are counted by material, score and result from White's view; the model treats both sides alike. The fit
-maximises the likelihood of the counted results as if positions were independent. Neighbours in a game are not: this
-does not bias the estimates, but their errors are larger than they look.
+treats positions as independent. Neighbours in a game are not: this does not bias the estimates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -67,9 +67,7 @@ def bin_scores() -> npt.NDArray[np.float64]:
 
 def chances(parameters: npt.NDArray[np.float64]) -> Counts:
     """Chances of each result by material and score, in the order of the counts; `parameters` has the coefficients of
-    both polynomials.
-
-    The values of both polynomials are kept above zero, because zero or less has no meaning.
+    both polynomials, whose values are kept above zero.
     """
     share = np.arange(FULL_MATERIAL + 1) / FULL_MATERIAL
     powers = share[:, None] ** np.arange(DEGREE)
@@ -111,14 +109,13 @@ def calibration(counts: Counts, fitted: Fit) -> list[tuple[int, int, float, floa
     rows = []
     edges = (-400, -250, -150, -80, -40, -15, 15, 40, 80, 150, 250, 400)
     scores = bin_scores()
-    for low, high in zip((-SCORE_LIMIT - 1, *edges), (*edges, SCORE_LIMIT + 1), strict=True):
-        part = counts[:, (scores > low) & (scores <= high)]
+    for low, high in pairwise((-SCORE_LIMIT - 1, *edges)):
+        inside = (scores > low) & (scores <= high)
+        part, there = counts[:, inside], given[:, inside]
         total = part.sum()
-        if not total:
-            continue
-        came = (part[..., 2] + 0.5 * part[..., 1]).sum() / total
-        there = given[:, (scores > low) & (scores <= high)]
-        expected = (part.sum(axis=-1) * (there[..., 2] + 0.5 * there[..., 1])).sum() / total
-        middle = float((part.sum(axis=(0, 2)) * scores[(scores > low) & (scores <= high)]).sum() / total)
-        rows.append((round(middle), int(total), float(expected), float(came)))
+        if total:
+            came = (part[..., 2] + 0.5 * part[..., 1]).sum() / total
+            expected = (part.sum(axis=-1) * (there[..., 2] + 0.5 * there[..., 1])).sum() / total
+            middle = float((part.sum(axis=(0, 2)) * scores[inside]).sum() / total)
+            rows.append((round(middle), int(total), float(expected), float(came)))
     return rows

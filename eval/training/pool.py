@@ -4,18 +4,17 @@
     validation.samples  SAMPLE[m] of the games that are held out for validation
     pool.json           their origin
 
-A hash of a game's moves decides whether it is held out. So whole games are held out, because neighbouring positions
-share their result; the same games are held out with every seed; and a game that was played twice is never on both
-sides.
+A hash of a game's moves decides whether the whole game is held out: neighbouring positions share their result. So the
+same games are held out with every seed, and a game that was played twice is never on both sides.
 
 The file is shuffled once, in two passes that need little memory: positions go to random buckets, then each bucket is
-shuffled. A pass over the data (an epoch) reads runs of `CHUNK` positions in an order of its own, so that batches never
-repeat, while the disk is read in whole pages.
+shuffled. A pass over the data (an epoch) reads runs of `CHUNK` positions in an order of its own.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import mmap
 import os
 import time
@@ -34,8 +33,9 @@ from engine.memory import readable
 from eval.training.kernels.gradients import count_unsound
 from eval.training.kernels.records import PLY, SAMPLE
 from eval.training.samples import Filter, Samples, shard_samples
-from eval.training.shards import Shard, ShardError, find_shards, open_shards
-from eval.training.slope import fit_slope
+from eval.training.shards import Shard, ShardError, find_shards, read_shard
+
+Reals = npt.NDArray[np.float64]
 
 TRAINING: Final = "training.samples"
 VALIDATION: Final = "validation.samples"
@@ -53,8 +53,7 @@ class Facts:
 
     `sources` are the settings that games were played by, each with the number of its games; `share` is the share of the
     games held out, `wanted` the filter. `slope` is the scale in centipawns with which scores predict results best,
-    `crc` the CRC-32 of the training positions. `seconds` is the time it took to make the pool, None if it was not
-    measured; comparisons of facts ignore it.
+    `crc` the CRC-32 of the training positions. `seconds` is the time it took to make the pool, if measured.
     """
 
     shards: int
@@ -68,10 +67,6 @@ class Facts:
     sources: list[dict[str, Any]]
     seconds: float | None = field(default=None, compare=False)
 
-    def text(self) -> str:
-        """The text of `pool.json`."""
-        return json.dumps(asdict(self), indent=2) + "\n"
-
 
 @dataclass(frozen=True)
 class Pool:
@@ -80,11 +75,6 @@ class Pool:
     training: Samples
     validation: Samples
     facts: Facts
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Making a pool
-# --------------------------------------------------------------------------------------------------------------
 
 
 def held_out(shard: Shard, share: float) -> npt.NDArray[np.bool_]:
@@ -97,16 +87,6 @@ def held_out(shard: Shard, share: float) -> npt.NDArray[np.bool_]:
     return chosen
 
 
-def _sides(shard: Shard, wanted: Filter, share: float) -> tuple[Samples, Samples]:
-    """The training and the validation positions of a shard. Raises ShardError."""
-    checking = held_out(shard, share)
-    training, validation = shard_samples(shard, wanted, ~checking), shard_samples(shard, wanted, checking)
-    unsound = int(count_unsound(training) + count_unsound(validation))
-    if unsound:
-        raise ShardError(f"{shard.path}: {unsound} positions are not of chess; see `secateur datagen verify`")
-    return training, validation
-
-
 def build_pool(
     folder: Path,
     paths: Sequence[str | Path],
@@ -114,40 +94,37 @@ def build_pool(
     share: float,
     seed: int,
     partial: bool = False,
-    on_problem: Callable[[ShardError], None] | None = None,
-    on_shard: Callable[[int, int], None] | None = None,
+    on_shard: Callable[[int, int], None] = lambda shards, positions: None,
 ) -> Facts:
-    """Decodes, filters, splits and shuffles shards (see `open_shards`) into a pool in `folder`, which must be empty.
+    """Decodes, filters, splits and shuffles shards (see `find_shards`) into a pool in `folder`, which must be empty.
 
     The same shards in the same order and the same arguments give the same pool. `on_shard(shards, positions)` is called
-    after each shard. Raises ShardError and OSError.
+    after each shard. Raises OSError, and ShardError for a shard that is truncated or corrupt.
     """
     began = time.perf_counter()
     rng = np.random.default_rng([seed, 0])
     # A position takes at least the four bytes of its move and score.
-    most = sum(path.stat().st_size for path in find_shards(paths, partial)) // PLY.itemsize
-    count = most // BUCKET + 1
+    shards = find_shards(paths, partial)
+    count = sum(path.stat().st_size for path in shards) // PLY.itemsize // BUCKET + 1
     training = validation = crc = 0
     sources: list[dict[str, Any]] = []
     with ExitStack() as files:
         dealt = [files.enter_context(open_regular(folder / str(number), "x+b")) for number in range(count)]
         checking = files.enter_context(open_regular(folder / VALIDATION, "xb"))
-        for shard in open_shards(paths, partial, on_problem):
-            try:
-                learning, kept = _sides(shard, wanted, share)
-            except ShardError as error:
-                if on_problem is None:
-                    raise
-                on_problem(error)
-                continue
+        for path in shards:
+            shard = read_shard(path)
+            out = held_out(shard, share)
+            learning, kept = shard_samples(shard, wanted, ~out), shard_samples(shard, wanted, out)
+            unsound = int(count_unsound(learning) + count_unsound(kept))
+            if unsound:
+                raise ShardError(f"{path}: {unsound} positions are not of chess; see `secateur datagen verify`")
             checking.write(kept.tobytes())
             choice = rng.integers(count, size=len(learning))
             for number, file in enumerate(dealt):
                 file.write(learning[choice == number].tobytes())
             training, validation = training + len(learning), validation + len(kept)
             sources.append({**shard.settings, "games": len(shard.games)})
-            if on_shard is not None:
-                on_shard(len(sources), training + validation)
+            on_shard(len(sources), training + validation)
         learnt = files.enter_context(open_regular(folder / TRAINING, "xb"))
         for number, file in enumerate(dealt):
             file.seek(0)
@@ -162,7 +139,7 @@ def build_pool(
     summary = _summed_up(sources)
     seconds = round(time.perf_counter() - began, 3)
     facts = Facts(len(sources), games, training, validation, share, asdict(wanted), slope, crc, summary, seconds)
-    (folder / FACTS).write_text(facts.text(), encoding="utf-8")
+    (folder / FACTS).write_text(json.dumps(asdict(facts), indent=2) + "\n", encoding="utf-8")
     return facts
 
 
@@ -183,15 +160,32 @@ def _slope(samples: Samples) -> float:
     return round(fit_slope(samples["score"].astype(np.float64), samples["result"] * 0.5), 1)
 
 
+def expected_results(centipawns: Reals, slope: float) -> Reals:
+    """White's expected results, 0 to 1, for values in centipawns: 1 / (1 + exp(-centipawns / slope))."""
+    expected: Reals = 1.0 / (1.0 + np.exp(-np.clip(centipawns / slope, -500.0, 500.0)))
+    return expected
+
+
+def fit_slope(centipawns: Reals, results: Reals) -> float:
+    """The slope with which values predict results best (least squares), by golden section between 20 and 2000."""
+
+    def loss(log_slope: float) -> float:
+        return float(np.mean((expected_results(centipawns, math.exp(log_slope)) - results) ** 2))
+
+    low, high, ratio = math.log(20.0), math.log(2000.0), (math.sqrt(5.0) - 1.0) / 2.0
+    while high - low > 1e-4:
+        left, right = high - ratio * (high - low), low + ratio * (high - low)
+        if loss(left) <= loss(right):
+            high = right
+        else:
+            low = left
+    return math.exp((low + high) / 2.0)
+
+
 def holds_samples(head: bytes) -> bool:
     """Whether a file that begins with these bytes holds positions."""
     samples = np.frombuffer(head, SAMPLE, len(head) // SAMPLE.itemsize).copy()
     return bool(len(samples)) and not count_unsound(readable(samples))
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Reading a pool
-# --------------------------------------------------------------------------------------------------------------
 
 
 def _mapped(path: Path, count: int) -> Any:
@@ -221,20 +215,15 @@ def open_pool(folder: Path) -> Pool:
     return Pool(training, validation, facts)
 
 
-def epoch_order(seed: int, epoch: int, chunks: int) -> npt.NDArray[np.int64]:
-    """The order in which epoch `epoch` (from 0 on) reads the chunks."""
-    return np.random.default_rng([seed, 1, epoch]).permutation(chunks)
-
-
 def batches(seed: int, chunks: int, size: int, step: int) -> Iterator[npt.NDArray[np.int64]]:
     """The chunks of each batch, int64[size], from step `step` (from 0 on) of an endless training run.
 
-    An epoch is cut into whole batches; the few chunks left over differ from epoch to epoch. The batch of step n depends
-    on n alone, so that a run can resume at any step.
+    An epoch is cut into whole batches; the few chunks left over differ from epoch to epoch. A batch depends only on the
+    number of its step, so a run can resume at any step.
     """
     a_pass = chunks // size
     while True:
-        order = epoch_order(seed, step // a_pass, chunks)
+        order = np.random.default_rng([seed, 1, step // a_pass]).permutation(chunks)
         for index in range(step % a_pass, a_pass):
             yield order[index * size : (index + 1) * size]
             step += 1

@@ -1,7 +1,7 @@
 """A training run: a folder with its pool (see `eval.training.pool`), from which the run resumes exactly.
 
     run.json        recipe and data
-    checkpoint.npz  parameters, moments and log after the last finished superbatch; replaced as a whole
+    checkpoint.npz  parameters, moments and log after the last finished superbatch
     log.jsonl       a line for each superbatch
     start.snet      the network that the run began with, if it did not begin with random weights
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
@@ -23,7 +24,6 @@ from typing import Final
 
 import numpy as np
 
-from engine.compiler.cache_folder import MARKER, listed, mark
 from engine.files import Output, open_regular, parse_json, printable, read_bytes, reason, replace_file, shown
 from eval.network.format import is_network, read_network
 from eval.training.kernels.gradients import Floats, new_vector, parameter_count
@@ -45,10 +45,6 @@ _FILES: Final[dict[str, tuple[str, Callable[[bytes], bool]]]] = {
 
 #: Subfolder of a run's folder, in which a pool is made. A killed command leaves it behind.
 _NEW: Final = ".new-pool-"
-_NEW_TEXT: Final = "Secateur makes the pool of a training run here.\n"
-
-#: The largest size of `run.json`, in bytes.
-_MOST_JSON: Final = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -70,13 +66,8 @@ class Run:
             raise TrainingError(f"halfmoves is more than 0, not {self.wanted.halfmoves}")
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Beginning and resuming
-# --------------------------------------------------------------------------------------------------------------
-
-
 def check_new(folder: Path, overwrite: bool) -> None:
-    """Checks that a new run may begin in a folder; files with other names do not matter.
+    """Checks that a new run may begin in a folder.
 
     Raises TrainingError for an earlier run unless `overwrite` is set, and for a file with the name of one of a run's
     files where there is no run. Raises OSError for a file that is not the earlier run's own.
@@ -102,7 +93,7 @@ def load_run(folder: Path) -> Run:
         if (folder / name).is_symlink():
             raise TrainingError(f"{shown(folder / name)}: is a link, not a file of the run")
     try:
-        values = parse_json(read_bytes(path, _MOST_JSON), with_paths=True)
+        values = parse_json(read_bytes(path, 1 << 24), with_paths=True)
         values["wanted"] = Filter(**values["wanted"])
         values["recipe"] = Recipe(**values["recipe"])
         run = Run(**values | {"data": tuple(values["data"])})
@@ -126,26 +117,13 @@ def _output(folder: Path, name: str) -> Output:
 @contextmanager
 def new_pool(folder: Path) -> Iterator[Path]:
     """An empty folder within a run's folder to make a pool in. Removed in the end, with those of killed commands."""
-    for left in folder.glob(f"{_NEW}*"):
-        _remove_pool(left)
-    new = Path(tempfile.mkdtemp(prefix=_NEW, dir=folder))
-    try:
-        mark(new, _NEW_TEXT)
-        yield new
-    finally:
-        _remove_pool(new)
-
-
-def _remove_pool(new: Path) -> None:
-    """Removes the files of an unfinished pool and its folder, unless other files are in it."""
-    if listed(new, _NEW_TEXT) is None:
-        return  # another program made it
-    for path in new.iterdir():
-        if path.name.isdecimal() or path.name in (TRAINING, VALIDATION, FACTS):
-            path.unlink()
-    if [path.name for path in new.iterdir()] == [MARKER]:
-        (new / MARKER).unlink()
-        new.rmdir()
+    for left in folder.glob(f"{_NEW}*/"):
+        if not left.is_symlink() and all(
+            path.name.isdecimal() or path.name in (TRAINING, VALIDATION, FACTS) for path in left.iterdir()
+        ):
+            shutil.rmtree(left)
+    with tempfile.TemporaryDirectory(prefix=_NEW, dir=folder) as new:
+        yield Path(new)
 
 
 def begin_run(folder: Path, run: Run, start: bytes | None) -> None:
@@ -171,11 +149,6 @@ def adopt_pool(folder: Path, new: Path) -> None:
     for name in (TRAINING, VALIDATION, FACTS):
         _output(folder, name)  # again: only a file of the run is replaced
         (new / name).replace(folder / name)
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Training
-# --------------------------------------------------------------------------------------------------------------
 
 
 def state_outputs(folder: Path) -> tuple[Output, Output]:
@@ -226,15 +199,11 @@ def load_state(folder: Path, recipe: Recipe) -> State:
 
 
 def train(
-    folder: Path,
-    trainer: Trainer,
-    on_step: Callable[[Moment], None] | None = None,
-    on_superbatch: Callable[[Entry], None] | None = None,
+    folder: Path, trainer: Trainer, on_step: Callable[[Moment], None], on_superbatch: Callable[[Entry], None]
 ) -> None:
     """Trains to the end, with a checkpoint after each superbatch. Raises OSError and TrainingError."""
     outputs = state_outputs(folder)
     while not trainer.is_finished:
         entry = trainer.superbatch(on_step)
         save_state(outputs, trainer.state)
-        if on_superbatch is not None:
-            on_superbatch(entry)
+        on_superbatch(entry)

@@ -1,12 +1,11 @@
 """Turns games into training positions: decodes, filters and packs at the speed of the disk.
 
-A position is a SAMPLE, 32 bytes that are easy to keep and shuffle in memory; `unpacked` turns them into POSITION
-records. Scores and results are White's.
+A position is a SAMPLE of 32 bytes; `unpacked` makes POSITION records of them. Scores and results are White's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -18,13 +17,12 @@ from engine.board.position import POSITION
 from engine.memory import allocate
 from eval.training.kernels.decoding import decode_samples
 from eval.training.kernels.records import SAMPLE, unpack_samples
-from eval.training.shards import Shard, ShardError, open_shards
+from eval.training.shards import Shard, find_shards, read_shard
 
 #: Scores from here on are as good as mates.
 SCORE_LIMIT: Final = 10_000
 #: The search scales evaluations towards 0 by half a percent for each ply since the last capture or pawn move
-#: (`search.kernels.correction.corrected`), and will do so again with a network that learns from the scores. Up to this
-#: many plies, a score is at most a fifth too small; docs/training.md has the counts.
+#: (`search.kernels.correction.corrected`). Below this many plies, a score is at most a fifth too small.
 HALFMOVES: Final = 40
 #: More than the clock of any position: the fifty-move rule ends games at 100.
 ANY_HALFMOVES: Final = 256
@@ -65,14 +63,11 @@ def shard_samples(shard: Shard, wanted: Filter = Filter(), chosen: npt.NDArray[n
 
 
 def samples(
-    paths: Sequence[str | Path] | str | Path,
-    wanted: Filter = Filter(),
-    partial: bool = False,
-    on_problem: Callable[[ShardError], None] | None = None,
+    paths: Sequence[str | Path] | str | Path, wanted: Filter = Filter(), partial: bool = False
 ) -> Iterator[Samples]:
-    """The wanted positions of each shard, SAMPLE[n]; for the arguments see `open_shards`."""
-    for shard in open_shards(paths, partial, on_problem):
-        yield shard_samples(shard, wanted)
+    """The wanted positions of each shard, SAMPLE[n]; for `paths` and `partial` see `find_shards`. Raises ShardError."""
+    for path in find_shards(paths, partial):
+        yield shard_samples(read_shard(path), wanted)
 
 
 def unpacked(samples: Samples) -> Any:
@@ -83,9 +78,6 @@ def unpacked(samples: Samples) -> Any:
 
 
 def game_numbers(samples: Samples) -> npt.NDArray[np.int64]:
-    """Numbers the games of one shard's SAMPLE[n] from 0 on: int64[n].
-
-    A new game begins where the low byte of its number, which samples keep, changes.
-    """
+    """Numbers the games of one shard's SAMPLE[n] from 0 on: int64[n]."""
     numbers: npt.NDArray[np.int64] = np.cumsum(np.diff(samples["game"], prepend=samples["game"][:1]) != 0)
     return numbers

@@ -8,9 +8,8 @@
     foot     FOOT (32 bytes)
 
 Numbers are little-endian; `eval.training.kernels.records` describes GAME and PLY. An unfinished shard has the name
-`shard-000000.part`. Blocks are appended whole. When writing resumes after a crash, an incomplete last block is cut off,
-and nothing else ever is. A finished shard has the name `shard-000000.games` and never changes. A shard whose CRC,
-length or counts are wrong is not read.
+`shard-000000.part`. Blocks are appended whole. When writing resumes after a crash, an incomplete last block is cut off.
+A finished shard has the name `shard-000000.games`. A shard whose CRC, length or counts are wrong is not read.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import json
 import mmap
 import os
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,9 +33,6 @@ from eval.training.kernels.records import ENDINGS, GAME, PLY, VARIANTS
 
 MAGIC: Final = b"SECGAMES"
 VERSION: Final = 1
-
-#: The largest size of a head with its settings, in bytes.
-_LONGEST_HEAD: Final = 1 << 20
 
 _HEAD: Final = np.dtype([("magic", "S8"), ("version", "<u4"), ("number", "<u4"), ("settings", "<u4"), ("crc", "<u4")])
 BLOCK: Final = np.dtype(
@@ -77,7 +73,7 @@ class Shard:
     """The games of one file, mapped into memory.
 
     `games` is GAME[n], `plies` is PLY[m], a view of the whole file, and `first` (int64[n]) has the index in it where
-    each game's plies begin. `finished` is False for a shard that is still being written.
+    each game's plies begin.
     """
 
     path: Path
@@ -87,17 +83,11 @@ class Shard:
     games: npt.NDArray[np.void]
     plies: npt.NDArray[np.void]
     first: npt.NDArray[np.int64]
-    finished: bool
 
     @property
     def positions(self) -> int:
         """Positions, one for each recorded ply."""
         return int(self.games["plies"].sum())
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Writing
-# --------------------------------------------------------------------------------------------------------------
 
 
 def encode_block(number: int, games: npt.NDArray[np.void], plies: npt.NDArray[np.void]) -> bytes:
@@ -109,11 +99,6 @@ def encode_block(number: int, games: npt.NDArray[np.void], plies: npt.NDArray[np
     return head.tobytes() + body + bytes(-len(body) % 8)
 
 
-def block_positions(block: bytes) -> int:
-    """Positions in an encoded block."""
-    return int(np.frombuffer(block, BLOCK, 1)[0]["positions"])
-
-
 def shard_path(folder: Path, number: int, ending: str = FINISHED) -> Path:
     """The path of shard `number` in a folder."""
     return folder / f"shard-{number:06}{ending}"
@@ -122,8 +107,8 @@ def shard_path(folder: Path, number: int, ending: str = FINISHED) -> Path:
 class ShardWriter:
     """Appends blocks to an unfinished shard, and finishes it; callers must close it.
 
-    An existing shard is continued after its last whole block, even a finished one. Raises ShardError when the existing
-    shard is damaged or was made with other settings, and OSError.
+    Continues an existing shard, even a finished one, after its last whole block. Raises OSError, and ShardError when
+    the existing shard is damaged or was made with other settings.
     """
 
     def __init__(self, folder: Path, number: int, settings: dict[str, Any]) -> None:
@@ -154,10 +139,7 @@ class ShardWriter:
             self._file.truncate(0)
             self._write(_encode_head(number, settings))
             return
-        try:
-            found_number, found, at = _read_head(self.path, data)
-        except _TruncatedError:
-            raise ShardError(f"{self.path}: is truncated: its head is not whole") from None
+        found_number, found, at = _read_head(self.path, data)
         if found_number != number:
             raise ShardError(f"{self.path}: holds shard {found_number}")
         check_settings(self.path, found, settings)
@@ -167,9 +149,9 @@ class ShardWriter:
         self.blocks = len(blocks)
         self._games = sum(len(games) for games, _ in blocks)
         self.positions = sum(int(games["plies"].sum()) for games, _ in blocks)
-        # A block with wrong lengths may look incomplete; cutting it off would also cut off all blocks behind it.
         is_foot = len(rest) <= FOOT.itemsize and self._foot().startswith(rest.rstrip(b"\0"))
-        is_cut = is_foot or not rest.strip(b"\0") or _is_cut_block(rest)
+        is_cut = is_foot or not rest.strip(b"\0") or _BLOCK_MAGIC.startswith(rest[:4])
+        # A block with wrong lengths may look incomplete; cutting it off would also cut off all blocks behind it.
         if not is_cut or _BLOCK_MAGIC in rest[4:]:
             raise ShardError(f"{self.path}: is corrupt: no block at byte {end}")
         self._file.truncate(end)
@@ -188,9 +170,10 @@ class ShardWriter:
     def append(self, block: bytes) -> None:
         """Adds a block from `encode_block`. From then on it survives the end of this process."""
         self._write(block)
+        head = np.frombuffer(block, BLOCK, 1)[0]
         self.blocks += 1
-        self._games += int(np.frombuffer(block, BLOCK, 1)[0]["games"])
-        self.positions += block_positions(block)
+        self._games += int(head["games"])
+        self.positions += int(head["positions"])
 
     def _foot(self) -> bytes:
         foot = np.zeros(1, FOOT)
@@ -224,19 +207,6 @@ def _encode_head(number: int, settings: dict[str, Any]) -> bytes:
     return head.tobytes() + text
 
 
-def _is_cut_block(data: bytes) -> bool:
-    """Whether `data` may be the beginning of a block: its lengths and its complete games are plausible."""
-    head = np.frombuffer(data[: BLOCK.itemsize].ljust(BLOCK.itemsize, b"\0"), BLOCK)[0]
-    if not _BLOCK_MAGIC.startswith(data[:4]) or max(head["number"], head["games"], head["positions"]) >= 1 << 24:
-        return False
-    if head["spare"]:
-        return False
-    records = data[BLOCK.itemsize :][: int(head["games"]) * GAME.itemsize]
-    games = np.frombuffer(records, GAME, len(records) // GAME.itemsize)
-    is_known = (games["result"] < 3) & (games["ending"] < len(ENDINGS)) & (games["variant"] < len(VARIANTS))
-    return bool(is_known.all()) and int(games["plies"].sum()) <= head["positions"]
-
-
 def check_settings(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
     """Raises ShardError, naming the differences, unless a shard was made with the wanted settings."""
     keys = [key for key in sorted(found.keys() | wanted.keys()) if found.get(key) != wanted.get(key)]
@@ -258,38 +228,26 @@ def _is_empty(data: bytes, head: bytes) -> bool:
     return head.startswith(data) or not data.strip(b"\0")
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Reading
-# --------------------------------------------------------------------------------------------------------------
-
-
-class _TruncatedError(Exception):
-    """The data end before the end of what is being read."""
-
-
 def _read_head(path: Path, data: bytes | mmap.mmap) -> tuple[int, dict[str, Any], int]:
-    """Number, settings and length of a shard's head. Raises ShardError and _TruncatedError."""
+    """Number, settings and length of a shard's head. Raises ShardError."""
     if bytes(data[:8]) != MAGIC[: len(data)]:
         raise ShardError(f"{path}: is not a shard of games")
+    truncated = ShardError(f"{path}: is truncated: its head is not whole")
     if len(data) < _HEAD.itemsize:
-        raise _TruncatedError
+        raise truncated
     head = np.frombuffer(data[: _HEAD.itemsize], _HEAD)[0]
     if head["version"] != VERSION:
         raise ShardError(f"{path}: has format version {head['version']}, this program reads version {VERSION}")
     end = _HEAD.itemsize + int(head["settings"])
-    if end > _LONGEST_HEAD:
-        raise ShardError(f"{path}: is corrupt: its head has {end} bytes")
     if len(data) < end:
-        raise _TruncatedError
+        raise truncated
     text = bytes(data[_HEAD.itemsize : end])
     if zlib.crc32(text, zlib.crc32(bytes(data[:20]))) != head["crc"]:
         raise ShardError(f"{path}: is corrupt: wrong checksum of its head")
     try:
-        settings = parse_json(text)
-    except ValueError as error:
+        settings = dict(parse_json(text))
+    except (ValueError, TypeError) as error:
         raise ShardError(f"{path}: is corrupt: its settings: {error}") from None
-    if not isinstance(settings, dict):
-        raise ShardError(f"{path}: is corrupt: its settings are no table")
     return int(head["number"]), settings, end
 
 
@@ -342,7 +300,7 @@ def _check_foot(path: Path, data: bytes | mmap.mmap) -> npt.NDArray[np.void]:
 def read_shard(path: str | Path) -> Shard:
     """Opens a shard and checks all its checksums. For an unfinished shard, reads and checks the whole blocks.
 
-    Raises ShardError when it is truncated, corrupt, of another version, or cannot be read at all.
+    Raises ShardError when it is truncated, corrupt, of another version, or unreadable.
     """
     path = Path(path)
     finished = path.suffix != UNFINISHED
@@ -352,10 +310,7 @@ def read_shard(path: str | Path) -> Shard:
             data: Any = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if os.fstat(file.fileno()).st_size else b""
     except OSError as error:
         raise ShardError(f"{shown(path)}: cannot be read: {reason(error)}") from None
-    try:
-        number, settings, at = _read_head(path, data)
-    except _TruncatedError:
-        raise ShardError(f"{path}: is truncated: its head is not whole") from None
+    number, settings, at = _read_head(path, data)
     foot = _check_foot(path, data) if finished else None
     # The foot's checksum also covers the blocks.
     blocks, end = _read_blocks(path, data, at, check=not finished)
@@ -375,7 +330,7 @@ def read_shard(path: str | Path) -> Shard:
         if len(games) and games[field].max() >= count:
             raise ShardError(f"{path}: is corrupt: a game has {field} {games[field].max()}")
     plies = np.frombuffer(data, PLY, len(data) // PLY.itemsize)
-    return Shard(path, number, settings, len(blocks), games, plies, first, finished)
+    return Shard(path, number, settings, len(blocks), games, plies, first)
 
 
 def find_shards(paths: Sequence[str | Path] | str | Path, partial: bool = False) -> list[Path]:
@@ -397,26 +352,6 @@ def find_shards(paths: Sequence[str | Path] | str | Path, partial: bool = False)
         else:
             raise ShardError(f"{path}: there is no such file or folder")
     return found
-
-
-def open_shards(
-    paths: Sequence[str | Path] | str | Path,
-    partial: bool = False,
-    on_problem: Callable[[ShardError], None] | None = None,
-) -> Iterator[Shard]:
-    """The shards of files and folders, one after the other.
-
-    A truncated or corrupt shard is reported to `on_problem` and skipped; without it, the ShardError is raised.
-    """
-    for path in find_shards(paths, partial):
-        try:
-            shard = read_shard(path)
-        except ShardError as error:
-            if on_problem is None:
-                raise
-            on_problem(error)
-            continue
-        yield shard
 
 
 @contextmanager

@@ -1,7 +1,8 @@
-"""Statistics of a data set: counts, results, endings of games, and histograms of scores, phases and lengths."""
+"""Statistics of a data set: counts of positions, results, endings, scores and phases; and the check of its games."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any, Final
 
@@ -14,19 +15,11 @@ from eval.kernels.classical import FULL_PHASE
 from eval.training.generation import Settings
 from eval.training.kernels.checking import PROBLEMS, SOUND, check_games
 from eval.training.kernels.records import ENDINGS, VARIANTS
-from eval.training.samples import ALL, ANY_HALFMOVES, Filter, Samples, shard_samples
+from eval.training.samples import ALL, ANY_HALFMOVES, Filter, shard_samples
 from eval.training.shards import Shard, ShardError
 
-#: Histogram of scores: centipawns a bin, and the score from which on all scores fall into the last bin.
-SCORE_BIN: Final = 50
-SCORE_END: Final = 2000
-_SCORE_BINS: Final = 2 * SCORE_END // SCORE_BIN + 1
-#: The text reports the share of positions with scores below each of these in size, in centipawns.
+#: Positions with scores below each of these in size, in centipawns, are counted.
 SCORE_EDGES: Final = (50, 100, 200, 400, 800, 1600)
-
-#: Histogram of lengths: plies a bin, and their number.
-LENGTH_BIN: Final = 10
-_LENGTH_BINS: Final = 61
 
 #: What each code of a packed position adds to the game phase; 7 is a rook that may castle.
 _CODE_PHASE: Final = np.array([0, 0, 1, 1, 2, 4, 0, 2], np.int64)
@@ -37,94 +30,64 @@ _PHASES: Final = ((24, 24), (18, 23), (12, 17), (6, 11), (1, 5), (0, 0))
 _MOST_KEYS: Final = 65_537
 
 
-def phases_of(samples: Samples) -> Any:
-    """The game phase of each of SAMPLE[n], FULL_PHASE to 0, int64[n]."""
-    pieces = samples["position"]["pieces"]
-    return np.minimum((_CODE_PHASE[pieces & 7] + _CODE_PHASE[pieces >> 4 & 7]).sum(axis=1), FULL_PHASE)
+def statistics(shards: Iterable[Shard]) -> dict[str, Any]:
+    """Counts over shards: `shards`, `bytes`, `games`, `positions`, `quiet`, and more counts by kind.
 
-
-class Statistics:
-    """Counts over shards; call `add` for each. Arrays are int64, results in the order lost, drawn, won by White.
-
-    `quiet` counts positions that pass the default filter, the halfmove clock ignored; `below[i]` those with a score
-    below SCORE_EDGES[i] in size. `scores` is [bin], with bins SCORE_BIN wide and the middle one around 0; `phases` is
-    [phase]; `lengths` is [bin], with bins LENGTH_BIN recorded plies wide.
+    `quiet` counts positions that pass the default filter, the halfmove clock ignored. By kind: `results`, `endings` and
+    `variants` of games; `below`, positions with a score below each of SCORE_EDGES in size; `phases`, a list of the
+    positions of each game phase, 0 to FULL_PHASE.
     """
-
-    def __init__(self) -> None:
-        self.shards = self.size = self.games = self.positions = self.quiet = 0
-        self.results = np.zeros(3, np.int64)
-        self.endings = np.zeros(len(ENDINGS), np.int64)
-        self.variants = np.zeros(len(VARIANTS), np.int64)
-        self.scores = np.zeros(_SCORE_BINS, np.int64)
-        self.below = np.zeros(len(SCORE_EDGES), np.int64)
-        self.phases = np.zeros(FULL_PHASE + 1, np.int64)
-        self.lengths = np.zeros(_LENGTH_BINS, np.int64)
-
-    def add(self, shard: Shard) -> None:
-        """Adds a shard to the counts."""
+    found = dict.fromkeys(("shards", "bytes", "games", "positions", "quiet"), 0)
+    results, endings, variants = (np.zeros(size, np.int64) for size in (3, len(ENDINGS), len(VARIANTS)))
+    below, phases = np.zeros(len(SCORE_EDGES), np.int64), np.zeros(FULL_PHASE + 1, np.int64)
+    for shard in shards:
         games, samples = shard.games, shard_samples(shard, ALL)
-        scores = samples["score"].astype(np.int64)
-        bins = (np.clip(scores, -SCORE_END, SCORE_END) + SCORE_END + SCORE_BIN // 2) // SCORE_BIN
-        lengths = np.minimum(games["plies"] // LENGTH_BIN, _LENGTH_BINS - 1)
-        self.shards += 1
-        self.size += shard.path.stat().st_size
-        self.games += len(games)
-        self.positions += len(samples)
-        self.quiet += len(shard_samples(shard, Filter(halfmoves=ANY_HALFMOVES)))
-        self.below += np.array([np.count_nonzero(abs(scores) < edge) for edge in SCORE_EDGES])
-        for counts, values in (
-            (self.results, games["result"]),
-            (self.endings, games["ending"]),
-            (self.variants, games["variant"]),
-            (self.scores, bins),
-            (self.phases, phases_of(samples)),
-            (self.lengths, lengths),
-        ):
-            counts += np.bincount(values, minlength=len(counts))
-
-    def as_dict(self) -> dict[str, Any]:
-        """The statistics for JSON."""
-        return {
-            "shards": self.shards,
-            "bytes": self.size,
-            "games": self.games,
-            "positions": self.positions,
-            "quiet": self.quiet,
-            "results": dict(zip(("black", "draw", "white"), self.results.tolist(), strict=True)),
-            "endings": dict(zip(ENDINGS, self.endings.tolist(), strict=True)),
-            "variants": dict(zip(VARIANTS, self.variants.tolist(), strict=True)),
-            "score_bin": SCORE_BIN,
-            "scores": self.scores.tolist(),
-            "phases": self.phases.tolist(),
-            "length_bin": LENGTH_BIN,
-            "lengths": self.lengths.tolist(),
-        }
-
-    def lines(self) -> list[str]:
-        """The statistics as lines of text."""
-        positions, games = max(self.positions, 1), max(self.games, 1)
-        results = zip(self.results.tolist(), ("lost", "drawn", "won by White"), strict=True)
-        scores = [f"{int(count) / positions:.1%} < {edge}" for count, edge in zip(self.below, SCORE_EDGES, strict=True)]
-        phases = [
-            f"{int(self.phases[low : high + 1].sum()) / positions:.1%} {low if low == high else f'{low}-{high}'}"
-            for low, high in _PHASES
-        ]
-        return [
-            f"shards     {self.shards} ({self.size / 1e6:.1f} MB, {self.size / positions:.2f} bytes a position)",
-            f"games      {self.games}, {self.positions / games:.1f} plies each",
-            f"positions  {self.positions}, {self.quiet} quiet ({self.quiet / positions:.1%})",
-            "results    " + ", ".join(f"{count} {name} ({count / games:.1%})" for count, name in reversed([*results])),
-            "endings    " + _shares(ENDINGS, self.endings.tolist(), games),
-            "starts     " + _shares(VARIANTS, self.variants.tolist(), games),
-            "|scores|   " + ", ".join(scores),
-            "phases     " + ", ".join(phases) + "  (24: all pieces, 0: pawns only)",
-        ]
+        pieces = samples["position"]["pieces"]
+        phase = (_CODE_PHASE[pieces & 7] + _CODE_PHASE[pieces >> 4 & 7]).sum(axis=1)
+        scores = np.abs(samples["score"].astype(np.int64))
+        found["shards"] += 1
+        found["bytes"] += shard.path.stat().st_size
+        found["games"] += len(games)
+        found["positions"] += len(samples)
+        found["quiet"] += len(shard_samples(shard, Filter(halfmoves=ANY_HALFMOVES)))
+        results += np.bincount(games["result"], minlength=len(results))
+        endings += np.bincount(games["ending"], minlength=len(endings))
+        variants += np.bincount(games["variant"], minlength=len(variants))
+        below += np.array([np.count_nonzero(scores < edge) for edge in SCORE_EDGES])
+        phases += np.bincount(np.minimum(phase, FULL_PHASE), minlength=len(phases))
+    return {
+        **found,
+        "results": dict(zip(("black", "draw", "white"), results.tolist(), strict=True)),
+        "endings": dict(zip(ENDINGS, endings.tolist(), strict=True)),
+        "variants": dict(zip(VARIANTS, variants.tolist(), strict=True)),
+        "below": dict(zip(SCORE_EDGES, below.tolist(), strict=True)),
+        "phases": phases.tolist(),
+    }
 
 
-def _shares(names: tuple[str, ...], counts: list[int], total: int) -> str:
-    pairs = sorted(zip(counts, names, strict=True), reverse=True)
-    return ", ".join(f"{name} {count / total:.1%}" for count, name in pairs if count)
+def statistics_text(found: dict[str, Any]) -> list[str]:
+    """What `statistics` counted, as lines of text."""
+    positions, games = max(found["positions"], 1), max(found["games"], 1)
+    size = f"{found['bytes'] / 1e6:.1f} MB, {found['bytes'] / positions:.2f} bytes a position"
+    results = {"won by White": "white", "drawn": "draw", "lost": "black"}
+    phases = [
+        f"{sum(found['phases'][low : high + 1]) / positions:.1%} {low if low == high else f'{low}-{high}'}"
+        for low, high in _PHASES
+    ]
+    return [
+        f"shards     {found['shards']} ({size})",
+        f"games      {found['games']}, {found['positions'] / games:.1f} plies each",
+        f"positions  {found['positions']}, {found['quiet']} quiet ({found['quiet'] / positions:.1%})",
+        "results    " + _shares({name: found["results"][key] for name, key in results.items()}, games),
+        "endings    " + _shares(found["endings"], games),
+        "starts     " + _shares(found["variants"], games),
+        "|scores|   " + ", ".join(f"{count / positions:.1%} < {edge}" for edge, count in found["below"].items()),
+        "phases     " + ", ".join(phases) + "  (24: all pieces, 0: pawns only)",
+    ]
+
+
+def _shares(counts: dict[str, int], total: int) -> str:
+    return ", ".join(f"{name} {count / total:.1%}" for name, count in counts.items() if count)
 
 
 def verify(shard: Shard) -> None:

@@ -4,8 +4,7 @@
     superbatch   many steps, then the error on the validation positions
     rate         rises over the first steps, then falls along a cosine to its last value in the last step
 
-The same recipe and data give the same network, to the last bit, on one machine. The number of threads belongs to the
-recipe, because it decides the order of sums.
+The same recipe and data give the same network, to the last bit, on one machine.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -103,7 +102,7 @@ class Recipe:
 @dataclass(frozen=True)
 class Entry:
     """A superbatch in the log: mean squared errors (`validation` is None without such positions), the learning rate of
-    its last step, and the speed of its steps, without the time for validation and for making the pool.
+    its last step, and the speed of its steps.
     """
 
     superbatch: int
@@ -188,22 +187,10 @@ class Trainer:
         """Whether all superbatches have been trained."""
         return len(self.state.log) >= self.recipe.superbatches
 
-    def pace(self) -> dict[str, Any]:
-        """Seconds and positions a second of the superbatches in the log, which must not be empty.
-
-        `training` counts only the steps; `with_loading` also the decoding, filtering and shuffling of the pool. Figures
-        that include the pool are None if the pool does not record how long that took.
-        """
+    def pace(self) -> float:
+        """Positions a second in the steps of the superbatches in the log, which must not be empty."""
         positions = sum(entry.positions for entry in self.state.log)
-        seconds = sum(entry.positions / entry.positions_per_second for entry in self.state.log)
-        loading = self.pool.facts.seconds
-        whole = None if loading is None else round(positions / (seconds + loading), 1)
-        return {
-            "loading_seconds": loading,
-            "training_seconds": round(seconds, 6),
-            "training": round(positions / seconds, 1),
-            "with_loading": whole,
-        }
+        return positions / sum(entry.positions / entry.positions_per_second for entry in self.state.log)
 
     def rate(self, step: int) -> float:
         """The learning rate of a step (from 0 on) of the run."""
@@ -214,7 +201,7 @@ class Trainer:
         progress = (step - warm_up) / max(total - 1 - warm_up, 1)
         return recipe.last_rate + (recipe.rate - recipe.last_rate) * 0.5 * (1.0 + math.cos(math.pi * progress))
 
-    def superbatch(self, on_step: Callable[[Moment], None] | None = None) -> Entry:
+    def superbatch(self, on_step: Callable[[Moment], None] = lambda moment: None) -> Entry:
         """Trains one superbatch and adds it to the state's log. Raises TrainingError when the numbers diverge."""
         number, recipe = len(self.state.log), self.recipe
         first = number * self.steps
@@ -226,10 +213,9 @@ class Trainer:
                 loss += self._step(threads, next(stream), first + step)
                 if not math.isfinite(loss):
                     raise TrainingError(f"superbatch {number + 1}: the error is no number any more; lower --rate")
-                if on_step is not None:
-                    done = (step + 1) * recipe.batch_size
-                    speed = done / (time.perf_counter() - began)
-                    on_step(Moment(number + 1, step + 1, self.steps, loss / done, speed))
+                done = (step + 1) * recipe.batch_size
+                speed = done / (time.perf_counter() - began)
+                on_step(Moment(number + 1, step + 1, self.steps, loss / done, speed))
             positions = self.steps * recipe.batch_size
             seconds = time.perf_counter() - began
             validation, _ = self.validate()

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from engine.board.convert import from_board
-from eval.kernels.classical import FULL_PHASE, SUMMARY, evaluation_terms, tapered
+from eval.kernels.classical import tapered
 from eval.kernels.workspace import new_workspace
-from eval.report import breakdown, evaluation_report
-from eval.terms.endgames import FULL_SCALE
-from eval.terms.king import price_of
+from eval.report import Evaluator, evaluation_report
 from eval.terms.weigh import pack, unpack_endgame, unpack_middlegame
 from eval.weights import COUNT, GROUPS, ROWS, WEIGHTS
 from search.kernels.score import MATE_BOUND
 from tests.eval.eval_positions import played, score, static, varied
+
+breakdown = Evaluator().breakdown
 
 
 def test_both_colours_are_treated_alike() -> None:
@@ -55,21 +55,6 @@ def test_rows_add_up_to_the_score() -> None:
         assert found.score == score(board.fen())
 
 
-def test_the_trace_counts_what_is_on_the_board() -> None:
-    trace, summary = np.zeros((2, COUNT), np.int32), np.zeros(SUMMARY, np.int64)
-    named = {group.name: slice(group.first, group.first + group.size) for group in GROUPS}
-    for board in varied(seed=5, count=100):
-        evaluation_terms(from_board(board), new_workspace(), trace, summary)
-        for color in chess.COLORS:
-            counts = trace[int(color)]
-            pieces = [len(board.pieces(piece, color)) for piece in range(chess.PAWN, chess.KING)]
-            assert counts[named["MATERIAL"]].tolist() == pieces
-            assert counts[named["KNIGHT_SQUARES"]].sum() == counts[named["KNIGHT_MOBILITY"]].sum() == pieces[1]
-            assert counts[named["KING_SQUARES"]].sum() == 1
-            (square,) = np.flatnonzero(counts[named["KING_SQUARES"]])
-            assert square == (board.king(color) if color else chess.square_mirror(board.king(color) or 0))
-
-
 def test_the_printed_report_names_every_row() -> None:
     text = evaluation_report(chess.Board())
     assert all(f"\n{row:<13}|" in text for row in ROWS)
@@ -82,24 +67,8 @@ def test_packed_pairs_come_apart_again(pair: tuple[int, int]) -> None:
     assert (unpack_middlegame(packed), unpack_endgame(packed)) == pair
 
 
-def test_tapering_is_linear_and_symmetrical() -> None:
-    assert tapered(100, 999, FULL_PHASE, FULL_SCALE) == 100
-    assert tapered(999, 100, 0, FULL_SCALE) == 100
-    assert tapered(999, 100, 0, FULL_SCALE // 2) == 50
-    for middlegame, endgame in ((7, -3), (-7, 3), (101, 99), (-1, -1)):
-        assert tapered(middlegame, endgame, 11, 37) == -tapered(-middlegame, -endgame, 11, 37)
-
-
-def test_danger_grows_and_never_pays() -> None:
-    prices = [unpack_middlegame(price_of(pack(np.int64(danger), np.int64(0)))) for danger in range(-200, 2000, 10)]
-    assert prices[:20] == [0] * 20
-    assert prices == sorted(prices)
-    assert prices[60] - prices[50] > prices[40] - prices[30] > 0
-
-
 def test_every_weight_has_its_place() -> None:
     assert WEIGHTS.shape == (COUNT, 2)
-    assert [group.first for group in GROUPS[1:]] == [group.first + group.size for group in GROUPS[:-1]]
     assert len({group.name for group in GROUPS}) == len(GROUPS)
     squares = {group.name: WEIGHTS[group.first : group.first + 64] for group in GROUPS if group.size == 64}
     # Seen from White: pawns about to promote are the last but one row of a table that begins with a1.

@@ -5,8 +5,10 @@ from __future__ import annotations
 import chess
 import pytest
 
-from eval.report import breakdown
+from eval.report import Evaluator
 from tests.eval.eval_positions import score
+
+breakdown = Evaluator().breakdown
 
 
 def ahead(fen: str) -> int:

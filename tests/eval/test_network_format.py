@@ -18,7 +18,6 @@ from eval.network.format import (
     SHIPPED,
     Network,
     NetworkError,
-    decode_network,
     encode_network,
     network_digest,
     read_network,
@@ -100,7 +99,6 @@ DAMAGE: list[tuple[str, Callable[[bytes], bytes], str]] = [
     ("empty", lambda data: b"", "begins with b'', expected b'SECATNET'"),
     ("another file", lambda data: b"\x89PNG\r\n\x1a\n" + data, "not a network file"),
     ("cut in the head", lambda data: data[:12], "cut short: 12 bytes"),
-    ("older", lambda data: data[:8] + b"\0" + data[9:], "version 0, expected 1"),
     ("newer", lambda data: data[:8] + b"\2" + data[9:], "version 2, expected 1"),
     ("cut in the header", lambda data: data[:40], "but the file only 40"),
     ("header too long", lambda data: data[:12] + b"\xff\xff\xff\xff" + data[16:], "the header has 4294967295 bytes"),
@@ -108,12 +106,10 @@ DAMAGE: list[tuple[str, Callable[[bytes], bytes], str]] = [
     ("cut short", lambda data: data[:-1000], "cut short: "),
     ("too long", lambda data: data + b"\0", "too long: "),
     ("one bit", lambda data: data[:3000] + bytes([data[3000] ^ 1]) + data[3001:], "damaged: its SHA-256 is "),
-    ("one bit of the checksum", lambda data: data[:-1] + bytes([data[-1] ^ 1]), "damaged"),
     ("other features", lambda data: with_architecture(data, features="halfkp"), "expected 'mirrored-768'"),
     ("other activation", lambda data: with_architecture(data, activation="relu"), "'relu', expected 'screlu'"),
     ("other units", lambda data: with_architecture(data, qa=127), "qa is 127, expected 255"),
     ("other width", lambda data: with_architecture(data, hidden=64), "cut short"),
-    ("odd width", lambda data: with_architecture(data, hidden=33), "hidden is 33, expected a multiple of 32 up to 512"),
     ("great width", lambda data: with_architecture(data, hidden=544), "hidden is 544"),
     ("truth for a number", lambda data: with_architecture(data, buckets=True), "buckets is True, expected 1 or 8"),
     ("other buckets", lambda data: with_architecture(data, buckets=4), "buckets is 4"),
@@ -131,20 +127,6 @@ def test_what_is_not_whole_is_refused(damage: Callable[[bytes], bytes], message:
     assert message in text
     assert text.startswith(f"{path}: ")
     assert "\n" not in text
-
-
-def test_every_changed_byte_is_noticed() -> None:
-    data = encode_network(random_network())
-    for place in [*range(0, 700, 7), *range(700, len(data), 997)]:
-        with pytest.raises(NetworkError):
-            decode_network(data[:place] + bytes([data[place] ^ 0x10]) + data[place + 1 :])
-
-
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(NetworkError, match=r"none\.snet: No such file"):
-        read_network(tmp_path / "none.snet")
-    with pytest.raises(NetworkError, match="is a folder, not a file"):
-        read_network(tmp_path)
 
 
 def test_weights_that_could_overflow_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""Pawns and their table."""
+"""Pawns and their table, and how often the weights of pawns and of bare kings count."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from engine.board.convert import from_board
 from eval.kernels.classical import SUMMARY, evaluation_terms
-from eval.kernels.workspace import PAWN_ENTRIES, PAWN_ENTRY, new_workspace
+from eval.kernels.workspace import new_workspace
 from eval.terms import masks
 from eval.weights import COUNT, GROUPS
 from tests.eval.eval_positions import played, static, varied
@@ -32,17 +32,6 @@ def test_the_table_never_changes_a_value() -> None:
         fresh["pawns"] = 0
         position = from_board(board)
         assert static(position, shared) == static(position, fresh), board.fen()
-
-
-def test_the_table_remembers() -> None:
-    workspace = new_workspace()
-    position = from_board(chess.Board())
-    before = static(position, workspace)
-    index = int(position["pawn_key"]) & (PAWN_ENTRIES - 1)
-    assert workspace["pawns"][index]["key"] == position["pawn_key"]
-    workspace["pawns"]["score"][index] += (100 << 32) + 100
-    assert static(position, workspace) == before + 100
-    assert PAWN_ENTRY.itemsize == 64
 
 
 def test_two_structures_in_one_place_of_the_table_are_told_apart() -> None:
@@ -79,11 +68,16 @@ def test_two_structures_in_one_place_of_the_table_are_told_apart() -> None:
         ("8/8/8/3P4/8/8/8/k3K3 w - - 0 1", "PASSED_FREE_PATH", [0, 0, 0, 0, 1, 0, 0, 0]),
         ("8/3k4/8/3P4/8/8/8/4K3 w - - 0 1", "PASSED_FREE_PATH", [0] * 8),
         ("3k4/8/8/3P4/8/8/8/4K3 w - - 0 1", "PASSED_FREE_STEP", [0, 0, 0, 0, 1, 0, 0, 0]),
+        ("4k3/8/8/3P4/8/8/8/4K3 w - - 0 1", "PASSED_OWN_KING", [0, 0, 0, 0, 5, 0, 0, 0]),
+        ("4k3/8/8/3P4/8/8/8/4K3 w - - 0 1", "PASSED_ENEMY_KING", [0, 0, 0, 0, 2, 0, 0, 0]),
         ("3k4/8/8/3P4/8/8/3R4/4K3 w - - 0 1", "PASSED_ROOK", [1, 0]),
         ("3k4/8/8/3P4/8/8/3r4/4K3 w - - 0 1", "PASSED_ROOK", [0, 1]),
         ("8/8/8/3P4/8/8/8/k3K3 w - - 0 1", "UNSTOPPABLE", [1]),
         ("8/8/3k4/8/3P4/8/8/4K3 w - - 0 1", "UNSTOPPABLE", [0]),
         ("8/8/8/3P4/8/8/8/k3K2n w - - 0 1", "UNSTOPPABLE", [0]),
+        ("8/8/8/3k4/8/8/4R3/3K4 w - - 0 1", "MOP_UP_EDGE", [0, 0, 0, 1]),
+        ("8/8/8/3k4/8/8/4R3/3K4 w - - 0 1", "MOP_UP_KINGS", [4]),
+        ("8/8/2k5/8/8/8/3BN3/3K4 w - - 0 1", "MOP_UP_CORNER", [5]),
     ],
 )
 def test_structures_are_recognised(fen: str, group: str, expected: list[int]) -> None:

@@ -12,7 +12,7 @@ from engine.board.convert import from_board
 from engine.compiler.jit import kernel
 from eval.kernels.endings import CLASSICAL_COUNTS, DRAWN, NETWORK_COUNTS, whose_word_counts
 from eval.network.evaluator import NetworkEvaluator
-from eval.report import breakdown, evaluation_report
+from eval.report import Evaluator, evaluation_report
 from eval.terms.endgames import scale_of
 from tests.board.board_positions import scattered_position
 from tests.eval.eval_positions import played
@@ -91,7 +91,7 @@ def test_a_lead_that_cannot_be_won_is_worth_nothing(fen: str) -> None:
 @pytest.mark.parametrize("fen", ["8/8/8/3k4/8/8/4R3/3K4 w - - 0 1", "8/8/8/3k4/8/8/3NN3/3K4 b - - 0 1"])
 def test_of_a_bare_king_the_classical_evaluation_has_the_word(fen: str) -> None:
     board = chess.Board(fen)
-    classical = breakdown(board).score
+    classical = Evaluator().score(board)
     assert classical != EVALUATOR.score(board)
     last = evaluation_report(board, NETWORK).splitlines()[-1]
     assert last == (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -107,24 +107,18 @@ LEVEL = [9, 9, 0, -4, 4]
     [
         ([0, 0, 900, 1200, 32_000], WIN_SCORE, 2, ""),
         ([-900] * 3, WIN_SCORE, 0, ""),
-        ([900] * 3, WIN_SCORE, 0, "ply 2: a result that does not fit its ending"),
         ([900] * 3, WIN_SCORE, 1, "ply 2: a result that does not fit its ending"),
         ([-900] * 3, WIN_SCORE, 2, "ply 2: a result that does not fit its ending"),
         ([900, 900, 899], WIN_SCORE, 2, "ply 2: an adjudication that its scores do not bear out"),
-        ([900, -900, 900], WIN_SCORE, 2, "ply 2: an adjudication that its scores do not bear out"),
-        ([900, 900], WIN_SCORE, 2, "ply 1: an adjudication that its scores do not bear out"),
         ([900] * 3, DRAW_SCORE, 1, "ply 2: an adjudication that its scores do not bear out"),
         ([900] * 4, WIN_SCORE, 2, "ply 3: moves after its scores or its length have ended it"),
         (LEVEL, DRAW_SCORE, 1, ""),
         (LEVEL, DRAW_SCORE, 2, "ply 4: a result that does not fit its ending"),
-        (LEVEL, WIN_SCORE, 2, "ply 4: an adjudication that its scores do not bear out"),
         ([9, *LEVEL[:-1], 5], DRAW_SCORE, 1, "ply 5: an adjudication that its scores do not bear out"),
-        ([0] * 4, DRAW_SCORE, 1, "ply 3: an adjudication that its scores do not bear out"),
         ([*LEVEL, 0], DRAW_SCORE, 1, "ply 5: moves after its scores or its length have ended it"),
         ([20] * 7, LENGTH, 1, ""),
         ([20] * 7, LENGTH, 0, "ply 6: a result that does not fit its ending"),
         ([20] * 6, LENGTH, 1, "ply 5: an adjudication that its scores do not bear out"),
-        ([20] * 4 + [0] * 3, LENGTH, 1, "ply 6: an adjudication that its scores do not bear out"),
         ([20] * 8, LENGTH, 1, "ply 7: moves after its scores or its length have ended it"),
     ],
 )
@@ -155,15 +149,6 @@ def test_draws_count_from_the_start_of_the_game(tmp_path: Path) -> None:
     game.game["opening"] = 1
     with pytest.raises(ShardError, match=r"an adjudication that its scores do not bear out$"):
         verify(shard_of(tmp_path / "0", [game], **ADJUDICATING))
-
-
-def test_a_head_must_say_what_games_were_adjudicated_by(tmp_path: Path, records: list[Record]) -> None:
-    shard = shard_of(tmp_path, records[:1])
-    incomplete = {name: value for name, value in shard.settings.items() if name != "win_score"}
-    with pytest.raises(ShardError, match=r"shard-000000\.games: its head does not say win_score$"):
-        verify(replace(shard, settings=incomplete))
-    with pytest.raises(ShardError, match=r": its head cannot be used: win score is 100 to 40000, not 1$"):
-        verify(replace(shard, settings=shard.settings | {"win_score": 1}))
 
 
 @pytest.fixture(autouse=True)
@@ -230,10 +215,3 @@ def test_starts_must_be_positions(tmp_path: Path, fen: str, is_position: bool) -
     else:
         with pytest.raises(ShardError, match=r"game 0, ply 0: its start is no position$"):
             verify(shard)
-
-
-def test_scores_beyond_mate_are_impossible(tmp_path: Path) -> None:
-    record = game_between(chess.STARTING_FEN, FOOLS_MATE, CHECKMATE, 0)
-    record.plies["score"][2] = -32_001
-    with pytest.raises(ShardError, match=r"game 0, ply 2: an impossible score$"):
-        verify(shard_of(tmp_path, [record]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import chess
@@ -86,10 +85,3 @@ def test_the_command_prints_what_belongs_into_the_engine(
     assert facts["win_score"] == [140.0, -60.0, 90.0]
     for _, _, expected, came in facts["calibration"]:
         assert expected == pytest.approx(came, abs=0.01)
-
-
-def test_data_that_are_not_there_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert wdl.main([str(tmp_path / "nowhere")]) == 1
-    error = capsys.readouterr().err
-    assert error.startswith("secateur wdl: ")
-    assert error.count("\n") == 1

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import chess
 import numpy as np
 import pytest
 
-from engine.board.convert import to_board
-from eval.network.format import SCALE, Network, read_network
+from eval.network.format import SCALE, Network
 from eval.network.layout import OUTPUT_LIMIT, QB
 from eval.network.reference import integer_score
 from eval.training.kernels.gradients import layers_of, new_vector, parameter_count
-from eval.training.pool import open_pool
 from eval.training.quantise import quantised
-from eval.training.runs import load_run, load_state
-from eval.training.samples import unpacked
 from tests.eval.eval_positions import varied
 from tests.training.float_network import Parameters, exact, output_of, rounding_bound
 
@@ -42,14 +37,6 @@ def check(parameters: Parameters, network: Network, boards: list[chess.Board]) -
     one_less = np.abs(parameters.output).max() * QB * SCALE / (network.scale - 1)
     assert np.abs(network.output).max() <= OUTPUT_LIMIT < one_less
     assert max(shares_of_bound(parameters, replace(network, scale=SCALE), boards)) > 1.0
-
-
-def test_an_exported_file_keeps_to_its_bound(trained: Path) -> None:
-    folder = trained.with_suffix(".training")
-    recipe = load_run(folder).recipe
-    parameters = exact(layers_of(load_state(folder, recipe).parameters, recipe.hidden, recipe.buckets))
-    positions = unpacked(open_pool(folder).validation[:300])
-    check(parameters, read_network(trained), [to_board(position) for position in positions])
 
 
 @pytest.mark.parametrize("buckets", [1, 8])

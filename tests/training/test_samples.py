@@ -89,12 +89,6 @@ def test_samples_are_those_of_python_chess(
     assert len(packed) > 0
 
 
-def test_filters_filter(made: Path) -> None:
-    counts = [sum(map(len, samples(made, wanted))) for wanted in FILTERS]
-    assert counts[1] == max(counts)
-    assert len(set(counts)) == len(FILTERS)
-
-
 def test_games_are_told_apart(made: Path) -> None:
     (packed,) = samples(made, ALL)
     assert np.unique(game_numbers(packed)).tolist() == list(range(64))

@@ -15,7 +15,6 @@ from engine.board.convert import write_board
 from eval.training.generation import Player, Settings
 from eval.training.kernels.records import ENDINGS, STANDARD, VARIANTS
 from search.deepening import MAX_DEPTH, Deepening, Root, set_root
-from search.kernels.score import MATE
 from search.kernels.transposition import allocate_table
 from search.kernels.worker import new_worker
 from search.searcher import Game
@@ -130,16 +129,6 @@ def test_chess960_starts() -> None:
         assert all(black == white for black, white in ranks) == alike
         if variant == "chess960":
             assert all(board.chess960_pos() is not None for board in boards)
-
-
-def test_scores_are_white_s(records: list[Record]) -> None:
-    """Who is mated next move has the worst score, whoever is to move."""
-    mates = [record for record in records if ending_of(record) == "checkmate"]
-    mates += [r for r in play(replace(QUICK, win_score=40_000), 16) if ending_of(r) == "checkmate"]
-    assert {int(record.game[0]["result"]) for record in mates} == {0, 2}
-    for record in mates:
-        mate = MATE - 1 if int(record.game[0]["result"]) == 2 else 1 - MATE
-        assert int(record.plies[-1]["score"]) == mate
 
 
 def test_a_game_depends_on_nothing_but_its_number() -> None:

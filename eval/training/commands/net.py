@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.arguments import Parser, command, complain
-from engine.files import printable, shown
+from engine.files import shown
 from engine.progress import Steps, counted
 
 if TYPE_CHECKING:
@@ -110,7 +110,6 @@ def _facts(path: Path) -> dict[str, Any]:
     from eval.network.format import read_network_file
 
     data, network = read_network_file(path)
-    arrays = ("features", "bias", "output", "output_bias")
     return {
         "file": str(path),
         "bytes": len(data),
@@ -118,7 +117,6 @@ def _facts(path: Path) -> dict[str, Any]:
         "digest": network.digest(),
         "network": network.describe(),
         "architecture": network.architecture(),
-        "weights": {name: [int(getattr(network, name).min()), int(getattr(network, name).max())] for name in arrays},
         "dead": int(np.count_nonzero(~network.features.any(axis=0) | ~network.output.any(axis=(0, 1)))),
         "provenance": dict(network.provenance),
     }
@@ -126,28 +124,12 @@ def _facts(path: Path) -> dict[str, Any]:
 
 def _lines(facts: dict[str, Any]) -> list[str]:
     architecture = facts["architecture"]
-    ranges = ", ".join(f"{name.replace('_', ' ')} {low} to {high}" for name, (low, high) in facts["weights"].items())
-    lines = [
+    return [
         f"{shown(facts['file'])}: {facts['network']}",
         f"features   {architecture['features']}, {architecture['activation']}, QA {architecture['qa']}, "
         f"QB {architecture['qb']}, scale {architecture['scale']}",
-        f"weights    {ranges}; {facts['dead']} of {architecture['hidden']} units without effect",
-        f"size       {facts['bytes']} bytes",
+        f"size       {facts['bytes']} bytes, {facts['dead']} of {architecture['hidden']} units without effect",
         f"SHA-256    {facts['sha256']}",
         f"digest     {facts['digest']} (of the numbers: what games and trainings call it)",
+        f"provenance {json.dumps(facts['provenance'], indent=2)}",
     ]
-    return [*lines, *(f"{name:<10} {text}" for name, text in _flat(facts["provenance"]))]
-
-
-def _flat(values: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
-    """Nested values as (name, text), made safe for a terminal."""
-    rows: list[tuple[str, str]] = []
-    for name, value in values.items():
-        if isinstance(value, dict):
-            rows += _flat(value, f"{prefix}{name}.")
-        elif isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
-            for number, item in enumerate(value, start=1):
-                rows += _flat(item, f"{prefix}{name}.{number}.")
-        else:
-            rows.append((printable(prefix + name), printable(str(value))))
-    return rows

@@ -11,7 +11,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from engine.arguments import Parser, command, complain
+from engine.arguments import Parser, command
 from engine.errors import CommandError, UsageError, arguments_are_judged
 from engine.files import Output, shown
 from engine.progress import Steps
@@ -19,7 +19,6 @@ from engine.progress import Steps
 if TYPE_CHECKING:
     from eval.training.pool import Facts
     from eval.training.runs import Run
-    from eval.training.shards import ShardError
     from eval.training.trainer import Recipe, Trainer
 
 _EPILOG = """\
@@ -32,9 +31,6 @@ examples:
 The errors tell whether a run went well, not whether its network is better: only games decide that. The recipe and how
 to make the data are in docs/training.md.
 """
-
-#: The most threads that the default uses.
-_MOST_THREADS: Final = 16
 
 #: Options with a value, by the group of the help: name, type, what the help calls the value, help.
 _OPTIONS: Final[dict[str, tuple[tuple[str, type, str | None, str], ...]]] = {
@@ -107,8 +103,8 @@ def _parser() -> Parser:
 
 
 def _default_threads() -> int:
-    """The largest power of two up to the number of cores and _MOST_THREADS, so that batches divide equally."""
-    return 1 << (min(os.cpu_count() or 1, _MOST_THREADS).bit_length() - 1)
+    """The largest power of two up to the number of cores and 16, so that batches divide equally."""
+    return 1 << (min(os.cpu_count() or 1, 16).bit_length() - 1)
 
 
 @command("secateur train")
@@ -119,30 +115,26 @@ def main(arguments: list[str]) -> int:
     from eval.network.format import network_output
     from eval.training.shards import only_writer
 
-    if not options.output.name:
-        raise UsageError(f"--output {shown(options.output)}: this is a folder, not a file")
+    output = network_output(options.output)
     folder = options.checkpoint or options.output.with_suffix(".training")
     if folder.absolute() == options.output.absolute():
         raise UsageError(f"--output {shown(options.output)}: the folder of the run has this name; write FILE.snet")
     if options.plot is not None:
         with arguments_are_judged():
             options.plot = check_path(options.plot)
-    output = network_output(options.output)
     run, start = _run(options, folder)
     if output.size and not options.overwrite:
         if not options.resume:
             raise CommandError(f"{shown(options.output)} is there already: --overwrite replaces it in the end")
         if not _is_of(options.output, folder, run):
-            raise CommandError(
-                f"{shown(options.output)} is there already, and this run has not made it: name another file"
-            )
+            raise CommandError(f"{shown(options.output)} is there already, and not of this run: name another file")
     folder.mkdir(parents=True, exist_ok=True)
     with only_writer(folder, "training"):
         return _train(options, folder, run, start, output)
 
 
 def _is_of(output: Path, folder: Path, run: Run) -> bool:
-    """Whether a network file says that this run made it: with this recipe, from these data."""
+    """Whether a network file names the recipe and the data of the run in `folder`."""
     from engine.files import parse_json
     from eval.network.format import read_network
     from eval.training.pool import read_facts
@@ -156,9 +148,8 @@ def _is_of(output: Path, folder: Path, run: Run) -> bool:
 
 
 def _origin(recipe: Recipe, pool: Facts) -> dict[str, Any]:
-    """The provenance for the network file: everything that the weights depend on."""
+    """The provenance for the network file: everything that the weights depend on, without the time taken."""
     data = asdict(pool)
-    # Without the time taken, a slower machine makes the same file on the same day.
     del data["seconds"]
     return {"data": data, "recipe": asdict(recipe)}
 
@@ -212,9 +203,8 @@ def _train(options: argparse.Namespace, folder: Path, run: Run, start: bytes | N
     from eval.training.trainer import Trainer
     from eval.training.training_view import TrainingView, plot_losses
 
-    problems: list[str] = []
-    if not (options.resume and (folder / FACTS).exists()) and not _make_pool(options, folder, run, start, problems):
-        return 1
+    if not (options.resume and (folder / FACTS).exists()):
+        _make_pool(options, folder, run, start)
     with Steps("preparing the run", options.quiet):
         pool = open_pool(folder)
         trainer = Trainer(run.recipe, pool, load_state(folder, run.recipe))
@@ -226,7 +216,7 @@ def _train(options: argparse.Namespace, folder: Path, run: Run, start: bytes | N
             file=sys.stderr,
         )
     try:
-        with TrainingView(run.recipe.superbatches, trainer.steps, trainer.state.log, options.quiet) as view:
+        with TrainingView(run.recipe.superbatches, trainer.steps, len(trainer.state.log), options.quiet) as view:
             train(folder, trainer, view.step, view.superbatch)
     except KeyboardInterrupt:
         raise CommandError(f"interrupted; --resume continues {shown(folder)}") from None
@@ -236,17 +226,22 @@ def _train(options: argparse.Namespace, folder: Path, run: Run, start: bytes | N
         title = f"{shown(options.output.name)}: {pool.facts.training:,} positions, H = {run.recipe.hidden}"
         plot_losses(trainer.state.log, options.plot, title)
     if options.json:
-        outcome = {"network": str(options.output), **facts, "pace": trainer.pace(), "problems": problems}
+        outcome = {"network": str(options.output), **facts, "positions_per_second": round(trainer.pace(), 1)}
         print(json.dumps(outcome, indent=2))
     else:
-        _print(options.output, facts, trainer)
-    return 1 if problems else 0
+        loss, validation = facts["quantisation"], facts["validation_error"]
+        checked = "" if validation is None else f", validation error {validation:.6f}"
+        print(f"{shown(options.output)}: training error {facts['training_error']:.6f}{checked}")
+        if loss["positions"]:
+            print(f"rounding costs {loss['rms']} centipawns (root mean square), {loss['most']} at most")
+        print(f"{trainer.pace():,.0f} positions/s in training")
+    return 0
 
 
-def _make_pool(options: argparse.Namespace, folder: Path, run: Run, start: bytes | None, problems: list[str]) -> bool:
+def _make_pool(options: argparse.Namespace, folder: Path, run: Run, start: bytes | None) -> None:
     """Makes the run's pool, and begins the run unless it is resumed; until then an earlier run stays.
 
-    False if every shard was left out; a line for each has said why. Raises CommandError and OSError.
+    Raises CommandError and OSError.
     """
     from eval.training.pool import build_pool
     from eval.training.runs import adopt_pool, begin_run, new_pool
@@ -254,22 +249,14 @@ def _make_pool(options: argparse.Namespace, folder: Path, run: Run, start: bytes
     with new_pool(folder) as new:
         with Steps("reading shards", options.quiet) as view:
 
-            def on_problem(error: ShardError) -> None:
-                problems.append(str(error))
-                complain("secateur train", f"left out: {error}")
-
             def on_shard(shards: int, positions: int) -> None:
                 view.show(f"decoding shards: {shards} done, {positions} positions")
 
-            parts = (run.data, run.wanted, run.validation, run.recipe.seed, run.partial)
-            facts = build_pool(new, *parts, on_problem, on_shard)
-        if problems and not facts.shards:
-            return False
+            facts = build_pool(new, run.data, run.wanted, run.validation, run.recipe.seed, run.partial, on_shard)
         run.recipe.steps_of_pass(facts.training)
         if not options.resume:
             begin_run(folder, run, start)
         adopt_pool(folder, new)
-    return True
 
 
 def _export(trainer: Trainer, output: Output) -> dict[str, Any]:
@@ -293,18 +280,6 @@ def _export(trainer: Trainer, output: Output) -> dict[str, Any]:
         "training_error": log[-1].training,
         "validation_error": validation,
     }
-    loss = measure(quantised(trainer.layers, {}), trainer.pool.validation, exact)
-    facts["quantisation"] = {"positions": loss.positions, "most": round(loss.most, 2), "rms": round(loss.rms, 3)}
+    facts["quantisation"] = measure(quantised(trainer.layers, {}), trainer.pool.validation, exact)
     write_network(output, quantised(trainer.layers, facts))
     return facts
-
-
-def _print(path: Path, facts: dict[str, Any], trainer: Trainer) -> None:
-    loss, pace = facts["quantisation"], trainer.pace()
-    checked = "" if facts["validation_error"] is None else f", validation error {facts['validation_error']:.6f}"
-    print(f"{shown(path)}: training error {facts['training_error']:.6f}{checked}")
-    if loss["positions"]:
-        print(f"rounding costs {loss['rms']} centipawns (root mean square), {loss['most']} at most")
-    whole = pace["with_loading"]
-    loading = "" if whole is None else f", {whole:,.0f} with decoding, filtering and shuffling"
-    print(f"{pace['training']:,.0f} positions/s in training{loading}")

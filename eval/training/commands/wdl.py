@@ -15,7 +15,9 @@ The two lines of coefficients belong into search/outcome.py.
 """
 
 
-def _parser() -> Parser:
+@command("secateur wdl")
+def main(arguments: list[str]) -> int:
+    """Runs the command; returns the exit status."""
     parser = Parser(
         prog="secateur wdl",
         description="Fits the chances to win, draw and lose by score and material to the games of self-play shards.",
@@ -26,13 +28,7 @@ def _parser() -> Parser:
     parser.add_argument("--partial", action="store_true", help="use the shard that is still being written, too")
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     parser.add_quiet()
-    return parser
-
-
-@command("secateur wdl")
-def main(arguments: list[str]) -> int:
-    """Runs the command; returns the exit status."""
-    options = _parser().parse_args(arguments)
+    options = parser.parse_args(arguments)
     with Steps("loading the kernels", options.quiet) as steps:
         from eval.training.outcomes import calibration, count_results, fit
         from eval.training.samples import ANY_HALFMOVES, Filter, samples
