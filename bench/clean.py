@@ -1,36 +1,24 @@
 """Removes what the Makefile's targets make in the project's folder: `python -m bench.clean STAMP...`, for `make clean`.
 
-Each STAMP is a file in a folder, and empty if `make` made the folder. From an environment this removes what `venv`,
-`make` and pip put there; it removes all of `docs/_build`. Other files in the targets' folders stay and are reported.
-This needs no installed package.
+Each STAMP is a file in a folder, and empty if `make` made the folder: then the whole folder goes. From the other
+targets' folders only the targets' own files go; what else lies there stays and is reported. This needs no installed
+package.
 """
 
 from __future__ import annotations
 
-import csv
-import re
 import shutil
 import sys
-import zipfile
 from contextlib import suppress
-from os.path import normpath
 from pathlib import Path
 
 from bench.standalone import MARKER_TEXT
 from engine.arguments import complain_about
-from engine.compiler.cache_folder import MARKER, SCRATCH, mark, remove_listed, strangers
+from engine.compiler.cache_folder import SCRATCH, remove_listed
 from engine.compiler.levels import LEVELS
-from engine.compiler.library import LibraryError, library_path, read_description
+from engine.compiler.library import library_path
 from engine.compiler.sources import PROJECT_ROOT
 from engine.files import reason, shown
-
-_WHEEL = re.compile(r"secateur-[0-9.]+-py3-none-\w+\.whl")
-
-#: What `venv` and `make` put into an environment; pip lists what it puts there in files called RECORD.
-_PARTS = ("pyvenv.cfg", ".gitignore", "lib64", "bin/python*", "bin/[Aa]ctivate*", "lib/*/site-packages/secateur.pth")
-_STAMPS = (".play", ".warm", ".dev", ".lab", ".explore", ".docs", ".ready")
-
-_CLEANED_TEXT = "make clean removes the files of this list.\n"
 
 
 def main(stamps: list[Path]) -> None:
@@ -38,8 +26,10 @@ def main(stamps: list[Path]) -> None:
     stays = [path for stamp in stamps if stamp.parent.exists() for path in _remove_folder(stamp)]
     dist, kernels = PROJECT_ROOT / "dist", PROJECT_ROOT / "engine" / "kernels"
     remove_listed(dist / "secateur", MARKER_TEXT)
-    for path in [*dist.glob("*.whl"), *(library_path(level, kernels) for level in LEVELS), *kernels.glob(".*")]:
-        if path.is_file() and not path.is_symlink() and _is_own(path):
+    files = [*dist.glob("secateur-*-py3-none-*.whl"), *(library_path(level, kernels) for level in LEVELS)]
+    files += [path for path in kernels.glob(".*") if SCRATCH.fullmatch(path.name)]
+    for path in files:
+        if path.is_file() and not path.is_symlink():
             path.unlink()
     for folder in (dist, kernels):
         stays += sorted(path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
@@ -49,32 +39,12 @@ def main(stamps: list[Path]) -> None:
 
 
 def _remove_folder(stamp: Path) -> list[Path]:
-    """Removes what `make` put into the folder of a stamp, if it made the folder; returns what stays."""
+    """Removes the folder of a stamp, if `make` made it; returns what stays."""
     folder = stamp.parent
     if folder.is_symlink() or not stamp.is_file() or stamp.stat().st_size:
         return [folder]
-    if folder.name == "_build":  # Sphinx's
-        shutil.rmtree(folder)
-        return []
-    names = {*_STAMPS, *(path.relative_to(folder).as_posix() for part in _PARTS for path in folder.glob(part))}
-    for record in folder.glob("lib/*/site-packages/*.dist-info/RECORD"):
-        packages = record.parent.parent.relative_to(folder)
-        with record.open(encoding="utf-8", newline="") as file:
-            names |= {normpath(packages / row[0]) for row in csv.reader(file) if row}
-    mark(folder, _CLEANED_TEXT, sorted(names))
-    remove_listed(folder, _CLEANED_TEXT)
-    (folder / MARKER).unlink(missing_ok=True)
-    return strangers(folder, frozenset())
-
-
-def _is_own(path: Path) -> bool:
-    """Whether a file is a wheel of Secateur, a kernel library, or the unfinished file of one."""
-    with suppress(LibraryError, zipfile.BadZipFile):
-        if path.suffix == ".whl":
-            return bool(_WHEEL.fullmatch(path.name)) and "secateur/__main__.py" in zipfile.ZipFile(path).namelist()
-        read_description(path)
-        return True
-    return SCRATCH.fullmatch(path.name) is not None
+    shutil.rmtree(folder)
+    return []
 
 
 if __name__ == "__main__":

@@ -65,16 +65,12 @@ class Rating:
 
 @dataclass(frozen=True, slots=True)
 class RatingList:
-    """Ratings, best first and unrated last; the white advantage in rating points.
-
-    `superiority[i][j]` is the probability that `ratings[i]` is stronger than `ratings[j]`, over the rated ones.
-    """
+    """Ratings, best first and unrated last; the white advantage in rating points."""
 
     ratings: tuple[Rating, ...]
     white_advantage: float
     white_error: float
     games: int
-    superiority: tuple[tuple[float, ...], ...]
 
     def to_json(self) -> dict[str, Any]:
         """The whole list for machines."""
@@ -126,13 +122,11 @@ def rate(
             note = "no chain of points both ways connects it with the rated players"
         lines.append(Rating(name, rating, error, wins + draws + losses, wins, draws, losses, note))
     lines.sort(key=lambda line: (1, -line.score) if line.rating is None else (0, -line.rating))
-    order = [rated.index(line.name) for line in lines if line.rating is not None]
     return RatingList(
         ratings=tuple(lines),
         white_advantage=white_fit * UNIT,
         white_error=float(errors[-1]),
         games=len(finished),
-        superiority=_superiority(strengths[order], covariance[np.ix_(order, order)]),
     )
 
 
@@ -255,12 +249,3 @@ def _covariance(data: _Games, strengths: Floats, white: float, fixed: list[int],
         if len(np.unique(data.pair[played])) < FEW_PAIRS:
             sandwich[index, index] = max(sandwich[index, index], information[index, index])
     return sandwich
-
-
-def _superiority(strengths: Floats, covariance: Floats) -> tuple[tuple[float, ...], ...]:
-    """For each pair of players the probability that the first is the stronger."""
-    from scipy.special import ndtr
-
-    variances = np.diag(covariance)
-    spread = np.sqrt(np.maximum(variances[:, None] + variances - 2 * covariance, 1e-12))
-    return tuple(map(tuple, ndtr((strengths[:, None] - strengths) / spread).tolist()))

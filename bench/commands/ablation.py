@@ -227,8 +227,6 @@ def _state(
     if played != json.loads(json.dumps(games)):
         differ = [name for name in games if not isinstance(played, dict) or played.get(name) != games[name]]
         raise PairsError(f"{shown(options.state)}: has other games ({', '.join(differ)} differ); name another file")
-    if any(abs(points) > 2 for points in state.results.values()):
-        raise PairsError(f"{shown(options.state)}: a pair of games has more than two points")
     return state
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from bench import records, standing
+from bench import records
 from bench.display import result_console
 from bench.quotes import check
 from bench.records import LedgerError, Record
@@ -22,20 +22,15 @@ def main(arguments: list[str]) -> int:
         prog="secateur ledger", description="Shows, checks and renews the records of all tests.", needs=("rich",)
     )
     mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--write", action="store_true", help="renew the table in bench/ledger/README.md")
     mode.add_argument(
-        "--write", action="store_true", help="renew bench/ledger/README.md and the tables of docs/strength.md"
-    )
-    mode.add_argument(
-        "--check", action="store_true", help="check that the tables are current and every quoted figure has its record"
+        "--check", action="store_true", help="check that the table is current and every quoted figure has its record"
     )
     options = parser.parse_args(arguments)
     if options.write:
         records.write_table()
-        standing.renew()
     elif options.check:
         problems = check()
-        if not standing.is_current():
-            problems.append("docs/strength.md: is stale; run `secateur ledger --write`")
         complain_about("secateur ledger", problems)
         return FAILED if problems else OK
     else:

@@ -83,11 +83,9 @@ def _print(table: RatingList) -> None:
     from rich.table import Table
 
     grid = Table("#", "engine", box=None, pad_edge=False)
-    for head in ("rating", "+-", "points", "games", "score", "draws", "better than next"):
+    for head in ("rating", "+-", "points", "games", "score", "draws"):
         grid.add_column(head, justify="right")
-    rated = sum(line.rating is not None for line in table.ratings)
     for place, line in enumerate(table.ratings):
-        chance = f"{100 * table.superiority[place][place + 1]:.1f} %" if place + 1 < rated else ""
         grid.add_row(
             "-" if line.rating is None else str(place + 1),
             line.name,
@@ -97,7 +95,6 @@ def _print(table: RatingList) -> None:
             str(line.games),
             f"{100 * line.score:.1f} %",
             f"{100 * line.draws / line.games:.1f} %",
-            chance,
         )
     console = result_console()
     console.print(grid)

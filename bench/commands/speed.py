@@ -10,7 +10,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 import chess
 
@@ -77,17 +77,7 @@ class Report:
 # --------------------------------------------------------------------------------------------------------------
 
 
-class Effort(NamedTuple):
-    """How long a search is measured: milliseconds for its speed, plies for its time to depth."""
-
-    movetime: int = 1000
-    depth: int = 12
-
-
-DEFAULT_EFFORT: Final = Effort()
-
-
-def perft_speed(spec: EngineSpec, effort: Effort) -> float:
+def perft_speed(spec: EngineSpec, movetime: int) -> float:
     """Leaves per second of `go perft` over PERFT_POSITIONS. Raises EngineError, also for a wrong count."""
     seconds = 0.0
     with started(spec) as engine:
@@ -102,14 +92,17 @@ def perft_speed(spec: EngineSpec, effort: Effort) -> float:
     return sum(count for _, _, count in PERFT_POSITIONS) / seconds
 
 
-def search_speed(spec: EngineSpec, effort: Effort) -> float:
-    """Nodes per second over SEARCH_POSITIONS, as the engine reports them. Raises EngineError when it does not."""
+def search_speed(spec: EngineSpec, movetime: int) -> float:
+    """Nodes per second over SEARCH_POSITIONS, each searched for `movetime` milliseconds, as the engine reports them.
+
+    Raises EngineError when it does not.
+    """
     counted = {"nodes": 0, "time": 0}
     with started(spec) as engine:
         for fen in SEARCH_POSITIONS:
             engine.ask(f"ucinewgame\nposition fen {fen}\nisready", "readyok")
             engine.heard.clear()
-            engine.ask(f"go movetime {effort.movetime}", "bestmove")
+            engine.ask(f"go movetime {movetime}", "bestmove")
             infos = (line.split() for line in engine.heard if line.startswith("info ") and " nodes " in line)
             last = next((words for words in reversed(list(infos)) if "time" in words), [])
             for key in counted if last else ():
@@ -120,17 +113,7 @@ def search_speed(spec: EngineSpec, effort: Effort) -> float:
     return 1000 * counted["nodes"] / counted["time"]
 
 
-def depth_speed(spec: EngineSpec, effort: Effort) -> float:
-    """How often in a second SEARCH_POSITIONS could be searched to the depth, each with a fresh TT."""
-    seconds = 0.0
-    with started(spec) as engine:
-        for fen in SEARCH_POSITIONS:
-            engine.ask(f"ucinewgame\nposition fen {fen}\nisready", "readyok")
-            seconds += engine.ask(f"go depth {effort.depth}", "bestmove")[1]
-    return 1 / seconds
-
-
-def bench_speed(spec: EngineSpec, effort: Effort) -> float:
+def bench_speed(spec: EngineSpec, movetime: int) -> float:
     """Nodes per second that the command `bench` reports, as Secateur or Stockfish prints it. Raises EngineError."""
     for line in reversed("\n".join(run(spec, "bench")).splitlines()):
         words = line.split()
@@ -142,16 +125,15 @@ def bench_speed(spec: EngineSpec, effort: Effort) -> float:
 
 
 #: What `--measure` calls it: (name of the row, speed of an engine: more is better).
-COMPARISONS: Final[dict[str, tuple[str, Callable[[EngineSpec, Effort], float]]]] = {
+COMPARISONS: Final[dict[str, tuple[str, Callable[[EngineSpec, int], float]]]] = {
     "perft": ("perft, one thread", perft_speed),
     "bench": ("`bench` nodes per second", bench_speed),
     "search": ("search nodes per second", search_speed),
-    "depth": ("speed to a depth", depth_speed),
 }
 
 
 def compare(
-    others: Sequence[EngineSpec], keys: Iterable[str], rounds: int, effort: Effort, show: Callable[[str], None]
+    others: Sequence[EngineSpec], keys: Iterable[str], rounds: int, movetime: int, show: Callable[[str], None]
 ) -> Report:
     """How many times as fast as each other engine Secateur is, in each round; all engines take turns in a round.
 
@@ -169,7 +151,7 @@ def compare(
                     continue
                 show(f"{name}, round {number + 1} of {rounds}: {spec.name}")
                 try:
-                    found[index].append(speed(spec, effort))
+                    found[index].append(speed(spec, movetime))
                 except EngineError as error:
                     failed.add(index)
                     report.failures.append(f"{key}: {error}")
@@ -196,12 +178,12 @@ def measure(
     others: Sequence[EngineSpec],
     keys: Sequence[str] = KEYS,
     rounds: int = 3,
-    effort: Effort = DEFAULT_EFFORT,
+    movetime: int = 1000,
     show: Callable[[str], None] = lambda _: None,
 ) -> Report:
     """The rows that the keys name. Other engines are needed for COMPARISONS only."""
     compared = [key for key in COMPARISONS if key in keys]
-    report = compare(others, compared if others else (), rounds, effort, show)
+    report = compare(others, compared if others else (), rounds, movetime, show)
     for question, answer in (("uci", "uciok"), ("uci\nisready", "readyok")) if "start" in keys else ():
         show(f"{answer} after start")
         try:
@@ -217,7 +199,7 @@ def measure(
 # --------------------------------------------------------------------------------------------------------------
 
 #: Measured with other engines unless `--measure` says more.
-_COMPARED = ("perft", "search", "depth")
+_COMPARED = ("perft", "search")
 
 
 @command("secateur speed")
@@ -245,11 +227,10 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="rounds to take the median of (default 3)")
     parser.add_argument("--movetime", type=int, default=1000, metavar="MS", help="time of a search (default 1000)")
-    parser.add_argument("--depth", type=int, default=12, metavar="N", help="plies of the time to depth (default 12)")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON, not as Markdown")
     parser.add_quiet()
     options = parser.parse_args(arguments)
-    for name in ("rounds", "movetime", "depth"):
+    for name in ("rounds", "movetime"):
         if getattr(options, name) < 1:
             parser.error(f"--{name} is at least 1, not {getattr(options, name)}")
     with arguments_are_judged():
@@ -268,7 +249,7 @@ def main(arguments: list[str]) -> int:
 
     with Steps("loading the kernels", options.quiet) as steps:
         load_kernels(EVERYTHING)
-        report = measure(others, keys, options.rounds, Effort(options.movetime, options.depth), steps.show)
+        report = measure(others, keys, options.rounds, options.movetime, steps.show)
     report.remarks += remarks
     if options.json:
         rows = [{"name": row.name, "unit": row.unit.strip(), "values": row.values} for row in report.rows]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from bench import levels
 from bench.commands import rate
 from bench.commands.match import play_shown
 from bench.description import DescriptionError, MatchDescription, add_arguments, from_arguments, read_toml
+from bench.engines import this_engine
 from engine.arguments import Parser, command
 from engine.errors import arguments_are_judged
 from engine.progress import Steps
+from search.strength import LEVELS
 
 _EPILOG = """\
 examples:
@@ -22,7 +23,7 @@ examples:
                    --anchor sf1350=1350 --pgn levels.pgn --resume --runner builtin --json >levels.json
 
 The first engine of a gauntlet plays all the others. The list of the levels belongs into
-bench/ledger/strength/levels.json, its ratings into search/strength.py; `secateur ledger --write` writes their table.
+bench/ledger/strength/levels.json, its ratings into search/strength.py.
 """
 
 
@@ -56,9 +57,17 @@ def main(arguments: list[str]) -> int:
     return results.exit_status
 
 
+def _levels() -> list[list[str]]:
+    """Secateur at each level, as `--engine` takes an engine. Its level limits the nodes; it never reaches the depth."""
+    return [
+        this_engine(f"name={level.name}", "option.UCI_LimitStrength=true", f"option.UCI_Elo={level.elo}", "depth=64")
+        for level in LEVELS
+    ]
+
+
 def _describe(options: argparse.Namespace) -> MatchDescription:
     if options.levels:
-        options.engine = [*levels.engines(), *(options.engine or [])]
+        options.engine = [*_levels(), *(options.engine or [])]
     chosen = options.format
     if chosen is None:
         chosen = read_toml(options.file).get("format", "round-robin") if options.file else "round-robin"

@@ -102,7 +102,7 @@ def _end_of_games(plan: Plan, path: Path, raws: list[RawGame]) -> int:
     for raw in raws:
         if raw.is_complete and raw.tags.get(MATCH_TAG) == fingerprint:
             end = raw.end
-        elif raw.is_complete or raw is not raws[-1] or not is_cut_game(raw, description.event, players, fingerprint):
+        elif raw is not raws[-1] or not is_cut_game(raw, description.event, players):
             raise PlayError(f"{path}:{raw.line}: this match did not write this game; name another file or start afresh")
     return end
 
