@@ -133,11 +133,6 @@ def _check(settings: Any, place: str = "") -> None:
                 raise DescriptionError(f"{name} is {bound}, not {shown(str(value))}")
 
 
-# --------------------------------------------------------------------------------------------------------------
-# The command line
-# --------------------------------------------------------------------------------------------------------------
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds every option that describes a match; `from_arguments` reads them back."""
     parser.add_argument("file", nargs="?", metavar="FILE.toml", help="a description; the options override it")
@@ -256,11 +251,6 @@ def _integers(option: str, text: str, parts: list[str], count: int) -> list[int]
     if len(parts) != count or not all(re.fullmatch(r"\s*[0-9]{1,9}\s*", part) for part in parts):
         raise DescriptionError(f"{option} {shown(text)}: expected {count} whole numbers with commas between them")
     return [int(part) for part in parts]
-
-
-# --------------------------------------------------------------------------------------------------------------
-# TOML
-# --------------------------------------------------------------------------------------------------------------
 
 
 #: The keys of `[[engines]]` and their types.

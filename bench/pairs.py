@@ -41,11 +41,6 @@ class PairsError(CommandError, ValueError):
     """Games that cannot be played, or a state file that cannot be used; the message is one line."""
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Games
-# --------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class PairsTask:
     """The games of one item, played one after the other."""
@@ -101,11 +96,6 @@ def play_pairs(
             state.add(number, faults=len(faults))
             if spoilt >= PATIENCE:
                 raise PairsError(f"given up after {spoilt} items in a row that an engine spoilt")
-
-
-# --------------------------------------------------------------------------------------------------------------
-# The state
-# --------------------------------------------------------------------------------------------------------------
 
 
 class StateFile:
@@ -201,11 +191,6 @@ class StateFile:
         except OSError as error:
             error = self._output.saved_beside(bytes(self._text), error)
             raise PairsError(f"{shown(self._output.path)}: {reason(error)}") from None
-
-
-# --------------------------------------------------------------------------------------------------------------
-# While it runs
-# --------------------------------------------------------------------------------------------------------------
 
 
 class Progress(Display):

@@ -71,11 +71,6 @@ def termination_of(text: str) -> Termination:
         return next((reason for words, reason in _REASONS if re.search(words, lowered)), Termination.OTHER)
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Writing
-# --------------------------------------------------------------------------------------------------------------
-
-
 def format_game(
     game: GameResult, event: str, time_controls: tuple[str, str], match_id: str = "", round_name: str = ""
 ) -> str:
@@ -184,14 +179,11 @@ def is_pgn(head: bytes) -> bool:
 def is_cut_game(raw: RawGame, event: str, players: Collection[str]) -> bool:
     """Whether `raw` is the beginning of a game of this event and these players as `format_game` writes it."""
     begin = f'[Event "{_escape(event)}"]\n[Site "?"]\n'
-    if raw.is_complete or not (raw.text.startswith(begin) or begin.startswith(raw.text)):
+    moves = raw.text.partition("\n\n")[2]
+    is_whole = re.search(r"\s(1-0|0-1|1/2-1/2|\*)(\s|$)", moves) is not None  # somebody wrote something after it
+    if is_whole or not (raw.text.startswith(begin) or begin.startswith(raw.text)):
         return False
     return all(raw.tags[name] in players for name in ("White", "Black") if name in raw.tags)
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Reading
-# --------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

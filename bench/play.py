@@ -73,7 +73,7 @@ def _check_games(description: MatchDescription) -> None:
         players = {raw.tags.get("White"), raw.tags.get("Black")}
         is_ours = MATCH_TAG in raw.tags or (raw.tags.get("Event") == description.event and players <= names)
         if not is_ours and raw is games[-1]:  # a match was killed while it wrote this game
-            is_ours = any(is_cut_game(raw, event, players) for event in events)
+            is_ours = any(is_cut_game(raw, event, names) for event in events)
         if not is_ours:
             raise DescriptionError(f"{shown(pgn)}:{raw.line}: no match of Secateur wrote this game; name another file")
 

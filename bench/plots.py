@@ -7,7 +7,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from bench.rating import RatingList
 from bench.results import MatchResult, complete_pairs
 from bench.stats import Sprt, Tally, elo_text, estimate
 from engine.errors import CommandError, MissingError
@@ -98,30 +97,6 @@ def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | Non
         lower.set_ylabel(f"LLR [{sprt.elo0:g}, {sprt.elo1:g}] {sprt.model}")
         lower.set_ylim(min(sprt.lower, *ratios) * 1.25, max(sprt.upper, *ratios) * 1.25)
     axes[-1].set_xlabel("pairs of games")
-    save_figure(figure, picture)
-
-
-def plot_ratings(table: RatingList, path: str | Path | Output, title: str = "Ratings") -> None:
-    """The rated players of `table` with their 95 % intervals, best first. Raises `PlotError`."""
-    picture = check_path(path)
-    rated = [line for line in table.ratings if line.rating is not None]
-    figure, (axes,) = new_figure(1, height=1.2 + 0.35 * len(rated))
-    places = range(len(rated), 0, -1)
-    axes.errorbar(
-        [line.rating or 0.0 for line in rated],
-        list(places),
-        xerr=[line.error or 0.0 for line in rated],
-        fmt="o",
-        color=_LINE,
-        ecolor=_BAND,
-        elinewidth=4,
-        capsize=0,
-    )
-    axes.set_yticks(list(places), [line.name for line in rated], parse_math=False)
-    axes.set_ylim(0.4, len(rated) + 0.6)
-    axes.set_xlabel(f"rating, 95 % interval ({table.games} games)")
-    axes.set_title(title, parse_math=False)
-    axes.grid(axis="x", alpha=0.3)
     save_figure(figure, picture)
 
 

@@ -81,11 +81,9 @@ class RatingList:
 def rate(
     games: Sequence[GameResult],
     anchors: Mapping[str, float] | None = None,
-    *,
-    average: float = 0.0,
     white_advantage: float | None = 0.0,
 ) -> RatingList:
-    """Rates everyone who played. `anchors` keep their ratings; without any, the ratings average `average`.
+    """Rates everyone who played. `anchors` keep their ratings; without any, the ratings average 0.
 
     `white_advantage` is in rating points; None estimates it from the games. Raises `RatingError`.
     """
@@ -103,7 +101,7 @@ def rate(
     data = _Games(finished, rated)
     strengths, white_fit = _fit(data, fixed, white)
     if not fixed:
-        strengths += average / UNIT - strengths.mean()
+        strengths -= strengths.mean()
     covariance = _covariance(data, strengths, white_fit, list(fixed), white is None)
     errors = Z95 * np.sqrt(np.maximum(np.diag(covariance), 0.0)) * UNIT
     lines = []
@@ -114,10 +112,8 @@ def rate(
         if name in rated:
             index = rated.index(name)
             rating, error = float(strengths[index]) * UNIT, 0.0 if index in fixed else float(errors[index])
-        elif draws == losses == 0:
-            note = "won every game"
-        elif wins == draws == 0:
-            note = "lost every game"
+        elif draws == losses == 0 or wins == draws == 0:
+            note = "lost every game" if wins == 0 else "won every game"
         else:
             note = "no chain of points both ways connects it with the rated players"
         lines.append(Rating(name, rating, error, wins + draws + losses, wins, draws, losses, note))
@@ -152,11 +148,6 @@ def _connected(games: Sequence[GameResult], names: list[str], anchors: list[str]
         who = f"the anchor {anchors[0]}" if anchors else "anyone"
         raise RatingError(f"no finite rating relative to {who}: one side has won every game")
     return group
-
-
-# --------------------------------------------------------------------------------------------------------------
-# The fit, in natural units: a difference of 1 means odds of e to 1
-# --------------------------------------------------------------------------------------------------------------
 
 
 class _Games:

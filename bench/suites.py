@@ -108,18 +108,6 @@ class Solution:
         """Whether all points were earned."""
         return not self.error and self.points == self.most
 
-    @property
-    def score(self) -> str:
-        """The engine's last score for a person, from the view of the side to move."""
-        if self.mate is not None:
-            return f"#{self.mate}"
-        return "" if self.centipawns is None else f"{self.centipawns / 100:+.2f}"
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Reading
-# --------------------------------------------------------------------------------------------------------------
-
 
 def load_suite(path: str | Path, problems: list[str]) -> list[Problem]:
     """The positions of an EPD file; bad lines are appended to `problems` as `file:line: why` and left out.
@@ -230,11 +218,6 @@ def _grades(board: chess.Board, operations: dict[str, str]) -> tuple[tuple[str, 
     if wrong is not None:
         raise ValueError(f"grades are numbers of at most nine digits, not {quoted(wrong)}")
     return tuple((_move(board, word), int(point)) for word, point in pairs)
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Solving
-# --------------------------------------------------------------------------------------------------------------
 
 
 def solve(task: Task) -> Solution:

@@ -232,11 +232,6 @@ class Engine(chess.engine.UciProtocol):
         return answer.move, record
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Engines of a thread
-# --------------------------------------------------------------------------------------------------------------
-
-
 class EnginePool:
     """An event loop and the idle engines on it. A thread uses the pool that `engine_pool` gives it."""
 

@@ -310,11 +310,6 @@ def _report(
     console.print(f"{games} games")
 
 
-# --------------------------------------------------------------------------------------------------------------
-# The regression
-# --------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Effect:
     """The gain by a technique in Elo, and half of its 95 % interval."""

@@ -5,7 +5,6 @@ Nothing here depends on the machine or on chance: every run counts the same leav
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
 from collections.abc import Callable, Sequence
@@ -61,23 +60,13 @@ def main(arguments: list[str]) -> int:
         "plain Python. The counts are the same on every machine. It takes a few minutes.",
     )
     parser.add_argument("--quick", action="store_true", help="only a small uniform tree")
-    parser.add_argument("--json", action="store_true", help="print the counts as JSON, not as Markdown")
     parser.add_quiet()
     options = parser.parse_args(arguments)
     with Steps("building trees", options.quiet) as steps:
         chosen = [uniform_subject(3, 5)] if options.quick else subjects()
         columns = [measure(subject, steps.show) for subject in chosen]
-    if options.json:
-        counts = [{"subject": column.name, "leaves": column.leaves} for column in columns]
-        print(json.dumps({"subjects": counts}))
-    else:
-        print(table(columns))
+    print(table(columns))
     return 0
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Games
-# --------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +79,8 @@ class Subject:
     depth: int
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """The leaves that each technique values in one subject; the first is minimax."""
-
-    name: str
-    leaves: dict[str, float]
+#: The name of a subject, and the leaves that each technique values in it; the first is minimax.
+Column = tuple[str, dict[str, float]]
 
 
 def subjects() -> list[Subject]:
@@ -122,7 +107,7 @@ def measure(subject: Subject, show: Callable[[str], None] = lambda _: None) -> C
     for technique, count in (*_orders(tree, subject.depth), *_techniques(subject)):
         show(f"{subject.name}: {technique}")
         leaves[technique] = count()
-    return Column(f"{subject.name}, d = {subject.depth}", leaves)
+    return f"{subject.name}, d = {subject.depth}", leaves
 
 
 def _orders(tree: Tree, depth: int) -> tuple[Row, ...]:
@@ -191,11 +176,11 @@ def table(columns: Sequence[Column]) -> str:
     """The leaves and their share of minimax's, as Markdown."""
 
     def cell(column: Column, technique: str) -> str:
-        leaves = column.leaves[technique]
-        share = leaves / next(iter(column.leaves.values()))
+        leaves = column[1][technique]
+        share = leaves / next(iter(column[1].values()))
         percent = f"{100 * share:.3g}" if share < 1 else f"{100 * share:.0f}"
         return f"{leaves:,.0f}" if share == 1 else f"{leaves:,.0f} ({percent} %)"
 
-    head = ("leaves valued", *(column.name for column in columns))
-    rows = ((technique, *(cell(column, technique) for column in columns)) for technique in columns[0].leaves)
+    head = ("leaves valued", *(name for name, _ in columns))
+    rows = ((technique, *(cell(column, technique) for column in columns)) for technique in columns[0][1])
     return markdown.table(head, rows, range(1, len(head)))

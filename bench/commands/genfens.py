@@ -125,11 +125,6 @@ def openings(count: int, seed: int, draw: Draw, plies: tuple[int, int], score: i
         yield board.fen()
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Where openings start
-# --------------------------------------------------------------------------------------------------------------
-
-
 def _start_position(generator: random.Random) -> chess.Board:
     return chess.Board()
 

@@ -6,9 +6,8 @@ import argparse
 import sys
 
 from bench import records
-from bench.display import result_console
 from bench.quotes import check
-from bench.records import LedgerError, Record
+from bench.records import LedgerError
 from bench.results import MatchResult
 from bench.stats import Sprt
 from engine.arguments import Parser, command, complain_about
@@ -18,9 +17,7 @@ from engine.errors import FAILED, OK
 @command("secateur ledger")
 def main(arguments: list[str]) -> int:
     """Shows the ledger, or does what the options say; returns the exit status."""
-    parser = Parser(
-        prog="secateur ledger", description="Shows, checks and renews the records of all tests.", needs=("rich",)
-    )
+    parser = Parser(prog="secateur ledger", description="Shows, checks and renews the records of all tests.")
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--write", action="store_true", help="renew the table in bench/ledger/README.md")
     mode.add_argument(
@@ -34,27 +31,9 @@ def main(arguments: list[str]) -> int:
         complain_about("secateur ledger", problems)
         return FAILED if problems else OK
     else:
-        _show(records.load())
+        for record in records.load():
+            print(f"{record.id}: {record.what}: {record.figure}, {record.games} games, {record.verdict}")
     return OK
-
-
-def _show(found: list[Record]) -> None:
-    from rich.table import Table
-
-    table = Table("id", "what", box=None, pad_edge=False)
-    for head in ("Elo", "games", "LLR", "bench"):
-        table.add_column(head, justify="right")
-    table.add_column("verdict")
-    for record in found:
-        llr = "-" if record.llr is None else f"{record.llr:.2f}"
-        nodes = str(record.bench_nodes or "-")
-        table.add_row(record.id, record.what, record.figure, str(record.games), llr, nodes, record.verdict)
-    result_console().print(table if found else "the ledger is empty")
-
-
-# --------------------------------------------------------------------------------------------------------------
-# For the commands that play matches
-# --------------------------------------------------------------------------------------------------------------
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from bench.display import result_console
 from bench.pgn import read_games
-from bench.plots import check_path, plot_ratings
 from bench.rating import RatingList, rate
 from bench.results import GameResult
 from engine.arguments import Parser, command, complain_about, finite_number
@@ -19,21 +18,19 @@ from engine.progress import Steps
 
 _EPILOG = """\
 example:
-  secateur rate games.pgn more.pgn --anchor "Weiss 1.0=2898" --white auto --plot ladder.svg
+  secateur rate games.pgn more.pgn --anchor "Weiss 1.0=2898" --white auto
 
 Errors are half of a 95 % interval, relative to the anchor or, without one, to the average.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that say how games are rated and shown; `table_of` and `show` read them."""
+    """Adds the options that say how games are rated and printed; `table_of` and `show` read them."""
     group = parser.add_argument_group("rating")
     group.add_argument("--anchor", action="append", default=[], metavar="NAME=RATING", help="a rating that is known")
-    group.add_argument("--average", type=float, default=0.0, help="average rating without an anchor (default 0)")
     group.add_argument(
         "--white", default="0", metavar="N|auto", help="white advantage in rating points; auto estimates it (default 0)"
     )
-    group.add_argument("--plot", metavar="FILE.png|svg", help="draw the ladder")
     group.add_argument("--json", action="store_true", help="print the list as JSON")
 
 
@@ -42,8 +39,6 @@ def check_arguments(options: argparse.Namespace) -> None:
     for text in options.anchor:
         anchor(text)
     _white(options)
-    if options.plot:
-        options.plot = check_path(options.plot)
 
 
 def anchor(text: str) -> tuple[str, float]:
@@ -66,20 +61,14 @@ def _white(options: argparse.Namespace) -> float | None:
 
 def table_of(games: list[GameResult], options: argparse.Namespace) -> RatingList:
     """The rating list that the options ask for. Raises `RatingError`."""
-    return rate(games, dict(map(anchor, options.anchor)), average=options.average, white_advantage=_white(options))
+    return rate(games, dict(map(anchor, options.anchor)), white_advantage=_white(options))
 
 
-def show(table: RatingList, options: argparse.Namespace, title: str) -> None:
-    """Prints the list, and draws it if asked. Raises `PlotError`."""
+def show(table: RatingList, options: argparse.Namespace) -> None:
+    """Prints the list."""
     if options.json:
         print(json.dumps(table.to_json(), indent=2))
-    else:
-        _print(table)
-    if options.plot:
-        plot_ratings(table, options.plot, title)
-
-
-def _print(table: RatingList) -> None:
+        return
     from rich.table import Table
 
     grid = Table("#", "engine", box=None, pad_edge=False)
@@ -124,7 +113,7 @@ def main(arguments: list[str]) -> int:
             return FAILED
         steps.show("fitting the ratings")
         table = table_of(games, options)
-    show(table, options, f"Ratings from {', '.join(options.files)}")
+    show(table, options)
     return 1 if problems else 0
 
 

@@ -9,7 +9,6 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 import chess
@@ -34,47 +33,19 @@ SEARCH_POSITIONS: Final = (POSITIONS[0], POSITIONS[5], POSITIONS[7], KIWIPETE, P
 PERFT_PATIENCE: Final = 30.0
 
 
-@dataclass(frozen=True)
-class Row:
-    """A line of the table: the figures of the rounds, and their unit with the blank before it."""
-
-    name: str
-    unit: str
-    values: tuple[float, ...]
-
-    @property
-    def median(self) -> float:
-        """Median over the rounds."""
-        return statistics.median(self.values)
-
-    def cells(self) -> tuple[str, str, str]:
-        """Name, median and spread as text."""
-
-        def show(value: float) -> str:
-            return (f"{value:.0f}" if value >= 100 else f"{value:.2f}") + self.unit
-
-        spread = f"{show(min(self.values))} - {show(max(self.values))}" if len(self.values) > 1 else ""
-        return self.name, show(self.median), spread
+#: A line of the table: its name, the unit of its figures with the blank before it, and the figures of the rounds.
+Row = tuple[str, str, tuple[float, ...]]
 
 
-@dataclass
-class Report:
-    """The rows, remarks about what could not be measured here, and the failures of engines."""
+def cells(row: Row) -> tuple[str, str, str]:
+    """Name, median and spread as text."""
+    name, unit, values = row
 
-    rows: list[Row] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
-    failures: list[str] = field(default_factory=list)
+    def show(value: float) -> str:
+        return (f"{value:.0f}" if value >= 100 else f"{value:.2f}") + unit
 
-    def markdown(self) -> str:
-        """The table, followed by the remarks and failures."""
-        text = markdown.table(("what", "median", "spread"), (row.cells() for row in self.rows))
-        lines = [f"- {line}" for line in [*self.remarks, *self.failures]]
-        return "\n".join([text, "", *lines] if lines else [text])
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Comparisons with other engines
-# --------------------------------------------------------------------------------------------------------------
+    spread = f"{show(min(values))} - {show(max(values))}" if len(values) > 1 else ""
+    return name, show(statistics.median(values)), spread
 
 
 def perft_speed(spec: EngineSpec, movetime: int) -> float:
@@ -134,12 +105,13 @@ COMPARISONS: Final[dict[str, tuple[str, Callable[[EngineSpec, int], float]]]] = 
 
 def compare(
     others: Sequence[EngineSpec], keys: Iterable[str], rounds: int, movetime: int, show: Callable[[str], None]
-) -> Report:
+) -> tuple[list[Row], list[str]]:
     """How many times as fast as each other engine Secateur is, in each round; all engines take turns in a round.
 
-    An engine that fails in a comparison is left out of that one.
+    Returns the rows, and the failures: an engine that fails in a comparison is left out of that one.
     """
-    report = Report()
+    rows: list[Row] = []
+    failures: list[str] = []
     engines = [OURS, *others]
     for key in keys:
         name, speed = COMPARISONS[key]
@@ -154,12 +126,12 @@ def compare(
                     found[index].append(speed(spec, movetime))
                 except EngineError as error:
                     failed.add(index)
-                    report.failures.append(f"{key}: {error}")
+                    failures.append(f"{key}: {error}")
         for index, spec in enumerate(engines):
             if index and not failed & {0, index}:
                 ratios = (ours / theirs for ours, theirs in zip(found[0], found[index], strict=True))
-                report.rows.append(Row(f"{name}, over {spec.name}", "x", tuple(ratios)))
-    return report
+                rows.append((f"{name}, over {spec.name}", "x", tuple(ratios)))
+    return rows, failures
 
 
 def seconds_to(answer: str, question: str) -> float:
@@ -180,23 +152,19 @@ def measure(
     rounds: int = 3,
     movetime: int = 1000,
     show: Callable[[str], None] = lambda _: None,
-) -> Report:
-    """The rows that the keys name. Other engines are needed for COMPARISONS only."""
+) -> tuple[list[Row], list[str]]:
+    """The rows that the keys name, and the failures. Other engines are needed for COMPARISONS only."""
     compared = [key for key in COMPARISONS if key in keys]
-    report = compare(others, compared if others else (), rounds, movetime, show)
+    rows, failures = compare(others, compared if others else (), rounds, movetime, show)
     for question, answer in (("uci", "uciok"), ("uci\nisready", "readyok")) if "start" in keys else ():
         show(f"{answer} after start")
         try:
             values = tuple(seconds_to(answer, question) for _ in range(rounds))
-            report.rows.append(Row(f"`{answer}` after start", " s", values))
+            rows.append((f"`{answer}` after start", " s", values))
         except EngineError as error:
-            report.failures.append(f"start: {error}")
-    return report
+            failures.append(f"start: {error}")
+    return rows, failures
 
-
-# --------------------------------------------------------------------------------------------------------------
-# The command
-# --------------------------------------------------------------------------------------------------------------
 
 #: Measured with other engines unless `--measure` says more.
 _COMPARED = ("perft", "search")
@@ -249,12 +217,14 @@ def main(arguments: list[str]) -> int:
 
     with Steps("loading the kernels", options.quiet) as steps:
         load_kernels(EVERYTHING)
-        report = measure(others, keys, options.rounds, options.movetime, steps.show)
-    report.remarks += remarks
+        rows, failures = measure(others, keys, options.rounds, options.movetime, steps.show)
+    remarks += failures
     if options.json:
-        rows = [{"name": row.name, "unit": row.unit.strip(), "values": row.values} for row in report.rows]
-        print(json.dumps({"rows": rows, "remarks": [*report.remarks, *report.failures]}))
+        found = [{"name": name, "unit": unit.strip(), "values": values} for name, unit, values in rows]
+        print(json.dumps({"rows": found, "remarks": remarks}))
     else:
-        print(report.markdown())
-    complain_about("secateur speed", report.failures)
-    return FAILED if report.failures else OK
+        print(markdown.table(("what", "median", "spread"), map(cells, rows)))
+        for remark in remarks:
+            print(f"- {remark}")
+    complain_about("secateur speed", failures)
+    return FAILED if failures else OK

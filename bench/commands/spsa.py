@@ -171,11 +171,6 @@ def _most_changed(spsa: Spsa) -> str:
     return "; most changed, in steps: " + ", ".join(f"{row.name} {change:+.2f}" for change, row in changes[:3])
 
 
-# --------------------------------------------------------------------------------------------------------------
-# The run
-# --------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Run:
     """Everything that the outcome of a tuning run depends on.
@@ -302,11 +297,6 @@ def _stored_run(options: argparse.Namespace, state: StateFile) -> Run:
         return _run(argparse.Namespace(**{**vars(options), **settings["options"]}), parameters)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise PairsError(f"{shown(str(state.path))}:1: no tuning run of this version: {error}") from None
-
-
-# --------------------------------------------------------------------------------------------------------------
-# The result
-# --------------------------------------------------------------------------------------------------------------
 
 
 def _new_source(spsa: Spsa) -> str:

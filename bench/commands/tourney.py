@@ -17,7 +17,7 @@ _EPILOG = """\
 examples:
   secateur tourney --format gauntlet --engine cmd=./secateur --engine cmd=weiss name="Weiss 1.0" \\
                    --engine "cmd=gnuchess --uci" name=gnuchess --each option.Hash=16 --tc 10+0.1 \\
-                   --book openings.epd --rounds 50 --anchor "Weiss 1.0=2898" --plot ladder.svg
+                   --book openings.epd --rounds 50 --anchor "Weiss 1.0=2898"
   secateur tourney --levels --rounds 10 --draw 50,8,8 --resign 4,1000,both --max-moves 200 --book openings.epd \\
                    --engine cmd=stockfish name=sf1350 option.UCI_LimitStrength=true option.UCI_Elo=1350 depth=1 \\
                    --anchor sf1350=1350 --pgn levels.pgn --resume --runner builtin --json >levels.json
@@ -53,7 +53,7 @@ def main(arguments: list[str]) -> int:
     results = play_shown("tourney", description, options.quiet)
     with Steps("fitting the ratings", options.quiet):
         table = rate.table_of(results.games, options)
-    rate.show(table, options, description.event)
+    rate.show(table, options)
     return results.exit_status
 
 

@@ -70,7 +70,7 @@ class BuiltinRunner(Runner):
 def _save(log: PgnLog, plan: Plan, task: GameTask, game: GameResult, collector: Collector) -> None:
     """Writes a game into the file; reports the first problem with the file at once."""
     description = plan.description
-    controls = (task.white.limit.pgn_tag(), task.black.limit.pgn_tag())
+    controls = (str(task.white.limit), str(task.black.limit))
     had_problem = log.problem is not None
     log.append(format_game(game, description.event, controls, description.fingerprint(), task.round_name))
     if log.problem is not None and not had_problem:
