@@ -27,11 +27,7 @@ FORMATS: Final = ("match", "gauntlet", "round-robin")
 DEFAULT_LIMIT: Final = "10+0.1"
 
 #: What settings may be, by their names, wherever they stand in a description: some values, or least and most.
-_CHOICES: Final[dict[str, tuple[object, ...]]] = {
-    "format": FORMATS,
-    "runner": RUNNERS,
-    "order": ORDERS,
-}
+_CHOICES: Final[dict[str, tuple[object, ...]]] = {"format": FORMATS, "runner": RUNNERS, "order": ORDERS}
 _BOUNDS: Final[dict[str, tuple[float, float]]] = {
     "rounds": (1, 10_000_000),
     "concurrency": (1, 10_000),
@@ -341,6 +337,6 @@ def _value(value: Any, kind: Any, name: str) -> Any:
     if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
         expected = " or ".join(_TYPE_NAMES[one] for one in kinds)
         raise DescriptionError(f"{name} must be {expected}, not {shown(repr(value))}")
-    if "\0" in (value if isinstance(value, str) else "".join(map(str, value)) if isinstance(value, list) else ""):
+    if any("\0" in str(text) for text in (value if isinstance(value, list) else [value])):
         raise DescriptionError(f"{name} holds a null character")
     return value

@@ -130,9 +130,9 @@ def _annotate(node: chess.pgn.GameNode, record: MoveRecord) -> None:
 class PgnLog:
     """A PGN file; each finished game is appended and forced to the disk before anything else happens.
 
-    If that fails (a full disk), the games wait in memory, and the next append tries them again. The first write drops
-    the games in the file, or those beyond the size given to `go_on`. If another program has replaced or changed the
-    file, the games go to a new file beside it, which is then `output`. Raises OSError if no file can be written.
+    If that fails, the games wait in memory, and the next append tries them again. The first write drops the games in
+    the file, or those beyond the size given to `go_on`. If somebody has replaced or changed the file, the games go to
+    a new file beside it, which is then `output`. Raises OSError if no file can be written.
     """
 
     def __init__(self, path: Path) -> None:

@@ -4,10 +4,8 @@ The model is Ordo's, Bradley and Terry's: with the rating difference d (white's 
 advantage), white is expected to score 1 / (1 + 10 ** (-d / 400)), and a draw is half a point. At the likeliest ratings
 every engine's expected score is its actual score.
 
-Intervals come from the sandwich estimator on pairs of games, not from simulation: it uses the observed spread of the
-results, so drawish engines get narrower intervals, and it knows that the two games of an opening are related.
-
-Everything here needs SciPy.
+Intervals come from the sandwich estimator on pairs of games: it uses the observed spread of the results, and it knows
+that the two games of an opening are related. Everything here needs SciPy.
 """
 
 from __future__ import annotations

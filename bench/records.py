@@ -12,7 +12,7 @@ import math
 import os
 import re
 import subprocess
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -210,8 +210,8 @@ def _load(kind: type[AnyRecord], folder: Path) -> list[AnyRecord]:
 def save(record: Record, folder: Path | None = None) -> Path:
     """Writes a new record and renews the table. Raises `LedgerError` when the id is taken or the disk is full."""
     folder = LEDGER if folder is None else folder
-    path = folder / f"{record.id}.json"
-    return _save(record, folder, path, lambda: check_unused(record.id, folder))
+    check_unused(record.id, folder)
+    return _save(record, folder, folder / f"{record.id}.json")
 
 
 def save_suite(record: SuiteRecord, folder: Path | None = None) -> Path:
@@ -221,12 +221,12 @@ def save_suite(record: SuiteRecord, folder: Path | None = None) -> Path:
     return _save(record, folder, folder / "suites" / f"{record.id}.json")
 
 
-def _save(record: Record | SuiteRecord, folder: Path, path: Path, look: Callable[[], None] | None = None) -> Path:
+def _save(record: Record | SuiteRecord, folder: Path, path: Path) -> Path:
     # One line a field.
     items = (f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in asdict(record).items())
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, "{\n" + ",\n".join(items) + "\n}\n", look)
+        replace_file(path, "{\n" + ",\n".join(items) + "\n}\n")
         write_table(folder)
     except OSError as error:
         raise LedgerError(f"{shown(path)}: cannot be written: {reason(error)}") from None

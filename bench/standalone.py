@@ -28,17 +28,7 @@ PACKAGES = ("engine", "search", "eval", "bench")
 MARKER_TEXT = "Secateur made this folder, and puts the next program that it makes in its place.\n"
 
 #: Large modules that Secateur does not use.
-LEFT_OUT = (
-    "_tkinter",
-    "lib2to3",
-    "numpy.distutils",
-    "numpy.f2py",
-    "pkg_resources",
-    "pydoc_data",
-    "setuptools",
-    "sqlite3",
-    "tkinter",
-)
+LEFT_OUT = "_tkinter lib2to3 numpy.distutils numpy.f2py pkg_resources pydoc_data setuptools sqlite3 tkinter".split()
 
 #: Files of which the debug symbols are stripped: half the size of Python. NumPy has none; kernels end with a checksum.
 WITH_SYMBOLS = ("libpython*.so*", "python3*/lib-dynload/*.so")

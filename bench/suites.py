@@ -98,8 +98,6 @@ class Solution:
     nodes_to_solution: int | None = None
     seconds: float = 0.0
     nodes: int = 0
-    depth: int = 0
-    centipawns: int | None = None
     mate: int | None = None
     error: str = ""
 
@@ -280,8 +278,6 @@ async def _watch(engine: Engine, problem: Problem) -> Solution:
         nodes_to_solution=right_since[1] if right_since else None,
         seconds=seconds,
         nodes=nodes,
-        depth=int(last.get("depth", 0)),
-        centipawns=last["score"].relative.score() if "score" in last else None,
         mate=mate,
         error="" if answer.move else "gave no move",
     )

@@ -1,7 +1,4 @@
-"""`secateur claims`: what pruning, the TT and move ordering save, counted in leaves.
-
-Nothing here depends on the machine or on chance: every run counts the same leaves everywhere.
-"""
+"""`secateur claims`: what pruning, the TT and move ordering save, counted in leaves."""
 
 from __future__ import annotations
 

@@ -142,8 +142,9 @@ def seconds_to(answer: str, question: str) -> float:
         return time.perf_counter() - start
 
 
-#: Everything that `--measure` can name.
+#: Everything that `--measure` can name, and what it measures with other engines by default.
 KEYS: Final = (*COMPARISONS, "start")
+_COMPARED: Final = ("perft", "search")
 
 
 def measure(
@@ -164,10 +165,6 @@ def measure(
         except EngineError as error:
             failures.append(f"start: {error}")
     return rows, failures
-
-
-#: Measured with other engines unless `--measure` says more.
-_COMPARED = ("perft", "search")
 
 
 @command("secateur speed")

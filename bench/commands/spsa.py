@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -48,8 +47,7 @@ _EPILOG = """\
 examples:
   secateur spsa --state lmr.jsonl --only "lmr_*" --iterations 8000 --tc nodes=3000 \\
                 --book bench/books/balanced.epd --concurrency 2
-  secateur spsa --state lmr.jsonl --resume          continues an interrupted run
-  secateur spsa --state lmr.jsonl --show --write    puts the values found into search/tunables.py
+  secateur spsa --state lmr.jsonl --show --write
 
 An iteration plays a pair of games between the values moved at random one way and the other, and follows the winner a
 little. The result is a proposal: keep it when `secateur sprt` accepts it. Exit status 0 means that all iterations were
@@ -98,7 +96,6 @@ def parser() -> Parser:
     add_rule_arguments(rules)
     output = parser.add_argument_group("output")
     output.add_argument("--write", action="store_true", help="put the new defaults into search/tunables.py at the end")
-    output.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_quiet()
     return parser
 
@@ -151,11 +148,7 @@ def _play(run: Run, state: StateFile, options: argparse.Namespace) -> int:
             except KeyboardInterrupt:
                 interrupted = True
     is_finished = len(state.results) >= run.schedule.iterations
-    answer = _answer(run, spsa, state)
-    if options.json:
-        print(json.dumps(answer, indent=2))
-    else:
-        _print(answer)
+    _print(run, spsa, state)
     if options.write and (is_finished or options.show):
         replace_file(SOURCE, _new_source(spsa))
         say(f"secateur spsa: {SOURCE} has the new defaults")
@@ -309,42 +302,18 @@ def _new_source(spsa: Spsa) -> str:
     return source
 
 
-def _answer(run: Run, spsa: Spsa, state: StateFile) -> dict[str, Any]:
-    """The outcome for machines."""
-    results, points = spsa.result(), state.results.values()
-    return {
-        "iterations": len(points),
-        "planned": run.schedule.iterations,
-        "limit": str(run.games.engines[0].limit),
-        "plus": {
-            "won": sum(number > 0 for number in points),
-            "even": sum(number == 0 for number in points),
-            "lost": sum(number < 0 for number in points),
-        },
-        "parameters": {
-            row.name: {
-                "start": row.default,
-                "low": row.low,
-                "high": row.high,
-                "step": row.step,
-                "value": round(float(value), 2),
-                "default": results[row.name],
-                "change_in_steps": round(float(change), 2),
-            }
-            for row, value, change in zip(run.parameters, spsa.values, spsa.change_in_steps(), strict=True)
-        },
-    }
-
-
-def _print(answer: dict[str, Any]) -> None:
+def _print(run: Run, spsa: Spsa, state: StateFile) -> None:
     from rich.table import Table
 
-    iterations = count_of(answer["planned"], "iteration")
-    print(f"{answer['iterations']} of {iterations} of 2 games at {answer['limit']}")
-    print("plus " + ", ".join(f"{name} {count}" for name, count in answer["plus"].items()))
+    points, limit = list(state.results.values()), run.games.engines[0].limit
+    iterations = count_of(run.schedule.iterations, "iteration")
+    print(f"{len(points)} of {iterations} of 2 games at {limit}")
+    won, lost = sum(number > 0 for number in points), sum(number < 0 for number in points)
+    print(f"plus won {won}, even {len(points) - won - lost}, lost {lost}")
     grid = Table("tunable", box=None, pad_edge=False)
     for head in ("start", "low", "high", "step", "value", "new default", "change in steps"):
         grid.add_column(head, justify="right", no_wrap=True)
-    for name, row in answer["parameters"].items():
-        grid.add_row(name, *map(str, row.values()))
+    results = spsa.result()
+    for row, value, change in zip(run.parameters, spsa.values, spsa.change_in_steps(), strict=True):
+        grid.add_row(*map(str, astuple(row)), f"{value:.2f}", str(results[row.name]), f"{change:+.2f}")
     result_console().print(grid)

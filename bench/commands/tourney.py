@@ -18,9 +18,6 @@ examples:
   secateur tourney --format gauntlet --engine cmd=./secateur --engine cmd=weiss name="Weiss 1.0" \\
                    --engine "cmd=gnuchess --uci" name=gnuchess --each option.Hash=16 --tc 10+0.1 \\
                    --book openings.epd --rounds 50 --anchor "Weiss 1.0=2898"
-  secateur tourney --levels --rounds 10 --draw 50,8,8 --resign 4,1000,both --max-moves 200 --book openings.epd \\
-                   --engine cmd=stockfish name=sf1350 option.UCI_LimitStrength=true option.UCI_Elo=1350 depth=1 \\
-                   --anchor sf1350=1350 --pgn levels.pgn --resume --runner builtin --json >levels.json
 
 The first engine of a gauntlet plays all the others. The list of the levels belongs into
 bench/ledger/strength/levels.json, its ratings into search/strength.py.

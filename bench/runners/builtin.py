@@ -25,14 +25,10 @@ class BuiltinRunner(Runner):
     name = "builtin"
 
     def command_line(self, plan: Plan) -> str:
-        """Lists how many games it would play, where, and by which engines."""
+        """Says how many games it would play, and where: it runs no other program."""
         description = plan.description
         where = description.cluster or f"{description.concurrency} local processes"
-        lines = [f"built-in runner: {plan.game_count} games on {where}"]
-        for engine in description.engines:
-            options = " ".join(f"{name}={value}" for name, value in engine.options)
-            lines.append(f"{engine.name}: {' '.join(engine.command)} [{engine.limit}] {options}".rstrip())
-        return "\n".join(lines)
+        return f"built-in runner: {plan.game_count} games on {where}"
 
     def run(self, plan: Plan, collector: Collector) -> None:
         """Plays the games that the PGN file does not have yet."""
