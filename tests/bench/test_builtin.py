@@ -156,11 +156,8 @@ def test_what_stands_among_our_games_is_left_as_it_is(play_in: Callable[..., Mat
     first = next(split_games(pgn)).end
     for data, modes in (
         (ours + b"my notes\n", {"resume"}),
-        (ours.rstrip() + b" { my notes", {"resume"}),
         (b"; my notes\n\n" + ours, {"resume"}),
         (ours[:first] + b"my notes\n\n" + ours[first:], {"resume"}),
-        (ours[: first // 2] + b"\nmy notes\n", {"resume"}),
-        (ours[: first // 2].replace(b"\n", b"\r\n"), {"resume"}),
         (ours + FOREIGN["an unfinished game"], {"resume", "overwrite"}),
         (ours + FOREIGN["half a game of this name"], {"resume", "overwrite"}),
         (ours + FOREIGN["a finished game"] + ours, {"resume", "overwrite"}),
@@ -296,11 +293,6 @@ def test_a_broken_line_of_the_book_is_named_and_left_out(play_in: Callable[..., 
     assert len(result.games) == 4
     assert result.problems[0].startswith(f"{path}:2: ")
     assert result.exit_status == 1
-
-
-# --------------------------------------------------------------------------------------------------------------
-# The command
-# --------------------------------------------------------------------------------------------------------------
 
 
 def command(folder: Path, *arguments: str, fault: str = "") -> list[str]:
