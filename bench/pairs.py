@@ -150,6 +150,8 @@ class StateFile:
                 self._take(parse_json(line))
             except (ValueError, KeyError, TypeError, AttributeError):
                 raise PairsError(f"{shown(path)}:{number}: no result of this run") from None
+        if b"}" in text[len(whole) : -1]:  # not the beginning of a line
+            raise PairsError(f"{shown(path)}:{len(lines) + 1}: no result of this run")
         self._text += whole
         if self._output is not None:
             self._output.keep = len(whole)

@@ -181,7 +181,9 @@ def is_cut_game(raw: RawGame, event: str, players: Collection[str]) -> bool:
     begin = f'[Event "{_escape(event)}"]\n[Site "?"]\n'
     moves = raw.text.partition("\n\n")[2]
     is_whole = re.search(r"\s(1-0|0-1|1/2-1/2|\*)(\s|$)", moves) is not None  # somebody wrote something after it
-    if is_whole or not (raw.text.startswith(begin) or begin.startswith(raw.text)):
+    if is_whole or not raw.text.replace("\n", "").isprintable():
+        return False
+    if not (raw.text.startswith(begin) or begin.startswith(raw.text)):
         return False
     return all(raw.tags[name] in players for name in ("White", "Black") if name in raw.tags)
 

@@ -168,7 +168,6 @@ def totals(rows: list[Solution], engine: str) -> dict[str, Any]:
         "nodes_to_solution": mean(row.nodes_to_solution or 0 for row in solved) if solved else None,
         "seconds": sum(row.seconds for row in own),
         "nodes": sum(row.nodes for row in own),
-        "errors": sum(bool(row.error) for row in own),
     }
 
 

@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
     with arguments_are_judged():
         plies = parse_plies(options.plies or (START_PLIES if from_start else BOOK_PLIES))
     with Steps("reading the book") as steps:
-        draw: Draw = _start_position if from_start else _from_book(Path(options.book))
+        draw: Draw = (lambda _: chess.Board()) if from_start else _from_book(Path(options.book))
         steps.show("loading the kernels")
         from search.warmup import load_kernels
 
@@ -123,10 +123,6 @@ def openings(count: int, seed: int, draw: Draw, plies: tuple[int, int], score: i
         failures = 0
         seen.add(board.epd())
         yield board.fen()
-
-
-def _start_position(generator: random.Random) -> chess.Board:
-    return chess.Board()
 
 
 def _from_book(path: Path) -> Draw:

@@ -12,7 +12,7 @@ from bench.pgn import read_games
 from bench.rating import RatingList, rate
 from bench.results import GameResult
 from engine.arguments import Parser, command, complain_about, finite_number
-from engine.errors import FAILED, arguments_are_judged
+from engine.errors import FAILED
 from engine.files import count_of, reason, shown
 from engine.progress import Steps
 
@@ -27,41 +27,33 @@ Errors are half of a 95 % interval, relative to the anchor or, without one, to t
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options that say how games are rated and printed; `table_of` and `show` read them."""
     group = parser.add_argument_group("rating")
-    group.add_argument("--anchor", action="append", default=[], metavar="NAME=RATING", help="a rating that is known")
     group.add_argument(
-        "--white", default="0", metavar="N|auto", help="white advantage in rating points; auto estimates it (default 0)"
+        "--anchor", action="append", type=_anchor, default=[], metavar="NAME=RATING", help="a rating that is known"
+    )
+    group.add_argument(
+        "--white",
+        type=_white,
+        default=0.0,
+        metavar="N|auto",
+        help="white advantage in rating points; auto estimates it (default 0)",
     )
     group.add_argument("--json", action="store_true", help="print the list as JSON")
 
 
-def check_arguments(options: argparse.Namespace) -> None:
-    """Raises ValueError for options that make no sense: to be called before any game is played."""
-    for text in options.anchor:
-        anchor(text)
-    _white(options)
-
-
-def anchor(text: str) -> tuple[str, float]:
-    """The engine and the rating that `--anchor` names. Raises ValueError."""
+def _anchor(text: str) -> tuple[str, float]:
     name, _, value = text.rpartition("=")
-    try:
-        if name:
-            return name, finite_number(value)
-    except argparse.ArgumentTypeError:
-        pass
-    raise ValueError(f"--anchor {shown(text)}: expected NAME=RATING")
+    if not name:
+        raise argparse.ArgumentTypeError(f"{shown(text)}: expected NAME=RATING")
+    return name, finite_number(value)
 
 
-def _white(options: argparse.Namespace) -> float | None:
-    try:
-        return None if options.white == "auto" else finite_number(options.white)
-    except argparse.ArgumentTypeError:
-        raise ValueError(f"--white {shown(options.white)}: expected a number or auto") from None
+def _white(text: str) -> float | None:
+    return None if text == "auto" else finite_number(text)
 
 
 def table_of(games: list[GameResult], options: argparse.Namespace) -> RatingList:
     """The rating list that the options ask for. Raises `RatingError`."""
-    return rate(games, dict(map(anchor, options.anchor)), white_advantage=_white(options))
+    return rate(games, dict(options.anchor), options.white)
 
 
 def show(table: RatingList, options: argparse.Namespace) -> None:
@@ -104,8 +96,6 @@ def main(arguments: list[str]) -> int:
     add_arguments(parser)
     parser.add_quiet()
     options = parser.parse_args(arguments)
-    with arguments_are_judged():
-        check_arguments(options)
     with Steps("reading", options.quiet) as steps:
         games, problems = read_all(options.files, lambda path: steps.show(f"reading {path}"))
         complain_about("secateur rate", problems)

@@ -41,10 +41,8 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     with arguments_are_judged():
         description = _describe(options)
-        rate.check_arguments(options)
         names = [engine.name for engine in description.engines]
-        anchors = dict(map(rate.anchor, options.anchor))
-        for name in anchors:
+        for name in dict(options.anchor):
             if name not in names:
                 raise DescriptionError(f"--anchor {name}: no engine has this name; engines are {', '.join(names)}")
     results = play_shown("tourney", description, options.quiet)

@@ -77,12 +77,6 @@ def test_openings_are_paired_with_colours_swapped(describe: Describe) -> None:
 
 
 @pytest.mark.usefixtures("in_process")
-def test_stops_when_asked_to(describe: Describe) -> None:
-    result = play(describe(rounds=50, adjudication=SHORT), lambda game: False)
-    assert (result.stopped_early, len(result.games), result.exit_status) == (True, 1, 0)
-
-
-@pytest.mark.usefixtures("in_process")
 def test_an_engine_that_cannot_play_is_reported_once_and_the_others_play(describe: Describe) -> None:
     engines = (fake("A"), fake("B", Threads="3"), fake("C", "--seed", "5"))
     result = play(describe(*engines, format="round-robin", rounds=2, adjudication=SHORT))

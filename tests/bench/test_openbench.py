@@ -220,12 +220,6 @@ def test_a_launcher_takes_the_place_of_a_launcher_only(tmp_path: Path, data: byt
     assert data is None or path.read_bytes() == data
 
 
-def test_a_launcher_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "engine.compiler.launcher", str(tmp_path)]
-    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (1, f"secateur: {tmp_path}: is a folder, not a file\n")
-
-
 @pytest.mark.parametrize("kind", ["launcher", "missing", "empty"])
 def test_no_link_and_no_empty_file_is_removed(tmp_path: Path, kind: str) -> None:
     target, path = tmp_path / "target", tmp_path / "secateur"

@@ -138,19 +138,6 @@ def test_a_full_disk_keeps_games_waiting_and_takes_half_of_one_back(tmp_path: Pa
     assert path.read_text(encoding="utf-8") == SHORT + "one\ntwo\nthree\n"
 
 
-def test_games_go_on_beside_a_file_that_is_gone(tmp_path: Path) -> None:
-    path = tmp_path / "games.pgn"
-    log = PgnLog(path)
-    assert log.append(SHORT)
-    path.unlink()
-    assert log.append(SHORT + "\n")
-    assert log.append(SHORT)
-    assert not path.exists()
-    assert (tmp_path / "games-2.pgn").read_text(encoding="utf-8") == SHORT + "\n" + SHORT
-    assert log.problem is not None
-    assert log.problem.endswith(f"the games from now on are in {tmp_path / 'games-2.pgn'}")
-
-
 def test_a_game_cut_short_anywhere_is_known_as_ours() -> None:
     data = format_game(replace(GAME, white="öld"), 'The "event"', ("1+0.1", "nodes=10"), "abc", "1.1").encode()
     for end in range(1, len(data.rstrip()) - len("1-0")):

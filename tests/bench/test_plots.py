@@ -50,18 +50,6 @@ def test_a_picture_takes_the_place_of_our_own_only(tmp_path: Path, ending: str) 
         assert path.read_bytes() == data
 
 
-def test_what_somebody_puts_in_the_place_of_a_picture_stays(tmp_path: Path) -> None:
-    path, other = tmp_path / "plot.svg", tmp_path / "other.svg"
-    plot_match(match(5), path)
-    plot_match(match(6), other)
-    output, before = check_path(path), other.read_bytes()
-    other.replace(path)
-    with pytest.raises(PlotError, match=r"cannot be written: another file .*; its new contents are in .*plot-2\.svg$"):
-        plot_match(match(7), output)
-    assert path.read_bytes() == before
-    check_path(tmp_path / "plot-2.svg")
-
-
 def test_refusals_name_the_file(tmp_path: Path) -> None:
     (tmp_path / "folder.svg").mkdir()
     for name, problem in (

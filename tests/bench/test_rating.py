@@ -12,7 +12,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from bench.rating import RatingError, rate
@@ -82,29 +81,6 @@ def test_pairs_of_games_make_the_interval_pentanomial() -> None:
     assert line.rating == pytest.approx(found.elo, abs=1e-4)
     # A tangent here, the transformed interval there.
     assert line.error == pytest.approx(found.elo_error, rel=1e-2)
-
-
-def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
-    truth = {"A": 0.0, "B": 80.0, "C": -60.0, "D": 250.0}
-    generator = np.random.default_rng(11)
-    inside = total = 0
-    for _ in range(60):
-        rows = []
-        for white in truth:
-            for black in truth:
-                if white != black:
-                    score = 1 / (1 + 10 ** ((truth[black] - truth[white]) / 400))
-                    draw = score * (1 - score)
-                    counts = generator.multinomial(40, [score - draw / 2, draw, 1 - score - draw / 2])
-                    rows.append((white, black, *counts.tolist()))
-        for line in rate(games_of(rows), {"A": 0.0}).ratings:
-            if line.name != "A":
-                assert line.rating is not None
-                assert line.error is not None
-                inside += abs(line.rating - truth[line.name]) <= line.error
-                total += 1
-    # 180 intervals of 95 %: fewer than 88 % or more than 99.5 % inside would be four standard deviations off.
-    assert 0.88 <= inside / total <= 0.995
 
 
 def test_players_without_a_finite_rating_are_listed_with_the_reason() -> None:

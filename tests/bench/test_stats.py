@@ -114,22 +114,6 @@ def test_pairs_are_counted_whichever_game_ends_first() -> None:
     assert "1 more without a partner" in summary(tally)[0]
 
 
-COUNTS = st.lists(st.integers(0, 400), min_size=5, max_size=5).filter(any)
-
-
-@settings(max_examples=60, deadline=None)
-@given(COUNTS, st.sampled_from(["normalized", "logistic"]))
-def test_swapping_the_engines_mirrors_every_figure(counts: list[int], model: str) -> None:
-    mine, theirs = of_pairs(counts), of_pairs(counts[::-1])
-    ours, others = estimate(mine), estimate(theirs)
-    assert ours is not None
-    assert others is not None
-    assert ours.score == pytest.approx(1 - others.score)
-    assert ours.los == pytest.approx(1 - others.los)
-    # The likelihood that A is better by e1 rather than e0 is that B is better by -e1 rather than -e0.
-    assert Sprt(1, 6, model=model).llr(mine) == pytest.approx(-Sprt(-6, -1, model=model).llr(theirs), abs=1e-2)
-
-
 @pytest.mark.parametrize(
     ("counts", "text"),
     [
