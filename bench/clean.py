@@ -1,8 +1,7 @@
 """Removes what the Makefile's targets make in the project's folder: `python -m bench.clean STAMP...`, for `make clean`.
 
 Each STAMP is a file in a folder, and empty if `make` made the folder: then the whole folder goes. From the other
-targets' folders only the targets' own files go; what else lies there stays and is reported. This needs no installed
-package.
+targets' folders only the targets' own files go; what else lies there stays and is reported.
 """
 
 from __future__ import annotations

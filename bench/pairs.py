@@ -1,8 +1,7 @@
 """Runs of many numbered pairs of games between two versions of one engine, for `spsa` and `ablation`.
 
-`play_pairs` plays them in local processes or on a cluster. `StateFile` keeps the results in a file of JSON lines: the
-first line has the settings, each other line the points of one finished item. So after Ctrl-C, `kill -9` or a power cut
-the run resumes from the file.
+`play_pairs` plays them in local processes or on a cluster. `StateFile` keeps the results in a file of JSON lines, from
+which a run resumes: the first line has the settings, each other line the points of one finished item.
 """
 
 from __future__ import annotations

@@ -2,10 +2,9 @@
 
 Each iteration moves every parameter at random one way or the other, plays the engine with all of these changes against
 the engine with all of them reversed, and moves every parameter a little towards the side that won. An iteration takes
-two measurements, however many parameters there are. (J. C. Spall, "Multivariate Stochastic Approximation Using a
-Simultaneous Perturbation Gradient Approximation", IEEE Transactions on Automatic Control 37, 1992, and "Implementation
-of the Simultaneous Perturbation Algorithm for Stochastic Optimization", IEEE Transactions on Aerospace and Electronic
-Systems 34, 1998. The form for games, with gains given by their last values, is that of Stockfish's fishtest.)
+two measurements, however many parameters there are. (J. C. Spall, IEEE Transactions on Automatic Control 37, 1992, and
+IEEE Transactions on Aerospace and Electronic Systems 34, 1998. The form for games, with gains given by their last
+values, is that of Stockfish's fishtest.)
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Makes the stand-alone program: `python -m bench.standalone FOLDER`, run by `make standalone`.
 
 The folder gets `secateur/`, with the program `secateur` and all that it needs: Python, NumPy, python-chess, kernels
-compiled ahead of time, and the network. It runs from any place, read-only ones too. PyInstaller makes it in an
-environment without Numba.
+compiled ahead of time, and the network. PyInstaller makes it in an environment without Numba.
 """
 
 from __future__ import annotations

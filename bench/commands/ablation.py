@@ -1,11 +1,9 @@
 """`secateur ablation`: measures what each technique of the search gains, by games in which sides lack some of them.
 
-In each pair of games each side may lack each technique, with the probability `SHARE` and independently of the others.
-The result counts for each technique that one side had and the other had not, so every game measures all of them and
-the intervals are narrower than those of one match for each technique. A gain is measured beside most of the other
-techniques, not beside all of them, and interactions are not measured; a technique that does nothing without another one
-comes out by about `SHARE` too low. (Designs of this kind are called random balance: F. E. Satterthwaite, "Random
-Balance Experimentation", Technometrics 1, 1959.)
+In each pair of games each side lacks each technique with the probability `SHARE`. The result counts for each technique
+that one side had and the other had not, so every game measures all of them. A gain is measured beside most of the other
+techniques, and interactions are not measured. (The design is called random balance: F. E. Satterthwaite, Technometrics
+1, 1959.)
 
 The model is that of `bench.rating`, where a side's rating is the sum of its techniques' gains. The intervals come from
 the sandwich estimator on pairs, corrected for leverage (HC3 of J. G. MacKinnon and H. White, Journal of Econometrics

@@ -207,12 +207,9 @@ def tune(
 ) -> None:
     """Plays what is missing, `concurrency` iterations at a time; changes `spsa` and `state`.
 
-    A new state begins with `settings` once the engine is known to play, so that no earlier run is lost before.
-
-    Each iteration perturbs the values as they are when it begins; with several at a time, the results of those beside
-    it come later. An iteration in which an engine failed is reported and has no result. Raises `SpsaError` when the
-    engine cannot play, `DescriptionError` for an unusable book, `PairsError`, `ClusterError`, and KeyboardInterrupt;
-    the state is whole then.
+    A new state begins with `settings` once the engine is known to play, so that no earlier run is lost before. An
+    iteration in which an engine failed is reported and has no result. Raises `SpsaError` when the engine cannot play,
+    `PairsError`, CommandError, and KeyboardInterrupt; the state is whole then.
     """
     openings = make_plan(run.games).openings
     compile_kernels(run.games.engines, cluster)

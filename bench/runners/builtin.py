@@ -1,8 +1,8 @@
 """The built-in runner: it needs only python-chess, plays in local processes or on a cluster, and can resume a match.
 
-The PGN file is the only record. Every finished game is on the disk before the next one begins. After any end of the
-match, even `kill -9`, `resume` reads the file, drops a half-written last game, and plays the rest. Each game names its
-match by the description's fingerprint; a file with anything else in it is left unchanged.
+Every finished game is in the PGN file before the next one begins. After any end of the match, `resume` reads the file,
+drops a half-written last game, and plays the rest. Each game names its match by the description's fingerprint; a file
+with anything else in it is left unchanged.
 """
 
 from __future__ import annotations
