@@ -90,15 +90,6 @@ def test_too_few_games_are_reported(count: int) -> None:
         effects(KEYS, 1, simulated(count))
 
 
-def test_games_that_one_technique_always_decides_give_no_gain() -> None:
-    results = {}
-    for number in range(400):
-        first, second = left_out(KEYS, 1, number)
-        results[number] = 2 * (("killers" in second) - ("killers" in first))
-    with pytest.raises(PairsError, match="800 games are too one-sided to measure killers"):
-        effects(KEYS, 1, results)
-
-
 @pytest.fixture(autouse=True)
 def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder = tmp_path / "ledger"

@@ -122,7 +122,6 @@ def test_another_match_is_neither_resumed_nor_overwritten(play_in: Callable[...,
 FOREIGN = {
     "text": b"my notes\nof many years\n",
     "binary": bytes(range(256)) * 64,
-    "tags of nobody": b'[Event "?"]\n[Site "?"]\n',
     "an unfinished game": b'[Event "Casual"]\n[Site "?"]\n[Result "*"]\n\n1. e4 e5 2. Nf3',
     "a finished game": b'[Event "Casual"]\n[Site "?"]\n[Result "1-0"]\n\n1. e4 e5 1-0\n\n',
     "a game of an event of this name": b'[Event "Secateur match"]\n[White "A"]\n[Black "Carlsen"]\n\n1. e4 e5 1-0\n\n',

@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 
 from bench import openings, records
-from bench.commands import rate
 from bench.description import DescriptionError, MatchDescription, read_toml
 from bench.openings import BookError, load_openings
 from bench.pairs import StateFile
@@ -245,15 +244,3 @@ def test_names_from_files_hold_no_terminal_escapes(tmp_path: Path) -> None:
     assert len(problems) == 6
     texts = [problem.name, opening.name, game.white, game.black, *problems]
     assert all(text.isprintable() and len(text) < 400 for text in texts), texts
-
-
-def test_names_are_no_markup(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    games = tmp_path / "games.pgn"
-    text = '[White "{}"]\n[Black "{}"]\n[Result "1/2-1/2"]\n\n1. e4 1/2-1/2\n\n'
-    games.write_text(
-        text.format("[red]one[/red]", "[/bold] :smile:") + text.format("[/bold] :smile:", "[red]one[/red]")
-    )
-    assert rate.main([str(games)]) == 0
-    shown = capsys.readouterr().out
-    assert "[red]one[/red]" in shown
-    assert "[/bold] :smile:" in shown

@@ -100,13 +100,6 @@ def test_broken_records_are_named(tmp_path: Path, text: str, message: str) -> No
         load(tmp_path)
 
 
-def test_senseless_records_are_refused() -> None:
-    with pytest.raises(LedgerError, match="no ledger id"):
-        replace(RECORD, id="Null Move")
-    with pytest.raises(LedgerError, match="say what was tested"):
-        replace(RECORD, what=" ")
-
-
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
