@@ -107,6 +107,6 @@ test: $(EXE) $(VENV)/.dev  ## runs the linters and all tests
 		$(LINT); status=$$?; wait; exit $$status
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
-clean:  ## removes what the others have made here, with all of docs/_build, and names what else lies there
+clean:  ## removes what the others have made here, with all of .venv and docs/_build, and names what else lies there
 	@$(PYTHON) -m engine.compiler.launcher --remove "$(EXE)" </dev/null >&2
 	@$(PYTHON) -m engine.progress "cleaning" $(PYTHON) -m bench.clean $(VENV)/.play $(VENV)-standalone/.ready docs/_build/.ready </dev/null >&2
