@@ -18,7 +18,7 @@ KERNELS := $(wildcard engine/*.py engine/board/*.py engine/compiler/*.py eval/*.
 CLAIM = [ -e $(@D) ] || { mkdir -p $(@D) && touch -t 200001010000 $@; }
 STAMP = if [ -e $@ ]; then touch $@; else echo "This folder was there before make installed into it." >$@; fi
 
-.PHONY: help all run lab explore kernels wheel standalone docs test lint clean
+.PHONY: help all run lab explore kernels wheel standalone docs test lint coverage clean
 
 all: $(EXE)  ## installs into .venv and compiles the kernels, once, in about half a minute (the default)
 
@@ -106,6 +106,9 @@ test: $(EXE) $(VENV)/.dev  ## runs the linters and all tests
 	@SECATEUR_TRACING=1 $(BIN)/python uci_main.py warmup </dev/null >/dev/null 2>&1 & \
 		$(LINT); status=$$?; wait; exit $$status
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+
+coverage: $(EXE) $(VENV)/.dev  ## runs all tests and reports which lines of the Python parts they run
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --cov --cov-report term:skip-covered
 
 clean:  ## removes what the others have made here, with all of .venv and docs/_build, and names what else lies there
 	@$(PYTHON) -m engine.compiler.launcher --remove "$(EXE)" </dev/null >&2

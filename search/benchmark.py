@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 import chess
 
-from search.info import Speed
 from search.limits import DEFAULT_HASH, Limits
 
 if TYPE_CHECKING:
@@ -51,11 +50,16 @@ POSITIONS: Final = (
 
 
 @dataclass(frozen=True)
-class BenchmarkResult(Speed):
+class BenchmarkResult:
     """Nodes and seconds of a whole benchmark."""
 
     nodes: int
     seconds: float
+
+    @property
+    def nodes_per_second(self) -> int:
+        """Nodes per second over all positions. (Importing `search.info` would load kernels.)"""
+        return int(self.nodes / max(self.seconds, 1e-6))
 
     def last_line(self) -> str:
         """What OpenBench reads: the last line of `bench`."""

@@ -70,7 +70,7 @@ def test_every_page_is_reached_from_the_readme_and_the_index() -> None:
 
 
 def expected_cells(option: Option) -> list[str]:
-    default = {None: "", ABOUT: "(a sentence)"}.get(option.default, str(option.default))
+    default = {"None": "", ABOUT: "(a sentence)"}.get(str(option.default), str(option.default))
     default = default.lower() if option.kind == "check" else default.replace("<empty>", "`<empty>`")
     bounds = f"{option.low} to {option.high}" if option.kind == "spin" else ""
     return [f"`{option.name}`", option.kind, default, MACHINE_RANGES.get(option.name, bounds)]

@@ -112,7 +112,7 @@ def test_every_kernel_lies_in_a_folder_that_counts() -> None:
     }
     assert PROJECT / "engine" / "board" / "make.py" in found
     # Those of the training pipeline are keyed by its files besides: see the next test but one.
-    assert {path.parent for path in found - sources} == {PROJECT / "eval" / "training"}
+    assert {path.parent for path in found - sources} == {PROJECT / "eval" / "training" / "kernels"}
 
 
 #: Kernel modules take decorators and choices from these. The name of the cache folder covers what they choose.

@@ -80,7 +80,7 @@ def test_a_damaged_compressed_file_is_refused(document: Any, tmp_path: Path) -> 
         (b"[1, 2]", "expected a JSON object, found [1, 2]"),
         (b"\xff\xfe\x00", "byte 0 is not UTF-8"),
         (b'{"a": 1,\n "b" 2}', "no JSON: Expecting ':' delimiter: line 2 column 6"),
-        (b'{"a": NaN}', "found the number NaN"),
+        (b'{"a": NaN}', "no JSON: the number 'NaN' is not finite"),
         (b"{}", 'expected "format": "secateur trace", found null'),
         (b'{"format": "chrome trace"}', 'expected "format": "secateur trace", found "chrome trace"'),
         (b'{"format": "secateur trace", "version": 2}', 'expected "version": 1, found 2'),
