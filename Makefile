@@ -110,6 +110,6 @@ test: $(EXE) $(VENV)/.dev  ## runs the linters and all tests
 coverage: $(EXE) $(VENV)/.dev  ## runs all tests and reports which lines of the Python parts they run
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --cov --cov-report term:skip-covered
 
-clean:  ## removes what the others have made here, with all of .venv and docs/_build, and names what else lies there
+clean:  ## removes what the others have made here, with all of docs/_build, and names what else lies there
 	@$(PYTHON) -m engine.compiler.launcher --remove "$(EXE)" </dev/null >&2
 	@$(PYTHON) -m engine.progress "cleaning" $(PYTHON) -m bench.clean $(VENV)/.play $(VENV)-standalone/.ready docs/_build/.ready </dev/null >&2

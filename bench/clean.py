@@ -1,23 +1,31 @@
 """Removes what the Makefile's targets make in the project's folder: `python -m bench.clean STAMP...`, for `make clean`.
 
-Each STAMP is a file in a folder, and empty if `make` made the folder: then the whole folder goes. From the other
-targets' folders only the targets' own files go; what else lies there stays and is reported.
+Each STAMP is a file in a folder, and empty if `make` made the folder. From an environment this removes what `venv`,
+`make` and pip put there; it removes all of `docs/_build`. Other files in the targets' folders stay and are reported.
 """
 
 from __future__ import annotations
 
+import csv
 import shutil
 import sys
 from contextlib import suppress
+from os.path import normpath
 from pathlib import Path
 
 from bench.standalone import MARKER_TEXT
 from engine.arguments import complain_about
-from engine.compiler.cache_folder import SCRATCH, remove_listed
+from engine.compiler.cache_folder import MARKER, SCRATCH, mark, remove_listed, strangers
 from engine.compiler.levels import LEVELS
 from engine.compiler.library import library_path
 from engine.compiler.sources import PROJECT_ROOT
 from engine.files import reason, shown
+
+#: What `venv` and `make` put into an environment; pip lists what it puts there in files called RECORD.
+_PARTS = ("pyvenv.cfg", ".gitignore", "lib64", "bin/python*", "bin/[Aa]ctivate*", "lib/*/site-packages/secateur.pth")
+_STAMPS = (".play", ".warm", ".dev", ".lab", ".explore", ".docs", ".ready")
+
+_CLEANED_TEXT = "make clean removes the files of this list.\n"
 
 
 def main(stamps: list[Path]) -> None:
@@ -38,12 +46,22 @@ def main(stamps: list[Path]) -> None:
 
 
 def _remove_folder(stamp: Path) -> list[Path]:
-    """Removes the folder of a stamp, if `make` made it; returns what stays."""
+    """Removes what `make` put into the folder of a stamp, if it made the folder; returns what stays."""
     folder = stamp.parent
     if folder.is_symlink() or not stamp.is_file() or stamp.stat().st_size:
         return [folder]
-    shutil.rmtree(folder)
-    return []
+    if folder.name == "_build":  # Sphinx's
+        shutil.rmtree(folder)
+        return []
+    names = {*_STAMPS, *(path.relative_to(folder).as_posix() for part in _PARTS for path in folder.glob(part))}
+    for record in folder.glob("lib/*/site-packages/*.dist-info/RECORD"):
+        packages = record.parent.parent.relative_to(folder)
+        with record.open(encoding="utf-8", newline="") as file:
+            names |= {normpath(packages / row[0]) for row in csv.reader(file) if row}
+    mark(folder, _CLEANED_TEXT, sorted(names))
+    remove_listed(folder, _CLEANED_TEXT)
+    (folder / MARKER).unlink(missing_ok=True)
+    return strangers(folder, frozenset())
 
 
 if __name__ == "__main__":

@@ -40,9 +40,6 @@ _BOUNDS: Final[dict[str, tuple[float, float]]] = {
     "score": (0, 1_000_000),
 }
 
-#: A description is at most this large, in bytes. Python's TOML reader takes quadratic time for some texts.
-_MOST_BYTES: Final = 1 << 16
-
 
 class DescriptionError(CommandError, ValueError):
     """An invalid description of a match; the message is one line."""
@@ -272,7 +269,8 @@ _TYPE_NAMES: Final[dict[type, str]] = {
 def read_toml(path: str | Path) -> dict[str, Any]:
     """The fields of a `MatchDescription` that the file sets. Raises `DescriptionError` naming file and key."""
     try:
-        data = tomllib.loads(read_text(path, _MOST_BYTES))
+        # Python's TOML reader takes quadratic time for some texts.
+        data = tomllib.loads(read_text(path, limit=1 << 16))
     except (OSError, RecursionError, ValueError) as error:
         problem = reason(error) if isinstance(error, OSError) else str(error)
         if isinstance(error, RecursionError):

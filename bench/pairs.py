@@ -30,9 +30,6 @@ PATIENCE: Final = 20
 #: Version of the state files.
 FORMAT: Final = 2
 
-#: A state file is at most this large, in bytes.
-_MOST_BYTES: Final = 1 << 30
-
 PLUS, MINUS = "plus", "minus"
 
 
@@ -120,7 +117,7 @@ class StateFile:
             if write:
                 self._output = Output(path, self._is_own, f"state of `secateur {command}`")
             if read and (self._output is None or self._output.size):
-                self._read(path, read_bytes(path, _MOST_BYTES))
+                self._read(path, read_bytes(path, limit=1 << 30))
         except OSError as error:
             raise PairsError(f"{shown(path)}: {reason(error)}") from None
 

@@ -26,9 +26,6 @@ from engine.files import Output, parse_json, read_bytes, reason, replace_file, s
 
 LEDGER: Final = PROJECT_ROOT / "bench" / "ledger"
 
-#: A record is at most this large, in bytes.
-_MOST_BYTES: Final = 1 << 20
-
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
@@ -189,7 +186,7 @@ def _load(kind: type[AnyRecord], folder: Path) -> list[AnyRecord]:
     found = []
     for path in sorted(folder.glob("*.json")):
         try:
-            data = parse_json(read_bytes(path, _MOST_BYTES))
+            data = parse_json(read_bytes(path, limit=1 << 20))
             lists = {name: tuple(value) for name, value in data.items() if isinstance(value, list)}
             record = kind(**{**data, **lists})
         except json.JSONDecodeError as error:

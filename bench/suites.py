@@ -32,9 +32,6 @@ from engine.files import count_of, quoted, read_bytes, reason, shown
 _OPERATION: Final = re.compile(r"\s*+([A-Za-z]\w*+)(?=\s|;|$)((?:\"[^\"]*+\"|[^;\"]++)*+)(?:;|$)")
 _GRADE: Final = re.compile(r"(\S+)=(\d+)$")
 
-#: A suite is at most this large, in bytes.
-_MOST_BYTES: Final = 64 << 20
-
 #: Seconds that an engine may overstep its time, or be silent where it has no time limit.
 GRACE_SECONDS: Final = 10.0
 SILENCE_SECONDS: Final = 600.0
@@ -114,7 +111,7 @@ def load_suite(path: str | Path, problems: list[str]) -> list[Problem]:
     """
     path = Path(path)
     try:
-        data = read_bytes(path, _MOST_BYTES)
+        data = read_bytes(path, limit=64 << 20)
     except OSError as error:
         raise SuiteError(f"{shown(path)}: {reason(error)}") from None
     if is_pgn(data):

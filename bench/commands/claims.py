@@ -40,9 +40,6 @@ SHUFFLES: Final = 5
 #: Half the width of aspiration windows, in the game's units: about half a pawn in chess.
 _WIDTH: Final = 50
 
-#: The largest tree that is stored to find its best order, in nodes.
-_MOST_NODES: Final = 2_000_000
-
 #: A row: the technique, and what counts the leaves that it values.
 Row = tuple[str, Callable[[], float]]
 
@@ -99,7 +96,7 @@ def uniform_subject(branching: int, depth: int) -> Subject:
 def measure(subject: Subject, show: Callable[[str], None] = lambda _: None) -> Column:
     """Counts for every technique, in the order of the table."""
     show(f"{subject.name}: storing the tree")
-    tree = game_tree(subject.game, subject.position, subject.depth, most_nodes=_MOST_NODES)
+    tree = game_tree(subject.game, subject.position, subject.depth, most_nodes=2_000_000)
     leaves = {}
     for technique, count in (*_orders(tree, subject.depth), *_techniques(subject)):
         show(f"{subject.name}: {technique}")

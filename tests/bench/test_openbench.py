@@ -277,10 +277,29 @@ def test_clean_removes_the_launcher_and_no_other_file(project: Path, tmp_path: P
     assert notes.read_text(encoding="utf-8") == "my notes"
 
 
+def make_environment(folder: Path) -> None:
+    """An environment as `make` leaves it: with a package that pip has installed, and an empty stamp."""
+    venv.create(folder, with_pip=False)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    record = packages / "pack-1.0.dist-info" / "RECORD"
+    for path in (
+        packages / "pack.py",
+        packages / "__pycache__" / "pack.cpython-311.pyc",
+        folder / "bin" / "pack",
+        record,
+    ):
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    record.write_text("pack.py,sha256=0,0\n../../../bin/pack,,\npack-1.0.dist-info/RECORD,,\n", encoding="utf-8")
+    (packages / "secateur.pth").touch()
+    (folder / ".play").touch()
+
+
 def test_clean_removes_what_the_targets_have_made(project: Path) -> None:
     (project / "docs").mkdir()
     before = sorted(project.rglob("*"))
-    for stamp in (".venv/.play", ".venv-standalone/.ready", "docs/_build/.ready"):
+    make_environment(project / ".venv")
+    for stamp in (".venv-standalone/.ready", "docs/_build/.ready"):
         (project / stamp).parent.mkdir()
         (project / stamp).touch()
     (project / "docs" / "_build" / "index.html").touch()
@@ -294,6 +313,19 @@ def test_clean_removes_what_the_targets_have_made(project: Path) -> None:
     (kernels / ".secateur.0123abcd.tmp").touch()
     assert make_clean(project) == (0, [])
     assert sorted(project.rglob("*")) == before
+
+
+def test_clean_keeps_and_names_what_a_user_put_into_an_environment(project: Path) -> None:
+    environment = project / ".venv"
+    make_environment(environment)
+    (packages,) = environment.glob("lib/python*/site-packages")
+    files = [environment / "bin" / "mine", packages / "mine.py", environment / "notes.txt"]
+    for file in files:
+        file.write_text("mine", encoding="utf-8")
+    named = [f"make clean: {file.relative_to(project)}: was not made by make, and stays" for file in files]
+    assert make_clean(project) == (0, named)
+    assert sorted(path for path in environment.rglob("*") if path.is_symlink() or path.is_file()) == files
+    assert make_clean(project) == (0, ["make clean: .venv: was not made by make, and stays"])
 
 
 def test_clean_keeps_and_names_what_a_user_put_there(project: Path, tmp_path: Path) -> None:
