@@ -43,15 +43,12 @@ class DrawRule:
 
 @dataclass(frozen=True, slots=True)
 class Adjudication:
-    """When a game is ended from outside. `max_moves` counts full moves; `tablebases` is a folder of Syzygy files,
-    probed at up to `tablebase_pieces` pieces.
-    """
+    """When a game is ended from outside. `max_moves` counts full moves; `tablebases` is a folder of Syzygy files."""
 
     resign: ResignRule | None = None
     draw: DrawRule | None = None
     max_moves: int | None = None
     tablebases: str | None = None
-    tablebase_pieces: int = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +105,7 @@ class Adjudicator:
         # WDL tables are exact only right after a capture or pawn move; later, a cursed win may already be a draw.
         if self._tablebase is None or board.castling_rights or board.halfmove_clock != 0:
             return None
-        is_small = chess.popcount(board.occupied) <= self._rules.tablebase_pieces
-        wdl = self._tablebase.get_wdl(board) if is_small else None
+        wdl = self._tablebase.get_wdl(board)
         if wdl is None:
             return None
         if abs(wdl) < 2:  # cursed wins and blessed losses are draws under the fifty-move rule

@@ -2,16 +2,13 @@
 
 Each STAMP is a file in a folder, and empty if `make` made the folder. From an environment this removes what `venv`,
 `make` and pip put there; it removes all of `docs/_build`. Other files in the targets' folders stay and are reported.
-This needs no installed package.
 """
 
 from __future__ import annotations
 
 import csv
-import re
 import shutil
 import sys
-import zipfile
 from contextlib import suppress
 from os.path import normpath
 from pathlib import Path
@@ -20,11 +17,9 @@ from bench.standalone import MARKER_TEXT
 from engine.arguments import complain_about
 from engine.compiler.cache_folder import MARKER, SCRATCH, mark, remove_listed, strangers
 from engine.compiler.levels import LEVELS
-from engine.compiler.library import LibraryError, library_path, read_description
+from engine.compiler.library import library_path
 from engine.compiler.sources import PROJECT_ROOT
 from engine.files import reason, shown
-
-_WHEEL = re.compile(r"secateur-[0-9.]+-py3-none-\w+\.whl")
 
 #: What `venv` and `make` put into an environment; pip lists what it puts there in files called RECORD.
 _PARTS = ("pyvenv.cfg", ".gitignore", "lib64", "bin/python*", "bin/[Aa]ctivate*", "lib/*/site-packages/secateur.pth")
@@ -38,8 +33,10 @@ def main(stamps: list[Path]) -> None:
     stays = [path for stamp in stamps if stamp.parent.exists() for path in _remove_folder(stamp)]
     dist, kernels = PROJECT_ROOT / "dist", PROJECT_ROOT / "engine" / "kernels"
     remove_listed(dist / "secateur", MARKER_TEXT)
-    for path in [*dist.glob("*.whl"), *(library_path(level, kernels) for level in LEVELS), *kernels.glob(".*")]:
-        if path.is_file() and not path.is_symlink() and _is_own(path):
+    files = [*dist.glob("secateur-*-py3-none-*.whl"), *(library_path(level, kernels) for level in LEVELS)]
+    files += [path for path in kernels.glob(".*") if SCRATCH.fullmatch(path.name)]
+    for path in files:
+        if path.is_file() and not path.is_symlink():
             path.unlink()
     for folder in (dist, kernels):
         stays += sorted(path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
@@ -65,16 +62,6 @@ def _remove_folder(stamp: Path) -> list[Path]:
     remove_listed(folder, _CLEANED_TEXT)
     (folder / MARKER).unlink(missing_ok=True)
     return strangers(folder, frozenset())
-
-
-def _is_own(path: Path) -> bool:
-    """Whether a file is a wheel of Secateur, a kernel library, or the unfinished file of one."""
-    with suppress(LibraryError, zipfile.BadZipFile):
-        if path.suffix == ".whl":
-            return bool(_WHEEL.fullmatch(path.name)) and "secateur/__main__.py" in zipfile.ZipFile(path).namelist()
-        read_description(path)
-        return True
-    return SCRATCH.fullmatch(path.name) is not None
 
 
 if __name__ == "__main__":

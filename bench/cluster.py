@@ -73,11 +73,6 @@ def map_unordered(
     )
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Local processes
-# --------------------------------------------------------------------------------------------------------------
-
-
 def _serve(connection: Connection, function: Callable[[Any], Any]) -> None:
     """A worker's main function: answers each item with (value, None) or (None, error) until the pipe is closed."""
     if hasattr(os, "setsid"):
@@ -192,11 +187,6 @@ def _on_processes(function: Callable[[T], R], items: Iterator[T], count: int) ->
     finally:
         for worker in workers:
             worker.end(patience)
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Dask
-# --------------------------------------------------------------------------------------------------------------
 
 
 def _check_worker() -> None:

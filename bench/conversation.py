@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 from bench.engines import SECATEUR, EngineSpec
 from bench.uci import UCIOK_SECONDS
@@ -21,11 +21,6 @@ PATIENCE: Final = 300.0
 
 class EngineError(CommandError):
     """An engine that does not start or answer, or answers nonsense; the message names it."""
-
-
-def _settings(spec: EngineSpec) -> dict[str, Any]:
-    """How an engine's process is started."""
-    return {"text": True, "errors": "replace", "cwd": spec.directory}
 
 
 class Conversation:
@@ -42,7 +37,9 @@ class Conversation:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 bufsize=1,
-                **_settings(spec),
+                text=True,
+                errors="replace",
+                cwd=spec.directory,
             )
         except OSError as error:
             raise EngineError(f"{self.name} does not start: {reason(error)}") from None
@@ -110,10 +107,16 @@ def run(spec: EngineSpec, *arguments: object) -> tuple[str, str]:
     """What an engine's program prints on stdout and stderr with these arguments. Raises EngineError when it fails."""
     name = " ".join(map(str, (spec.name, *arguments[:1])))
     command = [spec.resolved_program(), *spec.command[1:], *map(str, arguments)]
-    settings = _settings(spec)
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=2 * PATIENCE, check=False, **settings
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=2 * PATIENCE,
+            text=True,
+            errors="replace",
+            cwd=spec.directory,
+            check=False,
         )
     except OSError as error:
         raise EngineError(f"{name}: {reason(error)}") from None

@@ -27,11 +27,7 @@ FORMATS: Final = ("match", "gauntlet", "round-robin")
 DEFAULT_LIMIT: Final = "10+0.1"
 
 #: What settings may be, by their names, wherever they stand in a description: some values, or least and most.
-_CHOICES: Final[dict[str, tuple[object, ...]]] = {
-    "format": FORMATS,
-    "runner": RUNNERS,
-    "order": ORDERS,
-}
+_CHOICES: Final[dict[str, tuple[object, ...]]] = {"format": FORMATS, "runner": RUNNERS, "order": ORDERS}
 _BOUNDS: Final[dict[str, tuple[float, float]]] = {
     "rounds": (1, 10_000_000),
     "concurrency": (1, 10_000),
@@ -39,14 +35,10 @@ _BOUNDS: Final[dict[str, tuple[float, float]]] = {
     "hang_seconds": (0.1, 1_000_000),
     "plies": (0, 1_000_000),
     "max_moves": (1, 1_000_000),
-    "tablebase_pieces": (2, 1_000_000),
     "from_move": (0, 1_000_000),
     "moves": (1, 1_000_000),
     "score": (0, 1_000_000),
 }
-
-#: A description is at most this large, in bytes. Python's TOML reader takes quadratic time for some texts.
-_MOST_BYTES: Final = 1 << 16
 
 
 class DescriptionError(CommandError, ValueError):
@@ -134,11 +126,6 @@ def _check(settings: Any, place: str = "") -> None:
                 raise DescriptionError(f"{name} is {bound}, not {shown(str(value))}")
 
 
-# --------------------------------------------------------------------------------------------------------------
-# The command line
-# --------------------------------------------------------------------------------------------------------------
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds every option that describes a match; `from_arguments` reads them back."""
     parser.add_argument("file", nargs="?", metavar="FILE.toml", help="a description; the options override it")
@@ -153,8 +140,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     engines.add_argument("--each", nargs="+", default=[], metavar="KEY=VALUE", help="the same for every --engine")
     engines.add_argument("--tc", help=f"time control of engines without one (default {DEFAULT_LIMIT})")
     games = parser.add_argument_group("games")
-    games.add_argument("--games", type=int, metavar="N", help="games of each pairing in all (default: one pair)")
-    games.add_argument("--rounds", type=int, metavar="N", help="the same in pairs of games (default 1)")
+    games.add_argument("--rounds", type=int, metavar="N", help="pairs of games of each pairing (default 1)")
     add_book_arguments(games)
     games.add_argument("--concurrency", type=int, help="games at the same time (default 1)")
     games.add_argument("--event", help="the PGN Event tag")
@@ -190,7 +176,6 @@ def add_rule_arguments(group: argparse._ActionsContainer) -> None:
     group.add_argument("--draw", metavar="FROM,MOVES,SCORE", help="drawn from move FROM after MOVES moves within SCORE")
     group.add_argument("--max-moves", type=int, help="drawn after this many moves")
     group.add_argument("--tb", metavar="FOLDER", help="adjudicate by Syzygy tablebases")
-    group.add_argument("--tb-pieces", type=int, help="probe at up to this many pieces (default 7)")
 
 
 def from_arguments(arguments: argparse.Namespace, format: str | None = None) -> MatchDescription:
@@ -211,12 +196,6 @@ def from_arguments(arguments: argparse.Namespace, format: str | None = None) -> 
         value = getattr(arguments, item.name, None)
         if value is not None and item.name not in ("engines", "format", "book", "time_margin"):
             values[item.name] = value
-    if arguments.games is not None:
-        if arguments.rounds is not None:
-            raise DescriptionError("--games is the number of games of a pairing in all: leave it or --rounds out")
-        if arguments.games < 1 or arguments.games % 2:
-            raise DescriptionError(f"--games is a multiple of 2, the games of a pair, not {arguments.games}")
-        values["rounds"] = arguments.games // 2
     if arguments.time_margin is not None:
         values["time_margin"] = arguments.time_margin / 1000
     values["book"] = book_from_arguments(arguments, values.get("book"))
@@ -240,7 +219,7 @@ def book_from_arguments(arguments: argparse.Namespace, book: Book | None) -> Boo
 
 def rules_from_arguments(arguments: argparse.Namespace, rules: Adjudication) -> Adjudication:
     """`rules` with what the options of `add_rule_arguments` change. Raises `DescriptionError`."""
-    changes = _given(arguments, max_moves="max_moves", tb="tablebases", tb_pieces="tablebase_pieces")
+    changes = _given(arguments, max_moves="max_moves", tb="tablebases")
     if arguments.resign is not None:
         parts = arguments.resign.split(",")
         both = parts[2:] == ["both"]
@@ -267,11 +246,6 @@ def _integers(option: str, text: str, parts: list[str], count: int) -> list[int]
     return [int(part) for part in parts]
 
 
-# --------------------------------------------------------------------------------------------------------------
-# TOML
-# --------------------------------------------------------------------------------------------------------------
-
-
 #: The keys of `[[engines]]` and their types.
 _ENGINE_KEYS: Final[dict[str, Any]] = {
     "name": str,
@@ -295,7 +269,8 @@ _TYPE_NAMES: Final[dict[type, str]] = {
 def read_toml(path: str | Path) -> dict[str, Any]:
     """The fields of a `MatchDescription` that the file sets. Raises `DescriptionError` naming file and key."""
     try:
-        data = tomllib.loads(read_text(path, _MOST_BYTES))
+        # Python's TOML reader takes quadratic time for some texts.
+        data = tomllib.loads(read_text(path, limit=1 << 16))
     except (OSError, RecursionError, ValueError) as error:
         problem = reason(error) if isinstance(error, OSError) else str(error)
         if isinstance(error, RecursionError):
@@ -360,6 +335,6 @@ def _value(value: Any, kind: Any, name: str) -> Any:
     if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
         expected = " or ".join(_TYPE_NAMES[one] for one in kinds)
         raise DescriptionError(f"{name} must be {expected}, not {shown(repr(value))}")
-    if "\0" in (value if isinstance(value, str) else "".join(map(str, value)) if isinstance(value, list) else ""):
+    if any("\0" in str(text) for text in (value if isinstance(value, list) else [value])):
         raise DescriptionError(f"{name} holds a null character")
     return value

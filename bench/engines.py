@@ -68,10 +68,8 @@ class EngineSpec:
         if found is not None:
             return str(Path(found).absolute())
         place, problem = Path(program), f"there is no program {quoted(program)}"
-        if place.is_dir():
-            problem = f"{shown(place)} is a folder, not a program"
-        elif place.exists() and len(place.parts) > 1:
-            problem = f"{shown(place)} is not executable"
+        if place.exists() and len(place.parts) > 1:
+            problem = f"{shown(place)} is not an executable file"
         raise MissingEngineError(f"engine {self.name}: {problem}")
 
 

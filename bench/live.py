@@ -1,4 +1,4 @@
-"""The view of a running match: a table that renews itself on a terminal, lines with the same figures elsewhere."""
+"""The view of a running match: one line, which a terminal renews in its place."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import time
 from collections import deque
 from typing import Any
 
-from bench.display import figures_table
 from bench.results import GameResult
 from bench.stats import Sprt, Tally, elo_text, estimate
 from engine.progress import Display, duration
@@ -76,8 +75,3 @@ class LiveView(Display):
     def line(self) -> str:
         """The figures in one line."""
         return "; ".join(f"{label} {text}" for label, text in self.figures().items())
-
-    def picture(self) -> Any:
-        """The figures as a table, with the last fault."""
-        last = {"last fault": self._faults[-1]} if self._faults else {}
-        return figures_table(self.figures() | last)

@@ -11,7 +11,6 @@ import gzip
 import io
 import lzma
 import random
-import re
 import struct
 import zipfile
 import zlib
@@ -49,9 +48,6 @@ _DAMAGED: Final = (
     *(OSError, EOFError, ValueError, RuntimeError, MemoryError),
     *(struct.error, zlib.error, lzma.LZMAError, BadZipFile),
 )
-
-#: The counters of checks in the FEN of a Three-check position: "3+3" or "+0+0".
-_CHECKS: Final = re.compile(r"\d\+\d|\+\d\+\d")
 
 
 class BookError(CommandError, ValueError):
@@ -113,11 +109,6 @@ def load_openings(
     return openings
 
 
-# --------------------------------------------------------------------------------------------------------------
-# The file
-# --------------------------------------------------------------------------------------------------------------
-
-
 def _read_book(path: Path) -> tuple[str, bytes]:
     """The name that shows the format, without the ending of a compressor, and the decompressed contents."""
     name, ending = path.name, path.suffix.lower()
@@ -157,11 +148,6 @@ def _unzip(data: bytes) -> tuple[str, bytes]:
             return books[0], _decompressed(stream)
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Positions and games
-# --------------------------------------------------------------------------------------------------------------
-
-
 def _epd_opening(line: str) -> Opening:
     """Parses one line; raises `ValueError` saying what is wrong with it."""
     if len(line) > _LONGEST_LINE:
@@ -178,10 +164,6 @@ def parse_position(line: str, chess960: bool = False) -> tuple[chess.Board, dict
     operations: dict[str, object] = {}
     if len(fields) < 4:
         raise ValueError("a position needs at least four fields")
-    # Crazyhouse has pieces in hand or marked as promoted; Three-check counts checks.
-    is_crazyhouse = "[" in fields[0] or "~" in fields[0] or fields[0].count("/") > 7
-    if is_crazyhouse or any(_CHECKS.fullmatch(field) for field in fields[4:7]):
-        raise ValueError("a position of Crazyhouse or Three-check: only chess is played")
     if len(fields) >= 6 and fields[4].isdigit() and fields[5].isdigit():
         board.set_fen(" ".join(fields[:6]))
     else:
@@ -212,11 +194,6 @@ def _pgn_opening(raw: RawGame, plies: int | None) -> Opening:
     opening = Opening(start.fen(), moves, next((name for name in names if name not in ("", "?")), ""))
     _check_playable(opening.board())
     return opening
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Random openings
-# --------------------------------------------------------------------------------------------------------------
 
 
 def parse_plies(text: str) -> tuple[int, int]:

@@ -5,7 +5,7 @@
     editable   secateur.pth, which puts the checkout's own `secateur` (engine/checkout) on the path
     sdist      the files of the checkout as they are
 
-Setuptools does the work, in a temporary folder: what lies in `build` is the user's and would go into the wheel.
+Setuptools does the work, in a temporary folder.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
-"""Runs of many numbered items between two versions of one engine, for `spsa` and `ablation`. An item is pairs of games.
+"""Runs of many numbered pairs of games between two versions of one engine, for `spsa` and `ablation`.
 
-`play_pairs` plays them in local processes or on a cluster. `StateFile` keeps the results in a file of JSON lines: the
-first line has the settings, each other line the points of one finished item. So after Ctrl-C, `kill -9` or a power cut
-the run resumes from the file.
+`play_pairs` plays them in local processes or on a cluster. `StateFile` keeps the results in a file of JSON lines, from
+which a run resumes: the first line has the settings, each other line the points of one finished item.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -32,9 +30,6 @@ PATIENCE: Final = 20
 #: Version of the state files.
 FORMAT: Final = 2
 
-#: A state file is at most this large, in bytes.
-_MOST_BYTES: Final = 1 << 30
-
 PLUS, MINUS = "plus", "minus"
 
 
@@ -42,34 +37,21 @@ class PairsError(CommandError, ValueError):
     """Games that cannot be played, or a state file that cannot be used; the message is one line."""
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Games
-# --------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class PairsTask:
-    """The games of one item, played one after the other: pairs with the colours swapped."""
+    """The games of one item, played one after the other."""
 
     number: int
     games: tuple[GameTask, ...]
 
 
 def make_task(
-    number: int,
-    plus: EngineSpec,
-    minus: EngineSpec,
-    openings: Sequence[Opening],
-    rules: Adjudication,
-    pairs: int = 1,
+    number: int, plus: EngineSpec, minus: EngineSpec, openings: Sequence[Opening], rules: Adjudication
 ) -> PairsTask:
-    """`pairs` pairs of games for item `number`; the engines are called PLUS and MINUS."""
-    games = []
-    for pair in range(number * pairs, (number + 1) * pairs):
-        opening = openings[pair % len(openings)]
-        games.append(GameTask(2 * pair, pair, plus, minus, opening, rules))
-        games.append(GameTask(2 * pair + 1, pair, minus, plus, opening, rules))
-    return PairsTask(number, tuple(games))
+    """The two games of item `number`, with the colours swapped; the engines are called PLUS and MINUS."""
+    opening = openings[number % len(openings)]
+    first = GameTask(2 * number, number, plus, minus, opening, rules)
+    return PairsTask(number, (first, replace(first, game=2 * number + 1, white=minus, black=plus)))
 
 
 def play_games(task: PairsTask) -> tuple[GameResult, ...]:
@@ -112,11 +94,6 @@ def play_pairs(
                 raise PairsError(f"given up after {spoilt} items in a row that an engine spoilt")
 
 
-# --------------------------------------------------------------------------------------------------------------
-# The state
-# --------------------------------------------------------------------------------------------------------------
-
-
 class StateFile:
     """The results of a run: in memory and, where there is a path, in a file.
 
@@ -140,7 +117,7 @@ class StateFile:
             if write:
                 self._output = Output(path, self._is_own, f"state of `secateur {command}`")
             if read and (self._output is None or self._output.size):
-                self._read(path, read_bytes(path, _MOST_BYTES))
+                self._read(path, read_bytes(path, limit=1 << 30))
         except OSError as error:
             raise PairsError(f"{shown(path)}: {reason(error)}") from None
 
@@ -169,7 +146,7 @@ class StateFile:
                 self._take(parse_json(line))
             except (ValueError, KeyError, TypeError, AttributeError):
                 raise PairsError(f"{shown(path)}:{number}: no result of this run") from None
-        if not _is_cut(text[len(whole) :]):
+        if b"}" in text[len(whole) : -1]:  # not the beginning of a line
             raise PairsError(f"{shown(path)}:{len(lines) + 1}: no result of this run")
         self._text += whole
         if self._output is not None:
@@ -177,15 +154,13 @@ class StateFile:
 
     def _take(self, line: dict[str, int]) -> None:
         """Takes a line. Raises KeyError, TypeError, AttributeError or ValueError for anything else."""
-        number, faults = line["number"], line.get("faults", 0)
-        if any(type(value) is not int for value in line.values()) or number < 0 or faults < 0:
+        number, points = line["number"], line.get("points")
+        if type(number) is not int or (points is not None and (type(points) is not int or abs(points) > 2)):
             raise ValueError
-        if faults:
-            self.faults += faults
-        elif number in self.results:
-            raise ValueError
+        if points is None:
+            self.faults += line["faults"]
         else:
-            self.results[number] = line["points"]
+            self.results[number] = points
 
     def begin(self, settings: dict[str, Any]) -> None:
         """Puts the first line into the file, in the place of an earlier state."""
@@ -214,21 +189,6 @@ class StateFile:
         except OSError as error:
             error = self._output.saved_beside(bytes(self._text), error)
             raise PairsError(f"{shown(self._output.path)}: {reason(error)}") from None
-
-
-def _is_cut(data: bytes) -> bool:
-    """Whether `data` is the beginning of a line with a result. A killed process may leave one."""
-
-    def without_numbers(text: str) -> str:
-        return re.sub(r"-?\d+|-$", "0", text)
-
-    lines = ({"number": 0, name: 0} for name in ("points", "faults"))
-    return any(json.dumps(line).startswith(without_numbers(data.decode("latin-1"))) for line in lines)
-
-
-# --------------------------------------------------------------------------------------------------------------
-# While it runs
-# --------------------------------------------------------------------------------------------------------------
 
 
 class Progress(Display):

@@ -53,8 +53,6 @@ _REASONS: Final = (
 )
 
 _TAG: Final = re.compile(r'\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]')
-#: A word of the moves that `format_game` writes. Hardly any word that a person writes matches.
-_WORD: Final = re.compile(r"[{}]|book|O-O(?:-O)?[+#]?|\[%e(?:val|mt)|(?=\D*\d)[\w.+#=/,:*\]-]+", re.ASCII)
 _END: Final = re.compile(r"(?:^|\s)(1-0|0-1|1/2-1/2|\*)\s*$")
 
 #: The largest size of a file of games, in bytes.
@@ -71,11 +69,6 @@ def termination_of(text: str) -> Termination:
         return Termination(lowered)
     except ValueError:
         return next((reason for words, reason in _REASONS if re.search(words, lowered)), Termination.OTHER)
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Writing
-# --------------------------------------------------------------------------------------------------------------
 
 
 def format_game(
@@ -137,9 +130,9 @@ def _annotate(node: chess.pgn.GameNode, record: MoveRecord) -> None:
 class PgnLog:
     """A PGN file; each finished game is appended and forced to the disk before anything else happens.
 
-    If that fails (a full disk), the games wait in memory, and the next append tries them again. The first write drops
-    the games in the file, or those beyond the size given to `go_on`. If another program has replaced or changed the
-    file, the games go to a new file beside it, which is then `output`. Raises OSError if no file can be written.
+    If that fails, the games wait in memory, and the next append tries them again. The first write drops the games in
+    the file, or those beyond the size given to `go_on`. If somebody has replaced or changed the file, the games go to
+    a new file beside it, which is then `output`. Raises OSError if no file can be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -183,30 +176,16 @@ def is_pgn(head: bytes) -> bool:
     return _TAG.fullmatch(decode(head.lstrip().partition(b"\n")[0]).strip()) is not None
 
 
-def is_cut_game(raw: RawGame, event: str, players: Collection[str], match_id: str) -> bool:
-    """Whether `raw` is the beginning of a game of this event, players and match as `format_game` writes it.
-
-    False for text that a person or another program wrote or appended.
-    """
-    head, has_moves, moves = raw.text.partition("\n\n")
+def is_cut_game(raw: RawGame, event: str, players: Collection[str]) -> bool:
+    """Whether `raw` is the beginning of a game of this event and these players as `format_game` writes it."""
     begin = f'[Event "{_escape(event)}"]\n[Site "?"]\n'
-    if "\r" in raw.text or not (raw.text.startswith(begin) or begin.startswith(raw.text)):
+    moves = raw.text.partition("\n\n")[2]
+    is_whole = re.search(r"\s(1-0|0-1|1/2-1/2|\*)(\s|$)", moves) is not None  # somebody wrote something after it
+    if is_whole or not raw.text.replace("\n", "").isprintable():
         return False
-    lines = head.split("\n")
-    cut = "" if has_moves else lines.pop()
-    if not all(map(_TAG.fullmatch, lines)) or not re.fullmatch(r"(\[[^\]]*\]?)?", cut):
+    if not (raw.text.startswith(begin) or begin.startswith(raw.text)):
         return False
-    known = {"White": players, "Black": players, MATCH_TAG: (match_id,)}
-    if any(raw.tags[name] not in values for name, values in known.items() if name in raw.tags):
-        return False
-    words = moves.split()
-    last = "" if not words or moves[-1].isspace() else words.pop()
-    return not has_moves or (MATCH_TAG in raw.tags and all(map(_WORD.fullmatch, words)) and len(last) <= 30)
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Reading
-# --------------------------------------------------------------------------------------------------------------
+    return all(raw.tags[name] in players for name in ("White", "Black") if name in raw.tags)
 
 
 @dataclass(frozen=True)

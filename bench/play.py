@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.description import DescriptionError, MatchDescription
 from bench.engines import compile_kernels
-from bench.pgn import MATCH_TAG, is_pgn, split_games
+from bench.pgn import MATCH_TAG, is_cut_game, is_pgn, split_games
 from bench.results import MatchResult
 from bench.runners.base import Collector, OnGame, OnProblem, PlayError, Runner
 from bench.runners.builtin import BuiltinRunner
@@ -66,15 +66,14 @@ def _check_games(description: MatchDescription) -> None:
     if not description.overwrite:
         raise DescriptionError(f"{pgn} holds games already: --resume goes on with them, --overwrite drops them")
     games = list(split_games(pgn))
-    events = {raw.tags.get("Event") for raw in games if MATCH_TAG in raw.tags} | {description.event}
+    events = {raw.tags.get("Event", "") for raw in games if MATCH_TAG in raw.tags} | {description.event}
     names = {engine.name for engine in description.engines}
     for raw in games:
         # The other runners write no match tag, so their games are recognised by event and players.
         players = {raw.tags.get("White"), raw.tags.get("Black")}
         is_ours = MATCH_TAG in raw.tags or (raw.tags.get("Event") == description.event and players <= names)
-        if not is_ours and raw is games[-1] and not raw.is_complete:  # a match was killed while it wrote this game
-            is_cut_tag = raw.text.startswith("[Event") and "\n" not in raw.text.strip()
-            is_ours = is_cut_tag or (raw.tags.get("Event") in events and players <= names | {None})
+        if not is_ours and raw is games[-1]:  # a match was killed while it wrote this game
+            is_ours = any(is_cut_game(raw, event, names) for event in events)
         if not is_ours:
             raise DescriptionError(f"{shown(pgn)}:{raw.line}: no match of Secateur wrote this game; name another file")
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from hashlib import sha256
 from importlib import util
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from bench.rating import RatingList
 from bench.results import MatchResult, complete_pairs
 from bench.stats import Sprt, Tally, elo_text, estimate
 from engine.errors import CommandError, MissingError
 from engine.extras import remedy
-from engine.files import Output, read_bytes, reason, shown
+from engine.files import Output, reason, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,14 +19,11 @@ if TYPE_CHECKING:
 
 ENDINGS: Final = (".png", ".svg")
 
-#: The largest picture that is read, in bytes.
-_MOST_BYTES: Final = 1 << 28
+#: What the metadata at the beginning of each picture names as its author.
+_AUTHOR: Final = "drawn by Secateur"
 
 #: The most points on a curve; longer series are thinned out evenly.
 MAX_POINTS: Final = 400
-
-#: Line styles of curves beyond the first ten.
-_STYLES: Final = ("-", "--", ":", "-.")
 
 _LINE, _BAND, _BOUND = "#1f5f8b", "#9fc5e0", "#b03a2e"
 
@@ -45,30 +39,19 @@ class MissingForPlotError(PlotError, MissingError):
 def check_path(path: str | Path | Output) -> Output:
     """The file for a picture; call it before the games are played.
 
-    The picture may replace one that Secateur drew and nobody changed. Raises `PlotError` for any other file, and where
-    nothing can be written.
+    The picture may replace one that Secateur drew. Raises `PlotError` for any other file, and where nothing can be
+    written.
     """
-    if isinstance(path, Output):
-        return path
-    path = Path(path)
-    if util.find_spec("matplotlib") is None:
-        raise MissingForPlotError(f"{shown(path)}: pictures need the package 'matplotlib': {remedy('lab')}")
-    if path.suffix.lower() not in ENDINGS:
-        raise PlotError(f"{shown(path)}: a picture's name ends with {' or '.join(ENDINGS)}")
+    if not isinstance(path, Output):
+        if util.find_spec("matplotlib") is None:
+            raise MissingForPlotError(f"{shown(path)}: pictures need the package 'matplotlib': {remedy('lab')}")
+        if Path(path).suffix.lower() not in ENDINGS:
+            raise PlotError(f"{shown(path)}: a picture's name ends with {' or '.join(ENDINGS)}")
     try:
-        output = Output(path, lambda _: True, "picture")
-        drawn = read_bytes(path, _MOST_BYTES) if output.size else b""
+        place = Path(path) if isinstance(path, str) else path
+        return Output.at(place, lambda head: _AUTHOR.encode() in head, "picture of Secateur")
     except OSError as error:
-        raise MissingForPlotError(f"{shown(path)}: {reason(error)}") from None
-    if drawn and not drawn.endswith(_seal(drawn[: -len(_seal(b""))])):
-        problem = "is there already, and is no picture as Secateur drew it; it is left as it is"
-        raise MissingForPlotError(f"{shown(path)}: {problem}")
-    return output
-
-
-def _seal(picture: bytes) -> bytes:
-    """The checksum that `save_figure` appends to a picture. Viewers skip it, and it does not fit an edited picture."""
-    return b"<!-- drawn by Secateur: %s -->\n" % sha256(picture).hexdigest().encode()
+        raise MissingForPlotError(f"{shown(str(path))}: {reason(error)}") from None
 
 
 def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | None = None) -> None:
@@ -117,55 +100,6 @@ def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | Non
     save_figure(figure, picture)
 
 
-def plot_ratings(table: RatingList, path: str | Path | Output, title: str = "Ratings") -> None:
-    """The rated players of `table` with their 95 % intervals, best first. Raises `PlotError`."""
-    picture = check_path(path)
-    rated = [line for line in table.ratings if line.rating is not None]
-    figure, (axes,) = new_figure(1, height=1.2 + 0.35 * len(rated))
-    places = range(len(rated), 0, -1)
-    axes.errorbar(
-        [line.rating or 0.0 for line in rated],
-        list(places),
-        xerr=[line.error or 0.0 for line in rated],
-        fmt="o",
-        color=_LINE,
-        ecolor=_BAND,
-        elinewidth=4,
-        capsize=0,
-    )
-    axes.set_yticks(list(places), [line.name for line in rated], parse_math=False)
-    axes.set_ylim(0.4, len(rated) + 0.6)
-    axes.set_xlabel(f"rating, 95 % interval ({table.games} games)")
-    axes.set_title(title, parse_math=False)
-    axes.grid(axis="x", alpha=0.3)
-    save_figure(figure, picture)
-
-
-def plot_trajectories(
-    names: Sequence[str], points: Sequence[tuple[int, Sequence[float]]], path: str | Path | Output, *, title: str
-) -> None:
-    """The path of each parameter in a tuning run, in units of its step. Raises `PlotError`.
-
-    `points` are (iterations finished, [parameter] change from the start), in order.
-    """
-    picture = check_path(path)
-    if not points:
-        raise PlotError(f"{picture.path}: not drawn, no iteration is finished yet")
-    thinned = [*points[:: -(-len(points) // MAX_POINTS)], points[-1]]
-    figure, (axes,) = new_figure(1, height=max(4.0, 1.2 + 0.17 * len(names)))
-    axes.axhline(0, color="grey", linewidth=0.8)
-    iterations = [iteration for iteration, _ in thinned]
-    # The legend has the order of the lines' last points, from top to bottom.
-    for index in sorted(range(len(names)), key=lambda index: -points[-1][1][index]):
-        style = _STYLES[index // 10 % len(_STYLES)]  # matplotlib has ten colours
-        axes.plot(iterations, [row[index] for _, row in thinned], style, linewidth=1.2, label=names[index])
-    axes.set_xlabel("iterations")
-    axes.set_ylabel("change, in steps")
-    axes.set_title(title)
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
-    save_figure(figure, picture)
-
-
 def new_figure(
     rows: int, height: float | None = None, *, columns: int = 1, width: float = 8.0, share: bool = True
 ) -> tuple[Figure, list[Axes]]:
@@ -182,9 +116,9 @@ def new_figure(
 def save_figure(figure: Figure, output: Output) -> None:
     """Writes a figure in the format of the path's ending. Raises `PlotError`."""
     file = BytesIO()
-    figure.savefig(file, format=output.path.suffix.lower()[1:], dpi=130)
-    picture = file.getvalue()
+    ending = output.path.suffix.lower()[1:]
+    figure.savefig(file, format=ending, dpi=130, metadata={"Author" if ending == "png" else "Creator": _AUTHOR})
     try:
-        output.replace(picture + _seal(picture))
+        output.replace(file.getvalue())
     except OSError as error:
         raise PlotError(f"{shown(output.path)}: cannot be written: {reason(error)}") from None

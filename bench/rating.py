@@ -4,10 +4,8 @@ The model is Ordo's, Bradley and Terry's: with the rating difference d (white's 
 advantage), white is expected to score 1 / (1 + 10 ** (-d / 400)), and a draw is half a point. At the likeliest ratings
 every engine's expected score is its actual score.
 
-Intervals come from the sandwich estimator on pairs of games, not from simulation: it uses the observed spread of the
-results, so drawish engines get narrower intervals, and it knows that the two games of an opening are related.
-
-Everything here needs SciPy.
+Intervals come from the sandwich estimator on pairs of games: it uses the observed spread of the results, and it knows
+that the two games of an opening are related. Everything here needs SciPy.
 """
 
 from __future__ import annotations
@@ -65,16 +63,12 @@ class Rating:
 
 @dataclass(frozen=True, slots=True)
 class RatingList:
-    """Ratings, best first and unrated last; the white advantage in rating points.
-
-    `superiority[i][j]` is the probability that `ratings[i]` is stronger than `ratings[j]`, over the rated ones.
-    """
+    """Ratings, best first and unrated last; the white advantage in rating points."""
 
     ratings: tuple[Rating, ...]
     white_advantage: float
     white_error: float
     games: int
-    superiority: tuple[tuple[float, ...], ...]
 
     def to_json(self) -> dict[str, Any]:
         """The whole list for machines."""
@@ -85,11 +79,9 @@ class RatingList:
 def rate(
     games: Sequence[GameResult],
     anchors: Mapping[str, float] | None = None,
-    *,
-    average: float = 0.0,
     white_advantage: float | None = 0.0,
 ) -> RatingList:
-    """Rates everyone who played. `anchors` keep their ratings; without any, the ratings average `average`.
+    """Rates everyone who played. `anchors` keep their ratings; without any, the ratings average 0.
 
     `white_advantage` is in rating points; None estimates it from the games. Raises `RatingError`.
     """
@@ -107,7 +99,7 @@ def rate(
     data = _Games(finished, rated)
     strengths, white_fit = _fit(data, fixed, white)
     if not fixed:
-        strengths += average / UNIT - strengths.mean()
+        strengths -= strengths.mean()
     covariance = _covariance(data, strengths, white_fit, list(fixed), white is None)
     errors = Z95 * np.sqrt(np.maximum(np.diag(covariance), 0.0)) * UNIT
     lines = []
@@ -118,21 +110,17 @@ def rate(
         if name in rated:
             index = rated.index(name)
             rating, error = float(strengths[index]) * UNIT, 0.0 if index in fixed else float(errors[index])
-        elif draws == losses == 0:
-            note = "won every game"
-        elif wins == draws == 0:
-            note = "lost every game"
+        elif draws == losses == 0 or wins == draws == 0:
+            note = "lost every game" if wins == 0 else "won every game"
         else:
             note = "no chain of points both ways connects it with the rated players"
         lines.append(Rating(name, rating, error, wins + draws + losses, wins, draws, losses, note))
     lines.sort(key=lambda line: (1, -line.score) if line.rating is None else (0, -line.rating))
-    order = [rated.index(line.name) for line in lines if line.rating is not None]
     return RatingList(
         ratings=tuple(lines),
         white_advantage=white_fit * UNIT,
         white_error=float(errors[-1]),
         games=len(finished),
-        superiority=_superiority(strengths[order], covariance[np.ix_(order, order)]),
     )
 
 
@@ -158,11 +146,6 @@ def _connected(games: Sequence[GameResult], names: list[str], anchors: list[str]
         who = f"the anchor {anchors[0]}" if anchors else "anyone"
         raise RatingError(f"no finite rating relative to {who}: one side has won every game")
     return group
-
-
-# --------------------------------------------------------------------------------------------------------------
-# The fit, in natural units: a difference of 1 means odds of e to 1
-# --------------------------------------------------------------------------------------------------------------
 
 
 class _Games:
@@ -255,12 +238,3 @@ def _covariance(data: _Games, strengths: Floats, white: float, fixed: list[int],
         if len(np.unique(data.pair[played])) < FEW_PAIRS:
             sandwich[index, index] = max(sandwich[index, index], information[index, index])
     return sandwich
-
-
-def _superiority(strengths: Floats, covariance: Floats) -> tuple[tuple[float, ...], ...]:
-    """For each pair of players the probability that the first is the stronger."""
-    from scipy.special import ndtr
-
-    variances = np.diag(covariance)
-    spread = np.sqrt(np.maximum(variances[:, None] + variances - 2 * covariance, 1e-12))
-    return tuple(map(tuple, ndtr((strengths[:, None] - strengths) / spread).tolist()))

@@ -9,9 +9,10 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import os
 import re
 import subprocess
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -24,12 +25,6 @@ from engine.errors import CommandError, MissingError
 from engine.files import Output, parse_json, read_bytes, reason, replace_file, shown
 
 LEDGER: Final = PROJECT_ROOT / "bench" / "ledger"
-
-#: What a test can end with. "measured" is a match that had nothing to decide.
-VERDICTS: Final = ("accepted", "rejected", "measured", "undecided")
-
-#: A record is at most this large, in bytes.
-_MOST_BYTES: Final = 1 << 20
 
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9-]*")
 
@@ -47,43 +42,14 @@ def today() -> str:
     return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
-class _Quotable:
-    """The common part of both kinds of records: an `id`, where it comes from, and a `figure` that may be quoted."""
-
-    __slots__ = ()
-    id: str
-    commits: tuple[str, ...]
-    bench_nodes: int | None
-    date: str
-
-    @property
-    def figure(self) -> str:
-        """What was measured, in a few characters."""
-        raise NotImplementedError
-
-    @property
-    def tag(self) -> str:
-        """What follows a quoted figure of this record."""
-        return f"[ledger: {self.id}]"
-
-    @property
-    def quote(self) -> str:
-        """The figure as code and documentation quote it."""
-        return f"{self.figure}  {self.tag}"
-
-    @property
-    def _origin(self) -> tuple[object, ...]:
-        """The columns that both tables have."""
-        return self.commits, self.bench_nodes or "-", self.date
-
-
 @dataclass(frozen=True, slots=True)
-class Record(_Quotable):
+class Record:
     """One test. Elo, its error (half of the 95 % interval) and the pair counts are those of `engines[0]`.
 
     `elo0`, `elo1`, `model` and `llr` are None for a match without a stop rule, `bench_nodes` where it was not counted.
     Elo, its error and nElo are None where the points are so one-sided that the interval has no end.
     `faults` counts the games lost by a crash, a hang, an illegal move or the clock, None where they were not counted.
+    The verdict of a match that had nothing to decide is "measured".
     """
 
     id: str
@@ -109,8 +75,6 @@ class Record(_Quotable):
 
     def __post_init__(self) -> None:
         _check_id(self.id)
-        if self.verdict not in VERDICTS:
-            raise LedgerError(f"{self.id}: the verdict is one of {', '.join(VERDICTS)}, not '{self.verdict}'")
         if not self.what.strip():
             raise LedgerError(f"{self.id}: say what was tested")
 
@@ -129,19 +93,16 @@ class Record(_Quotable):
         return f"{self.elo:+.1f} +- {self.elo_error:.1f}"
 
     @property
-    def played(self) -> str:
-        """`200 games`, and faults where there were some."""
-        return f"{self.games} games" + (f", {_faults(self.faults)}" if self.faults else "")
-
-    @property
-    def clean(self) -> str | None:
-        """`2000 games, 0 faults`; None where faults were not counted."""
-        return None if self.faults is None else f"{self.games} games, {_faults(self.faults)}"
-
-    @property
     def figures(self) -> tuple[str, ...]:
-        """All that may be quoted."""
-        return tuple(filter(None, (self.figure, self.clean)))
+        """All that may be quoted: the figure and, where faults were counted, `2000 games, 0 faults`."""
+        if self.faults is None:
+            return (self.figure,)
+        return self.figure, f"{self.games} games, {self.faults} {'fault' if self.faults == 1 else 'faults'}"
+
+    @property
+    def quote(self) -> str:
+        """The figure as code and documentation quote it."""
+        return f"{self.figure}  [ledger: {self.id}]"
 
     @property
     def row(self) -> tuple[object, ...]:
@@ -151,7 +112,7 @@ class Record(_Quotable):
             test = f"{self.llr:.2f} [{self.elo0:g}, {self.elo1:g}] {self.model}"
         what = self.what + (f" ({self.note})" if self.note else "")
         played = (self.games, self.pentanomial, self.time_control, self.book, self.engines)
-        return self.id, what, self.figure, test, *played, *self._origin, self.verdict
+        return self.id, what, self.figure, test, *played, self.commits, self.bench_nodes or "-", self.date, self.verdict
 
 
 def _check_id(text: str) -> None:
@@ -163,18 +124,12 @@ def check_unused(text: str, folder: Path | None = None) -> None:
     """Raises `LedgerError` when `text` cannot be the id of a new match record."""
     _check_id(text)
     path = (LEDGER if folder is None else folder) / f"{text}.json"
-    if path.is_symlink() and not path.exists():
-        raise RecordThereError(f"{shown(path)} is a link that leads nowhere")
-    if path.exists():
+    if os.path.lexists(path):
         raise RecordThereError(f"the ledger has a record {text} already: a new test takes a new id")
 
 
-def _faults(count: int) -> str:
-    return f"{count} fault" if count == 1 else f"{count} faults"
-
-
 @dataclass(frozen=True, slots=True)
-class SuiteRecord(_Quotable):
+class SuiteRecord:
     """One run of one test suite: how many of its positions each engine solved.
 
     A goal uses the first engine. `positions` are sessions, games or FENs where those were checked.
@@ -209,15 +164,11 @@ class SuiteRecord(_Quotable):
     def row(self) -> tuple[object, ...]:
         """The record's row of the table."""
         suite = self.suite + (f" ({self.note})" if self.note else "")
-        return self.id, suite, self.figure, self.limit, tuple(self.solved), *self._origin
+        engines = tuple(self.solved)
+        return self.id, suite, self.figure, self.limit, engines, self.commits, self.bench_nodes or "-", self.date
 
 
 AnyRecord = TypeVar("AnyRecord", Record, SuiteRecord)
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Files
-# --------------------------------------------------------------------------------------------------------------
 
 
 def load(folder: Path | None = None) -> list[Record]:
@@ -235,7 +186,7 @@ def _load(kind: type[AnyRecord], folder: Path) -> list[AnyRecord]:
     found = []
     for path in sorted(folder.glob("*.json")):
         try:
-            data = parse_json(read_bytes(path, _MOST_BYTES))
+            data = parse_json(read_bytes(path, limit=1 << 20))
             lists = {name: tuple(value) for name, value in data.items() if isinstance(value, list)}
             record = kind(**{**data, **lists})
         except json.JSONDecodeError as error:
@@ -256,8 +207,8 @@ def _load(kind: type[AnyRecord], folder: Path) -> list[AnyRecord]:
 def save(record: Record, folder: Path | None = None) -> Path:
     """Writes a new record and renews the table. Raises `LedgerError` when the id is taken or the disk is full."""
     folder = LEDGER if folder is None else folder
-    path = folder / f"{record.id}.json"
-    return _save(record, folder, path, lambda: check_unused(record.id, folder))
+    check_unused(record.id, folder)
+    return _save(record, folder, folder / f"{record.id}.json")
 
 
 def save_suite(record: SuiteRecord, folder: Path | None = None) -> Path:
@@ -267,12 +218,12 @@ def save_suite(record: SuiteRecord, folder: Path | None = None) -> Path:
     return _save(record, folder, folder / "suites" / f"{record.id}.json")
 
 
-def _save(record: Record | SuiteRecord, folder: Path, path: Path, look: Callable[[], None] | None = None) -> Path:
+def _save(record: Record | SuiteRecord, folder: Path, path: Path) -> Path:
     # One line a field.
     items = (f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in asdict(record).items())
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, "{\n" + ",\n".join(items) + "\n}\n", look)
+        replace_file(path, "{\n" + ",\n".join(items) + "\n}\n")
         write_table(folder)
     except OSError as error:
         raise LedgerError(f"{shown(path)}: cannot be written: {reason(error)}") from None
@@ -315,11 +266,6 @@ def table(records: Iterable[Record], suites: Iterable[SuiteRecord] = ()) -> str:
 def _line(record: Record | SuiteRecord) -> str:
     cells = (", ".join(map(str, cell)) if isinstance(cell, tuple) else str(cell) for cell in record.row)
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-# --------------------------------------------------------------------------------------------------------------
-# From a match to a record
-# --------------------------------------------------------------------------------------------------------------
 
 
 def circumstances_of(description: MatchDescription) -> dict[str, str]:

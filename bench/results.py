@@ -145,17 +145,14 @@ class MatchResult:
         complete = self.stopped_early or len(self.games) >= self.games_planned
         return 0 if complete and not self.problems and not self.interrupted else 1
 
-    def score(self, engine: str) -> tuple[int, int, int]:
-        """(wins, draws, losses) of `engine`."""
-        return win_draw_loss(self.games, engine)
-
     def to_json(self) -> dict[str, Any]:
         """The whole result without moves, for `--json`."""
         keys = ("game", "pair", "white", "black", "result", "termination", "detail", "plies", "final_fen")
         facts = ("games_planned", "stopped_early", "interrupted", "problems", "notes")
         return {
             "engines": {
-                name: dict(zip(("wins", "draws", "losses"), self.score(name), strict=True)) for name in self.engines
+                name: dict(zip(("wins", "draws", "losses"), win_draw_loss(self.games, name), strict=True))
+                for name in self.engines
             },
             "games": [{key: getattr(game, key) for key in keys} for game in self.games],
             **{fact: getattr(self, fact) for fact in facts},

@@ -2,10 +2,9 @@
 
 Each iteration moves every parameter at random one way or the other, plays the engine with all of these changes against
 the engine with all of them reversed, and moves every parameter a little towards the side that won. An iteration takes
-two measurements, however many parameters there are. (J. C. Spall, "Multivariate Stochastic Approximation Using a
-Simultaneous Perturbation Gradient Approximation", IEEE Transactions on Automatic Control 37, 1992, and "Implementation
-of the Simultaneous Perturbation Algorithm for Stochastic Optimization", IEEE Transactions on Aerospace and Electronic
-Systems 34, 1998. The form for games, with gains given by their last values, is that of Stockfish's fishtest.)
+two measurements, however many parameters there are. (J. C. Spall, IEEE Transactions on Automatic Control 37, 1992, and
+IEEE Transactions on Aerospace and Electronic Systems 34, 1998. The form for games, with gains given by their last
+values, is that of Stockfish's fishtest.)
 """
 
 from __future__ import annotations
@@ -126,22 +125,16 @@ class Spsa:
         return change
 
 
-def select(table: Iterable[Tunable], only: Iterable[str] = (), without: Iterable[str] = ()) -> tuple[Tunable, ...]:
-    """The tunables whose names match one of the patterns `only` (all without any) and none of `without`.
+def select(table: Iterable[Tunable], only: Iterable[str] = ()) -> tuple[Tunable, ...]:
+    """The tunables whose names match one of the patterns `only`; without any, all but switches.
 
-    `*` and `?` are wildcards. A tunable whose range is less than two steps is a switch and cannot be perturbed to both
-    sides: only a pattern of `only` selects it. Raises `SpsaError` when a pattern matches nothing or nothing is left.
+    `*` and `?` are wildcards. A tunable whose range is less than two steps is a switch, which cannot be perturbed to
+    both sides. Raises `SpsaError` when a pattern matches nothing or nothing is left.
     """
-    table, only, without = tuple(table), tuple(only), tuple(without)
-
-    def matches(tunable: Tunable, patterns: tuple[str, ...]) -> bool:
-        return any(fnmatchcase(tunable.name, pattern) for pattern in patterns)
-
-    for pattern in (*only, *without):
-        if not any(matches(tunable, (pattern,)) for tunable in table):
+    table, only = tuple(table), tuple(only)
+    for pattern in only:
+        if not any(fnmatchcase(row.name, pattern) for row in table):
             raise SpsaError(f"no tunable is called '{pattern}'")
-    wanted = [row for row in table if (matches(row, only) if only else row.high - row.low >= 2 * row.step)]
-    chosen = tuple(row for row in wanted if not matches(row, without))
-    if not chosen:
-        raise SpsaError("no tunable is left to tune")
-    return chosen
+    if only:
+        return tuple(row for row in table if any(fnmatchcase(row.name, pattern) for pattern in only))
+    return tuple(row for row in table if row.high - row.low >= 2 * row.step)

@@ -1,8 +1,7 @@
 """Makes the stand-alone program: `python -m bench.standalone FOLDER`, run by `make standalone`.
 
 The folder gets `secateur/`, with the program `secateur` and all that it needs: Python, NumPy, python-chess, kernels
-compiled ahead of time, and the network. It runs from any place, read-only ones too. PyInstaller makes it in an
-environment without Numba.
+compiled ahead of time, and the network. PyInstaller makes it in an environment without Numba.
 """
 
 from __future__ import annotations
@@ -28,17 +27,7 @@ PACKAGES = ("engine", "search", "eval", "bench")
 MARKER_TEXT = "Secateur made this folder, and puts the next program that it makes in its place.\n"
 
 #: Large modules that Secateur does not use.
-LEFT_OUT = (
-    "_tkinter",
-    "lib2to3",
-    "numpy.distutils",
-    "numpy.f2py",
-    "pkg_resources",
-    "pydoc_data",
-    "setuptools",
-    "sqlite3",
-    "tkinter",
-)
+LEFT_OUT = "_tkinter lib2to3 numpy.distutils numpy.f2py pkg_resources pydoc_data setuptools sqlite3 tkinter".split()
 
 #: Files of which the debug symbols are stripped: half the size of Python. NumPy has none; kernels end with a checksum.
 WITH_SYMBOLS = ("libpython*.so*", "python3*/lib-dynload/*.so")

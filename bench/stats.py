@@ -112,7 +112,6 @@ class Estimate:
     """What the counts say about the difference in strength. Every `error` is half of a 95 % interval.
 
     Elo is infinite for a score of 0 or 1, and an error is NaN where the interval exceeds the possible scores.
-    `samples` counts the pairs (or games).
     """
 
     score: float
@@ -124,7 +123,6 @@ class Estimate:
     los: float
     draw_ratio: float
     pairs_ratio: float
-    samples: int
 
     @property
     def has_interval(self) -> bool:
@@ -175,7 +173,6 @@ def estimate(tally: Tally) -> Estimate | None:
         los=los,
         draw_ratio=counts[middle] / total,
         pairs_ratio=above / below if below else (math.inf if above else math.nan),
-        samples=total,
     )
 
 
@@ -282,14 +279,9 @@ def with_error(value: float, error: float) -> str:
 
 
 def elo_text(found: Estimate) -> str:
-    """The Elo difference with its error, or what can be said where there is none.
-
-    Where every game was won, the bound is the score at which n such results still have a chance of 2.5 %: the n-th
-    root of that, because a result is a win with no more than the expected score's probability.
-    """
+    """The Elo difference with its error, or what can be said where there is none."""
     if not math.isfinite(found.elo):
-        bound = elo_of_score(0.025 ** (1.0 / found.samples))
-        return f"> {bound:+.2f} (every game won)" if found.elo > 0.0 else f"< {-bound:+.2f} (every game lost)"
+        return "every game won" if found.elo > 0.0 else "every game lost"
     if not found.has_interval:
         return f"{found.elo + 0.0:+.2f} (too few games for an interval)"
     return with_error(found.elo, found.elo_error)

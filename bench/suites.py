@@ -32,9 +32,6 @@ from engine.files import count_of, quoted, read_bytes, reason, shown
 _OPERATION: Final = re.compile(r"\s*+([A-Za-z]\w*+)(?=\s|;|$)((?:\"[^\"]*+\"|[^;\"]++)*+)(?:;|$)")
 _GRADE: Final = re.compile(r"(\S+)=(\d+)$")
 
-#: A suite is at most this large, in bytes.
-_MOST_BYTES: Final = 64 << 20
-
 #: Seconds that an engine may overstep its time, or be silent where it has no time limit.
 GRACE_SECONDS: Final = 10.0
 SILENCE_SECONDS: Final = 600.0
@@ -98,8 +95,6 @@ class Solution:
     nodes_to_solution: int | None = None
     seconds: float = 0.0
     nodes: int = 0
-    depth: int = 0
-    centipawns: int | None = None
     mate: int | None = None
     error: str = ""
 
@@ -107,18 +102,6 @@ class Solution:
     def is_solved(self) -> bool:
         """Whether all points were earned."""
         return not self.error and self.points == self.most
-
-    @property
-    def score(self) -> str:
-        """The engine's last score for a person, from the view of the side to move."""
-        if self.mate is not None:
-            return f"#{self.mate}"
-        return "" if self.centipawns is None else f"{self.centipawns / 100:+.2f}"
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Reading
-# --------------------------------------------------------------------------------------------------------------
 
 
 def load_suite(path: str | Path, problems: list[str]) -> list[Problem]:
@@ -128,7 +111,7 @@ def load_suite(path: str | Path, problems: list[str]) -> list[Problem]:
     """
     path = Path(path)
     try:
-        data = read_bytes(path, _MOST_BYTES)
+        data = read_bytes(path, limit=64 << 20)
     except OSError as error:
         raise SuiteError(f"{shown(path)}: {reason(error)}") from None
     if is_pgn(data):
@@ -232,11 +215,6 @@ def _grades(board: chess.Board, operations: dict[str, str]) -> tuple[tuple[str, 
     return tuple((_move(board, word), int(point)) for word, point in pairs)
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Solving
-# --------------------------------------------------------------------------------------------------------------
-
-
 def solve(task: Task) -> Solution:
     """Puts one position to the engine, which this thread keeps for the next one. Failures end up in `error`."""
     pool = engine_pool()
@@ -297,8 +275,6 @@ async def _watch(engine: Engine, problem: Problem) -> Solution:
         nodes_to_solution=right_since[1] if right_since else None,
         seconds=seconds,
         nodes=nodes,
-        depth=int(last.get("depth", 0)),
-        centipawns=last["score"].relative.score() if "score" in last else None,
         mate=mate,
         error="" if answer.move else "gave no move",
     )

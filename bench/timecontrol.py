@@ -97,10 +97,6 @@ class TimeControl:
         counts = (f"{name}={value}" for name in ("nodes", "depth") if (value := getattr(self, name)) is not None)
         return ",".join(filter(None, (self.clock_text(), movetime, *counts)))
 
-    def pgn_tag(self) -> str:
-        """The PGN `TimeControl` tag: the standard's clock notation where there is one, else our own text."""
-        return self.clock_text() or str(self)
-
 
 def _parse_clock(text: str) -> dict[str, float | int | None]:
     match = _CLOCK.fullmatch(text)

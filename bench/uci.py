@@ -26,7 +26,7 @@ from engine.files import printable, reason
 
 T = TypeVar("T")
 
-#: Seconds until `uciok`, which an engine must send before it loads anything.
+#: Seconds until `uciok`.
 UCIOK_SECONDS: Final = 10.0
 #: Seconds of silence before `readyok`, and seconds in all: an engine that compiles or loads prints so meanwhile.
 READY_SECONDS: Final = 60.0
@@ -230,11 +230,6 @@ class Engine(chess.engine.UciProtocol):
             nodes=answer.info.get("nodes"),
         )
         return answer.move, record
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Engines of a thread
-# --------------------------------------------------------------------------------------------------------------
 
 
 class EnginePool:

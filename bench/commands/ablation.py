@@ -1,17 +1,13 @@
 """`secateur ablation`: measures what each technique of the search gains, by games in which sides lack some of them.
 
-In each pair of games each side may lack each technique, with the probability `SHARE` and independently of the others.
-The result counts for each technique that one side had and the other had not, so every game measures all of them and
-the intervals are narrower than those of one match for each technique. A gain is measured beside most of the other
-techniques, not beside all of them, and interactions are not measured; a technique that does nothing without another one
-comes out by about `SHARE` too low. (Designs of this kind are called random balance: F. E. Satterthwaite, "Random
-Balance Experimentation", Technometrics 1, 1959.)
+In each pair of games each side lacks each technique with the probability `SHARE`. The result counts for each technique
+that one side had and the other had not, so every game measures all of them. A gain is measured beside most of the other
+techniques, and interactions are not measured. (The design is called random balance: F. E. Satterthwaite, Technometrics
+1, 1959.)
 
-The model is that of `bench.rating`, where a side's rating is the sum of its techniques' gains: with the difference d,
-in Elo, a side is expected to score 1 / (1 + 10 ** (-d / 400)). The intervals come from the sandwich estimator on
-pairs, which uses the observed spread of the results. Pairs of high leverage are corrected for it (the estimator HC3 of
-J. G. MacKinnon and H. White, "Some heteroskedasticity-consistent covariance matrix estimators with improved finite
-sample properties", Journal of Econometrics 29, 1985), and with few pairs an interval is at least the model's own.
+The model is that of `bench.rating`, where a side's rating is the sum of its techniques' gains. The intervals come from
+the sandwich estimator on pairs, corrected for leverage (HC3 of J. G. MacKinnon and H. White, Journal of Econometrics
+29, 1985). With few pairs an interval is at least the model's own.
 """
 
 from __future__ import annotations
@@ -84,9 +80,8 @@ A match that measures one technique beside all others:
 techniques:
   {chr(10).join(f"{technique.key:<30}{technique.title}" for technique in TECHNIQUES).replace(chr(10), chr(10) + "  ")}
 
-Each side of each pair of games lacks each technique with a probability of {SHARE:.0%}, and one regression computes what
-each technique gains beside most of the others. Limited by nodes, the same games come out each time. Exit status 0 means
-that every game was played without a fault.
+Each side of each pair of games lacks each technique with a probability of {SHARE:.0%}. Limited by nodes, the same games
+come out each time. Exit status 0 means that every game was played without a fault.
 """
 
 
@@ -202,7 +197,7 @@ def _id(technique: Technique, options: argparse.Namespace) -> str:
 
 
 def _count_benchmark(quiet: bool) -> int:
-    """The benchmark's node count, for the records: it identifies the engine that plays."""
+    """The benchmark's node count, which identifies the engine that plays."""
     from search.benchmark import run_benchmark
     from search.warmup import load_kernels
 
@@ -223,12 +218,10 @@ def _state(
     if state.settings is None:
         state.begin({"games": games, "commits": commits})
         return state
-    played = state.settings.get("games")
-    if played != json.loads(json.dumps(games)):
-        differ = [name for name in games if not isinstance(played, dict) or played.get(name) != games[name]]
+    played = state.settings.get("games", {})
+    differ = [name for name, value in json.loads(json.dumps(games)).items() if played.get(name) != value]
+    if differ:
         raise PairsError(f"{shown(options.state)}: has other games ({', '.join(differ)} differ); name another file")
-    if any(abs(points) > 2 for points in state.results.values()):
-        raise PairsError(f"{shown(options.state)}: a pair of games has more than two points")
     return state
 
 
@@ -310,11 +303,6 @@ def _report(
     console = result_console()
     console.print(table)
     console.print(f"{games} games")
-
-
-# --------------------------------------------------------------------------------------------------------------
-# The regression
-# --------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

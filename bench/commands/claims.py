@@ -1,15 +1,10 @@
-"""`secateur claims`: what pruning, the TT and move ordering save, counted in leaves.
-
-Nothing here depends on the machine or on chance: every run counts the same leaves everywhere.
-"""
+"""`secateur claims`: what pruning, the TT and move ordering save, counted in leaves."""
 
 from __future__ import annotations
 
-import json
 import math
-import random
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -27,9 +22,6 @@ from search.theory.enhanced import Memory, enhanced
 from search.theory.games import SearchGame
 from search.theory.generate import game_tree, uniform_tree
 from search.theory.horizon import Counted, DepthLimited, Limited
-from search.theory.lattice_search import Rule, deep, lattice_value, naive, shallow, strong, weak
-from search.theory.lattice_text import make_lattice
-from search.theory.lattices import Product
 from search.theory.ordering import ByGuess, History, Killers, Ordering
 from search.theory.orders import Order, ordered_children
 from search.theory.plain_chess import PlainChess
@@ -38,7 +30,6 @@ from search.theory.table import Table
 from search.theory.tictactoe import START as EMPTY
 from search.theory.tictactoe import TicTacToe
 from search.theory.trees import Tree, TreeGame
-from search.theory.watch import Watcher
 
 #: A middlegame with captures and checks for both sides.
 MIDDLEGAME: Final = "r1bq1rk1/pp2bppp/2n1pn2/2pp4/3P1B2/2PBPN2/PP1N1PPP/R2QK2R w KQ - 0 8"
@@ -49,52 +40,27 @@ SHUFFLES: Final = 5
 #: Half the width of aspiration windows, in the game's units: about half a pawn in chess.
 _WIDTH: Final = 50
 
-#: The largest tree that is stored to find its best order, in nodes.
-_MOST_NODES: Final = 2_000_000
-
-#: Lattices of the second table; branching factor and depth of the uniform trees searched in them; how many trees.
-LATTICES: Final = ("0..1 x 0..1", "0..2 x 0..2", "0..1 x 0..1 x 0..1")
-_LATTICE_TREE: Final = (3, 6)
-LATTICE_TREES: Final = 40
-
-#: Rules in the order of the table. (The fold over the path visits the same nodes as the strong rule.)
-_RULES: Final[tuple[Rule, ...]] = (naive, shallow, deep, weak, strong)
-
 #: A row: the technique, and what counts the leaves that it values.
 Row = tuple[str, Callable[[], float]]
 
 
 @command("secateur claims")
 def main(arguments: list[str]) -> int:
-    """Counts and prints the tables."""
+    """Counts and prints the table."""
     parser = Parser(
         prog="secateur claims",
         description="Counts the leaves that minimax, alpha-beta in several orders, and alpha-beta with a TT, move "
         "ordering and iterative deepening value in uniform trees, tic-tac-toe, Connect Four and chess, searched in "
         "plain Python. The counts are the same on every machine. It takes a few minutes.",
     )
-    parser.add_argument("--quick", action="store_true", help="only a small uniform tree, and few trees in lattices")
-    parser.add_argument("--json", action="store_true", help="print the counts as JSON, not as Markdown")
+    parser.add_argument("--quick", action="store_true", help="only a small uniform tree")
     parser.add_quiet()
     options = parser.parse_args(arguments)
-    lattices = {}
     with Steps("building trees", options.quiet) as steps:
         chosen = [uniform_subject(3, 5)] if options.quick else subjects()
         columns = [measure(subject, steps.show) for subject in chosen]
-        for spec in LATTICES:
-            steps.show(f"searching trees in the lattice {spec}")
-            lattices[spec] = lattice_shares(spec, 3 if options.quick else LATTICE_TREES)
-    if options.json:
-        counts = [{"subject": column.name, "leaves": column.leaves} for column in columns]
-        print(json.dumps({"subjects": counts, "lattices": lattices}))
-    else:
-        print(f"{table(columns)}\n\n{lattice_table(lattices)}")
+    print(table(columns))
     return 0
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Games
-# --------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +73,8 @@ class Subject:
     depth: int
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """The leaves that each technique values in one subject; the first is minimax."""
-
-    name: str
-    leaves: dict[str, float]
+#: The name of a subject, and the leaves that each technique values in it; the first is minimax.
+Column = tuple[str, dict[str, float]]
 
 
 def subjects() -> list[Subject]:
@@ -134,12 +96,12 @@ def uniform_subject(branching: int, depth: int) -> Subject:
 def measure(subject: Subject, show: Callable[[str], None] = lambda _: None) -> Column:
     """Counts for every technique, in the order of the table."""
     show(f"{subject.name}: storing the tree")
-    tree = game_tree(subject.game, subject.position, subject.depth, most_nodes=_MOST_NODES)
+    tree = game_tree(subject.game, subject.position, subject.depth, most_nodes=2_000_000)
     leaves = {}
     for technique, count in (*_orders(tree, subject.depth), *_techniques(subject)):
         show(f"{subject.name}: {technique}")
         leaves[technique] = count()
-    return Column(f"{subject.name}, d = {subject.depth}", leaves)
+    return f"{subject.name}, d = {subject.depth}", leaves
 
 
 def _orders(tree: Tree, depth: int) -> tuple[Row, ...]:
@@ -208,52 +170,11 @@ def table(columns: Sequence[Column]) -> str:
     """The leaves and their share of minimax's, as Markdown."""
 
     def cell(column: Column, technique: str) -> str:
-        leaves = column.leaves[technique]
-        share = leaves / next(iter(column.leaves.values()))
+        leaves = column[1][technique]
+        share = leaves / next(iter(column[1].values()))
         percent = f"{100 * share:.3g}" if share < 1 else f"{100 * share:.0f}"
         return f"{leaves:,.0f}" if share == 1 else f"{leaves:,.0f} ({percent} %)"
 
-    head = ("leaves valued", *(column.name for column in columns))
-    rows = ((technique, *(cell(column, technique) for column in columns)) for technique in columns[0].leaves)
-    return markdown.table(head, rows, range(1, len(head)))
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Lattices
-# --------------------------------------------------------------------------------------------------------------
-
-
-def lattice_shares(spec: str, trees: int) -> dict[str, float]:
-    """Nodes that each rule visits in a product of chains, as a mean share of those of uniform random trees."""
-    lattice = make_lattice("product", spec)
-    factors = [(factor.bottom, factor.top) for factor in lattice.factors] if isinstance(lattice, Product) else []
-
-    def leaf(generator: random.Random) -> str:
-        return lattice.format(tuple(generator.randint(low, high) for low, high in factors))
-
-    shares: dict[str, list[float]] = {rule.__name__: [] for rule in _RULES}
-    for seed in range(trees):
-        tree = uniform_tree(*_LATTICE_TREE, seed=seed, leaf=leaf)
-        for rule in _RULES:
-            visits = _Visits()
-            lattice_value(lattice, tree, rule, visits)
-            shares[rule.__name__].append(visits.count / len(tree))
-    return {name: statistics.fmean(found) for name, found in shares.items()}
-
-
-class _Visits(Watcher[int, Any]):
-    """Counts nodes."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def enter(self, position: int, alpha: Any = None, beta: Any = None) -> None:
-        self.count += 1
-
-
-def lattice_table(found: Mapping[str, Mapping[str, float]]) -> str:
-    """What `lattice_shares` gives for each lattice, as Markdown."""
-    branching, depth = _LATTICE_TREE
-    head = (f"nodes visited in lattices, b = {branching}, d = {depth}", *found)
-    rows = ((rule.__name__, *(f"{100 * shares[rule.__name__]:.1f} %" for shares in found.values())) for rule in _RULES)
+    head = ("leaves valued", *(name for name, _ in columns))
+    rows = ((technique, *(cell(column, technique) for column in columns)) for technique in columns[0][1])
     return markdown.table(head, rows, range(1, len(head)))

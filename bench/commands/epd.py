@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from statistics import mean
@@ -26,9 +25,6 @@ from engine.progress import Steps, duration
 
 #: How long an engine thinks about a position.
 DEFAULT_LIMIT: Final = "movetime=1"
-
-#: Positions that are shown one by one without being asked.
-SHOWN = 30
 
 _EPILOG = """\
 examples:
@@ -61,7 +57,7 @@ def parser() -> Parser:
     parser.add_argument("--first", type=int, metavar="N", help="only the first N positions of each file")
     parser.add_argument("--concurrency", type=int, default=1, help="positions at the same time (default 1)")
     parser.add_argument("--cluster", metavar="tcp://HOST:PORT", help="work on this Dask cluster")
-    parser.add_argument("--details", action="store_true", help="show every position")
+    parser.add_argument("--details", action="store_true", help="also list what was not solved")
     parser.add_argument("--ledger", metavar="ID", help="record the only suite's result in bench/ledger/suites/ID.json")
     parser.add_argument(
         "--commit", action="append", default=[], help="the commit that was tested (default: the current)"
@@ -159,11 +155,6 @@ def _solve_all(tasks: list[Task], options: argparse.Namespace, troubles: list[st
     return answers
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Output
-# --------------------------------------------------------------------------------------------------------------
-
-
 def totals(rows: list[Solution], engine: str) -> dict[str, Any]:
     """One engine's result in one suite. Means to solution are over what it solved; None where that is nothing."""
     own = [row for row in rows if row.engine == engine]
@@ -177,7 +168,6 @@ def totals(rows: list[Solution], engine: str) -> dict[str, Any]:
         "nodes_to_solution": mean(row.nodes_to_solution or 0 for row in solved) if solved else None,
         "seconds": sum(row.seconds for row in own),
         "nodes": sum(row.nodes for row in own),
-        "errors": sum(bool(row.error) for row in own),
     }
 
 
@@ -211,35 +201,19 @@ def _record(
     print(f"recorded in {save_suite(record)}", file=sys.stderr)
 
 
-def _table(title: str | None, texts: Sequence[str], numbers: Sequence[str]) -> Any:
-    """An empty table with columns of texts and of numbers."""
+def _show(rows: dict[str, list[Solution]], engines: list[EngineSpec], details: bool) -> None:
     from rich.table import Table
 
-    table = Table(*texts, title=title, box=None, pad_edge=False, title_justify="left")
-    for head in numbers:
-        table.add_column(head, justify="right")
-    return table
-
-
-def _show(rows: dict[str, list[Solution]], engines: list[EngineSpec], details: bool) -> None:
     def to_it(seconds: float | None, nodes: float | None) -> tuple[str, str]:
         return "" if seconds is None else f"{seconds:.3f} s", "" if nodes is None else f"{nodes:.0f}"
 
-    console = result_console()
-    numbers = ("solved", "points", "mean time to it", "mean nodes to it", "time", "nodes/s")
-    whole = _table(None, ("suite", "engine", "limit"), numbers)
+    table = Table("suite", "engine", "limit", box=None, pad_edge=False)
+    for head in ("solved", "points", "mean time to it", "mean nodes to it", "time", "nodes/s"):
+        table.add_column(head, justify="right")
     for path, found in rows.items():
-        if details or len(found) <= SHOWN:
-            costs = ("points", "time to it", "nodes to it", "depth", "nodes")
-            grid = _table(shown(path), ("position", "engine", "move", "score"), costs)
-            for row in found:
-                answer = (row.problem, row.engine, row.error or row.move, row.score, f"{row.points}/{row.most}")
-                found_it = to_it(row.seconds_to_solution, row.nodes_to_solution)
-                grid.add_row(*answer, *found_it, str(row.depth), str(row.nodes))
-            console.print(grid)
         for engine in engines:
             total = totals(found, engine.name)
-            whole.add_row(
+            table.add_row(
                 shown(Path(path).name),
                 engine.name,
                 str(engine.limit),
@@ -249,4 +223,8 @@ def _show(rows: dict[str, list[Solution]], engines: list[EngineSpec], details: b
                 f"{total['seconds']:.1f} s",
                 f"{total['nodes'] / total['seconds']:.0f}" if total["seconds"] else "",
             )
-    console.print(whole)
+        if details:
+            for row in found:
+                if not row.is_solved:
+                    print(f"{row.problem}: {row.engine} played {row.move or 'nothing'}, {row.points}/{row.most}")
+    result_console().print(table)

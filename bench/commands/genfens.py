@@ -6,7 +6,6 @@ that begin with `info string genfens`. It gives up after 15 seconds without one.
 
 from __future__ import annotations
 
-import os
 import random
 import sys
 from collections.abc import Callable, Iterator
@@ -15,10 +14,10 @@ from typing import Final
 
 import chess
 
-from bench.openings import BookError, load_openings, parse_plies, parse_position, play_random_moves
+from bench.openings import MOST_BYTES, BookError, load_openings, parse_plies, parse_position, play_random_moves
 from engine.arguments import Parser, command
 from engine.errors import arguments_are_judged
-from engine.files import open_regular, reason, shown
+from engine.files import read_bytes, reason, shown
 from engine.progress import Steps
 
 #: The beginning of the lines that the client collects.
@@ -33,9 +32,6 @@ CHESS960_NAMES: Final = ("FRC", "960", "FISCHER")
 
 #: TT size in MiB: each opening is searched briefly, with an empty TT.
 HASH: Final = 1
-
-#: The longest line of a book, in bytes.
-LINE_LENGTH: Final = 4096
 
 #: The search for openings stops after so many unsuitable candidates in a row.
 PATIENCE: Final = 1000
@@ -58,7 +54,7 @@ def main(arguments: list[str]) -> int:
     with arguments_are_judged():
         plies = parse_plies(options.plies or (START_PLIES if from_start else BOOK_PLIES))
     with Steps("reading the book") as steps:
-        draw: Draw = _start_position if from_start else _from_book(Path(options.book))
+        draw: Draw = (lambda _: chess.Board()) if from_start else _from_book(Path(options.book))
         steps.show("loading the kernels")
         from search.warmup import load_kernels
 
@@ -129,44 +125,16 @@ def openings(count: int, seed: int, draw: Draw, plies: tuple[int, int], score: i
         yield board.fen()
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Where openings start
-# --------------------------------------------------------------------------------------------------------------
-
-
-def _start_position(generator: random.Random) -> chess.Board:
-    return chess.Board()
-
-
 def _from_book(path: Path) -> Draw:
     """Draws from a book. Raises BookError when it cannot be read."""
     if path.suffix.lower() == ".pgn":
         games = load_openings(path)
         return lambda generator: generator.choice(games).board()
     try:
-        with open_regular(path) as file:
-            size = os.fstat(file.fileno()).st_size
+        lines = read_bytes(path, MOST_BYTES).splitlines()
     except OSError as error:
         raise BookError(f"{shown(path)}: cannot be read: {reason(error)}") from None
-    if size == 0:
+    if not lines:
         raise BookError(f"{shown(path)}: is empty")
     chess960 = any(name in path.name.upper() for name in CHESS960_NAMES)
-    return lambda generator: parse_position(_line_at_random(path, size, generator), chess960)[0]
-
-
-def _line_at_random(path: Path, size: int, generator: random.Random) -> str:
-    """The line after that of a random byte, so that a book of any size is quick to draw from.
-
-    The first line follows the last. Lines after long ones are a little more likely, which does no harm here. Raises
-    ValueError for a line of more than LINE_LENGTH bytes.
-    """
-    with open_regular(path) as file:
-        file.seek(generator.randrange(size))
-        before: bytes = file.readline(LINE_LENGTH + 1)
-        line: bytes = file.readline(LINE_LENGTH + 1)
-        if not line:
-            file.seek(0)
-            line = file.readline(LINE_LENGTH + 1)
-    if max(len(before), len(line)) > LINE_LENGTH:
-        raise ValueError(f"a line of more than {LINE_LENGTH} bytes")
-    return line.decode("utf-8", "replace").strip()
+    return lambda generator: parse_position(generator.choice(lines).decode("utf-8", "replace"), chess960)[0]

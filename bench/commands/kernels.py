@@ -42,27 +42,18 @@ def main(arguments: list[str]) -> int:
     build = commands.add_parser("build", help="compile and link; takes Numba and a C compiler")
     names = [level.name for level in LEVELS]
     build.add_argument("--level", nargs="+", choices=names, default=names, help="which levels (default: all)")
-    build.add_argument(
-        "--jobs",
-        type=int,
-        default=os.cpu_count() or 1,
-        metavar="N",
-        help="how many at once (default: one for each core)",
-    )
     build.add_argument("--force", action="store_true", help="rebuild also those that are up to date")
     commands.add_parser("list", help="list the libraries")
     options = parser.parse_args(arguments)
     if options.command == "list":
         return _list()
-    if options.jobs < 1:
-        parser.error(f"--jobs is at least 1, not {options.jobs}")
     if not has_numba():
         print(f"secateur kernels: needs Numba: {REMEDY}", file=sys.stderr)
         return 1
     levels = [level for level in LEVELS if level.name in options.level]
     if not options.force:
         levels = [level for level in levels if not _is_up_to_date(level)]
-    return _build(levels, options.jobs)
+    return _build(levels)
 
 
 def _is_up_to_date(level: Level) -> bool:
@@ -78,12 +69,12 @@ def _is_up_to_date(level: Level) -> bool:
     return True
 
 
-def _build(levels: list[Level], jobs: int) -> int:
-    """Builds libraries in child processes, some at once, with progress; returns the exit status."""
+def _build(levels: list[Level]) -> int:
+    """Builds libraries in child processes, one for each core at once, with progress; returns the exit status."""
     if not levels:
         return 0
     start = time.perf_counter()
-    jobs = min(jobs, len(levels))
+    jobs = min(os.cpu_count() or 1, len(levels))
     expected = LIBRARY_SECONDS * math.ceil(len(levels) / jobs)
     built: list[bool] = []
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from bench import records, standing
-from bench.display import result_console
+from bench import records
 from bench.quotes import check
-from bench.records import LedgerError, Record
+from bench.records import LedgerError
 from bench.results import MatchResult
 from bench.stats import Sprt
 from engine.arguments import Parser, command, complain_about
@@ -18,48 +17,23 @@ from engine.errors import FAILED, OK
 @command("secateur ledger")
 def main(arguments: list[str]) -> int:
     """Shows the ledger, or does what the options say; returns the exit status."""
-    parser = Parser(
-        prog="secateur ledger", description="Shows, checks and renews the records of all tests.", needs=("rich",)
-    )
+    parser = Parser(prog="secateur ledger", description="Shows, checks and renews the records of all tests.")
     mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--write", action="store_true", help="renew the table in bench/ledger/README.md")
     mode.add_argument(
-        "--write", action="store_true", help="renew bench/ledger/README.md and the tables of docs/strength.md"
-    )
-    mode.add_argument(
-        "--check", action="store_true", help="check that the tables are current and every quoted figure has its record"
+        "--check", action="store_true", help="check that the table is current and every quoted figure has its record"
     )
     options = parser.parse_args(arguments)
     if options.write:
         records.write_table()
-        standing.renew()
     elif options.check:
         problems = check()
-        if not standing.is_current():
-            problems.append("docs/strength.md: is stale; run `secateur ledger --write`")
         complain_about("secateur ledger", problems)
         return FAILED if problems else OK
     else:
-        _show(records.load())
+        for record in records.load():
+            print(f"{record.id}: {record.what}: {record.figure}, {record.games} games, {record.verdict}")
     return OK
-
-
-def _show(found: list[Record]) -> None:
-    from rich.table import Table
-
-    table = Table("id", "what", box=None, pad_edge=False)
-    for head in ("Elo", "games", "LLR", "bench"):
-        table.add_column(head, justify="right")
-    table.add_column("verdict")
-    for record in found:
-        llr = "-" if record.llr is None else f"{record.llr:.2f}"
-        nodes = str(record.bench_nodes or "-")
-        table.add_row(record.id, record.what, record.figure, str(record.games), llr, nodes, record.verdict)
-    result_console().print(table if found else "the ledger is empty")
-
-
-# --------------------------------------------------------------------------------------------------------------
-# For the commands that play matches
-# --------------------------------------------------------------------------------------------------------------
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

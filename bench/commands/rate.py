@@ -9,85 +9,64 @@ from dataclasses import replace
 
 from bench.display import result_console
 from bench.pgn import read_games
-from bench.plots import check_path, plot_ratings
 from bench.rating import RatingList, rate
 from bench.results import GameResult
 from engine.arguments import Parser, command, complain_about, finite_number
-from engine.errors import FAILED, arguments_are_judged
+from engine.errors import FAILED
 from engine.files import count_of, reason, shown
 from engine.progress import Steps
 
 _EPILOG = """\
 example:
-  secateur rate games.pgn more.pgn --anchor "Weiss 1.0=2898" --white auto --plot ladder.svg
+  secateur rate games.pgn more.pgn --anchor "Weiss 1.0=2898" --white auto
 
 Errors are half of a 95 % interval, relative to the anchor or, without one, to the average.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that say how games are rated and shown; `table_of` and `show` read them."""
+    """Adds the options that say how games are rated and printed; `table_of` and `show` read them."""
     group = parser.add_argument_group("rating")
-    group.add_argument("--anchor", action="append", default=[], metavar="NAME=RATING", help="a rating that is known")
-    group.add_argument("--average", type=float, default=0.0, help="average rating without an anchor (default 0)")
     group.add_argument(
-        "--white", default="0", metavar="N|auto", help="white advantage in rating points; auto estimates it (default 0)"
+        "--anchor", action="append", type=_anchor, default=[], metavar="NAME=RATING", help="a rating that is known"
     )
-    group.add_argument("--plot", metavar="FILE.png|svg", help="draw the ladder")
+    group.add_argument(
+        "--white",
+        type=_white,
+        default=0.0,
+        metavar="N|auto",
+        help="white advantage in rating points; auto estimates it (default 0)",
+    )
     group.add_argument("--json", action="store_true", help="print the list as JSON")
 
 
-def check_arguments(options: argparse.Namespace) -> None:
-    """Raises ValueError for options that make no sense: to be called before any game is played."""
-    for text in options.anchor:
-        anchor(text)
-    _white(options)
-    if options.plot:
-        options.plot = check_path(options.plot)
-
-
-def anchor(text: str) -> tuple[str, float]:
-    """The engine and the rating that `--anchor` names. Raises ValueError."""
+def _anchor(text: str) -> tuple[str, float]:
     name, _, value = text.rpartition("=")
-    try:
-        if name:
-            return name, finite_number(value)
-    except argparse.ArgumentTypeError:
-        pass
-    raise ValueError(f"--anchor {shown(text)}: expected NAME=RATING")
+    if not name:
+        raise argparse.ArgumentTypeError(f"{shown(text)}: expected NAME=RATING")
+    return name, finite_number(value)
 
 
-def _white(options: argparse.Namespace) -> float | None:
-    try:
-        return None if options.white == "auto" else finite_number(options.white)
-    except argparse.ArgumentTypeError:
-        raise ValueError(f"--white {shown(options.white)}: expected a number or auto") from None
+def _white(text: str) -> float | None:
+    return None if text == "auto" else finite_number(text)
 
 
 def table_of(games: list[GameResult], options: argparse.Namespace) -> RatingList:
     """The rating list that the options ask for. Raises `RatingError`."""
-    return rate(games, dict(map(anchor, options.anchor)), average=options.average, white_advantage=_white(options))
+    return rate(games, dict(options.anchor), options.white)
 
 
-def show(table: RatingList, options: argparse.Namespace, title: str) -> None:
-    """Prints the list, and draws it if asked. Raises `PlotError`."""
+def show(table: RatingList, options: argparse.Namespace) -> None:
+    """Prints the list."""
     if options.json:
         print(json.dumps(table.to_json(), indent=2))
-    else:
-        _print(table)
-    if options.plot:
-        plot_ratings(table, options.plot, title)
-
-
-def _print(table: RatingList) -> None:
+        return
     from rich.table import Table
 
     grid = Table("#", "engine", box=None, pad_edge=False)
-    for head in ("rating", "+-", "points", "games", "score", "draws", "better than next"):
+    for head in ("rating", "+-", "points", "games", "score", "draws"):
         grid.add_column(head, justify="right")
-    rated = sum(line.rating is not None for line in table.ratings)
     for place, line in enumerate(table.ratings):
-        chance = f"{100 * table.superiority[place][place + 1]:.1f} %" if place + 1 < rated else ""
         grid.add_row(
             "-" if line.rating is None else str(place + 1),
             line.name,
@@ -97,7 +76,6 @@ def _print(table: RatingList) -> None:
             str(line.games),
             f"{100 * line.score:.1f} %",
             f"{100 * line.draws / line.games:.1f} %",
-            chance,
         )
     console = result_console()
     console.print(grid)
@@ -118,8 +96,6 @@ def main(arguments: list[str]) -> int:
     add_arguments(parser)
     parser.add_quiet()
     options = parser.parse_args(arguments)
-    with arguments_are_judged():
-        check_arguments(options)
     with Steps("reading", options.quiet) as steps:
         games, problems = read_all(options.files, lambda path: steps.show(f"reading {path}"))
         complain_about("secateur rate", problems)
@@ -127,7 +103,7 @@ def main(arguments: list[str]) -> int:
             return FAILED
         steps.show("fitting the ratings")
         table = table_of(games, options)
-    show(table, options, f"Ratings from {', '.join(options.files)}")
+    show(table, options)
     return 1 if problems else 0
 
 

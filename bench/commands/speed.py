@@ -9,8 +9,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 import chess
 
@@ -34,60 +33,22 @@ SEARCH_POSITIONS: Final = (POSITIONS[0], POSITIONS[5], POSITIONS[7], KIWIPETE, P
 PERFT_PATIENCE: Final = 30.0
 
 
-@dataclass(frozen=True)
-class Row:
-    """A line of the table: the figures of the rounds, and their unit with the blank before it."""
-
-    name: str
-    unit: str
-    values: tuple[float, ...]
-
-    @property
-    def median(self) -> float:
-        """Median over the rounds."""
-        return statistics.median(self.values)
-
-    def cells(self) -> tuple[str, str, str]:
-        """Name, median and spread as text."""
-
-        def show(value: float) -> str:
-            return (f"{value:.0f}" if value >= 100 else f"{value:.2f}") + self.unit
-
-        spread = f"{show(min(self.values))} - {show(max(self.values))}" if len(self.values) > 1 else ""
-        return self.name, show(self.median), spread
+#: A line of the table: its name, the unit of its figures with the blank before it, and the figures of the rounds.
+Row = tuple[str, str, tuple[float, ...]]
 
 
-@dataclass
-class Report:
-    """The rows, remarks about what could not be measured here, and the failures of engines."""
+def cells(row: Row) -> tuple[str, str, str]:
+    """Name, median and spread as text."""
+    name, unit, values = row
 
-    rows: list[Row] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
-    failures: list[str] = field(default_factory=list)
+    def show(value: float) -> str:
+        return (f"{value:.0f}" if value >= 100 else f"{value:.2f}") + unit
 
-    def markdown(self) -> str:
-        """The table, followed by the remarks and failures."""
-        text = markdown.table(("what", "median", "spread"), (row.cells() for row in self.rows))
-        lines = [f"- {line}" for line in [*self.remarks, *self.failures]]
-        return "\n".join([text, "", *lines] if lines else [text])
+    spread = f"{show(min(values))} - {show(max(values))}" if len(values) > 1 else ""
+    return name, show(statistics.median(values)), spread
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Comparisons with other engines
-# --------------------------------------------------------------------------------------------------------------
-
-
-class Effort(NamedTuple):
-    """How long a search is measured: milliseconds for its speed, plies for its time to depth."""
-
-    movetime: int = 1000
-    depth: int = 12
-
-
-DEFAULT_EFFORT: Final = Effort()
-
-
-def perft_speed(spec: EngineSpec, effort: Effort) -> float:
+def perft_speed(spec: EngineSpec, movetime: int) -> float:
     """Leaves per second of `go perft` over PERFT_POSITIONS. Raises EngineError, also for a wrong count."""
     seconds = 0.0
     with started(spec) as engine:
@@ -102,14 +63,17 @@ def perft_speed(spec: EngineSpec, effort: Effort) -> float:
     return sum(count for _, _, count in PERFT_POSITIONS) / seconds
 
 
-def search_speed(spec: EngineSpec, effort: Effort) -> float:
-    """Nodes per second over SEARCH_POSITIONS, as the engine reports them. Raises EngineError when it does not."""
+def search_speed(spec: EngineSpec, movetime: int) -> float:
+    """Nodes per second over SEARCH_POSITIONS, each searched for `movetime` milliseconds, as the engine reports them.
+
+    Raises EngineError when it does not.
+    """
     counted = {"nodes": 0, "time": 0}
     with started(spec) as engine:
         for fen in SEARCH_POSITIONS:
             engine.ask(f"ucinewgame\nposition fen {fen}\nisready", "readyok")
             engine.heard.clear()
-            engine.ask(f"go movetime {effort.movetime}", "bestmove")
+            engine.ask(f"go movetime {movetime}", "bestmove")
             infos = (line.split() for line in engine.heard if line.startswith("info ") and " nodes " in line)
             last = next((words for words in reversed(list(infos)) if "time" in words), [])
             for key in counted if last else ():
@@ -120,17 +84,7 @@ def search_speed(spec: EngineSpec, effort: Effort) -> float:
     return 1000 * counted["nodes"] / counted["time"]
 
 
-def depth_speed(spec: EngineSpec, effort: Effort) -> float:
-    """How often in a second SEARCH_POSITIONS could be searched to the depth, each with a fresh TT."""
-    seconds = 0.0
-    with started(spec) as engine:
-        for fen in SEARCH_POSITIONS:
-            engine.ask(f"ucinewgame\nposition fen {fen}\nisready", "readyok")
-            seconds += engine.ask(f"go depth {effort.depth}", "bestmove")[1]
-    return 1 / seconds
-
-
-def bench_speed(spec: EngineSpec, effort: Effort) -> float:
+def bench_speed(spec: EngineSpec, movetime: int) -> float:
     """Nodes per second that the command `bench` reports, as Secateur or Stockfish prints it. Raises EngineError."""
     for line in reversed("\n".join(run(spec, "bench")).splitlines()):
         words = line.split()
@@ -142,22 +96,22 @@ def bench_speed(spec: EngineSpec, effort: Effort) -> float:
 
 
 #: What `--measure` calls it: (name of the row, speed of an engine: more is better).
-COMPARISONS: Final[dict[str, tuple[str, Callable[[EngineSpec, Effort], float]]]] = {
+COMPARISONS: Final[dict[str, tuple[str, Callable[[EngineSpec, int], float]]]] = {
     "perft": ("perft, one thread", perft_speed),
     "bench": ("`bench` nodes per second", bench_speed),
     "search": ("search nodes per second", search_speed),
-    "depth": ("speed to a depth", depth_speed),
 }
 
 
 def compare(
-    others: Sequence[EngineSpec], keys: Iterable[str], rounds: int, effort: Effort, show: Callable[[str], None]
-) -> Report:
+    others: Sequence[EngineSpec], keys: Iterable[str], rounds: int, movetime: int, show: Callable[[str], None]
+) -> tuple[list[Row], list[str]]:
     """How many times as fast as each other engine Secateur is, in each round; all engines take turns in a round.
 
-    An engine that fails in a comparison is left out of that one.
+    Returns the rows, and the failures: an engine that fails in a comparison is left out of that one.
     """
-    report = Report()
+    rows: list[Row] = []
+    failures: list[str] = []
     engines = [OURS, *others]
     for key in keys:
         name, speed = COMPARISONS[key]
@@ -169,15 +123,15 @@ def compare(
                     continue
                 show(f"{name}, round {number + 1} of {rounds}: {spec.name}")
                 try:
-                    found[index].append(speed(spec, effort))
+                    found[index].append(speed(spec, movetime))
                 except EngineError as error:
                     failed.add(index)
-                    report.failures.append(f"{key}: {error}")
+                    failures.append(f"{key}: {error}")
         for index, spec in enumerate(engines):
             if index and not failed & {0, index}:
                 ratios = (ours / theirs for ours, theirs in zip(found[0], found[index], strict=True))
-                report.rows.append(Row(f"{name}, over {spec.name}", "x", tuple(ratios)))
-    return report
+                rows.append((f"{name}, over {spec.name}", "x", tuple(ratios)))
+    return rows, failures
 
 
 def seconds_to(answer: str, question: str) -> float:
@@ -188,36 +142,29 @@ def seconds_to(answer: str, question: str) -> float:
         return time.perf_counter() - start
 
 
-#: Everything that `--measure` can name.
+#: Everything that `--measure` can name, and what it measures with other engines by default.
 KEYS: Final = (*COMPARISONS, "start")
+_COMPARED: Final = ("perft", "search")
 
 
 def measure(
     others: Sequence[EngineSpec],
     keys: Sequence[str] = KEYS,
     rounds: int = 3,
-    effort: Effort = DEFAULT_EFFORT,
+    movetime: int = 1000,
     show: Callable[[str], None] = lambda _: None,
-) -> Report:
-    """The rows that the keys name. Other engines are needed for COMPARISONS only."""
+) -> tuple[list[Row], list[str]]:
+    """The rows that the keys name, and the failures. Other engines are needed for COMPARISONS only."""
     compared = [key for key in COMPARISONS if key in keys]
-    report = compare(others, compared if others else (), rounds, effort, show)
+    rows, failures = compare(others, compared if others else (), rounds, movetime, show)
     for question, answer in (("uci", "uciok"), ("uci\nisready", "readyok")) if "start" in keys else ():
         show(f"{answer} after start")
         try:
             values = tuple(seconds_to(answer, question) for _ in range(rounds))
-            report.rows.append(Row(f"`{answer}` after start", " s", values))
+            rows.append((f"`{answer}` after start", " s", values))
         except EngineError as error:
-            report.failures.append(f"start: {error}")
-    return report
-
-
-# --------------------------------------------------------------------------------------------------------------
-# The command
-# --------------------------------------------------------------------------------------------------------------
-
-#: Measured with other engines unless `--measure` says more.
-_COMPARED = ("perft", "search", "depth")
+            failures.append(f"start: {error}")
+    return rows, failures
 
 
 @command("secateur speed")
@@ -245,11 +192,10 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="rounds to take the median of (default 3)")
     parser.add_argument("--movetime", type=int, default=1000, metavar="MS", help="time of a search (default 1000)")
-    parser.add_argument("--depth", type=int, default=12, metavar="N", help="plies of the time to depth (default 12)")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON, not as Markdown")
     parser.add_quiet()
     options = parser.parse_args(arguments)
-    for name in ("rounds", "movetime", "depth"):
+    for name in ("rounds", "movetime"):
         if getattr(options, name) < 1:
             parser.error(f"--{name} is at least 1, not {getattr(options, name)}")
     with arguments_are_judged():
@@ -268,12 +214,14 @@ def main(arguments: list[str]) -> int:
 
     with Steps("loading the kernels", options.quiet) as steps:
         load_kernels(EVERYTHING)
-        report = measure(others, keys, options.rounds, Effort(options.movetime, options.depth), steps.show)
-    report.remarks += remarks
+        rows, failures = measure(others, keys, options.rounds, options.movetime, steps.show)
+    remarks += failures
     if options.json:
-        rows = [{"name": row.name, "unit": row.unit.strip(), "values": row.values} for row in report.rows]
-        print(json.dumps({"rows": rows, "remarks": [*report.remarks, *report.failures]}))
+        found = [{"name": name, "unit": unit.strip(), "values": values} for name, unit, values in rows]
+        print(json.dumps({"rows": found, "remarks": remarks}))
     else:
-        print(report.markdown())
-    complain_about("secateur speed", report.failures)
-    return FAILED if report.failures else OK
+        print(markdown.table(("what", "median", "spread"), map(cells, rows)))
+        for remark in remarks:
+            print(f"- {remark}")
+    complain_about("secateur speed", failures)
+    return FAILED if failures else OK

@@ -63,9 +63,7 @@ def main(arguments: list[str]) -> int:
         test = Sprt(options.elo0, options.elo1, options.alpha, options.beta, options.model)
         prepare(options)
         if options.file is None or not options.file.lower().endswith(".pgn"):
-            if options.games is not None and options.games <= 2:
-                raise DescriptionError(f"--games is the most games of the whole test, not {options.games}")
-            if options.rounds is None and options.games is None and options.file is None:
+            if options.rounds is None and options.file is None:
                 options.rounds = DEFAULT_ROUNDS
             if options.engine_under_test is not None:
                 raise DescriptionError("--for goes with a PGN file")

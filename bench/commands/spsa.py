@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import astuple, dataclass, replace
 from functools import partial
@@ -24,7 +23,6 @@ from bench.display import result_console
 from bench.engines import EngineSpec, EngineSpecError, compile_kernels, engine_from_pairs, this_engine
 from bench.game import check_engine
 from bench.pairs import MINUS, PLUS, PairsError, PairsTask, Progress, StateFile, make_task, play_pairs
-from bench.plots import check_path, plot_trajectories
 from bench.schedule import make_plan
 from bench.spsa import GAIN_ITERATIONS, GAIN_MAX, Schedule, Spsa, SpsaError, default_gain, select
 from engine.arguments import Parser, command
@@ -36,25 +34,22 @@ from search.tunables import Tunable
 
 #: The rules end games whose outcome is clear: the rest of them teaches nothing.
 DEFAULT_RULES: Final = {"resign": "3,600,both", "draw": "30,6,10", "max_moves": 200}
-DEFAULTS: Final = {"tc": "nodes=4000", "iterations": 5000, "pairs": 1, "order": "random", **DEFAULT_RULES}
-#: The options that make a run, with the types of their values. The state keeps them; a resumed run cannot change them.
-RUN_OPTIONS: Final[dict[str, type]] = {
-    **dict.fromkeys(("only", "without", "engine"), list),
-    **dict.fromkeys(("iterations", "pairs", "plies", "seed", "max_moves", "tb_pieces"), int),
-    **dict.fromkeys(("tc", "book", "order", "resign", "draw", "tb"), str),
-    "gain": float,
-}
+DEFAULTS: Final = {"tc": "nodes=4000", "iterations": 5000, "order": "random", **DEFAULT_RULES}
+#: The options that make a run. The state keeps them; a resumed run cannot change them.
+RUN_OPTIONS: Final = (
+    *("only", "engine", "iterations", "gain", "tc", "book", "order", "seed", "plies"),
+    *("resign", "draw", "max_moves", "tb"),
+)
 
 SOURCE: Final = Path(tunables.__file__)
 
 _EPILOG = """\
 examples:
   secateur spsa --state lmr.jsonl --only "lmr_*" --iterations 8000 --tc nodes=3000 \\
-                --book bench/books/balanced.epd --concurrency 2 --plot lmr.png
-  secateur spsa --state lmr.jsonl --resume          continues an interrupted run
-  secateur spsa --state lmr.jsonl --show --write    puts the values found into search/tunables.py
+                --book bench/books/balanced.epd --concurrency 2
+  secateur spsa --state lmr.jsonl --show --write
 
-An iteration plays pairs of games between the values moved at random one way and the other, and follows the winner a
+An iteration plays a pair of games between the values moved at random one way and the other, and follows the winner a
 little. The result is a proposal: keep it when `secateur sprt` accepts it. Exit status 0 means that all iterations were
 played.
 """
@@ -72,18 +67,15 @@ def parser() -> Parser:
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--resume", action="store_true", help="continue the run in the file")
     mode.add_argument("--overwrite", action="store_true", help="start a new run in place of the one in the file")
-    mode.add_argument("--show", action="store_true", help="play nothing: print, plot or write what the file holds")
-    what = parser.add_argument_group("what is tuned")
-    what.add_argument(
+    mode.add_argument("--show", action="store_true", help="play nothing: print or write what the file holds")
+    how = parser.add_argument_group("the run")
+    how.add_argument(
         "--only",
         nargs="+",
         metavar="NAME",
-        help="these tunables; * and ? are wildcards (default: all that games of one thread at this limit can tell)",
+        help="tune these; * and ? are wildcards (default: all that games of one thread at this limit can tell)",
     )
-    what.add_argument("--except", dest="without", nargs="+", metavar="NAME", help="but not these")
-    how = parser.add_argument_group("how")
     how.add_argument("--iterations", type=int, help=f"iterations of the whole run (default {DEFAULTS['iterations']})")
-    how.add_argument("--pairs", type=int, help="pairs of games an iteration (default 1)")
     how.add_argument(
         "--gain",
         type=float,
@@ -104,8 +96,6 @@ def parser() -> Parser:
     add_rule_arguments(rules)
     output = parser.add_argument_group("output")
     output.add_argument("--write", action="store_true", help="put the new defaults into search/tunables.py at the end")
-    output.add_argument("--plot", metavar="FILE.png|svg", help="draw how the values moved")
-    output.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_quiet()
     return parser
 
@@ -117,8 +107,6 @@ def main(arguments: list[str]) -> int:
     path = Path(options.state)
     is_new = not (options.resume or options.show)
     with arguments_are_judged():
-        if options.plot:
-            options.plot = check_path(options.plot)
         if options.concurrency < 1:
             raise SpsaError(f"--concurrency is at least 1, not {options.concurrency}")
         if is_new:
@@ -160,15 +148,7 @@ def _play(run: Run, state: StateFile, options: argparse.Namespace) -> int:
             except KeyboardInterrupt:
                 interrupted = True
     is_finished = len(state.results) >= run.schedule.iterations
-    answer = _answer(run, spsa, state)
-    if options.json:
-        print(json.dumps(answer, indent=2))
-    else:
-        _print(answer)
-    if options.plot:
-        points = [(count, tuner.change_in_steps().tolist()) for count, tuner in enumerate(run.trajectory(state))]
-        title = f"SPSA: {answer['iterations']} of {answer['planned']} iterations, {answer['limit']}"
-        plot_trajectories([parameter.name for parameter in run.parameters], points, options.plot, title=title)
+    _print(run, spsa, state)
     if options.write and (is_finished or options.show):
         replace_file(SOURCE, _new_source(spsa))
         say(f"secateur spsa: {SOURCE} has the new defaults")
@@ -184,54 +164,35 @@ def _most_changed(spsa: Spsa) -> str:
     return "; most changed, in steps: " + ", ".join(f"{row.name} {change:+.2f}" for change, row in changes[:3])
 
 
-# --------------------------------------------------------------------------------------------------------------
-# The run
-# --------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Run:
     """Everything that the outcome of a tuning run depends on.
 
-    `games` describes the games between PLUS and MINUS, the same engine, whose options the tuned ones join; `pairs` of
-    them are played an iteration.
+    `games` describes the games between PLUS and MINUS, the same engine, whose options the tuned ones join. An
+    iteration is one pair of them.
     """
 
     parameters: tuple[Tunable, ...]
     schedule: Schedule
     games: MatchDescription
     seed: int = 0
-    pairs: int = 1
 
     def __post_init__(self) -> None:
-        if self.pairs < 1:
-            raise SpsaError(f"pairs is at least 1, not {self.pairs}")
         names = {parameter.name for parameter in self.parameters}
         for name, _ in self.games.engines[0].options:
             if name in names:
-                raise SpsaError(f"option {name} is tuned: leave it out with --except, or do not set it")
+                raise SpsaError(f"option {name} is tuned: do not set it, or choose others with --only")
 
     def side(self, side: int, values: dict[str, int]) -> EngineSpec:
         """One side (0 or 1) with its values."""
         engine = self.games.engines[side]
         return replace(engine, options=(*engine.options, *((name, str(value)) for name, value in values.items())))
 
-    def trajectory(self, state: StateFile) -> Iterator[Spsa]:
-        """The tuner at the start and after each result of the state, always the same object.
-
-        Raises `SpsaError` for results that are not this run's.
-        """
-        spsa = Spsa(self.parameters, self.schedule, self.seed)
-        yield spsa
-        for iteration, points in state.results.items():
-            if iteration >= self.schedule.iterations or abs(points) > 2 * self.pairs:
-                raise SpsaError(f"{state.path}: iteration {iteration} with {points} points is none of this run")
-            spsa.update(iteration, points)
-            yield spsa
-
     def tuner(self, state: StateFile) -> Spsa:
-        """The tuner after all results of the state. Raises `SpsaError`."""
-        *_, spsa = self.trajectory(state)
+        """The tuner after all results of the state."""
+        spsa = Spsa(self.parameters, self.schedule, self.seed)
+        for iteration, points in state.results.items():
+            spsa.update(iteration, points)
         return spsa
 
 
@@ -246,12 +207,9 @@ def tune(
 ) -> None:
     """Plays what is missing, `concurrency` iterations at a time; changes `spsa` and `state`.
 
-    A new state begins with `settings` once the engine is known to play, so that no earlier run is lost before.
-
-    Each iteration perturbs the values as they are when it begins; with several at a time, the results of those beside
-    it come later. An iteration in which an engine failed is reported and has no result. Raises `SpsaError` when the
-    engine cannot play, `DescriptionError` for an unusable book, `PairsError`, `ClusterError`, and KeyboardInterrupt;
-    the state is whole then.
+    A new state begins with `settings` once the engine is known to play, so that no earlier run is lost before. An
+    iteration in which an engine failed is reported and has no result. Raises `SpsaError` when the engine cannot play,
+    `PairsError`, CommandError, and KeyboardInterrupt; the state is whole then.
     """
     openings = make_plan(run.games).openings
     compile_kernels(run.games.engines, cluster)
@@ -264,7 +222,7 @@ def tune(
 
     def task(iteration: int) -> PairsTask:
         plus, minus = (run.side(side, values) for side, values in enumerate(spsa.propose(iteration)))
-        return make_task(iteration, plus, minus, openings, run.games.adjudication, run.pairs)
+        return make_task(iteration, plus, minus, openings, run.games.adjudication)
 
     def problem_of(iteration: int, fault: str) -> None:
         on_problem(f"iteration {iteration + 1}: {fault}")
@@ -292,15 +250,15 @@ def _run(options: argparse.Namespace, parameters: Sequence[Tunable] = ()) -> Run
     if not parameters:
         # Without names, tunables that cannot have any effect in these games are left out: they only drift.
         table = [row for row in tunables.TUNABLES if chosen.only or _matters(row, engine.limit.has_clock)]
-        parameters = select(table, chosen.only or (), chosen.without or ())
+        parameters = select(table, chosen.only or ())
     games = MatchDescription(
         engines=(replace(engine, name=PLUS), replace(engine, name=MINUS)),
-        rounds=max(chosen.iterations * chosen.pairs, 1),
+        rounds=chosen.iterations,
         book=book_from_arguments(chosen, None),
         concurrency=chosen.concurrency,
         adjudication=rules_from_arguments(chosen, Adjudication()),
     )
-    return Run(tuple(parameters), schedule, games, options.seed or 0, chosen.pairs)
+    return Run(tuple(parameters), schedule, games, options.seed or 0)
 
 
 def _matters(tunable: Tunable, has_clock: bool) -> bool:
@@ -318,38 +276,17 @@ def _check_no_run_options(options: argparse.Namespace) -> None:
     """Raises `SpsaError` for options that an existing run cannot take."""
     for name in RUN_OPTIONS:
         if getattr(options, name) is not None:
-            flag = "except" if name == "without" else name.replace("_", "-")
-            raise SpsaError(f"--{flag} belongs to a new run: {options.state} has its own")
+            raise SpsaError(f"--{name.replace('_', '-')} belongs to a new run: {options.state} has its own")
 
 
 def _stored_run(options: argparse.Namespace, state: StateFile) -> Run:
     """The run of a state. Raises `PairsError`."""
-
-    def check(kind: type, *values: Any) -> None:
-        if any(type(value) is not kind for value in values):
-            raise TypeError
-
+    settings = state.settings or {}
     try:
-        settings = state.settings or {}
-        stored, parameters = settings["options"], []
-        for name, kind in RUN_OPTIONS.items():
-            if stored[name] is not None:
-                check(kind, stored[name])
-                check(str, *(stored[name] if kind is list else ()))
-        for name, *numbers in settings["parameters"]:
-            check(str, name)
-            check(int, *numbers)
-            parameters.append(Tunable(name, *numbers))
-        return _run(argparse.Namespace(**{**vars(options), **stored}), parameters)
-    except (KeyError, TypeError, AttributeError):
-        raise PairsError(f"{shown(str(state.path))}:1: no tuning run of this version") from None
-    except ValueError as error:
-        raise PairsError(f"{shown(str(state.path))}:1: {error}") from None
-
-
-# --------------------------------------------------------------------------------------------------------------
-# The result
-# --------------------------------------------------------------------------------------------------------------
+        parameters = [Tunable(*row) for row in settings["parameters"]]
+        return _run(argparse.Namespace(**{**vars(options), **settings["options"]}), parameters)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise PairsError(f"{shown(str(state.path))}:1: no tuning run of this version: {error}") from None
 
 
 def _new_source(spsa: Spsa) -> str:
@@ -362,43 +299,18 @@ def _new_source(spsa: Spsa) -> str:
     return source
 
 
-def _answer(run: Run, spsa: Spsa, state: StateFile) -> dict[str, Any]:
-    """The outcome for machines."""
-    results, points = spsa.result(), state.results.values()
-    return {
-        "iterations": len(points),
-        "planned": run.schedule.iterations,
-        "pairs": run.pairs,
-        "limit": str(run.games.engines[0].limit),
-        "plus": {
-            "won": sum(number > 0 for number in points),
-            "even": sum(number == 0 for number in points),
-            "lost": sum(number < 0 for number in points),
-        },
-        "parameters": {
-            row.name: {
-                "start": row.default,
-                "low": row.low,
-                "high": row.high,
-                "step": row.step,
-                "value": round(float(value), 2),
-                "default": results[row.name],
-                "change_in_steps": round(float(change), 2),
-            }
-            for row, value, change in zip(run.parameters, spsa.values, spsa.change_in_steps(), strict=True)
-        },
-    }
-
-
-def _print(answer: dict[str, Any]) -> None:
+def _print(run: Run, spsa: Spsa, state: StateFile) -> None:
     from rich.table import Table
 
-    iterations = count_of(answer["planned"], "iteration")
-    print(f"{answer['iterations']} of {iterations} of {2 * answer['pairs']} games at {answer['limit']}")
-    print("plus " + ", ".join(f"{name} {count}" for name, count in answer["plus"].items()))
+    points, limit = list(state.results.values()), run.games.engines[0].limit
+    iterations = count_of(run.schedule.iterations, "iteration")
+    print(f"{len(points)} of {iterations} of 2 games at {limit}")
+    won, lost = sum(number > 0 for number in points), sum(number < 0 for number in points)
+    print(f"plus won {won}, even {len(points) - won - lost}, lost {lost}")
     grid = Table("tunable", box=None, pad_edge=False)
     for head in ("start", "low", "high", "step", "value", "new default", "change in steps"):
         grid.add_column(head, justify="right", no_wrap=True)
-    for name, row in answer["parameters"].items():
-        grid.add_row(name, *map(str, row.values()))
+    results = spsa.result()
+    for row, value, change in zip(run.parameters, spsa.values, spsa.change_in_steps(), strict=True):
+        grid.add_row(*map(str, astuple(row)), f"{value:.2f}", str(results[row.name]), f"{change:+.2f}")
     result_console().print(grid)

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import argparse
 
-from bench import levels
 from bench.commands import rate
 from bench.commands.match import play_shown
 from bench.description import DescriptionError, MatchDescription, add_arguments, from_arguments, read_toml
+from bench.engines import this_engine
 from engine.arguments import Parser, command
 from engine.errors import arguments_are_judged
 from engine.progress import Steps
+from search.strength import LEVELS
 
 _EPILOG = """\
 examples:
   secateur tourney --format gauntlet --engine cmd=./secateur --engine cmd=weiss name="Weiss 1.0" \\
                    --engine "cmd=gnuchess --uci" name=gnuchess --each option.Hash=16 --tc 10+0.1 \\
-                   --book openings.epd --rounds 50 --anchor "Weiss 1.0=2898" --plot ladder.svg
-  secateur tourney --levels --rounds 10 --draw 50,8,8 --resign 4,1000,both --max-moves 200 --book openings.epd \\
-                   --engine cmd=stockfish name=sf1350 option.UCI_LimitStrength=true option.UCI_Elo=1350 depth=1 \\
-                   --anchor sf1350=1350 --pgn levels.pgn --resume --runner builtin --json >levels.json
+                   --book openings.epd --rounds 50 --anchor "Weiss 1.0=2898"
 
 The first engine of a gauntlet plays all the others. The list of the levels belongs into
-bench/ledger/strength/levels.json, its ratings into search/strength.py; `secateur ledger --write` writes their table.
+bench/ledger/strength/levels.json, its ratings into search/strength.py.
 """
 
 
@@ -43,22 +41,28 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     with arguments_are_judged():
         description = _describe(options)
-        rate.check_arguments(options)
         names = [engine.name for engine in description.engines]
-        anchors = dict(map(rate.anchor, options.anchor))
-        for name in anchors:
+        for name in dict(options.anchor):
             if name not in names:
                 raise DescriptionError(f"--anchor {name}: no engine has this name; engines are {', '.join(names)}")
     results = play_shown("tourney", description, options.quiet)
     with Steps("fitting the ratings", options.quiet):
         table = rate.table_of(results.games, options)
-    rate.show(table, options, description.event)
+    rate.show(table, options)
     return results.exit_status
+
+
+def _levels() -> list[list[str]]:
+    """Secateur at each level, as `--engine` takes an engine. Its level limits the nodes; it never reaches the depth."""
+    return [
+        this_engine(f"name={level.name}", "option.UCI_LimitStrength=true", f"option.UCI_Elo={level.elo}", "depth=64")
+        for level in LEVELS
+    ]
 
 
 def _describe(options: argparse.Namespace) -> MatchDescription:
     if options.levels:
-        options.engine = [*levels.engines(), *(options.engine or [])]
+        options.engine = [*_levels(), *(options.engine or [])]
     chosen = options.format
     if chosen is None:
         chosen = read_toml(options.file).get("format", "round-robin") if options.file else "round-robin"

@@ -36,7 +36,7 @@ class Runner(ABC):
 
     @abstractmethod
     def command_line(self, plan: Plan) -> str:
-        """The command that the runner would run. The built-in runner lists games and engines instead."""
+        """The command that the runner would run."""
 
 
 def unfit_engines(engines: Sequence[EngineSpec], cluster: str | None) -> dict[EngineSpec, str]:

@@ -1,8 +1,8 @@
 """The built-in runner: it needs only python-chess, plays in local processes or on a cluster, and can resume a match.
 
-The PGN file is the only record. Every finished game is on the disk before the next one begins. After any end of the
-match, even `kill -9`, `resume` reads the file, drops a half-written last game, and plays the rest. Each game names its
-match by the description's fingerprint; a file with anything else in it is left unchanged.
+Every finished game is in the PGN file before the next one begins. After any end of the match, `resume` reads the file,
+drops a half-written last game, and plays the rest. Each game names its match by the description's fingerprint; a file
+with anything else in it is left unchanged.
 """
 
 from __future__ import annotations
@@ -25,14 +25,10 @@ class BuiltinRunner(Runner):
     name = "builtin"
 
     def command_line(self, plan: Plan) -> str:
-        """Lists how many games it would play, where, and by which engines."""
+        """Says how many games it would play, and where: it runs no other program."""
         description = plan.description
         where = description.cluster or f"{description.concurrency} local processes"
-        lines = [f"built-in runner: {plan.game_count} games on {where}"]
-        for engine in description.engines:
-            options = " ".join(f"{name}={value}" for name, value in engine.options)
-            lines.append(f"{engine.name}: {' '.join(engine.command)} [{engine.limit}] {options}".rstrip())
-        return "\n".join(lines)
+        return f"built-in runner: {plan.game_count} games on {where}"
 
     def run(self, plan: Plan, collector: Collector) -> None:
         """Plays the games that the PGN file does not have yet."""
@@ -70,7 +66,7 @@ class BuiltinRunner(Runner):
 def _save(log: PgnLog, plan: Plan, task: GameTask, game: GameResult, collector: Collector) -> None:
     """Writes a game into the file; reports the first problem with the file at once."""
     description = plan.description
-    controls = (task.white.limit.pgn_tag(), task.black.limit.pgn_tag())
+    controls = (str(task.white.limit), str(task.black.limit))
     had_problem = log.problem is not None
     log.append(format_game(game, description.event, controls, description.fingerprint(), task.round_name))
     if log.problem is not None and not had_problem:
@@ -102,7 +98,7 @@ def _end_of_games(plan: Plan, path: Path, raws: list[RawGame]) -> int:
     for raw in raws:
         if raw.is_complete and raw.tags.get(MATCH_TAG) == fingerprint:
             end = raw.end
-        elif raw.is_complete or raw is not raws[-1] or not is_cut_game(raw, description.event, players, fingerprint):
+        elif raw is not raws[-1] or not is_cut_game(raw, description.event, players):
             raise PlayError(f"{path}:{raw.line}: this match did not write this game; name another file or start afresh")
     return end
 

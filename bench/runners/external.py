@@ -163,7 +163,7 @@ def _rule_arguments(rules: Adjudication) -> Iterator[str]:
     if rules.max_moves is not None:
         yield from ("-maxmoves", str(rules.max_moves))
     if rules.tablebases is not None:
-        yield from ("-tb", rules.tablebases, "-tbpieces", str(rules.tablebase_pieces))
+        yield from ("-tb", rules.tablebases, "-tbpieces", "7")
 
 
 def _book_suffix(openings: tuple[Opening, ...]) -> str:

@@ -62,12 +62,6 @@ def test_gains_are_found_within_their_intervals() -> None:
         assert 3 < found[key].error < 15
 
 
-def test_intervals_shrink_with_the_root_of_the_games() -> None:
-    few, many = effects(KEYS, 1, simulated(2_000)), effects(KEYS, 1, simulated(32_000))
-    for key in KEYS:
-        assert few[key].error / many[key].error == pytest.approx(4, rel=0.15)
-
-
 def test_intervals_of_few_games_hold_the_truth_as_well() -> None:
     """95 % of them; without the correction for leverage about 85 % would."""
     held = []
@@ -94,28 +88,6 @@ def test_known_figures() -> None:
 def test_too_few_games_are_reported(count: int) -> None:
     with pytest.raises(PairsError, match=f"{2 * count} games do not measure 5 techniques: play more"):
         effects(KEYS, 1, simulated(count))
-
-
-@pytest.mark.parametrize("points", [0, 2])
-def test_games_that_all_end_alike_are_explained_by_nothing(points: int) -> None:
-    """And a few of them do not prove that nothing gains anything."""
-    for effect in effects(KEYS, 1, dict.fromkeys(range(40), points)).values():
-        assert abs(effect.elo) < effect.error
-        assert effect.error > 50
-
-
-def test_games_that_one_technique_always_decides_give_no_gain() -> None:
-    results = {}
-    for number in range(400):
-        first, second = left_out(KEYS, 1, number)
-        results[number] = 2 * (("killers" in second) - ("killers" in first))
-    with pytest.raises(PairsError, match="800 games are too one-sided to measure killers"):
-        effects(KEYS, 1, results)
-
-
-# --------------------------------------------------------------------------------------------------------------
-# The command
-# --------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(autouse=True)
@@ -253,8 +225,3 @@ def test_wrong_usage_is_reported_before_any_game(
     assert output.err.startswith("secateur ablation: ")
     assert part in output.err
     assert not output.out
-
-
-def test_a_state_without_a_folder_is_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
-    assert ablation.main(["null-move", "--bench-nodes", "1", "--state", "/nowhere/run.jsonl"]) == 1
-    assert capsys.readouterr().err == "secateur ablation: /nowhere/run.jsonl: No such file or directory\n"

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import chess
 import pytest
 
 from bench.commands import claims
-from bench.commands.claims import Column, Subject, lattice_shares, measure, subjects, table, uniform_subject
-from bench.markdown import markers
+from bench.commands.claims import Column, Subject, measure, subjects, table, uniform_subject
 from search.theory.connect_four import START, ConnectFour
 from search.theory.plain_chess import PlainChess
 
@@ -27,32 +25,22 @@ def columns() -> list[Column]:
 
 
 def test_the_first_row_is_everything_and_the_orders_come_as_they_should(columns: list[Column]) -> None:
-    for column in columns:
-        found = column.leaves
+    for _, found in columns:
         minimax = found["minimax, b^d"]
         best, least = found["alpha-beta, best first"], found["smallest proof, no table"]
         assert minimax >= found["alpha-beta, worst first"] >= best == least
         assert minimax > found["alpha-beta, shuffled (mean of 5)"] > best
         assert all(leaves >= least for name, leaves in found.items() if name.startswith("alpha-beta"))
-    uniform, plain = columns[0].leaves, columns[1].leaves["alpha-beta, the game's order"]
+    uniform, plain = columns[0][1], columns[1][1]["alpha-beta, the game's order"]
     assert uniform["minimax, b^d"] == 3**5
     assert uniform["bound of Knuth and Moore"] == uniform["alpha-beta, best first"] == 27 + 9 - 1
     for technique in ("+ transposition table", "+ order by guesses"):
-        assert columns[1].leaves[technique] < plain
-
-
-def test_the_table_has_a_row_a_technique(columns: list[Column]) -> None:
-    lines = table(columns).splitlines()
-    assert len(lines) == 2 + len(columns[0].leaves)
-    assert lines[0] == "| leaves valued | uniform, b = 3, d = 5 | small Connect Four, d = 5 | chess, d = 3 |"
-    assert lines[2].startswith("| minimax, b^d | 243 | ")
-    assert "| 35 (14.4 %) |" in lines[5]
+        assert columns[1][1][technique] < plain
 
 
 def test_the_documentation_has_the_counts_of_today() -> None:
     """The first column stands for all: to count the others takes minutes."""
-    begin, end = markers("claims")
-    page = PAGE.read_text(encoding="utf-8").partition(begin)[2].partition(end)[0]
+    page = PAGE.read_text(encoding="utf-8").partition("<!-- claims: begin -->")[2].partition("<!--")[0]
 
     def first_column(text: str) -> list[list[str]]:
         rows = text.strip().partition("\n\n")[0].splitlines()
@@ -61,23 +49,9 @@ def test_the_documentation_has_the_counts_of_today() -> None:
     assert first_column(page) == first_column(table([measure(subjects()[0])]))
 
 
-def test_lattices_are_as_known() -> None:
-    """Measured before with another program, on other random trees: shallow, weak and strong, for b = 3 and d = 6."""
-    known = {"0..1 x 0..1": (0.189, 0.183, 0.173), "0..2 x 0..2": (0.425, 0.365, 0.334)}
-    for spec, expected in known.items():
-        found = lattice_shares(spec, 12)
-        assert found["naive"] == 1
-        assert found["shallow"] > found["deep"] > found["weak"] > found["strong"]
-        assert (found["shallow"], found["weak"], found["strong"]) == pytest.approx(expected, abs=0.03)
-
-
-def test_the_command_prints_the_tables(capsys: pytest.CaptureFixture[str]) -> None:
-    assert claims.main(["--quick", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    (column,) = found["subjects"]
-    assert column["leaves"]["minimax, b^d"] == 243
-    assert found["lattices"]["0..1 x 0..1"]["naive"] == 1
+def test_the_command_prints_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert claims.main(["--quick"]) == 0
-    leaves, lattices = capsys.readouterr().out.split("\n\n")
-    assert leaves.splitlines()[2] == "| minimax, b^d | 243 |"
-    assert lattices.splitlines()[2] == "| naive | 100.0 % | 100.0 % | 100.0 % |"
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "| leaves valued | uniform, b = 3, d = 5 |"
+    assert lines[2] == "| minimax, b^d | 243 |"
+    assert "| 35 (14.4 %) |" in lines[5]

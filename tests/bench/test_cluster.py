@@ -25,11 +25,6 @@ from tests.conftest import Cluster
 ROOT = Path(__file__).resolve().parents[2]
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Local processes
-# --------------------------------------------------------------------------------------------------------------
-
-
 def test_items_are_taken_only_as_they_are_needed() -> None:
     taken: list[int] = []
 
@@ -100,10 +95,6 @@ def test_ctrl_c_while_workers_are_started_is_told_once(seconds: float) -> None:
     os.killpg(process.pid, signal.SIGINT)
     assert process.communicate(timeout=60) == ("interrupted\n", "")
 
-
-# --------------------------------------------------------------------------------------------------------------
-# Dask
-# --------------------------------------------------------------------------------------------------------------
 
 pytestmark = pytest.mark.filterwarnings("default::ResourceWarning", "default::DeprecationWarning")
 

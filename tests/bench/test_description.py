@@ -137,7 +137,6 @@ def test_refuses_what_makes_no_sense(toml: Path, old: str, new: str, message: st
         (["--engine", "cmd=a", "--engine", "cmd=b", "--seed", "3"], "--seed needs --book"),
         (["--engine", "cmd=a", "--engine", "cmd=b", "--resume"], "name the PGN file"),
         (["missing.toml"], "missing.toml: No such file"),
-        (["--engine", "cmd=a", "--engine", "cmd=b", "--pgn", "new/"], "pgn 'new/' names a folder"),
     ],
 )
 def test_refuses_a_senseless_command_line(arguments: list[str], message: str) -> None:

@@ -24,24 +24,6 @@ class Counting(Display):
         return f"{self.number} done"
 
 
-def test_a_line_is_not_said_twice(capsys: pytest.CaptureFixture[str]) -> None:
-    with Counting() as display:
-        display.print_line()
-        display.print_line()
-        display.number = 2
-        display.print_line()
-        display.print_line()
-    assert capsys.readouterr().err == "1 done\n2 done\n"
-
-
-def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Counting, "line_seconds", 0.01)
-    with Counting(quiet=True) as display:
-        time.sleep(0.2)
-        display.say("something")
-    assert capsys.readouterr().err == ""
-
-
 def test_a_silent_run_goes_on_telling_what_it_does(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,11 +21,6 @@ FORK = "4k3/8/8/3q4/8/2N5/8/4K3 w - -"
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -"
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Reading
-# --------------------------------------------------------------------------------------------------------------
-
-
 def test_best_and_bad_moves() -> None:
     problem = parse_problem(f'{START} bm e4 Nf3; am a3; id "one";')
     assert problem.name == "one"
@@ -107,11 +102,6 @@ def test_public_suites_are_understood_to_the_last_line(name: str, count: int, mo
     assert sum(problem.most for problem in suite) == most
 
 
-# --------------------------------------------------------------------------------------------------------------
-# The command
-# --------------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def suite(tmp_path: Path) -> Path:
     path = tmp_path / "suite.epd"
@@ -176,7 +166,7 @@ def test_points_time_and_nodes_to_solution(tmp_path: Path, suite: Path, capsys: 
     }
     assert found["mate"]["mate"] == 1
     assert found["takes"]["move"] == "Nxd5"
-    assert (found["takes"]["depth"], found["takes"]["nodes"], found["takes"]["centipawns"]) == (4, 40, 4)
+    assert found["takes"]["nodes"] == 40
     assert 0 <= found["takes"]["seconds_to_solution"] <= found["takes"]["seconds"] < 5
     totals = json.loads(out)["suites"][str(suite)]["totals"]["Table"]
     assert (totals["solved"], totals["positions"], totals["points"], totals["of"]) == (3, 4, 10, 13)
@@ -185,9 +175,9 @@ def test_points_time_and_nodes_to_solution(tmp_path: Path, suite: Path, capsys: 
 
 def test_the_table_for_people(tmp_path: Path, suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("rich", reason="tables need Rich")
-    status, out, _ = run(capsys, suite, *engine(tmp_path), "--nodes", 100)
+    status, out, _ = run(capsys, suite, *engine(tmp_path), "--nodes", 100, "--details")
     assert status == 0
-    for words in ("takes", "Nxd5", "7/10", "3/4", "10/13 (76.9 %)", "nodes=100"):
+    for words in ("graded: Table played d4, 7/10\n", "3/4", "10/13 (76.9 %)", "nodes=100"):
         assert words in out
 
 

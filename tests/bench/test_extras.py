@@ -31,7 +31,6 @@ def run_without(package: str, *arguments: str) -> subprocess.CompletedProcess[st
         ("scipy", "wdl", "data"),
         ("rich", "rate", "games.pgn"),
         ("rich", "epd", "suite.epd"),
-        ("rich", "ledger", ""),
         ("rich", "ablation", "null-move"),
         ("matplotlib", "sprt", "games.pgn --plot plot.svg"),
     ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import subprocess
 import sys
 import time
@@ -114,23 +113,6 @@ def test_a_book_is_gone_on_from(tmp_path: Path) -> None:
     assert exact == {parse_position(line)[0].epd() for line in LINES.splitlines() if "/" in line}
     assert [board.fen() for board in made(book, seed=1)] == [board.fen() for board in boards]
     assert [board.fen() for board in made(book, seed=2)] != [board.fen() for board in boards]
-
-
-def test_every_line_of_a_book_is_drawn(tmp_path: Path) -> None:
-    book = tmp_path / "book.epd"
-    lines = [f"line {number}" for number in range(10)]
-    book.write_text("\n".join(lines), encoding="utf-8")
-    generator = random.Random(1)
-    drawn = [genfens._line_at_random(book, book.stat().st_size, generator) for _ in range(1000)]
-    assert all(drawn.count(line) > 50 for line in lines)
-
-
-def test_a_book_without_newlines_is_refused(tmp_path: Path) -> None:
-    book = tmp_path / "book.epd"
-    with book.open("wb") as file:
-        file.truncate(1 << 30)  # reading all of it a thousand times would take long
-    with pytest.raises(BookError, match=r"1000 candidates in a row are unsuitable, .* a line of more than 4096 bytes"):
-        made(book)
 
 
 def test_a_pgn_book(tmp_path: Path) -> None:

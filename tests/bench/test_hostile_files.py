@@ -16,12 +16,10 @@ from pathlib import Path
 import pytest
 
 from bench import openings, records
-from bench.commands import rate
-from bench.commands.rate import read_all
 from bench.description import DescriptionError, MatchDescription, read_toml
 from bench.openings import BookError, load_openings
 from bench.pairs import StateFile
-from bench.pgn import _END, _TAG, _WORD, read_games
+from bench.pgn import _END, _TAG, read_games
 from bench.runners.external import _FINISHED, _LONGEST_LINE
 from bench.suites import load_suite, parse_problem
 from bench.timecontrol import TimeControl
@@ -78,15 +76,6 @@ def test_only_regular_files_are_read(reader: str, kind: str, tmp_path: Path) -> 
     assert str(path) in str(caught.value)
 
 
-def test_pgn_files_that_are_no_files_are_named(tmp_path: Path) -> None:
-    path = unreadable("pipe", tmp_path)
-    assert read_all([str(path)]) == ([], [f"{path}: is a pipe, not a file"])
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Books of openings
-# --------------------------------------------------------------------------------------------------------------
-
 BOOK = f'{START} id "start";\n'.encode() * 2000
 
 
@@ -132,26 +121,6 @@ def test_a_decompression_bomb_is_refused(ending: str, tmp_path: Path, monkeypatc
         load_openings(path)
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR[Qq] w KQkq - 0 1", "Crazyhouse"),
-        ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPP1/RNBQKBNQ~ w Qkq - 0 1", "Crazyhouse"),
-        ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 3+3 0 1", "Three-check"),
-        ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/PPPPPPPP w kq - 0 1", "not a legal position"),
-        ("bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9", "castling|not a legal position"),
-    ],
-)
-def test_positions_of_other_variants_are_left_out(line: str, message: str, tmp_path: Path) -> None:
-    path = tmp_path / "book.epd"
-    path.write_text(f'{line}\n{START} id "chess";\n')
-    problems: list[str] = []
-    assert [opening.name for opening in load_openings(path, problems=problems)] == ["chess"]
-    (problem,) = problems
-    assert problem.startswith(f"{path}:1: ")
-    assert re.search(message, problem)
-
-
 @pytest.mark.parametrize("variant", ["Crazyhouse", "Chess960", "Martian"])
 def test_games_of_other_variants_are_left_out(variant: str, tmp_path: Path) -> None:
     path = tmp_path / "book.pgn"
@@ -163,10 +132,6 @@ def test_games_of_other_variants_are_left_out(variant: str, tmp_path: Path) -> N
     assert problem.startswith(f"{path}:1: ")
     assert variant.lower() in problem.lower()
 
-
-# --------------------------------------------------------------------------------------------------------------
-# Patterns take time in proportion to a line
-# --------------------------------------------------------------------------------------------------------------
 
 #: Characters of a hostile line: a pattern that takes quadratic time takes minutes.
 LONG = 30_000
@@ -182,7 +147,6 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "tags": lambda text: _TAG.fullmatch(text),
     "tag's value": lambda text: _TAG.fullmatch(f'[White "{text}'),
     "results": _END.search,
-    "words of a game": _WORD.fullmatch,
     "runner's output": lambda text: _FINISHED.fullmatch(f"Finished game 1 ({text}"[:_LONGEST_LINE]),
     "engine's refusal": lambda text: _REFUSAL.match(f"info string network {text}"),
     "time control": TimeControl.parse,
@@ -208,11 +172,6 @@ def test_hostile_lines_take_no_more_than_their_time(parser: str) -> None:
                 parse(line)
             # All lines together take seconds of the processor; one in a quadratic pattern takes more than this.
             assert time.process_time() - began < 30, line[:20]
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Nesting, and numbers that are none
-# --------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -268,11 +227,6 @@ def test_json_that_is_none_is_refused_in_one_line(text: str, tmp_path: Path) -> 
         load(trace)
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Names
-# --------------------------------------------------------------------------------------------------------------
-
-
 def test_names_from_files_hold_no_terminal_escapes(tmp_path: Path) -> None:
     suite, games, book = tmp_path / "a.epd", tmp_path / "a.pgn", tmp_path / "book.epd"
     suite.write_text(f'{START} bm e4; id "{ESCAPE}";\n{START} bm {ESCAPE}e5;\n{START} {ESCAPE};\n')
@@ -290,24 +244,3 @@ def test_names_from_files_hold_no_terminal_escapes(tmp_path: Path) -> None:
     assert len(problems) == 6
     texts = [problem.name, opening.name, game.white, game.black, *problems]
     assert all(text.isprintable() and len(text) < 400 for text in texts), texts
-
-
-def test_names_are_no_markup(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    games = tmp_path / "games.pgn"
-    text = '[White "{}"]\n[Black "{}"]\n[Result "1/2-1/2"]\n\n1. e4 1/2-1/2\n\n'
-    games.write_text(
-        text.format("[red]one[/red]", "[/bold] :smile:") + text.format("[/bold] :smile:", "[red]one[/red]")
-    )
-    assert rate.main([str(games)]) == 0
-    shown = capsys.readouterr().out
-    assert "[red]one[/red]" in shown
-    assert "[/bold] :smile:" in shown
-
-
-def test_a_path_of_ten_megabytes_is_shortened_in_messages() -> None:
-    path = "x" * 10_000_000
-    for read in READERS.values():
-        with contextlib.suppress(FileNotFoundError), pytest.raises((ValueError, OSError)) as caught:
-            read(Path(path))
-        if isinstance(caught.value, ValueError):
-            assert len(str(caught.value)) < 1000

@@ -1,6 +1,5 @@
 """Plays OpenBench's client: builds from an unpacked download, moves the one file away, deletes the rest, benches."""
 
-import hashlib
 import os
 import re
 import shutil
@@ -8,7 +7,6 @@ import subprocess
 import sys
 import time
 import venv
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path, PureWindowsPath
 
@@ -29,8 +27,7 @@ from engine.compiler.launcher import (
     write_launcher,
 )
 from engine.compiler.levels import LEVELS
-from engine.compiler.library import MARKER as LIBRARY_MARKER
-from engine.compiler.library import Description, library_path
+from engine.compiler.library import library_path
 from tests.conftest import MAKE_VARIABLES
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -223,12 +220,6 @@ def test_a_launcher_takes_the_place_of_a_launcher_only(tmp_path: Path, data: byt
     assert data is None or path.read_bytes() == data
 
 
-def test_a_launcher_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "engine.compiler.launcher", str(tmp_path)]
-    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (1, f"secateur: {tmp_path}: is a folder, not a file\n")
-
-
 @pytest.mark.parametrize("kind", ["launcher", "missing", "empty"])
 def test_no_link_and_no_empty_file_is_removed(tmp_path: Path, kind: str) -> None:
     target, path = tmp_path / "target", tmp_path / "secateur"
@@ -317,10 +308,8 @@ def test_clean_removes_what_the_targets_have_made(project: Path) -> None:
         folder.mkdir(parents=True)
     (program / "secateur").touch()
     mark(program, MARKER_TEXT, ["secateur"])
-    with zipfile.ZipFile(program.parent / "secateur-0.1.0-py3-none-manylinux_2_17_x86_64.whl", "w") as wheel:
-        wheel.writestr("secateur/__main__.py", "")
-    body = b"\x7fELF" + LIBRARY_MARKER + Description("level", "machine", "", "", {}).encode().encode() + b"\0"
-    library_path(LEVELS[0], kernels).write_bytes(body + hashlib.sha256(body).digest())
+    (program.parent / "secateur-0.1.0-py3-none-manylinux_2_17_x86_64.whl").touch()
+    library_path(LEVELS[0], kernels).touch()
     (kernels / ".secateur.0123abcd.tmp").touch()
     assert make_clean(project) == (0, [])
     assert sorted(project.rglob("*")) == before
@@ -350,24 +339,22 @@ def test_clean_keeps_and_names_what_a_user_put_there(project: Path, tmp_path: Pa
         project / "dist" / "notes.txt",
         project / "dist" / "other-1.0-py3-none-any.whl",
         program / "games" / "mine.pgn",
-        project / "dist" / "secateur-0.1.0-py3-none-mine.whl",
-        library_path(LEVELS[0], kernels),
         kernels / "notes.txt",
         project / "build" / "lib" / "mine",
         project / "mine.egg-info" / "mine",
     ]
     for file in files:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(b"about " + LIBRARY_MARKER)
+        file.write_bytes(b"mine")
     (program / "secateur").touch()
     mark(program, MARKER_TEXT, ["secateur"])
     status, said = make_clean(project)
     assert status == 0
     named = [project / ".venv", project / ".venv-standalone", *files[1:3], program / "games" / "mine.pgn"]
-    for path in (*named, *files[4:7]):
+    for path in (*named, files[4]):
         name = path.relative_to(project) if path.name.startswith(".venv") else path
         assert f"make clean: {name}: was not made by make, and stays" in said
-    assert all(file.read_bytes() == b"about " + LIBRARY_MARKER for file in files)
+    assert all(file.read_bytes() == b"mine" for file in files)
     assert (elsewhere / ".ready").exists()
     assert not (program / "secateur").exists()
 

@@ -1,14 +1,12 @@
 """The state files of `spsa` and `ablation`: nothing is lost, nothing foreign is touched, damage is named."""
 
-import os
 from pathlib import Path
 
 import pytest
 
 from bench.adjudication import Adjudication
 from bench.openings import Opening
-from bench.pairs import FORMAT, PairsError, StateFile, make_task, points_of
-from bench.results import GameResult
+from bench.pairs import FORMAT, PairsError, StateFile, make_task
 from tests.bench.fakes import fake, room_for
 
 HEADER = f'{{"secateur-spsa": {FORMAT}, "settings": {{"seed": 2}}}}\n'
@@ -22,16 +20,9 @@ def begun(path: Path, *results: tuple[int, int]) -> StateFile:
     return state
 
 
-def test_points_count_wins_minus_losses() -> None:
-    games = [GameResult(0, 0, "plus", "minus", "1-0"), GameResult(1, 0, "minus", "plus", "1/2-1/2")]
-    assert points_of(games) == 1
-    assert points_of([GameResult(0, 0, "minus", "plus", "1-0")] * 2) == -2
-
-
 @pytest.mark.parametrize(
-    "torn", [b"", b"{", b'{"number": 3, "poi', b'{"number": 3, "points": -', b'{"number": 31, "points": -2}',
-             b'{"number": 4, "faults": 1']
-)  # fmt: skip
+    "torn", [b"", b"{", b'{"number": 3, "points": -', b'{"number": 31, "points": -2}', b'{"number": 4, "faults": 1']
+)
 def test_a_killed_run_resumes_exactly(tmp_path: Path, torn: bytes) -> None:
     whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
     begun(whole, (0, -1), (1, 0), (3, 2)).add(2, faults=2)
@@ -57,13 +48,6 @@ def test_order_faults_and_missing_numbers_come_back(tmp_path: Path) -> None:
     assert StateFile(path, "spsa").results[1] == 1
 
 
-def test_without_a_path_results_stay_in_memory() -> None:
-    state = StateFile(None, "ablation")
-    state.begin({})
-    state.add(0, 2)
-    assert state.results == {0: 2}
-
-
 def test_a_new_run_replaces_the_old_one_only_when_it_begins(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     begun(path, (0, 1))
@@ -84,13 +68,11 @@ def test_a_new_run_replaces_the_old_one_only_when_it_begins(tmp_path: Path) -> N
         (HEADER.replace("spsa", "ablation"), "is there already and is no state"),
         (HEADER.replace(str(FORMAT), "999"), r"run:1: no state of this version of `secateur spsa`"),
         ('{"secateur-spsa": ', "run:1: no state of this version"),
-        (HEADER + "my notes", "run:2: no result of this run"),
+        (HEADER + "my notes\n", "run:2: no result of this run"),
         (HEADER + "[]\n", "run:2: no result of this run"),
+        (HEADER + '{"number": 1, "points": 0}my notes', "run:2: no result of this run"),
         (HEADER + '{"number": 1}\n', "run:2: no result of this run"),
         (HEADER + '{"number": 1, "points": 0.5}\n', "run:2: no result of this run"),
-        (HEADER + '{"number": -1, "points": 0}\n', "run:2: no result of this run"),
-        (HEADER + 2 * '{"number": 1, "points": 0}\n', "run:3: no result of this run"),
-        (HEADER + '{"number": 1, "points": 0}\n{"number": 1, "note', "run:3: no result of this run"),
     ],
 )
 def test_damaged_and_foreign_files_are_refused_and_kept(tmp_path: Path, text: str, part: str) -> None:
@@ -125,10 +107,10 @@ def test_a_file_that_somebody_changes_meanwhile_is_left_alone(tmp_path: Path, ho
 
 def test_both_sides_play_both_colours_from_one_opening() -> None:
     openings = [Opening(name=name) for name in "abc"]
-    task = make_task(2, fake("plus"), fake("minus"), openings, Adjudication(), pairs=2)
-    assert [(game.white.name, game.black.name) for game in task.games] == [("plus", "minus"), ("minus", "plus")] * 2
-    assert [game.opening.name for game in task.games] == ["b", "b", "c", "c"]
-    assert [(game.game, game.pair) for game in task.games] == [(8, 4), (9, 4), (10, 5), (11, 5)]
+    task = make_task(5, fake("plus"), fake("minus"), openings, Adjudication())
+    assert [(game.white.name, game.black.name) for game in task.games] == [("plus", "minus"), ("minus", "plus")]
+    assert [game.opening.name for game in task.games] == ["c", "c"]
+    assert [(game.game, game.pair) for game in task.games] == [(10, 5), (11, 5)]
 
 
 @pytest.mark.parametrize("cut", [b"", b'{"number": 3, "poi'])
@@ -141,9 +123,3 @@ def test_a_full_disk_leaves_the_earlier_state(tmp_path: Path, cut: bytes) -> Non
     with room_for(len(before) // 2), pytest.raises(PairsError, match="File too large"):
         state.add(1, 2) if cut else state.begin({"seed": 3})
     assert path.read_bytes() == before
-
-
-def test_settings_may_name_files_whose_names_are_no_text(tmp_path: Path) -> None:
-    path, book = tmp_path / "run.jsonl", os.fsdecode(b"book\xff.epd")
-    StateFile(path, "spsa").begin({"book": book})
-    assert StateFile(path, "spsa").settings == {"book": book}

@@ -10,8 +10,7 @@ import pytest
 pytest.importorskip("matplotlib", reason="pictures need Matplotlib")
 pytest.importorskip("scipy", reason="the LLR needs SciPy")
 
-from bench.plots import PlotError, check_path, new_figure, plot_match, plot_ratings
-from bench.rating import rate
+from bench.plots import PlotError, check_path, new_figure, plot_match
 from bench.results import GameResult, MatchResult
 from bench.stats import Sprt
 
@@ -37,39 +36,18 @@ def test_match_as_svg_and_png(tmp_path: Path) -> None:
     assert png.read_bytes().startswith(b"\x89PNG")
 
 
-def test_ratings_show_every_rated_player(tmp_path: Path) -> None:
-    plot_ratings(rate(match(30).games, {"Old": 1500.0}), tmp_path / "ladder.svg", "Ladder")
-    text = (tmp_path / "ladder.svg").read_text(encoding="utf-8")
-    assert all(words in text for words in ("New", "Old", "Ladder", "60 games"))
-
-
 @pytest.mark.parametrize("ending", ["png", "svg"])
 def test_a_picture_takes_the_place_of_our_own_only(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"plot.{ending}"
     for count in (5, 6):
         plot_match(match(count), path)
-    ours = path.read_bytes()
     foreign = tmp_path / f"foreign.{ending}"
     new_figure(1)[0].savefig(foreign, format=ending)
-    middle = len(ours) // 2
-    edited = ours[:middle] + bytes([ours[middle] ^ 1]) + ours[middle + 1 :]
-    for data in (b"my notes", foreign.read_bytes(), edited, ours + b"\n", ours[:-1]):
+    for data in (b"my notes", foreign.read_bytes()):
         path.write_bytes(data)
-        with pytest.raises(PlotError, match=f"plot.{ending}: is there already, and is no picture as Secateur drew it"):
+        with pytest.raises(PlotError, match=f"plot.{ending}: is there already and is no picture of Secateur"):
             check_path(path)
         assert path.read_bytes() == data
-
-
-def test_what_somebody_puts_in_the_place_of_a_picture_stays(tmp_path: Path) -> None:
-    path, other = tmp_path / "plot.svg", tmp_path / "other.svg"
-    plot_match(match(5), path)
-    plot_match(match(6), other)
-    output, before = check_path(path), other.read_bytes()
-    other.replace(path)
-    with pytest.raises(PlotError, match=r"cannot be written: another file .*; its new contents are in .*plot-2\.svg$"):
-        plot_match(match(7), output)
-    assert path.read_bytes() == before
-    check_path(tmp_path / "plot-2.svg")
 
 
 def test_refusals_name_the_file(tmp_path: Path) -> None:

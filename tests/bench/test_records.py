@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bench import records
-from bench.commands import ledger, sprt
+from bench.commands import epd, ledger, sprt
 from bench.quotes import check, wrong_quotes
 from bench.records import (
     LedgerError,
@@ -25,6 +25,9 @@ from bench.records import (
     save_suite,
     table,
 )
+from engine.compiler.sources import PROJECT_ROOT
+from search.strength import LEVELS
+from tests.bench.fakes import fake
 
 RECORDED = Path(__file__).parent / "recorded"
 
@@ -97,15 +100,6 @@ def test_broken_records_are_named(tmp_path: Path, text: str, message: str) -> No
         load(tmp_path)
 
 
-def test_senseless_records_are_refused() -> None:
-    with pytest.raises(LedgerError, match="no ledger id"):
-        replace(RECORD, id="Null Move")
-    with pytest.raises(LedgerError, match="the verdict is one of"):
-        replace(RECORD, verdict="good")
-    with pytest.raises(LedgerError, match="say what was tested"):
-        replace(RECORD, what=" ")
-
-
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
@@ -119,7 +113,7 @@ def test_senseless_records_are_refused() -> None:
         ("It gained 12.5 Elo", "12.5 Elo without a"),
         ("Elo 2800 engines, UCI_Elo 1350", None),
         ("The other one solved 195 of 201 [ledger: wac]", None),
-        (f"| WAC | {SUITE.quote} | 190 |", None),
+        ("| WAC | 193 of 201; them 195  [ledger: wac] | 190 |", None),
         ("| WAC | 194 of 201  [ledger: wac] |", "the record wac says 193 of 201; them 195 or 193 of 201 or 195 of 201"),
         ("| WAC | 1193 of 201  [ledger: wac] |", "the record wac says"),
         ("| WAC | 193 of 200  [ledger: wac] |", "the record wac says"),
@@ -137,11 +131,6 @@ def test_quotes(line: str, problem: str | None) -> None:
         assert len(found) == 1
         assert found[0].startswith("file.py:2: ")
         assert problem in found[0]
-
-
-def test_uncounted_faults_cannot_be_quoted() -> None:
-    found = wrong_quotes("800 games, 0 faults [ledger: null-move]", "file.md", [RECORD])
-    assert found == ["file.md:1: the record null-move says +38.1 +- 9.2"]
 
 
 def test_suites_have_a_table_of_their_own(tmp_path: Path) -> None:
@@ -175,19 +164,11 @@ def test_a_one_sided_match_is_quoted_by_its_points(tmp_path: Path) -> None:
     ]
 
 
-def test_output_in_a_readme_is_no_quote_unless_it_names_a_record() -> None:
-    text = "```\ngains 12 Elo\n+1.0 +- 2.0 [ledger: gone]\n```\n3 Elo\n"
-    assert wrong_quotes(text, "R", []) == [
-        "R:3: the ledger has no record gone",
-        "R:5: 3 Elo without a [ledger: id]",
-    ]
-
-
 def test_check_sees_a_stale_table_wrong_quotes_and_broken_records(tmp_path: Path) -> None:
     folder = tmp_path / "bench" / "ledger"
     save(RECORD, folder)
     save_suite(SUITE, folder)
-    (tmp_path / "README.md").write_text(f"fine: {RECORD.quote}\n{SUITE.quote}\n")
+    (tmp_path / "README.md").write_text(f"fine: {RECORD.quote}\n193 of 201  [ledger: wac]\n")
     assert check(tmp_path) == []
     (tmp_path / "search").mkdir()
     (tmp_path / "search" / "a.py").write_text("# gains 5 Elo\n")
@@ -199,6 +180,48 @@ def test_check_sees_a_stale_table_wrong_quotes_and_broken_records(tmp_path: Path
     (folder / "suites" / "wac.json").write_text("{")
     assert len(problems := check(tmp_path)) == 1
     assert "wac.json" in problems[0]
+
+
+def test_what_is_no_table_or_record_is_left_as_it_is(tmp_path: Path) -> None:
+    readme, other = tmp_path / "README.md", tmp_path / "suites" / "wac.json"
+    readme.write_text("# My notes\n", encoding="utf-8")
+    with pytest.raises(LedgerError, match=r"is there already and is no table of the ledger"):
+        save_suite(SUITE, tmp_path)
+    assert readme.read_text(encoding="utf-8") == "# My notes\n"
+    readme.unlink()
+    for text in ('{"my": "data"}\n', "[1]", '{"id": "wac", "suite": "", "limit": "", "positions": 1, "solved": {}}'):
+        other.write_text(text, encoding="utf-8")
+        with pytest.raises(LedgerError, match=r"wac\.json"):
+            save_suite(SUITE, tmp_path)
+        assert other.read_text(encoding="utf-8") == text
+
+
+EPD = '6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - bm Ra8#; id "back rank";\n'
+
+
+def test_epd_records_a_whole_suite_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "LEDGER", tmp_path / "ledger")
+    path, program = tmp_path / "one.epd", fake("Us").command
+    path.write_text(EPD, encoding="utf-8")
+    base = [str(path), "--nodes", "2000", "--ledger", "goal-one", "--commit", "abc"]
+    base += ["--engine", f"cmd={program[0]}", f"arg={program[1]}", "name=Us"]
+    assert epd.main([*base, "--first", "1"]) == 2
+    assert epd.main(base) == 0
+    record = load_suites(tmp_path / "ledger")["goal-one"]
+    assert (record.suite, record.limit, record.positions, record.commits) == ("one.epd", "nodes=2000", 1, ("abc",))
+    path.write_text(EPD + "nonsense\n", encoding="utf-8")
+    assert epd.main([*base, "--ledger", "goal-two"]) == 1
+    assert "goal-two" not in load_suites(tmp_path / "ledger")
+
+
+def test_the_levels_have_the_ratings_of_the_record_and_of_the_documentation() -> None:
+    listed = json.loads((records.LEDGER / "strength" / "levels.json").read_text(encoding="utf-8"))["ratings"]
+    found = {line["name"]: line for line in listed}
+    page = (PROJECT_ROOT / "docs" / "strength.md").read_text(encoding="utf-8")
+    for level in LEVELS:
+        line = found[level.name]
+        assert round(line["rating"]) == level.elo
+        assert f"| {level.elo} | {line['error']:.0f} | {level.nodes:,} | {level.softness} cp | {level.lines} |" in page
 
 
 def test_the_commit_is_that_of_a_checkout_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,4 +258,4 @@ def test_sprt_records_its_match(
     assert sprt.main(arguments) == 1
     assert "has a record more-nodes already" in capsys.readouterr().err
     assert ledger.main([]) == 0
-    assert re.search(r"more-nodes +twice the nodes +\+179.6 \+- 65.3 +122 +2.93 +77 +accepted", capsys.readouterr().out)
+    assert capsys.readouterr().out == "more-nodes: twice the nodes: +179.6 +- 65.3, 122 games, accepted\n"

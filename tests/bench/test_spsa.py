@@ -67,15 +67,6 @@ def test_noisy_games_lead_to_the_planted_optimum(delay: int) -> None:
     assert elo(spsa.result()) > start + 60
 
 
-def test_without_a_difference_in_strength_the_values_only_wander() -> None:
-    spsa = Spsa(PARAMETERS, Schedule(8_000, default_gain(8_000)), seed=3)
-    generator = random.Random(3)
-    for iteration in range(8_000):
-        spsa.propose(iteration)
-        spsa.update(iteration, generator.choice((-2, -1, 0, 1, 2)))
-    assert max(map(abs, spsa.change_in_steps())) < 3
-
-
 def test_the_schedule_ends_at_step_and_gain_and_falls_by_spalls_exponents() -> None:
     schedule = Schedule(1000, 0.01)
     assert schedule.perturbation(999) == 1.0
@@ -108,20 +99,10 @@ def test_whole_values_have_the_fractional_one_as_their_mean() -> None:
     assert apart == pytest.approx(expected, abs=0.05)
 
 
-def test_the_default_gain_is_fishtests_for_its_length_and_bounded() -> None:
-    assert default_gain(30_000) == pytest.approx(0.002)
-    assert default_gain(100) == default_gain(1) == 0.02
-
-
 @pytest.mark.parametrize(("iterations", "gain"), [(0, 0.1), (10, 0.0), (10, -1.0), (10, math.nan), (10, math.inf)])
 def test_a_schedule_that_makes_no_sense_is_refused(iterations: int, gain: float) -> None:
     with pytest.raises(SpsaError):
         Schedule(iterations, gain)
-
-
-def test_the_same_seed_makes_the_same_run() -> None:
-    values = [run(300, seed).values.tolist() for seed in (4, 4, 5)]
-    assert values[0] == values[1] != values[2]
 
 
 def test_tunables_are_chosen_by_name_and_wildcard() -> None:
@@ -130,9 +111,5 @@ def test_tunables_are_chosen_by_name_and_wildcard() -> None:
     assert select([*TUNABLES, switch], ["Switch"]) == (switch,)
     names = {tunable.name for tunable in select(TUNABLES, ["rfp_*", "lmr_cut_?ode"])}
     assert names == {"rfp_depth", "rfp_margin", "lmr_cut_node"}
-    assert "rfp_depth" not in [tunable.name for tunable in select(TUNABLES, without=["*_depth"])]
-    assert select(TUNABLES, ["*"]) == tuple(TUNABLES)
     with pytest.raises(SpsaError, match="'rpf_\\*'"):
         select(TUNABLES, ["rpf_*"])
-    with pytest.raises(SpsaError, match="no tunable is left"):
-        select(TUNABLES, ["rfp_*"], ["rfp_*"])

@@ -1,9 +1,7 @@
-import argparse
-
 import pytest
 
 from bench.game import Clock
-from bench.timecontrol import TimeControl, TimeControlError, add_limit_arguments, limit_from_arguments
+from bench.timecontrol import TimeControl, TimeControlError
 
 
 @pytest.mark.parametrize(
@@ -31,22 +29,6 @@ def test_reads_time_controls_and_writes_them_back(text: str, expected: TimeContr
 def test_refuses_what_is_no_time_control(text: str) -> None:
     with pytest.raises(TimeControlError, match="time"):
         TimeControl.parse(text)
-
-
-@pytest.mark.parametrize(
-    ("words", "limit"),
-    [
-        ("", "nodes=20000"),
-        ("--movetime 0.25", "movetime=0.25"),
-        ("--nodes 7", "nodes=7"),
-        ("--nodes 0", "nodes=0"),  # not the default: it is refused where limits are understood
-        ("--depth 3", "depth=3"),
-    ],
-)
-def test_options_ask_for_a_limit(words: str, limit: str) -> None:
-    parser = argparse.ArgumentParser()
-    add_limit_arguments(parser, "nodes=20000")
-    assert limit_from_arguments(parser.parse_args(words.split()), "nodes=20000") == limit
 
 
 def test_a_clock_counts_down_and_gains_its_increment() -> None:

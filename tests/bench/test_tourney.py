@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.commands import rate, tourney
+from search.strength import LEVELS
 
 pytest.importorskip("scipy", reason="ratings need SciPy")
 
@@ -23,12 +24,12 @@ ENGINES = [
 def test_tournaments_play_and_rate(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], format_: str, expected: set[str]
 ) -> None:
-    pgn, plot = tmp_path / "games.pgn", tmp_path / "ladder.svg"
+    pgn = tmp_path / "games.pgn"
     book = tmp_path / "book.epd"
     book.write_text("4k3/8/8/8/8/8/3QP3/4K3 w - - 0 1\n6k1/5ppp/8/8/8/8/r7/4K2R w K - 0 1\n")
     options = ["--format", format_, "--rounds", "2", "--each", "nodes=10", "--max-moves", "40", "--runner", "builtin"]
     options += ["--book", str(book), "--pgn", str(pgn), "--quiet", "--json", "--concurrency", "2"]
-    status = tourney.main([*ENGINES, *options, "--anchor", "A=1500", "--plot", str(plot)])
+    status = tourney.main([*ENGINES, *options, "--anchor", "A=1500"])
     output = capsys.readouterr()
     assert status == 0, output.err
     answer = json.loads(output.out)
@@ -38,7 +39,6 @@ def test_tournaments_play_and_rate(
     games, problems = rate.read_all([str(pgn)])
     assert not problems
     assert {"".join(sorted((game.white, game.black))) for game in games} == expected
-    assert "<svg" in plot.read_text()
     # The same list from the file.
     assert rate.main([str(pgn), "--anchor", "A=1500", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["ratings"] == answer["ratings"]
@@ -56,20 +56,26 @@ def test_rate_prints_a_table_and_joins_files(capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "message"),
+    ("arguments", "message"),
     [
-        (["x.pgn", "--anchor", "A"], 2, "NAME=RATING"),
-        (["x.pgn", "--white", "some"], 2, "a number or auto"),
-        (["x.pgn", "--plot", "x.jpg"], 2, "x.jpg"),
-        (["missing.pgn"], 1, "missing.pgn: No such file"),
-        ([str(HERE / "recorded" / "fastchess_logistic.pgn"), "--anchor", "Kasparov=2851"], 1, "Kasparov has played no"),
+        (["missing.pgn"], "missing.pgn: No such file"),
+        ([str(HERE / "recorded" / "fastchess_logistic.pgn"), "--anchor", "Kasparov=2851"], "Kasparov has played no"),
     ],
 )
-def test_rate_refuses(arguments: list[str], status: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert rate.main(arguments) == status
+def test_rate_refuses(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert rate.main(arguments) == 1
     assert message in capsys.readouterr().err
 
 
 def test_tourney_refuses_an_unknown_anchor_before_it_plays(capsys: pytest.CaptureFixture[str]) -> None:
     assert tourney.main([*ENGINES, "--each", "nodes=10", "--anchor", "D=1500"]) == 2
     assert "no engine has this name; engines are A, B, C" in capsys.readouterr().err
+
+
+def test_levels_are_engines_of_a_tournament(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(tourney, "play_shown", lambda name, description, quiet: asked.append(description))
+    with pytest.raises(AttributeError):  # nothing was played
+        tourney.main(["--levels", *ENGINES[:3]])
+    assert [engine.name for engine in asked[0].engines] == [*(level.name for level in LEVELS), "A"]
+    assert dict(asked[0].engines[0].options)["UCI_Elo"] == str(LEVELS[0].elo)

@@ -1,6 +1,5 @@
 """cutechess-cli and fastchess: recorded output everywhere, the programs themselves where they are on the PATH."""
 
-import io
 import os
 import shlex
 import shutil
@@ -11,18 +10,16 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-import chess.pgn
 import psutil
 import pytest
 
 from bench.adjudication import Adjudication, DrawRule, ResignRule
 from bench.description import MatchDescription
 from bench.engines import EngineSpec
-from bench.openings import Opening
 from bench.pgn import read_games
 from bench.play import pick_runner, play
 from bench.results import GameResult, Termination
-from bench.runners.external import PROGRAMS, ExternalRunner, book_text, finished_game
+from bench.runners.external import PROGRAMS, ExternalRunner, finished_game
 from bench.schedule import make_plan
 from bench.timecontrol import TimeControl
 from engine.errors import CommandError
@@ -30,11 +27,6 @@ from tests.bench.fakes import FAKE, fake
 
 RECORDED = Path(__file__).with_name("recorded")
 Describe = Callable[..., MatchDescription]
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Recorded output
-# --------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -71,11 +63,6 @@ def test_an_unfinished_game_does_not_count() -> None:
     assert (game.white, game.black) == ("A (new) vs B", "C")
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Command lines
-# --------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_builds_the_exact_command(name: str, describe: Describe, tmp_path: Path) -> None:
     first = EngineSpec(
@@ -87,7 +74,7 @@ def test_builds_the_exact_command(name: str, describe: Describe, tmp_path: Path)
         restart=True,
     )
     second = EngineSpec("B", (sys.executable,), TimeControl.parse("nodes=5000,depth=7"))
-    rules = Adjudication(ResignRule(3, 400, True), DrawRule(40, 8, 10), 200, "tb", 6)
+    rules = Adjudication(ResignRule(3, 400, True), DrawRule(40, 8, 10), 200, "tb")
     description = describe(first, second, rounds=7, concurrency=3, adjudication=rules, time_margin=0.02)
     words = shlex.split(ExternalRunner(name).command_line(make_plan(description)))
     is_cutechess = name == "cutechess"
@@ -107,7 +94,7 @@ def test_builds_the_exact_command(name: str, describe: Describe, tmp_path: Path)
         "-resign movecount=3 score=400 twosided=true",
         "-draw movenumber=40 movecount=8 score=10",
         "-maxmoves 200",
-        "-tb tb -tbpieces 6",
+        "-tb tb -tbpieces 7",
         "-recover",
         "-pgnout GAMES.pgn fi" if is_cutechess else "-pgnout file=GAMES.pgn nodes=true",
     ):
@@ -115,12 +102,6 @@ def test_builds_the_exact_command(name: str, describe: Describe, tmp_path: Path)
     tournament = describe(fake("A"), fake("B"), fake("C"), format="round-robin")
     line = ExternalRunner(name).command_line(make_plan(tournament))
     assert f"-tournament {'round-robin' if is_cutechess else 'roundrobin'} " in line
-
-
-def test_openings_with_moves_become_a_pgn() -> None:
-    file = io.StringIO(book_text((Opening(moves=("e2e4", "c7c5"), name="Sicilian"), Opening(moves=("d2d4",)))))
-    games = [chess.pgn.read_game(file), chess.pgn.read_game(file)]
-    assert [[move.uci() for move in game.mainline_moves()] for game in games if game] == [["e2e4", "c7c5"], ["d2d4"]]
 
 
 def test_picks_what_is_there(describe: Describe, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -162,11 +143,6 @@ def test_earlier_games_are_dropped_only_for_new_ones(
     assert result.problems == [ended]
 
 
-# --------------------------------------------------------------------------------------------------------------
-# The programs themselves
-# --------------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(params=PROGRAMS)
 def program(request: pytest.FixtureRequest) -> str:
     name = str(request.param)
@@ -196,14 +172,6 @@ def test_really_loses_on_time(program: str, describe: Describe, tmp_path: Path) 
     result = play(describe(fake("A"), slow, rounds=1, runner=program, time_margin=0.2, adjudication=rules))
     assert [game.faulty_engine for game in result.games if game.termination == Termination.TIME_FORFEIT] == ["Slow"]
     assert result.exit_status == 1
-
-
-def test_really_plays_a_tournament_without_an_engine_that_cannot_play(program: str, describe: Describe) -> None:
-    engines = (fake("A"), fake("B", Nonsense="1"), fake("C", "--seed", "4"), fake("D", "--seed", "5"))
-    rules = Adjudication(max_moves=6)
-    result = play(describe(*engines, format="round-robin", rounds=1, runner=program, adjudication=rules))
-    assert len(result.games) == 6
-    assert "engine B refused its options: engine does not support option Nonsense" in result.problems[0]
 
 
 @pytest.mark.parametrize("how", ["stopped", "Ctrl-C"])

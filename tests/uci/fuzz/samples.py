@@ -163,7 +163,7 @@ _MAKERS: Final[dict[str, Callable[[Path], object]]] = {
     "evaluation.py": _written(b"def evaluate(position):\n    return int(position['halfmoves'])\n"),
     "log.txt": _written(b"12:00:00 > uci\n12:00:00 < uciok\n"),
     "launcher": lambda place: write_launcher(place),
-    "plot.png": _made("rate <games.pgn> --plot <>"),
+    "plot.png": _made("sprt <games.pgn> --plot <>"),
     "answers.csv": _made("epd <suite.epd> --depth 1 --csv <>"),
     "shards": _made("datagen <> {data} --games 16"),
     "run": _made("train <shards> --output network.snet --checkpoint <> {tiny}"),
