@@ -26,8 +26,9 @@ CACHE_VARIABLE: Final = "SECATEUR_CACHE_DIR"
 KEEP_SECONDS: Final = 14 * 24 * 3600
 KEEP_FOLDERS: Final = 6
 
-#: The name of a build from `engine.compiler.jit.build_hash`.
+#: The names of a build, from `engine.compiler.jit.build_hash`, and of a kernel's file in it.
 _NAME: Final = re.compile("[0-9a-f]{20}")
+_KERNEL: Final = re.compile(r"[0-9a-f]{32}\.nbc")
 
 #: The file that marks a folder as made by Secateur, and its greatest length in bytes: it may list all files there.
 MARKER: Final = "made-by-secateur"
@@ -199,19 +200,10 @@ def _sweep(root: Path, current: Path) -> None:
 def _remove(folder: Path) -> None:
     """Deletes a build's kernels, then its marker, then the folder. Raises OSError if a user keeps a file in it."""
     for path in list(folder.iterdir()):
-        if _is_kernel(path):
+        if _KERNEL.fullmatch(path.name) or SCRATCH.fullmatch(path.name):
             path.unlink()
     (folder / MARKER).unlink()
     folder.rmdir()
-
-
-def _is_kernel(path: Path) -> bool:
-    """Whether Secateur wrote that file: an unchanged kernel, or a partial file from a crash. Raises OSError."""
-    if not stat.S_ISREG(path.lstat().st_mode):
-        return False
-    if path.suffix == ".nbc":
-        return unsealed(path, read_bytes(path, LARGEST_KERNEL)) is not None
-    return SCRATCH.fullmatch(path.name) is not None
 
 
 def sealed(path: Path, body: bytes) -> bytes:

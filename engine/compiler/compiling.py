@@ -17,8 +17,8 @@ from engine.progress import Line, say
 #: Advice against compiling at a bad moment, such as in a game.
 ADVICE: Final = "run 'secateur warmup' once to compile all that plays ahead of time"
 
-#: Kernels by full name: a phrase for messages, and about how many seconds they take to compile on two quiet cores.
-#: Those of WARMUP are `search.warmup.PLAYING`.
+#: The kernels that take a second to compile, by full name: a phrase for messages, and about how many seconds on two
+#: quiet cores. Those of WARMUP are `search.warmup.PLAYING`.
 WARMUP: Final = {
     "engine.board.make.complete_position": ("the board", 0.9),
     "search.kernels.aspiration.search_iteration": ("the search", 20.0),
@@ -28,7 +28,6 @@ COSTS: Final = {
     **WARMUP,
     "eval.kernels.classical.evaluation_terms": ("the evaluation", 5.0),
     "eval.kernels.inference.evaluate_line": ("the network", 1.4),
-    "eval.kernels.endings.whose_word_counts": ("the endings", 0.1),
     "engine.board.perft.perft_kernel": ("perft", 1.5),
     "search.kernels.alphabeta.search_root": ("the search of one window", 20.0),
     "eval.training.kernels.selfplay.play_game": ("self-play", 22.0),
@@ -37,11 +36,6 @@ COSTS: Final = {
     "eval.training.kernels.decoding.sample_evaluations": ("the evaluation of positions", 18.0),
     "eval.training.kernels.records.unpack_samples": ("the decoder of positions", 1.0),
     "eval.training.kernels.gradients.add_gradients": ("the network's gradients", 3.0),
-    "eval.training.kernels.gradients.outputs": ("the network's outputs", 0.7),
-    "eval.training.kernels.gradients.count_unsound": ("the check of positions", 0.3),
-    "eval.training.kernels.optimizer.reduce_gradients": ("the sum of gradients", 0.4),
-    "eval.training.kernels.optimizer.adamw_step": ("the optimizer", 0.4),
-    "eval.training.kernels.gradients.integer_scores": ("the network in whole numbers", 0.8),
 }
 
 #: About how many seconds it takes to build the library of all kernels for one level of processor.
@@ -147,6 +141,4 @@ def span(elapsed: float, expected: float | None) -> str:
     if expected is None:
         return f"{elapsed:.0f} s"
     guess = max(1, round(expected)) if expected < 10 else 5 * round(expected / 5)
-    return f"{elapsed:.0f} s, " + (
-        f"about {guess} s expected" if elapsed <= guess else f"more than the {guess} s expected"
-    )
+    return f"{elapsed:.0f} s, about {guess} s expected"
