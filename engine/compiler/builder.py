@@ -100,7 +100,6 @@ def _check_place(path: Path) -> None:
 
 
 def _export(name: str, symbol: str, signature: Any) -> Export:
-    """The entry point with that name and Numba's signature."""
     unliteral: Any = types.unliteral
     returned = unliteral(signature.return_type)
     if returned not in (types.none, types.int64):
@@ -176,7 +175,6 @@ def _runs_here(level: Level) -> str:
 
 
 def _kernel_symbol(export: Export) -> str:
-    """The name of an entry point's kernel in the object code."""
     return f"kernel_of_{export.symbol}"
 
 

@@ -110,9 +110,9 @@ def open_cache(build: str) -> Path | None:
 
 
 def mark(folder: Path, text: str, names: Iterable[str] = ()) -> None:
-    """Writes the marker, which tells a user what the folder is, unless the folder has one.
+    """Writes the marker unless the folder has one; it lists `names`, relative to the folder.
 
-    The marker lists `names`, file names relative to the folder. Raises OSError, and then leaves no marker.
+    Raises OSError, and then leaves no marker.
     """
     marker = folder / MARKER
     with suppress(FileExistsError), marker.open("x", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
@@ -179,11 +179,7 @@ def remove_listed(folder: Path, text: str) -> None:
 
 
 def _sweep(root: Path, current: Path) -> None:
-    """Removes the kernels of builds that were not used lately. Errors do not matter: the next start retries.
-
-    Everything else stays: folders without the marker, such as those of earlier versions, and in folders with the marker
-    the files that hold no kernels.
-    """
+    """Removes the kernels of builds that were not used lately; all other files and folders stay."""
     others = [
         (path.lstat().st_mtime, path)
         for path in root.iterdir()

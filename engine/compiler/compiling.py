@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final, NamedTuple
+from typing import Final
 
 from engine.progress import Line, say
 
@@ -42,24 +42,6 @@ COSTS: Final = {
 LIBRARY_SECONDS: Final = 75.0
 
 
-class Compilation(NamedTuple):
-    """A running compilation: its name, such as "the search"; seconds so far; expected seconds, None if unknown.
-
-    It is kernel `number` of `total`; both are 0 if unknown.
-    """
-
-    name: str
-    elapsed: float
-    expected: float | None
-    number: int
-    total: int
-
-    def line(self) -> str:
-        """All of it in one line."""
-        place = f" ({self.number} of {self.total})" if self.total else ""
-        return f"compiling {self.name}{place}: {span(self.elapsed, self.expected)}"
-
-
 class _State:
     """What this process compiles. Numba compiles one kernel at a time."""
 
@@ -75,13 +57,15 @@ class _State:
 _STATE: Final = _State()
 
 
-def current() -> Compilation | None:
-    """The compilation that runs now, in any thread; None when there is none."""
+def current() -> str:
+    """What compiles now, in any thread, for how long, and how long it may take; empty when nothing does."""
     kernel = _STATE.kernel
     if not kernel:
-        return None
-    phrase, expected = COSTS.get(kernel, (kernel, None))
-    return Compilation(phrase, time.monotonic() - _STATE.began, expected, *_STATE.place)
+        return ""
+    number, total = _STATE.place
+    place = f" ({number} of {total})" if total else ""
+    name, expected = COSTS.get(kernel, (kernel, None))
+    return f"compiling {name}{place}: {span(time.monotonic() - _STATE.began, expected)}"
 
 
 def silence() -> None:
@@ -117,23 +101,18 @@ def begin(kernel: str) -> None:
         if _STATE.advises and kernel in WARMUP:
             _STATE.advises = False
             say(f"secateur: kernels have to be compiled, once for each version: {ADVICE}")
-        _STATE.ticker = Line(_line)
+        _STATE.ticker = Line(lambda: f"secateur: {current()}")
         _STATE.ticker.start()
 
 
 def end(is_compiled: bool) -> None:
     """Notes that Numba has compiled the kernel, or failed to."""
-    compilation = current()
-    if _STATE.ticker is not None and compilation is not None:
+    if _STATE.ticker is not None:
         word = "compiled" if is_compiled else "could not compile"
-        _STATE.ticker.stop(f"secateur: {word} {compilation.name} in {compilation.elapsed:.0f} s")
+        name, _ = COSTS.get(_STATE.kernel, (_STATE.kernel, None))
+        _STATE.ticker.stop(f"secateur: {word} {name} in {time.monotonic() - _STATE.began:.0f} s")
         _STATE.ticker = None
     _STATE.kernel = ""
-
-
-def _line() -> str:
-    compilation = current()
-    return "" if compilation is None else f"secateur: {compilation.line()}"
 
 
 def span(elapsed: float, expected: float | None) -> str:

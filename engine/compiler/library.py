@@ -9,9 +9,8 @@
     checksum      at the end of the file, after the linker's output: SHA-256 of all before it, 32 bytes
 
 On its import, `engine.compiler.jit` loads the best library that is undamaged, built from exactly these sources, and fit
-for this processor. Its kernels take the same arguments as those that Numba compiles, and give the same results, so no
-other module needs to know where they come from. Python cannot then call functions that only kernels call. Neither Numba
-nor llvmlite is imported. Without such a library Numba compiles the kernels, if it is installed.
+for this processor. Its kernels take the same arguments as those that Numba compiles, and give the same results. Python
+cannot then call functions that only kernels call. Without such a library Numba compiles the kernels.
 
 `SECATEUR_KERNELS` overrides the choice: `jit` for Numba, or the name of a level.
 """
@@ -199,10 +198,7 @@ class Library:
     """A loaded library."""
 
     def __init__(self, path: Path, level: Level, sources: str | None) -> None:
-        """Loads the library for `level` at `path`; `sources` is the hash that it must have, None for any.
-
-        Raises LibraryError for an unusable library.
-        """
+        """As `fitting_description`, and loads the library."""
         self.path = path
         self.level = level
         self.description = fitting_description(path, level, sources)
@@ -279,9 +275,7 @@ def is_any_built() -> bool:
 
 def _is_allowed(level: Level, wanted: str) -> bool:
     """Whether the environment allows the instructions that the kernels of a level use."""
-    if wanted and level.name != wanted:
-        return False
-    if level.pext and os.environ.get(PEXT_VARIABLE) == "0":
+    if (wanted and level.name != wanted) or (level.pext and os.environ.get(PEXT_VARIABLE) == "0"):
         return False
     widest = os.environ.get(VECTORS_VARIABLE)
     return widest not in ("0", "256") or level.vector_bits <= int(widest)

@@ -63,8 +63,6 @@ def processor() -> tuple[str, dict[str, bool]]:
 
 
 class _Code:
-    """The typed code of one function."""
-
     def __init__(self, state: Any) -> None:
         self._blocks = state.func_ir.blocks
         self._types = state.typemap
@@ -183,13 +181,10 @@ class KernelCompiler(CompilerBase):
 
 
 class _LinkedLibrary(codegen.JITCodeLibrary):
-    """The code of a function that is only linked into its callers: it never becomes machine code of its own.
-
-    Numba would optimize every function with all that it calls and make machine code of it, which doubles the time.
-    """
+    """The code of a function that is only linked into its callers. Machine code of its own would double the time."""
 
     def _optimize_final_module(self) -> None:
-        """Leaves the optimization to the entry point, which has all the code."""
+        """Does nothing: the entry point has all the code and is optimized."""
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()

@@ -93,12 +93,6 @@ class Line(NamedTuple):
 Event = Line | Task | None
 
 
-def _compiling() -> str:
-    """What compiles now, for how long, and how long it may take; empty when nothing compiles."""
-    compilation = compiling.current()
-    return "" if compilation is None else compilation.line()
-
-
 class Session:
     """One conversation with a GUI."""
 
@@ -164,7 +158,7 @@ class Session:
         if task is None or not task.is_tool:
             self._look_at_loader()
         elif self._output.silence() >= HEARTBEAT and not task.has_answered:
-            self._output.info(_compiling() or f"{task.name}: {time.perf_counter() - task.created:.0f} s so far")
+            self._output.info(compiling.current() or f"{task.name}: {time.perf_counter() - task.created:.0f} s so far")
 
     def _take(self, line: Line) -> None:
         """Handles one line, now or later; turns every error into a message."""
@@ -236,15 +230,17 @@ class Session:
         if self.end_seen.is_set() and reader_is_gone():
             os._exit(0)
         now = time.perf_counter()
-        patience = COMPILING_PATIENCE if _compiling() else READY_PATIENCE
+        patience = COMPILING_PATIENCE if compiling.current() else READY_PATIENCE
         for line in [line for line in self._deferred if line.word == "isready"]:
             if now - line.received >= patience:
                 self._deferred.remove(line)
-                advice = f"; {compiling.ADVICE}" if _compiling() else ""
+                advice = f"; {compiling.ADVICE}" if compiling.current() else ""
                 self._output.info(f"readyok comes early: the next search waits for the kernels{advice}")
                 self._output.line("readyok")
         if self._output.silence() >= HEARTBEAT:
-            self._output.info(_compiling() or f"loading {self._loader.step}, {now - self._loader.began:.0f} s so far")
+            self._output.info(
+                compiling.current() or f"loading {self._loader.step}, {now - self._loader.began:.0f} s so far"
+            )
 
     def _finish(self) -> None:
         """Handles the end of input: answers the pending commands and ends the session.
@@ -335,7 +331,7 @@ class Session:
         """Ends the session soon. A script that pipes everything in at once still gets the short answers."""
         deadline = time.perf_counter() + LOAD_PATIENCE
         while self._deferred and self._task is None and time.perf_counter() < deadline:
-            if _compiling():
+            if compiling.current():
                 break
             if self._loader.done.wait(_LOOK):
                 self._take_deferred()
