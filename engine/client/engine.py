@@ -271,7 +271,6 @@ class Engine:
             self._turn.release()
 
     def _interrupt(self) -> None:
-        """Ends an analysis or pondering."""
         self._pondered = None
         self._runner.end()
 
@@ -334,7 +333,6 @@ class Engine:
             raise
 
     def _ponder(self, board: chess.Board, limit: Limit, move: chess.Move, reply: chess.Move) -> None:
-        """Begins to ponder the position after `move` and the expected `reply`."""
         expected = board.copy()
         expected.push(move)
         expected.push(reply)
@@ -347,10 +345,7 @@ class Engine:
         self._pondered = command, self._begin(self._equipment.positions.game, limits, ponders=True, level=level)
 
     def _resumed(self, board: chess.Board, limit: Limit, game: object) -> Analysis | None:
-        """The pondering search, now on our clock, if it searches this position; else None.
-
-        It keeps the limits that it began with. Raises what `limits_of` raises for `limit`.
-        """
+        """The pondering search if it searches this position, now on our clock with its limits; else None."""
         if self._pondered is None or game != self._game:
             return None
         expected, analysis = self._pondered
@@ -363,9 +358,8 @@ class Engine:
 
 def _load(values: OptionValues, problem: Callable[[str], None]) -> Equipment:
     """Loads or compiles the kernels and sets up the engine; logs a warning when that takes long."""
-    patience = threading.Timer(
-        _SILENCE, LOGGER.warning, ("loading takes long: a new version compiles its kernels once, for about a minute",)
-    )
+    warning = "loading takes long: a new version compiles its kernels once, for about a minute"
+    patience = threading.Timer(_SILENCE, LOGGER.warning, (warning,))
     patience.daemon = True
     patience.start()
     try:
@@ -415,10 +409,7 @@ def _bounded(limit: Limit, game: Game, root_moves: Iterable[chess.Move] | None) 
 
 
 def _clock_after(limit: Limit, turn: chess.Color, began: float) -> Limit:
-    """The limit that is left for the next move of `turn`, the side to move, which began this move at `began`.
-
-    The reply counts as taking no time, as in `chess.engine`.
-    """
+    """The limit for the next move of `turn`, which began this one at `began`; the reply takes no time."""
     used = time.perf_counter() - began
     white, black = limit.white_clock, limit.black_clock
     if white is not None:

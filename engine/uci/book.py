@@ -76,7 +76,6 @@ class Book:
 
 
 def _repeats(board: chess.Board, move: chess.Move) -> bool:
-    """Whether the position after a move has occurred twice before."""
     board.push(move)
     try:
         return board.is_repetition(3)

@@ -77,11 +77,7 @@ def memory_mebibytes() -> int:
 
 
 def most_hash() -> int:
-    """The largest TT in MiB, at least DEFAULT_HASH: it leaves a quarter of the memory to everything else.
-
-    A TT takes its memory only as a search fills it. With a larger one, the system would end the engine in the middle of
-    a game.
-    """
+    """The largest TT in MiB, at least DEFAULT_HASH. With a larger one the system may end the engine in a game."""
     return max(DEFAULT_HASH, memory_mebibytes() * 3 // 4)
 
 
@@ -91,9 +87,7 @@ def cores() -> int:
 
 
 #: The engine accepts this many threads on any machine, because a client may drop a game if the engine refuses a
-#: configuration for a larger machine. Threads beyond the cores gain nothing. The more of them take turns, the longer
-#: they take to notice a stop: on two busy cores half a millisecond with two threads, ten with four, a tenth of a second
-#: with sixteen.
+#: configuration for a larger machine. Threads beyond the cores gain nothing and notice a stop later.
 THREADS_ANYWHERE: Final = 8
 
 #: Most lines of `MultiPV`: no position has more legal moves.

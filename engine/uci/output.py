@@ -80,7 +80,6 @@ class Output:
                 self._end_log()
 
     def _end_log(self) -> None:
-        """Closes the log, if there is one; the caller holds its lock. Lines that do not fit on a full disk are lost."""
         log, self._log = self._log, None
         if log is not None:
             with suppress(OSError):
@@ -88,7 +87,6 @@ class Output:
 
 
 def _open_log(path: str) -> IO[str]:
-    """Opens a log to append to. Raises OSError, also for a file that is no log, and ValueError for a bad path."""
     # Line buffering, so that a crash loses no line.
     log = open_regular(user_path(path), "a+", encoding="utf-8", errors="backslashreplace", buffering=1)
     try:

@@ -35,7 +35,6 @@ def parse_move(board: chess.Board, text: str) -> chess.Move:
 
 
 def _castling_to(board: chess.Board, move: chess.Move) -> chess.Move | None:
-    """The castling that moves the king from and to the squares of `move`; None when there is none."""
     if move.from_square != board.king(board.turn) or move.promotion or move.drop:
         return None
     for castling in board.generate_castling_moves():

@@ -40,17 +40,16 @@ COMMANDS: Final = frozenset(
 #: Seconds between two messages about loading. Loading from the cache takes less.
 HEARTBEAT: Final = 1.5
 
-#: Seconds that `isready` waits for the engine: READY_PATIENCE while modules and cached kernels load,
-#: COMPILING_PATIENCE while kernels compile. CuteChess ends an engine that does not answer for 15 seconds, and compiling
-#: takes longer. So the answer comes early, and the commands after it wait for the kernels.
+#: Seconds that `isready` waits while modules and cached kernels load, and while kernels compile. CuteChess ends an
+#: engine that does not answer for 15 seconds. So the answer comes early; the commands after it wait for the kernels.
 READY_PATIENCE: Final = 3.0
 COMPILING_PATIENCE: Final = 0.5
 
 #: Seconds that the session waits for a pending answer, at the end of input or before the next command.
 FAREWELL: Final = 2.0
 
-#: Seconds that `quit` waits. LOAD_PATIENCE: for the engine to load, when earlier commands need it. TOOL_PATIENCE: for a
-#: short perft or benchmark to end by itself. QUIT_PATIENCE: for the answer of a stopped task.
+#: Seconds that `quit` waits: for the engine to load when earlier commands need it, for a short perft or benchmark to
+#: end by itself, and for the answer of a stopped task.
 LOAD_PATIENCE: Final = 1.5
 TOOL_PATIENCE: Final = 0.4
 QUIT_PATIENCE: Final = 1.2
@@ -153,7 +152,6 @@ class Session:
             self._task_done(event)
 
     def _look_after(self) -> None:
-        """Checks the loader, and reports the progress of a silent tool."""
         task = self._task
         if task is None or not task.is_tool:
             self._look_at_loader()
@@ -161,7 +159,6 @@ class Session:
             self._output.info(compiling.current() or f"{task.name}: {time.perf_counter() - task.created:.0f} s so far")
 
     def _take(self, line: Line) -> None:
-        """Handles one line, now or later; turns every error into a message."""
         if not line.word:
             return
         if line.word not in COMMANDS:
@@ -201,10 +198,7 @@ class Session:
         return word != "setoption" or bool(self._deferred)
 
     def _take_deferred(self) -> None:
-        """Takes the deferred commands as if they came now.
-
-        One may begin a search; the commands after it wait again, or stop it.
-        """
+        """Takes the deferred commands. One may begin a search; the commands after it wait again, or stop it."""
         waiting, self._deferred = self._deferred, deque()
         while waiting and not self._ended:
             try:
@@ -275,7 +269,6 @@ class Session:
         self._task = task
 
     def _begin_tool(self, name: str, *arguments: int | str) -> None:
-        """Starts a task of the backend. Raises what the task and `_begin` raise."""
         equipment = self._loaded()
         self._begin(getattr(self._loader.backend, name)(equipment, self._output, *arguments))
 
@@ -283,9 +276,8 @@ class Session:
         """The loaded engine. Raises ValueError if loading fails and MemoryError if memory runs out."""
         loader = self._loader
         if loader.error is not None:
-            raise ValueError(
-                f"the engine cannot be loaded: {type(loader.error).__name__}: {printable(str(loader.error))}"
-            )
+            problem = f"{type(loader.error).__name__}: {printable(str(loader.error))}"
+            raise ValueError(f"the engine cannot be loaded: {problem}")
         if self._equipment is None:
             self._equipment = loader.backend.Equipment(self._options, self._output.info, self._output.info)
             if loader.compiled:
@@ -323,7 +315,6 @@ class Session:
             self._task.stop()
 
     def _do_ponderhit(self, words: list[str]) -> None:
-        """The opponent played the expected move: the pondering search starts its clock. Ignored without a task."""
         if self._task is not None:
             self._task.ponder_hit()
 
