@@ -62,10 +62,8 @@ class Engine:
 
     Its methods may be called from any thread. It searches one position at a time: `play` and `analyse` wait for each
     other; a running `analysis` ends when another command comes. Ctrl-C ends a search, and the engine stays usable. An
-    engine that is not closed ends with the program.
-
-    The first engine in a process takes a second to load the kernels. Unless they were compiled ahead of time, the first
-    one after an installation compiles them, which takes about a minute (`secateur warmup` does it, too).
+    engine that is not closed ends with the program. The first one after an installation compiles the kernels, which
+    takes about a minute (`secateur warmup` does it, too).
     """
 
     def __init__(
@@ -76,9 +74,9 @@ class Engine:
     ) -> None:
         """Sets `options` (see `configure`), and evaluates with your own function if you give one.
 
-        `evaluation` is that function (see `secateur.eval.api`), or its file, `FILE.py[:FUNCTION]`. It is compiled into
-        the search of this process for all its engines, and must be named with the first of them. None keeps the
-        evaluation of the process: Secateur's own, or the one that the environment variable SECATEUR_EVALUATION names.
+        `evaluation` is that function (see `secateur.eval.api`), or its file, `FILE.py[:FUNCTION]`. It is for all
+        engines of this process, and must be named with the first of them. None keeps the evaluation of the process:
+        Secateur's own, or the one that the environment variable SECATEUR_EVALUATION names.
 
         Raises EngineError for options that cannot be set, `eval.build.EvaluationError` for a function that cannot be
         an evaluation, and RuntimeError when this process already evaluates with something else.
@@ -112,7 +110,7 @@ class Engine:
 
     @property
     def id(self) -> dict[str, str]:
-        """The engine's name and authors; the name has the version, and the evaluation unless it is Secateur's own."""
+        """The engine's name, with its version and any evaluation of your own, and its authors."""
         return {"name": with_evaluation(full_name()), "author": AUTHORS}
 
     @property
@@ -123,8 +121,8 @@ class Engine:
     def configure(self, options: Mapping[str, Value]) -> None:
         """Sets options by their UCI names, in any case; None presses a button.
 
-        Raises EngineError for an unknown option or a value out of range, before it sets any. Also raises EngineError
-        for a value that cannot be used, such as a missing file: that option and those after it keep their values.
+        Raises EngineError for an unknown option or a value out of range, before it sets any, and for an unusable value,
+        such as a missing file: that option and those after it keep their values.
         """
         texts = _checked(options)
         with self._command():
@@ -154,11 +152,10 @@ class Engine:
         ponder: bool = False,
         root_moves: Iterable[chess.Move] | None = None,
     ) -> PlayResult:
-        """Finds a move to play. The board's moves are the game so far, so repetitions count.
+        """Finds a move to play; None where there is no legal one. The board's moves are the game so far.
 
-        A `game` unequal to that of the last search begins a new game. With `ponder`, the engine goes on searching in
-        the background after its answer, for the position after the reply that it expects, on the clock that this limit
-        leaves. If the next board has that reply, the search continues. The move is None where there is no legal one.
+        A `game` unequal to that of the last search begins a new game. With `ponder`, the engine goes on searching after
+        its answer, for the position after the reply that it expects, on the clock that this limit leaves.
 
         Raises ValueError for an illegal position, for a limit that sets no bound or makes no sense, and for root moves
         that are not legal.

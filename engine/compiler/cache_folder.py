@@ -57,7 +57,6 @@ def _cache_roots() -> Iterator[Path]:
 
 
 def _user_caches() -> Path:
-    """The system's folder for a user's caches, `~` not yet expanded."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or "~/AppData/Local")
     if sys.platform == "darwin":
@@ -66,10 +65,7 @@ def _user_caches() -> Path:
 
 
 def _is_private(folder: Path, links: bool = False) -> bool:
-    """Whether only this user can write there: cache files are machine code, which the engine runs.
-
-    A symbolic link counts as a folder only if `links` are allowed and this user made it.
-    """
+    """Whether only this user can write there. With `links`, a link that this user made counts as its folder."""
     if not hasattr(os, "getuid"):
         return True
     status = folder.lstat()
@@ -95,8 +91,7 @@ def open_cache(build: str) -> Path | None:
                 continue
             with tempfile.TemporaryFile(dir=folder):
                 pass
-            # A folder with a user's files gets no marker, nor does any folder on a full disk. Such a folder is never
-            # swept.
+            # A folder without a marker, such as one with a user's files, is never swept.
             with suppress(OSError):
                 if not any(folder.iterdir()):
                     mark(folder, _MARKER_TEXT)
@@ -125,10 +120,7 @@ def mark(folder: Path, text: str, names: Iterable[str] = ()) -> None:
 
 
 def listed(folder: Path, text: str) -> frozenset[str] | None:
-    """The files that the folder's marker lists; None for a link, and without a readable marker that begins with `text`.
-
-    The names are relative to the folder.
-    """
+    """The names that the folder's marker lists; None for a link, and without a marker that begins with `text`."""
     marker = folder / MARKER
     try:
         if not stat.S_ISDIR(folder.lstat().st_mode) or not stat.S_ISREG(marker.lstat().st_mode):
@@ -142,9 +134,9 @@ def listed(folder: Path, text: str) -> frozenset[str] | None:
 
 
 def strangers(folder: Path, names: frozenset[str]) -> list[Path]:
-    """The files in a marked folder except its marker, the files in `names` and their bytecode; sorted.
+    """The files in a marked folder that are not in `names`, or were changed since the marker was written; sorted.
 
-    A listed file that was changed after the marker was written counts as a stranger.
+    Leaves out the marker and bytecode.
     """
     paths = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
     return sorted(path for path in paths if path != folder / MARKER and not _is_listed(path, folder, names))
@@ -158,10 +150,9 @@ def _is_listed(path: Path, folder: Path, names: frozenset[str]) -> bool:
 
 
 def remove_listed(folder: Path, text: str) -> None:
-    """Deletes the unchanged files that the folder's marker lists and their bytecode, then empty folders.
+    """Deletes the unchanged files that the folder's marker lists, their bytecode, and folders that are then empty.
 
-    Deletes the marker and the folder if nothing else is left. Raises OSError, but not for a file that cannot be
-    deleted.
+    Raises OSError, but not for a file that cannot be deleted.
     """
     names = listed(folder, text)
     if not names:

@@ -4,8 +4,7 @@
 
 Normally the executable starts the engine in the project's folder. OpenBench's client, however, unpacks the project into
 a temporary folder, runs `make EXE=name`, moves that one file away and deletes the rest. For it, `--standing` first
-copies the sources and the environment to a permanent place. Their content names both copies, so a second build of the
-same commit copies nothing, and commits with the same requirements share one environment.
+copies the sources and the environment to a permanent place; their content names both copies.
 """
 
 from __future__ import annotations
@@ -60,10 +59,9 @@ def is_launcher(head: bytes) -> bool:
 
 
 def write_launcher(path: Path, standing: bool = False) -> None:
-    """Writes an executable script to `path` that starts Secateur with this interpreter, from any folder.
+    """Writes an executable script that starts Secateur; a `standing` one works without the project's folder.
 
-    A `standing` one works even after the project's folder is gone. Raises OSError, also if `path` is another kind of
-    file.
+    Raises OSError, also if `path` is another file.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     output = Output(path, is_launcher, _KIND)
@@ -98,11 +96,7 @@ def make_standing(root: Path) -> tuple[str, Path]:
 
 
 def _sweep(root: Path) -> None:
-    """Removes copies that no build has used in KEEP_SECONDS. Errors do not matter: the next build retries.
-
-    Copies of earlier versions have no marker and stay, because a name alone does not prove that Secateur made the
-    folder. A user's own files in a copy stay, too.
-    """
+    """Removes copies that no build has used in KEEP_SECONDS; a user's own files stay."""
     if not root.is_dir():
         return
     for copy in root.iterdir():
@@ -112,10 +106,7 @@ def _sweep(root: Path) -> None:
 
 
 def _copy_once(target: Path, origin: Path, files: list[Path], links: bool = False) -> Path:
-    """Copies `files` of `origin` to `target`, unless it exists; other builds may do so at the same time.
-
-    With `links`, copies a symbolic link as a link.
-    """
+    """Copies `files` of `origin` to `target`, unless it exists; with `links`, copies symbolic links as links."""
     if target.is_dir():
         os.utime(target)  # still wanted
         return target
@@ -139,7 +130,6 @@ def _copy_once(target: Path, origin: Path, files: list[Path], links: bool = Fals
 
 
 def _source_files() -> list[Path]:
-    """Every file that goes into a standing copy, sorted."""
     paths = [PROJECT_ROOT / part for part in _PARTS]
     files = (file for path in paths for file in ([path] if path.is_file() else _files_below(path)))
     return sorted(file for file in files if file.is_file())
@@ -158,7 +148,6 @@ def _files_below(root: Path) -> list[Path]:
 
 
 def _standing_root() -> Path:
-    """The folder of standing copies: in the user's data, because users clear caches casually."""
     named = os.environ.get(STANDING_VARIABLE)
     if named:
         return user_path(named).absolute()

@@ -44,8 +44,7 @@ BUILD: Final = "build"
 FOLDER_VARIABLE: Final = "SECATEUR_KERNELS_DIR"
 DEFAULT_FOLDER: Final = PROJECT_ROOT / "engine" / "kernels"
 
-#: Variables that ask for kernels that no library has, unless they are empty or 0; only Numba makes those. The values
-#: are those that ask for no such kernels.
+#: Variables that ask for kernels that no library has, with the values that do not.
 OTHER_BUILDS: Final = {
     "NUMBA_DISABLE_JIT": "0",
     "SECATEUR_CHECKED": "0",
@@ -113,16 +112,13 @@ class Description:
 
     @staticmethod
     def decode(text: str) -> Description:
-        """The inverse of `encode`. Raises ValueError for another format, and for text that is no description."""
-        try:
-            found = json.loads(text)
-            if found.pop("format") != FORMAT:
-                raise ValueError
-            for name, (symbol, parameters, has_result) in found["kernels"].items():
-                found["kernels"][name] = Export(symbol, tuple(Parameter(*one) for one in parameters), has_result)
-            return Description(**found)
-        except (AttributeError, KeyError, TypeError, ValueError):
-            raise ValueError("has no description that is understood here") from None
+        """The inverse of `encode`. Raises ValueError for another format."""
+        found = json.loads(text)
+        if found.pop("format") != FORMAT:
+            raise ValueError("has no description that is understood here")
+        for name, (symbol, parameters, has_result) in found["kernels"].items():
+            found["kernels"][name] = Export(symbol, tuple(Parameter(*one) for one in parameters), has_result)
+        return Description(**found)
 
 
 def read_description(path: Path) -> Description:
@@ -282,10 +278,7 @@ def _is_allowed(level: Level, wanted: str) -> bool:
 
 
 def compile_here() -> None:
-    """Makes this process, and those that it starts, compile their kernels even if there are libraries.
-
-    Raises RuntimeError when this process already has the kernels of a library.
-    """
+    """Makes this process, and those that it starts, compile their kernels. Raises RuntimeError when it is too late."""
     jit = sys.modules.get("engine.compiler.jit")
     if jit is not None and jit.AHEAD_OF_TIME:
         raise RuntimeError(
@@ -296,10 +289,7 @@ def compile_here() -> None:
 
 
 def choose() -> tuple[Library | None, tuple[str, ...]]:
-    """The library for this process, None when Numba is to compile; and remarks about unusable or missing libraries.
-
-    A process that asks for kernels that no library has gets no remarks.
-    """
+    """The library for this process, None when Numba is to compile; and remarks about unusable or missing libraries."""
     wanted = os.environ.get(KERNELS_VARIABLE, "")
     if wanted in (JIT, BUILD) or any(os.environ.get(name, "0") not in ("", "0") for name in OTHER_BUILDS):
         return None, ()

@@ -165,7 +165,6 @@ RUNS = RUNS_HERE.encode()
         pytest.param(be_a_folder, "Is a directory", id="folder"),
         pytest.param(become_stale, "is of other sources than these", id="stale"),
         pytest.param((b'"format": 1', b'"format": 9'), "has no description that is understood here", id="format"),
-        pytest.param((b"secateur-kernels {", b"secateur-kernels ["), "has no description that", id="description"),
         pytest.param((b'["secateur_5"', b'["secateur_9"'), "cannot be loaded: ", id="function"),
         pytest.param((RUNS + b"\0", RUNS[:-1] + b"_\0"), "cannot be loaded: ", id="processor check"),
     ],

@@ -81,7 +81,7 @@ def _is_module(name: str) -> bool:
 
 
 class _Loader(SourceFileLoader):
-    """Loads a module of the checkout with the names of the package. Its bytecode file has its own name."""
+    """Loads a module of the checkout with the names of the package, and with a bytecode file of its own."""
 
     def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> CodeType:  # type: ignore[override]
         """The code of the rewritten source."""
@@ -115,7 +115,6 @@ class _Alias:
 
 
 def _plain(name: str) -> str:
-    """The checkout's name of a module of the package."""
     plain = name.partition(".")[2]
     return MAIN if plain == "__main__" else plain
 
@@ -143,7 +142,7 @@ class _Finder:
 
 
 def _is_engine_importable() -> bool:
-    """Whether `import engine` finds the package of this checkout, and not a user's file or nothing."""
+    """Whether `import engine` finds the package of this checkout."""
     try:
         spec = find_spec("engine")
     except ValueError:  # a user has made a module of that name by hand
