@@ -224,16 +224,14 @@ def main(arguments: list[str]) -> int:
         try:
             process = subprocess.Popen(command)
         except OSError as error:
-            problem = error.strerror or str(error)
-        else:
-            try:
-                status = process.wait()
-            except KeyboardInterrupt:  # the terminal has sent Ctrl-C to the command, too
-                process.wait()
-                return 130
-            return status if status >= 0 else 128 - status
-    say(f"secateur: {command[0]}: {problem}")
-    return 1
+            say(f"secateur: {command[0]}: {error.strerror or error}")
+            return 1
+        try:
+            status = process.wait()
+        except KeyboardInterrupt:  # the terminal has sent Ctrl-C to the command, too
+            process.wait()
+            return 130
+        return status if status >= 0 else 128 - status
 
 
 if __name__ == "__main__":

@@ -118,11 +118,6 @@ def _parameter(name: str, found: Any) -> Parameter:
     raise BuildError(f"{name} takes {found}; records, C-contiguous arrays and int64 are possible")
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Object code
-# --------------------------------------------------------------------------------------------------------------
-
-
 def _object_code(modules: Sequence[Any], symbols: dict[str, str], level: Level) -> bytes:
     """An object file with the functions of LLVM modules and all they need; `symbols` gives their new names."""
     if not modules:
@@ -149,11 +144,6 @@ def _object_code(modules: Sequence[Any], symbols: dict[str, str], level: Level) 
     passes.run(module, builder)
     module.verify()
     return bytes(machine.emit_object(module))
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Bindings
-# --------------------------------------------------------------------------------------------------------------
 
 
 def bindings(description: Description, level: Level) -> str:

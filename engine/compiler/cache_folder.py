@@ -105,10 +105,7 @@ def open_cache(build: str) -> Path | None:
 
 
 def mark(folder: Path, text: str, names: Iterable[str] = ()) -> None:
-    """Writes the marker unless the folder has one; it lists `names`, relative to the folder.
-
-    Raises OSError, and then leaves no marker.
-    """
+    """Writes the marker with a list of `names`, unless the folder has one. Raises OSError and leaves no marker."""
     marker = folder / MARKER
     with suppress(FileExistsError), marker.open("x", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
         try:

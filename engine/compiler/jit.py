@@ -1,19 +1,8 @@
 """The only module that sets JIT options, chooses the source of kernels, and reads CPU features.
 
-One of these decorators declares everything compiled in Secateur:
-
-`kernel`
-    An entry point, called from Python. Releases the GIL and is kept in the kernel cache.
-`subkernel`
-    Called from kernels. Compiled into its callers, so it has no cache file of its own.
-`inlined`
-    A subkernel that LLVM must inline: for the few-instruction helpers of the hot loops.
-`float_kernel`, `float_inlined`
-    The same for arithmetic on floats, which the compiler may reorder.
-`hook`
-    A call that only the tracing build makes, and the playing build leaves out.
-`machine_op`
-    One or a few machine instructions with a plain-Python twin for the interpreted mode.
+One of its decorators declares everything compiled in Secateur: `kernel` an entry point that Python calls, `subkernel`
+and `inlined` what kernels call, `float_kernel` and `float_inlined` the same for arithmetic on floats, `machine_op` some
+machine instructions, and `hook` a call that only the tracing build makes.
 
 Compiled code does not test indices: an index must be within its array, and is never negative. With
 `SECATEUR_CHECKED=1` it tests them all, and raises IndexError.
@@ -119,11 +108,6 @@ def _vector_bits() -> int:
 VECTOR_BITS: Final = _vector_bits()
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Where kernels come from
-# --------------------------------------------------------------------------------------------------------------
-
-
 #: Fingerprint of what newly declared kernels depend on besides the project's sources (see `keep_apart`).
 _companion = ""
 
@@ -200,10 +184,6 @@ def compiler_report() -> str:
         return f"Compiled ahead of time by {_LIBRARY.description.compiler} for {_LIBRARY.level.name}"
     return f"Compiled by Numba {numba.__version__} (llvmlite {llvmlite.__version__}) for {CPU_NAME}"
 
-
-# --------------------------------------------------------------------------------------------------------------
-# The decorators
-# --------------------------------------------------------------------------------------------------------------
 
 #: What all compiled functions share. A division by zero gives a value, so kernels hold no path that raises.
 _OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "boundscheck": CHECKED, "nogil": True}

@@ -78,10 +78,7 @@ class KernelsMissingError(ImportError):
 
 
 class Parameter(NamedTuple):
-    """A parameter of a kernel: `kind` is record, array or int.
-
-    `size` is the size of the record or of an array's items, in bytes; `dimensions` is the array's number of them.
-    """
+    """A parameter of a kernel: a record, an array or an int; `size` is that of the record or an item, in bytes."""
 
     kind: str
     size: int = 0
@@ -148,11 +145,6 @@ def fitting_description(path: Path, level: Level, sources: str | None) -> Descri
     if sources is not None and found.sources != sources:
         raise LibraryError(f"{path}: is of other sources than these")
     return found
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Calls
-# --------------------------------------------------------------------------------------------------------------
 
 
 def _address_of_record(record: Any) -> tuple[int, ...]:
@@ -234,11 +226,6 @@ def not_built(function: Callable[..., Any]) -> Any:
         )
 
     return substitute
-
-
-# --------------------------------------------------------------------------------------------------------------
-# The choice
-# --------------------------------------------------------------------------------------------------------------
 
 
 def folder() -> Path:

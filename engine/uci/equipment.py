@@ -19,10 +19,7 @@ from search.tablebase import Tables, open_tables
 
 
 class Equipment:
-    """The searcher and the position, set up by the options; reports what cannot be had and goes on without it.
-
-    Options may be applied only while nothing searches.
-    """
+    """The searcher and the position, set up by the options; reports what cannot be had and goes on without it."""
 
     def __init__(self, options: OptionValues, info: Callable[[str], None], problem: Callable[[str], None]) -> None:
         """`info` gets a message about what was done, `problem` one about what could not be done."""

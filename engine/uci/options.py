@@ -57,10 +57,7 @@ class Option:
 
 
 def memory_mebibytes() -> int:
-    """Memory in MiB that this process may use: the lowest of the machine's, its container's and its own limit.
-
-    4096 if none of them is known.
-    """
+    """Memory in MiB that this process may use: the machine's, its container's or its own limit; 4096 if unknown."""
     limits = []
     with suppress(AttributeError, OSError, ValueError):
         limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
@@ -151,10 +148,7 @@ class OptionValues:
         self._values: dict[str, Value | None] = {option.name: option.default for option in options}
 
     def set(self, name: str, text: str | None) -> str:
-        """Sets the option `name`, in any case, and returns its declared name.
-
-        Raises ValueError for an unknown name or a bad value, and then changes nothing.
-        """
+        """Sets an option by its name in any case; returns the declared name. Raises ValueError and changes nothing."""
         option = self._options.get(" ".join(name.lower().split()))
         if option is None:
             raise ValueError(f"there is no option {quoted(name)}" if name else "setoption needs 'name'")

@@ -19,10 +19,7 @@ _LOG_LINE: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (<<|>>) ")
 
 
 class Output:
-    """Writes whole lines to stdout, flushed, from any thread; ends the process when the reader of stdout is gone.
-
-    It can also log all output and input to a file.
-    """
+    """Writes whole lines to stdout from any thread, and to a log; ends the process when nobody reads stdout."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream

@@ -1,9 +1,8 @@
 """The session handles each UCI command and answers it.
 
 Three threads work beside it: one reads stdin (`engine.uci.loop`), one loads the engine (`engine.uci.loader`) and one
-runs searches and other tasks (`engine.uci.tasks`). The session runs on the main thread, which takes commands and events
-from one queue and never waits for the others. It defers two sorts of commands: those that need the engine while it
-loads, and those that would change what a running search works on. It handles them later, in their order.
+runs searches and other tasks (`engine.uci.tasks`). The session takes commands and events from one queue. It defers
+commands that need the engine while it loads, and those that would change what a running search works on.
 """
 
 from __future__ import annotations
@@ -237,10 +236,7 @@ class Session:
             )
 
     def _finish(self) -> None:
-        """Handles the end of input: answers the pending commands and ends the session.
-
-        A tool finishes if the GUI still reads its output; a search is stopped.
-        """
+        """Handles the end of input: a tool finishes if somebody still reads its output; a search is stopped."""
         task, deadline = self._task, math.inf
         while self._task is not None or self._deferred:
             self._look_after()
