@@ -239,8 +239,6 @@ class Engine:
             limits = limits_of(limit, board.turn, search_moves_of(position.board, root_moves))
             return self._begin(position, limits, info, multipv, owner=self)
 
-    # -- the end -----------------------------------------------------------------------------------------------
-
     def close(self) -> None:
         """Stops the search and ends the engine's threads; later calls do nothing."""
         self._close()

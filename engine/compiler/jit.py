@@ -1,8 +1,8 @@
 """The only module that sets JIT options, chooses the source of kernels, and reads CPU features.
 
-One of its decorators declares everything compiled in Secateur: `kernel` an entry point that Python calls, `subkernel`
-and `inlined` what kernels call, `float_kernel` and `float_inlined` the same for arithmetic on floats, `machine_op` some
-machine instructions, and `hook` a call that only the tracing build makes.
+Its decorators declare all that is compiled. `kernel` declares an entry point that Python calls; `subkernel` and
+`inlined` declare what kernels call. `float_kernel` and `float_inlined` are the same for arithmetic on floats.
+`machine_op` declares a few machine instructions, and `hook` a call that only the tracing build makes.
 
 Compiled code does not test indices: an index must be within its array, and is never negative. With
 `SECATEUR_CHECKED=1` it tests them all, and raises IndexError.

@@ -42,9 +42,9 @@ def converse(
     options: tuple[Option, ...] = OPTIONS,
     on_quit: Callable[[threading.Event], None] = lambda over: None,
 ) -> None:
-    """Runs a session on the lines of `source` until `quit` or their end.
+    """Runs a session on the lines of `source` until their end, or `quit`, when the reader thread calls `on_quit`.
 
-    The reader thread calls `on_quit(over)` when it has read `quit`; the event `over` is set when the session has ended.
+    The event that `on_quit` takes is set when the session has ended.
     """
     events: queue.SimpleQueue[Event] = queue.SimpleQueue()
     session = Session(output, events, version, options)

@@ -129,7 +129,6 @@ TUNABLE_OPTIONS: Final = tuple(
 #: Option that lists techniques of the search to switch off, separated by spaces or commas; it overrides their tunables.
 WITHOUT: Final = "Without"
 
-
 #: The additional options of a tuning build.
 TUNING_OPTIONS: Final = (*TUNABLE_OPTIONS, Option(WITHOUT, "string", EMPTY))
 

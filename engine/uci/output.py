@@ -55,10 +55,7 @@ class Output:
         self._note(">>", text)
 
     def log_to(self, path: str) -> None:
-        """Appends all further lines to a file, which must be new, empty or an earlier log; `""` ends the log.
-
-        Raises OSError or ValueError for a file that cannot be written or is no log, and then changes nothing.
-        """
+        """Appends all further lines to a log; `""` ends it. Raises OSError or ValueError and changes nothing."""
         log = _open_log(path) if path else None
         with self._log_lock:
             self._end_log()
