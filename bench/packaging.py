@@ -72,7 +72,7 @@ class BuildModules(build_py):  # type: ignore[misc]  # setuptools may come witho
         self.build_lib = str(Path(self.build_lib, PACKAGE))
 
     def run(self) -> None:
-        """Copies and rewrites. Raises NameProblemError."""
+        """Copies and rewrites."""
         target = Path(self.build_lib)
         if _is_editable:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -84,7 +84,7 @@ class BuildModules(build_py):  # type: ignore[misc]  # setuptools may come witho
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         (target / f"{MAIN}.py").rename(target / "__main__.py")
         for path in target.rglob("*.py"):
-            path.write_bytes(with_prefix(path.read_bytes(), path.relative_to(target).as_posix()))
+            path.write_bytes(with_prefix(path.read_bytes()))
         shutil.copy(target / "engine" / "client" / "__init__.py", target)
         (target / "py.typed").touch()
         folder = target / "engine" / "kernels"

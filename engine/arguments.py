@@ -40,8 +40,7 @@ MOST_REAL: Final = 1e12
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line, whose help states the exit statuses, and which works without the extras.
 
-    `prog` is the command's name, such as `secateur match`. `needs` are packages without which the command cannot do
-    anything; the parser checks for them after it has read the arguments. `extra` installs them.
+    `needs` are packages without which the command cannot do anything; `extra` installs them.
     """
 
     def __init__(
@@ -60,10 +59,7 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("--quiet", action="store_true", help="show no progress")
 
     def parse_args(self, *arguments: Any, **options: Any) -> Any:
-        """Reads the arguments. Ends the process for `--help` and wrong usage; raises MissingError without an extra.
-
-        With `--quiet`, also silences messages about compiling.
-        """
+        """Reads the arguments. Ends the process for `--help` and wrong usage; raises MissingError without an extra."""
         found = super().parse_args(*arguments, **options)
         for package in self._needs:
             if util.find_spec(package) is None:

@@ -30,10 +30,7 @@ class MissingError(CommandError):
 
 @contextmanager
 def arguments_are_judged() -> Iterator[None]:
-    """Wraps the check of a command's arguments: turns CommandErrors and ValueErrors in the block into `UsageError`.
-
-    A `MissingError` passes unchanged.
-    """
+    """Turns CommandErrors, except MissingError, and ValueErrors in the block into `UsageError`."""
     try:
         yield
     except MissingError:

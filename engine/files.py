@@ -28,7 +28,7 @@ NESTING: Final = 100
 #: How many bytes of a file's beginning are read to recognise an earlier output.
 HEAD_LENGTH: Final = 1 << 12
 
-#: The byte that is locked on Windows: beyond any file's contents, because a locked byte cannot be read or written.
+#: The byte that is locked on Windows, where it cannot be read or written: it is beyond any file's contents.
 _LOCKED_BYTE: Final = 0x7FFFFFFE
 
 #: Error numbers from a file system without locks.
@@ -43,10 +43,7 @@ class PathError(CommandError, ValueError):
 
 
 def user_path(text: str) -> Path:
-    """The path that `text` names, with `~` and `~name` expanded to users' home folders.
-
-    Raises PathError for an unknown user, and for a text that no file can have as its name.
-    """
+    """The path that `text` names, with `~` and `~name` expanded. Raises PathError for a text that names no path."""
     if "\0" in text:
         raise PathError(f"{shown(text)}: a path holds no null character")
     try:
@@ -55,19 +52,9 @@ def user_path(text: str) -> Path:
         raise PathError(f"{shown(text)}: {error}") from None
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Messages
-# --------------------------------------------------------------------------------------------------------------
-
-
 def printable(text: str) -> str:
-    r"""Text from a file or a user, made safe for a terminal: one line, with escapes such as `\x1b` for control
-    characters and bare surrogates.
-    """
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
-        for character in text
-    )
+    r"""Makes text safe for a terminal: one line, with escapes such as `\x1b` for control characters and surrogates."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
 
 
 def quoted(text: str) -> str:
@@ -96,17 +83,8 @@ def reason(error: OSError) -> str:
     return error.strerror or str(error) or type(error).__name__
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Reading and writing
-# --------------------------------------------------------------------------------------------------------------
-
-
 def open_regular(path: Path | str, mode: str = "rb", **options: Any) -> IO[Any]:
-    """Opens a regular file as `open` does; never waits for a pipe and never reads from a device.
-
-    Mode "w" empties the file only after the check that it is a regular one.
-    Raises OSError; for another kind of file, its `strerror` names the kind.
-    """
+    """Opens a regular file as `open` does, and nothing else. Raises OSError, which names another kind of file."""
     flags = {"r": 0, "w": os.O_CREAT, "a": os.O_CREAT | os.O_APPEND, "x": os.O_CREAT | os.O_EXCL}[mode[0]]
     flags |= os.O_RDWR if "+" in mode else os.O_RDONLY if mode[0] == "r" else os.O_WRONLY
     flags |= getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -138,10 +116,7 @@ def _refuse_irregular(path: Path | str, mode: int) -> None:
 
 
 def read_bytes(path: Path | str, limit: int) -> bytes:
-    """All bytes of a regular file of at most `limit` bytes.
-
-    Raises OSError, also for a file that is larger, or grows beyond `limit` during the read.
-    """
+    """All bytes of a regular file. Raises OSError, also for a file of more than `limit` bytes."""
     with open_regular(path) as file:
         data: bytes = file.read(limit + 1)
     if len(data) > limit:
@@ -159,9 +134,7 @@ def read_text(path: Path | str, limit: int) -> str:
 
 
 def parse_json(text: str | bytes, with_paths: bool = False) -> Any:
-    """The value of a JSON text. The value can be written as JSON again.
-
-    `with_paths`: strings may be paths, which need not be UTF-8.
+    """The value of a JSON text, which can be written as JSON again. With `with_paths`, strings need not be UTF-8.
 
     Raises json.JSONDecodeError for a syntax error. Raises ValueError for values nested deeper than NESTING, for numbers
     beyond the range of a float, and for bytes that are no UTF-8 text.
@@ -203,11 +176,13 @@ def replace_file(path: Path, data: bytes | str, look: Callable[[], None] | None 
     """Replaces a file's contents all at once: after any failure the file has all of the old or all of the new contents.
 
     Text is written as UTF-8. An existing file keeps its permissions, and a symbolic link leads to the new contents.
-    `look` is called after all is written but before the replacement; if it raises OSError, the old contents stay.
-    Returns the status of the new file. Raises an OSError that names `path`, also if it is not a regular file.
+    `look` is called just before the replacement; if it raises OSError, the old contents stay. Returns the status of the
+    new file. Raises an OSError that names `path`.
     """
     target = Path(os.path.realpath(path))
-    mode = 0o666 & ~_umask()
+    umask = os.umask(0o077)
+    os.umask(umask)
+    mode = 0o666 & ~umask
     try:
         with suppress(FileNotFoundError):
             mode = target.stat().st_mode
@@ -233,7 +208,6 @@ def replace_file(path: Path, data: bytes | str, look: Callable[[], None] | None 
 
 
 def _scratch_beside(target: Path) -> tuple[int, Path]:
-    """A new open file in the target's folder: descriptor and path. Its name is always short. Raises OSError."""
     descriptor, name = tempfile.mkstemp(prefix=".secateur.", suffix=".tmp", dir=target.parent)
     return descriptor, Path(name)
 
@@ -241,9 +215,8 @@ def _scratch_beside(target: Path) -> tuple[int, Path]:
 class Output:
     """A file that a command writes, perhaps hours after the first check; never overwrites another file in its place.
 
-    Every file that a user names must be new, or empty, or written by Secateur. `is_own` recognises the last by the
-    first HEAD_LENGTH bytes; messages call such a file `kind`. Make an output before any work is done. Raises OSError
-    for another file, and if nothing can be written there.
+    The file must be new, empty, or written by Secateur. `is_own` recognises the last by the first HEAD_LENGTH bytes;
+    messages call such a file `kind`. Raises OSError for another file, and if nothing can be written there.
 
     `size` is the file's size in bytes when it was last found or written. If `keep` is a number, the first `append`
     keeps only that many bytes: it replaces the file by them and the record, all at once.
@@ -337,7 +310,6 @@ class Output:
             self._content.update(data)
 
     def _remember(self, file: IO[bytes]) -> None:
-        """Notes the identity, contents and size of an open file."""
         self._status, self._content = os.fstat(file.fileno()), _sha256(file)
         self.size = file.tell()
 
@@ -360,7 +332,6 @@ class Output:
 
 
 def _sha256(source: IO[bytes] | bytes) -> Any:
-    """A hash of bytes, or of an open file from its beginning to its end."""
     import hashlib
 
     if isinstance(source, bytes):
@@ -369,28 +340,16 @@ def _sha256(source: IO[bytes] | bytes) -> Any:
     return hashlib.file_digest(source, "sha256")  # type: ignore[arg-type]
 
 
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Locks
-# --------------------------------------------------------------------------------------------------------------
-
-
 #: The files that this process has locked, by their real paths.
 _locked_files: Final[dict[Path, IO[Any]]] = {}
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Locks a file. The system releases the lock when the process ends.
+    """Locks a file in the block; the system releases the lock when the process ends.
 
-    The file may have any contents, and may be written meanwhile; `replace_file` passes the lock to the new file. A
-    missing file is created, and removed at the end if it is still empty; a symbolic link stays. Raises BlockingIOError
-    when another process, or other code in this one, holds the lock, and OSError when the file cannot be opened.
+    The file may be written meanwhile; `replace_file` passes the lock to the new file. A missing file is created, and
+    removed at the end if it is still empty. Raises BlockingIOError when the file is locked already, and OSError.
     """
     target = Path(os.path.realpath(path))
     _locked_files[target], is_new = _open_locked(target, path)
@@ -403,7 +362,6 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def _open_locked(target: Path, path: Path) -> tuple[IO[Any], bool]:
-    """The file at `target`, open and locked, and whether it is new; errors name `path`."""
     while True:
         is_new = not target.exists()
         file = open_regular(target, "a+b")

@@ -20,8 +20,7 @@ HUGE_PAGE: Final = 2 << 20
 def allocate(dtype: np.dtype[Any], count: int) -> Any:
     """An array of `count` zeroed records of `dtype`, readable by attribute in the interpreted mode too.
 
-    It shares no cache line with other data, so threads that write to their own arrays do not disturb each other's
-    caches. The system provides pages at their first use. Raises MemoryError when there is too little memory.
+    It shares no cache line with other data. Raises MemoryError when there is too little memory.
     """
     size = count * dtype.itemsize
     raw = _huge_pages(size) if size >= HUGE_PAGE else np.zeros(size + 2 * CACHE_LINE, np.uint8)
@@ -31,11 +30,7 @@ def allocate(dtype: np.dtype[Any], count: int) -> Any:
 
 
 def _huge_pages(size: int) -> Any:
-    """Zeroed memory, uint8[at least size + HUGE_PAGE], in huge pages where the system has them.
-
-    A search reads its TT and histories at random. With pages of 4 KiB it spends much of its time on translating
-    addresses.
-    """
+    """Zeroed memory, uint8[at least size + HUGE_PAGE], in huge pages: a search reads its tables at random."""
     if not hasattr(mmap, "MADV_HUGEPAGE"):
         return np.zeros(size + HUGE_PAGE, np.uint8)
     try:

@@ -1,8 +1,8 @@
 """Reports the progress of long work on stderr, so that users see that it does not hang.
 
 A terminal shows one line, or one picture, that is renewed in its place; any other stderr gets a line every second.
-stdout is kept for results. `python -m engine.progress TEXT COMMAND ...` reports on a command; the Makefile uses it for
-silent commands. This module imports little, because the engine imports it before it answers `uci`.
+`python -m engine.progress TEXT COMMAND ...` reports on a silent command. This module imports little, because the engine
+imports it before it answers `uci`.
 """
 
 from __future__ import annotations
@@ -65,8 +65,7 @@ def _write(text: str) -> None:
 class Display:
     """Base of the views of long work. Use as a context manager, or with `start` and `stop`; `quiet` shows nothing.
 
-    A subclass defines `line`, and `picture` if a terminal can show more. A thread calls them repeatedly, so the work
-    itself need not report. If nothing reads stderr, only that thread blocks.
+    A subclass defines `line`, and `picture` if a terminal can show more. A thread calls them repeatedly.
     """
 
     #: Seconds between two lines where there is no terminal.
@@ -107,7 +106,6 @@ class Display:
             self._thread.start()
 
     def _new_live(self) -> Any:
-        """The display that rich renews; None without rich, where a line is good enough."""
         try:
             from rich.console import Console, Group
             from rich.live import Live
@@ -186,10 +184,7 @@ def _columns() -> int:
 
 
 class Steps(Display):
-    """Shows the current step and the elapsed time, for work of unknown length or with few steps.
-
-    `told` is the first step; `show` sets the next.
-    """
+    """Shows the current step and the elapsed time. `told` is the first step; `show` sets the next."""
 
     def __init__(self, told: str, quiet: bool = False) -> None:
         super().__init__(quiet)
@@ -229,16 +224,14 @@ def main(arguments: list[str]) -> int:
         try:
             process = subprocess.Popen(command)
         except OSError as error:
-            problem = error.strerror or str(error)
-        else:
-            try:
-                status = process.wait()
-            except KeyboardInterrupt:  # the terminal has sent Ctrl-C to the command, too
-                process.wait()
-                return 130
-            return status if status >= 0 else 128 - status
-    say(f"secateur: {command[0]}: {problem}")
-    return 1
+            say(f"secateur: {command[0]}: {error.strerror or error}")
+            return 1
+        try:
+            status = process.wait()
+        except KeyboardInterrupt:  # the terminal has sent Ctrl-C to the command, too
+            process.wait()
+            return 130
+        return status if status >= 0 else 128 - status
 
 
 if __name__ == "__main__":

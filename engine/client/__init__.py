@@ -1,11 +1,5 @@
 """Secateur inside a Python program, with python-chess's types: `from secateur import Engine`.
 
-    engine     `Engine`: play, analyse, analysis, configure
-    analysis   `Analysis`: a search in progress
-    runner     the thread on which an engine searches
-    commands   converts python-chess's boards and limits for the engine
-    infos      converts the engine's results for python-chess
-
 The build also makes this file the `__init__` of the package `secateur`. Only the first `Engine` imports the kernels, so
 a program can choose its evaluation before that.
 """

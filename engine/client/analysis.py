@@ -103,10 +103,7 @@ class Analysis:
                 self._changed.wait(PATIENCE)
 
     def wait(self) -> BestMove:
-        """Waits for the end of the search; returns the best move and the expected reply, each None if there is none.
-
-        Raises the error of the search, if any.
-        """
+        """Waits for the end; returns the best move and the expected reply, or None. Raises the search's error."""
         self.join()
         if self._error is not None:
             raise self._error

@@ -1,8 +1,4 @@
-"""Converts python-chess's boards with their moves, limits and root moves for the engine.
-
-A board becomes the `position` that `chess.engine` would send, and a limit becomes the `go`. So the search in this
-process is the same as in a separate one.
-"""
+"""Makes of python-chess's boards and limits the `position` and the `go` that `chess.engine` would send."""
 
 from __future__ import annotations
 
@@ -18,7 +14,7 @@ from engine.uci.parse import GoCommand, PositionCommand
 from search.limits import Limits
 
 #: Fields of a `chess.engine.Limit` in seconds, with their names in `go`, where they are milliseconds, and their least
-#: values. A clock may be negative, because a game need not end when it runs out.
+#: values: a clock may be negative.
 _SECONDS: Final = (
     ("time", "movetime", 0),
     ("white_clock", "wtime", -math.inf),

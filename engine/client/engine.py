@@ -62,10 +62,8 @@ class Engine:
 
     Its methods may be called from any thread. It searches one position at a time: `play` and `analyse` wait for each
     other; a running `analysis` ends when another command comes. Ctrl-C ends a search, and the engine stays usable. An
-    engine that is not closed ends with the program.
-
-    The first engine in a process takes a second to load the kernels. Unless they were compiled ahead of time, the first
-    one after an installation compiles them, which takes about a minute (`secateur warmup` does it, too).
+    engine that is not closed ends with the program. The first one after an installation compiles the kernels, which
+    takes about a minute (`secateur warmup` does it, too).
     """
 
     def __init__(
@@ -76,9 +74,9 @@ class Engine:
     ) -> None:
         """Sets `options` (see `configure`), and evaluates with your own function if you give one.
 
-        `evaluation` is that function (see `secateur.eval.api`), or its file, `FILE.py[:FUNCTION]`. It is compiled into
-        the search of this process for all its engines, and must be named with the first of them. None keeps the
-        evaluation of the process: Secateur's own, or the one that the environment variable SECATEUR_EVALUATION names.
+        `evaluation` is that function (see `secateur.eval.api`), or its file, `FILE.py[:FUNCTION]`. It is for all
+        engines of this process, and must be named with the first of them. None keeps the evaluation of the process:
+        Secateur's own, or the one that the environment variable SECATEUR_EVALUATION names.
 
         Raises EngineError for options that cannot be set, `eval.build.EvaluationError` for a function that cannot be
         an evaluation, and RuntimeError when this process already evaluates with something else.
@@ -112,7 +110,7 @@ class Engine:
 
     @property
     def id(self) -> dict[str, str]:
-        """The engine's name and authors; the name has the version, and the evaluation unless it is Secateur's own."""
+        """The engine's name, with its version and any evaluation of your own, and its authors."""
         return {"name": with_evaluation(full_name()), "author": AUTHORS}
 
     @property
@@ -123,8 +121,8 @@ class Engine:
     def configure(self, options: Mapping[str, Value]) -> None:
         """Sets options by their UCI names, in any case; None presses a button.
 
-        Raises EngineError for an unknown option or a value out of range, before it sets any. Also raises EngineError
-        for a value that cannot be used, such as a missing file: that option and those after it keep their values.
+        Raises EngineError for an unknown option or a value out of range, before it sets any, and for an unusable value,
+        such as a missing file: that option and those after it keep their values.
         """
         texts = _checked(options)
         with self._command():
@@ -154,11 +152,10 @@ class Engine:
         ponder: bool = False,
         root_moves: Iterable[chess.Move] | None = None,
     ) -> PlayResult:
-        """Finds a move to play. The board's moves are the game so far, so repetitions count.
+        """Finds a move to play; None where there is no legal one. The board's moves are the game so far.
 
-        A `game` unequal to that of the last search begins a new game. With `ponder`, the engine goes on searching in
-        the background after its answer, for the position after the reply that it expects, on the clock that this limit
-        leaves. If the next board has that reply, the search continues. The move is None where there is no legal one.
+        A `game` unequal to that of the last search begins a new game. With `ponder`, the engine goes on searching after
+        its answer, for the position after the reply that it expects, on the clock that this limit leaves.
 
         Raises ValueError for an illegal position, for a limit that sets no bound or makes no sense, and for root moves
         that are not legal.
@@ -242,8 +239,6 @@ class Engine:
             limits = limits_of(limit, board.turn, search_moves_of(position.board, root_moves))
             return self._begin(position, limits, info, multipv, owner=self)
 
-    # -- the end -----------------------------------------------------------------------------------------------
-
     def close(self) -> None:
         """Stops the search and ends the engine's threads; later calls do nothing."""
         self._close()
@@ -271,7 +266,6 @@ class Engine:
             self._turn.release()
 
     def _interrupt(self) -> None:
-        """Ends an analysis or pondering."""
         self._pondered = None
         self._runner.end()
 
@@ -334,7 +328,6 @@ class Engine:
             raise
 
     def _ponder(self, board: chess.Board, limit: Limit, move: chess.Move, reply: chess.Move) -> None:
-        """Begins to ponder the position after `move` and the expected `reply`."""
         expected = board.copy()
         expected.push(move)
         expected.push(reply)
@@ -347,10 +340,7 @@ class Engine:
         self._pondered = command, self._begin(self._equipment.positions.game, limits, ponders=True, level=level)
 
     def _resumed(self, board: chess.Board, limit: Limit, game: object) -> Analysis | None:
-        """The pondering search, now on our clock, if it searches this position; else None.
-
-        It keeps the limits that it began with. Raises what `limits_of` raises for `limit`.
-        """
+        """The pondering search if it searches this position, now on our clock with its limits; else None."""
         if self._pondered is None or game != self._game:
             return None
         expected, analysis = self._pondered
@@ -363,9 +353,8 @@ class Engine:
 
 def _load(values: OptionValues, problem: Callable[[str], None]) -> Equipment:
     """Loads or compiles the kernels and sets up the engine; logs a warning when that takes long."""
-    patience = threading.Timer(
-        _SILENCE, LOGGER.warning, ("loading takes long: a new version compiles its kernels once, for about a minute",)
-    )
+    warning = "loading takes long: a new version compiles its kernels once, for about a minute"
+    patience = threading.Timer(_SILENCE, LOGGER.warning, (warning,))
     patience.daemon = True
     patience.start()
     try:
@@ -415,10 +404,7 @@ def _bounded(limit: Limit, game: Game, root_moves: Iterable[chess.Move] | None) 
 
 
 def _clock_after(limit: Limit, turn: chess.Color, began: float) -> Limit:
-    """The limit that is left for the next move of `turn`, the side to move, which began this move at `began`.
-
-    The reply counts as taking no time, as in `chess.engine`.
-    """
+    """The limit for the next move of `turn`, which began this one at `began`; the reply takes no time."""
     used = time.perf_counter() - began
     white, black = limit.white_clock, limit.black_clock
     if white is not None:

@@ -1,7 +1,4 @@
-"""Converts the engine's results for python-chess: scores with a point of view, lines of moves, times in seconds.
-
-This module imports the kernels. The other modules of this package are imported before the choice of the evaluation.
-"""
+"""Converts the engine's results for python-chess. Unlike the rest of the package, this module imports the kernels."""
 
 from __future__ import annotations
 

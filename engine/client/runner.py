@@ -22,7 +22,7 @@ class Runner:
     """Runs one search after the other. It holds no reference to the engine, so an unused engine can be collected."""
 
     def __init__(self, searcher: Searcher, close: Callable[[], None]) -> None:
-        """Starts the thread; the runner calls `close` when the last search has ended."""
+        """Starts the thread; calls `close` when the last search has ended."""
         self._searcher = searcher
         self._close = close
         self._searches: SimpleQueue[tuple[Analysis, Search] | None] = SimpleQueue()

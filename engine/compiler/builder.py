@@ -39,10 +39,6 @@ from engine.compiler.library import MARKER, RUNS_HERE, Description, Export, Libr
 from engine.compiler.sources import source_hash
 from engine.files import open_regular, reason, replace_file, shown
 
-#: External symbols that object code may use: the C library's functions with which LLVM copies and fills memory, and the
-#: linker's table of addresses.
-ALLOWED_SYMBOLS: Final = frozenset(("memcpy", "memmove", "memset", "_GLOBAL_OFFSET_TABLE_"))
-
 #: The beginning of the generated C.
 _HEAD: Final = """\
 #include <stdint.h>
@@ -104,7 +100,6 @@ def _check_place(path: Path) -> None:
 
 
 def _export(name: str, symbol: str, signature: Any) -> Export:
-    """The entry point with that name and Numba's signature."""
     unliteral: Any = types.unliteral
     returned = unliteral(signature.return_type)
     if returned not in (types.none, types.int64):
@@ -121,11 +116,6 @@ def _parameter(name: str, found: Any) -> Parameter:
     if found == types.int64:
         return Parameter("int")
     raise BuildError(f"{name} takes {found}; records, C-contiguous arrays and int64 are possible")
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Object code
-# --------------------------------------------------------------------------------------------------------------
 
 
 def _object_code(modules: Sequence[Any], symbols: dict[str, str], level: Level) -> bytes:
@@ -156,18 +146,6 @@ def _object_code(modules: Sequence[Any], symbols: dict[str, str], level: Level) 
     return bytes(machine.emit_object(module))
 
 
-def undefined_symbols(file: Path) -> list[str]:
-    """The symbols that an object file uses but does not define, sorted. Raises BuildError when `nm` fails."""
-    listed = _run(["nm", "-u", str(file)])
-    prefix = "_" if sys.platform == "darwin" else ""
-    return sorted({line.split()[-1].removeprefix(prefix) for line in listed.splitlines() if line.split()})
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Bindings
-# --------------------------------------------------------------------------------------------------------------
-
-
 def bindings(description: Description, level: Level) -> str:
     """The C source of a library: description, processor check, and a function for each entry point."""
     text = json.dumps(MARKER.decode() + description.encode())
@@ -187,7 +165,6 @@ def _runs_here(level: Level) -> str:
 
 
 def _kernel_symbol(export: Export) -> str:
-    """The name of an entry point's kernel in the object code."""
     return f"kernel_of_{export.symbol}"
 
 
@@ -226,42 +203,29 @@ EXPORT {result} {export.symbol}({", ".join(taken)}) {{
 
 
 def linker() -> list[str]:
-    """The command of the C compiler, from CC or `cc`. Raises BuildError if the compiler or `nm` is missing."""
+    """The command of the C compiler, from CC or `cc`. Raises BuildError if it is missing."""
     command = shlex.split(os.environ.get("CC", "cc"))
     if not command or shutil.which(command[0]) is None:
         raise BuildError(f"needs a C compiler: there is no '{' '.join(command)}' (set CC)")
-    if shutil.which("nm") is None:
-        raise BuildError("needs nm, which comes with C compilers")
     return command
 
 
 def link(code: bytes, source: str, folder: Path) -> Path:
     """Links an object file's bytes with C source into a shared library in `folder`; returns its path.
 
-    Raises BuildError as `linker` does, when the compiler fails, and when the code needs symbols beyond ALLOWED_SYMBOLS.
+    Raises BuildError when there is no compiler, or when it fails, as for code that needs more than the C library.
     """
     compiler = linker()
     kernels, stub, linked = folder / "kernels.o", folder / "bindings.c", folder / "linked"
     kernels.write_bytes(code)
-    foreign = [symbol for symbol in undefined_symbols(kernels) if symbol not in ALLOWED_SYMBOLS]
-    if foreign:
-        raise BuildError(f"kernels refer to what no library of kernels has: {', '.join(foreign)}")
     stub.write_text(source, encoding="ascii")
     options = ["-shared", "-O2", "-fvisibility=hidden"]
     if os.name == "posix":
         options.append("-fPIC")
     if sys.platform == "linux":
         options += ["-Wl,--no-undefined", "-Wl,--strip-all", "-Wl,-z,noexecstack"]
-    _run([*compiler, *options, "-o", str(linked), str(stub), str(kernels)])
-    return linked
-
-
-def _run(command: list[str]) -> str:
-    """The stdout of a command. Raises BuildError with its stderr when it fails."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise BuildError(f"{command[0]}: {error.strerror or error}") from None
+    command = [*compiler, *options, "-o", str(linked), str(stub), str(kernels)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise BuildError(f"{command[0]} failed: {done.stderr.strip() or done.returncode}")
-    return done.stdout
+    return linked

@@ -26,8 +26,9 @@ CACHE_VARIABLE: Final = "SECATEUR_CACHE_DIR"
 KEEP_SECONDS: Final = 14 * 24 * 3600
 KEEP_FOLDERS: Final = 6
 
-#: The name of a build from `engine.compiler.jit.build_hash`.
+#: The names of a build, from `engine.compiler.jit.build_hash`, and of a kernel's file in it.
 _NAME: Final = re.compile("[0-9a-f]{20}")
+_KERNEL: Final = re.compile(r"[0-9a-f]{32}\.nbc")
 
 #: The file that marks a folder as made by Secateur, and its greatest length in bytes: it may list all files there.
 MARKER: Final = "made-by-secateur"
@@ -56,7 +57,6 @@ def _cache_roots() -> Iterator[Path]:
 
 
 def _user_caches() -> Path:
-    """The system's folder for a user's caches, `~` not yet expanded."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or "~/AppData/Local")
     if sys.platform == "darwin":
@@ -65,10 +65,7 @@ def _user_caches() -> Path:
 
 
 def _is_private(folder: Path, links: bool = False) -> bool:
-    """Whether only this user can write there: cache files are machine code, which the engine runs.
-
-    A symbolic link counts as a folder only if `links` are allowed and this user made it.
-    """
+    """Whether only this user can write there. With `links`, a link that this user made counts as its folder."""
     if not hasattr(os, "getuid"):
         return True
     status = folder.lstat()
@@ -94,8 +91,7 @@ def open_cache(build: str) -> Path | None:
                 continue
             with tempfile.TemporaryFile(dir=folder):
                 pass
-            # A folder with a user's files gets no marker, nor does any folder on a full disk. Such a folder is never
-            # swept.
+            # A folder without a marker, such as one with a user's files, is never swept.
             with suppress(OSError):
                 if not any(folder.iterdir()):
                     mark(folder, _MARKER_TEXT)
@@ -109,10 +105,7 @@ def open_cache(build: str) -> Path | None:
 
 
 def mark(folder: Path, text: str, names: Iterable[str] = ()) -> None:
-    """Writes the marker, which tells a user what the folder is, unless the folder has one.
-
-    The marker lists `names`, file names relative to the folder. Raises OSError, and then leaves no marker.
-    """
+    """Writes the marker with a list of `names`, unless the folder has one. Raises OSError and leaves no marker."""
     marker = folder / MARKER
     with suppress(FileExistsError), marker.open("x", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
         try:
@@ -124,10 +117,7 @@ def mark(folder: Path, text: str, names: Iterable[str] = ()) -> None:
 
 
 def listed(folder: Path, text: str) -> frozenset[str] | None:
-    """The files that the folder's marker lists; None for a link, and without a readable marker that begins with `text`.
-
-    The names are relative to the folder.
-    """
+    """The names that the folder's marker lists; None for a link, and without a marker that begins with `text`."""
     marker = folder / MARKER
     try:
         if not stat.S_ISDIR(folder.lstat().st_mode) or not stat.S_ISREG(marker.lstat().st_mode):
@@ -141,9 +131,9 @@ def listed(folder: Path, text: str) -> frozenset[str] | None:
 
 
 def strangers(folder: Path, names: frozenset[str]) -> list[Path]:
-    """The files in a marked folder except its marker, the files in `names` and their bytecode; sorted.
+    """The files in a marked folder that are not in `names`, or were changed since the marker was written; sorted.
 
-    A listed file that was changed after the marker was written counts as a stranger.
+    Leaves out the marker and bytecode.
     """
     paths = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
     return sorted(path for path in paths if path != folder / MARKER and not _is_listed(path, folder, names))
@@ -157,10 +147,9 @@ def _is_listed(path: Path, folder: Path, names: frozenset[str]) -> bool:
 
 
 def remove_listed(folder: Path, text: str) -> None:
-    """Deletes the unchanged files that the folder's marker lists and their bytecode, then empty folders.
+    """Deletes the unchanged files that the folder's marker lists, their bytecode, and folders that are then empty.
 
-    Deletes the marker and the folder if nothing else is left. Raises OSError, but not for a file that cannot be
-    deleted.
+    Raises OSError, but not for a file that cannot be deleted.
     """
     names = listed(folder, text)
     if not names:
@@ -178,11 +167,7 @@ def remove_listed(folder: Path, text: str) -> None:
 
 
 def _sweep(root: Path, current: Path) -> None:
-    """Removes the kernels of builds that were not used lately. Errors do not matter: the next start retries.
-
-    Everything else stays: folders without the marker, such as those of earlier versions, and in folders with the marker
-    the files that hold no kernels.
-    """
+    """Removes the kernels of builds that were not used lately; all other files and folders stay."""
     others = [
         (path.lstat().st_mtime, path)
         for path in root.iterdir()
@@ -199,19 +184,10 @@ def _sweep(root: Path, current: Path) -> None:
 def _remove(folder: Path) -> None:
     """Deletes a build's kernels, then its marker, then the folder. Raises OSError if a user keeps a file in it."""
     for path in list(folder.iterdir()):
-        if _is_kernel(path):
+        if _KERNEL.fullmatch(path.name) or SCRATCH.fullmatch(path.name):
             path.unlink()
     (folder / MARKER).unlink()
     folder.rmdir()
-
-
-def _is_kernel(path: Path) -> bool:
-    """Whether Secateur wrote that file: an unchanged kernel, or a partial file from a crash. Raises OSError."""
-    if not stat.S_ISREG(path.lstat().st_mode):
-        return False
-    if path.suffix == ".nbc":
-        return unsealed(path, read_bytes(path, LARGEST_KERNEL)) is not None
-    return SCRATCH.fullmatch(path.name) is not None
 
 
 def sealed(path: Path, body: bytes) -> bytes:

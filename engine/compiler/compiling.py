@@ -10,15 +10,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final, NamedTuple
+from typing import Final
 
 from engine.progress import Line, say
 
 #: Advice against compiling at a bad moment, such as in a game.
 ADVICE: Final = "run 'secateur warmup' once to compile all that plays ahead of time"
 
-#: Kernels by full name: a phrase for messages, and about how many seconds they take to compile on two quiet cores.
-#: Those of WARMUP are `search.warmup.PLAYING`.
+#: The kernels that take a second to compile, by full name: a phrase for messages, and about how many seconds on two
+#: quiet cores. Those of WARMUP are `search.warmup.PLAYING`.
 WARMUP: Final = {
     "engine.board.make.complete_position": ("the board", 0.9),
     "search.kernels.aspiration.search_iteration": ("the search", 20.0),
@@ -28,7 +28,6 @@ COSTS: Final = {
     **WARMUP,
     "eval.kernels.classical.evaluation_terms": ("the evaluation", 5.0),
     "eval.kernels.inference.evaluate_line": ("the network", 1.4),
-    "eval.kernels.endings.whose_word_counts": ("the endings", 0.1),
     "engine.board.perft.perft_kernel": ("perft", 1.5),
     "search.kernels.alphabeta.search_root": ("the search of one window", 20.0),
     "eval.training.kernels.selfplay.play_game": ("self-play", 22.0),
@@ -37,33 +36,10 @@ COSTS: Final = {
     "eval.training.kernels.decoding.sample_evaluations": ("the evaluation of positions", 18.0),
     "eval.training.kernels.records.unpack_samples": ("the decoder of positions", 1.0),
     "eval.training.kernels.gradients.add_gradients": ("the network's gradients", 3.0),
-    "eval.training.kernels.gradients.outputs": ("the network's outputs", 0.7),
-    "eval.training.kernels.gradients.count_unsound": ("the check of positions", 0.3),
-    "eval.training.kernels.optimizer.reduce_gradients": ("the sum of gradients", 0.4),
-    "eval.training.kernels.optimizer.adamw_step": ("the optimizer", 0.4),
-    "eval.training.kernels.gradients.integer_scores": ("the network in whole numbers", 0.8),
 }
 
 #: About how many seconds it takes to build the library of all kernels for one level of processor.
 LIBRARY_SECONDS: Final = 75.0
-
-
-class Compilation(NamedTuple):
-    """A running compilation: its name, such as "the search"; seconds so far; expected seconds, None if unknown.
-
-    It is kernel `number` of `total`; both are 0 if unknown.
-    """
-
-    name: str
-    elapsed: float
-    expected: float | None
-    number: int
-    total: int
-
-    def line(self) -> str:
-        """All of it in one line."""
-        place = f" ({self.number} of {self.total})" if self.total else ""
-        return f"compiling {self.name}{place}: {span(self.elapsed, self.expected)}"
 
 
 class _State:
@@ -81,13 +57,15 @@ class _State:
 _STATE: Final = _State()
 
 
-def current() -> Compilation | None:
-    """The compilation that runs now, in any thread; None when there is none."""
+def current() -> str:
+    """What compiles now, in any thread, for how long, and how long it may take; empty when nothing does."""
     kernel = _STATE.kernel
     if not kernel:
-        return None
-    phrase, expected = COSTS.get(kernel, (kernel, None))
-    return Compilation(phrase, time.monotonic() - _STATE.began, expected, *_STATE.place)
+        return ""
+    number, total = _STATE.place
+    place = f" ({number} of {total})" if total else ""
+    name, expected = COSTS.get(kernel, (kernel, None))
+    return f"compiling {name}{place}: {span(time.monotonic() - _STATE.began, expected)}"
 
 
 def silence() -> None:
@@ -123,23 +101,18 @@ def begin(kernel: str) -> None:
         if _STATE.advises and kernel in WARMUP:
             _STATE.advises = False
             say(f"secateur: kernels have to be compiled, once for each version: {ADVICE}")
-        _STATE.ticker = Line(_line)
+        _STATE.ticker = Line(lambda: f"secateur: {current()}")
         _STATE.ticker.start()
 
 
 def end(is_compiled: bool) -> None:
     """Notes that Numba has compiled the kernel, or failed to."""
-    compilation = current()
-    if _STATE.ticker is not None and compilation is not None:
+    if _STATE.ticker is not None:
         word = "compiled" if is_compiled else "could not compile"
-        _STATE.ticker.stop(f"secateur: {word} {compilation.name} in {compilation.elapsed:.0f} s")
+        name, _ = COSTS.get(_STATE.kernel, (_STATE.kernel, None))
+        _STATE.ticker.stop(f"secateur: {word} {name} in {time.monotonic() - _STATE.began:.0f} s")
         _STATE.ticker = None
     _STATE.kernel = ""
-
-
-def _line() -> str:
-    compilation = current()
-    return "" if compilation is None else f"secateur: {compilation.line()}"
 
 
 def span(elapsed: float, expected: float | None) -> str:
@@ -147,6 +120,4 @@ def span(elapsed: float, expected: float | None) -> str:
     if expected is None:
         return f"{elapsed:.0f} s"
     guess = max(1, round(expected)) if expected < 10 else 5 * round(expected / 5)
-    return f"{elapsed:.0f} s, " + (
-        f"about {guess} s expected" if elapsed <= guess else f"more than the {guess} s expected"
-    )
+    return f"{elapsed:.0f} s, about {guess} s expected"

@@ -1,8 +1,7 @@
 """Computes a fingerprint of everything that a function's machine code depends on.
 
-Machine code holds the function's own instructions and those of the functions that it calls. Numba also freezes into it
-the values that global names, closures and attributes of modules had at that moment. An edit to any of these needs new
-machine code; an edit to anything else in the same files does not.
+That is the code of the function and of all that it calls, and the values of global names, closures and attributes of
+modules, which Numba freezes into the machine code.
 """
 
 from __future__ import annotations
@@ -19,8 +18,7 @@ def fingerprint(function: Any) -> str:
     """A hexadecimal digest of a function, plain or compiled, and of all that it refers to.
 
     It does not depend on the function's own name, file or module, nor on comments and line numbers. Numbers, arrays,
-    functions and collections of them count by their contents, other objects by their `repr`. That is mostly an address,
-    which differs in every process, so possibly stale code is never found again.
+    functions and collections of them count by their contents, other objects by their `repr`, mostly an address.
     """
     digest = _Digest()
     digest.add(function)

@@ -1,19 +1,8 @@
 """The only module that sets JIT options, chooses the source of kernels, and reads CPU features.
 
-One of these decorators declares everything compiled in Secateur:
-
-`kernel`
-    An entry point, called from Python. Releases the GIL and is kept in the kernel cache.
-`subkernel`
-    Called from kernels. Compiled into its callers, so it has no cache file of its own.
-`inlined`
-    A subkernel that LLVM must inline: for the few-instruction helpers of the hot loops.
-`float_kernel`, `float_inlined`
-    The same for arithmetic on floats, which the compiler may reorder.
-`hook`
-    A call that only the tracing build makes, and the playing build leaves out.
-`machine_op`
-    One or a few machine instructions with a plain-Python twin for the interpreted mode.
+Its decorators declare all that is compiled. `kernel` declares an entry point that Python calls; `subkernel` and
+`inlined` declare what kernels call. `float_kernel` and `float_inlined` are the same for arithmetic on floats.
+`machine_op` declares a few machine instructions, and `hook` a call that only the tracing build makes.
 
 Compiled code does not test indices: an index must be within its array, and is never negative. With
 `SECATEUR_CHECKED=1` it tests them all, and raises IndexError.
@@ -21,19 +10,12 @@ Compiled code does not test indices: an index must be within its array, and is n
 If a library of kernels compiled ahead of time fits (`engine.compiler.library`), `kernel` returns the entry point in
 it, the other decorators return a substitute, and Numba is not imported. Otherwise Numba compiles.
 
-We have our own cache because Numba's looks only at the file that holds the cached function, so an edit to a callee in
-another file leaves stale machine code running. A hash over every kernel source file, the versions of Python, Numba,
-llvmlite and NumPy, and the CPU's name and features names the folder of our cache. So everything that could change the
-machine code changes the folder. The cache is also independent of where the project is installed.
+A hash over all that could change the machine code names the folder of our cache: the kernels' sources, the versions of
+Python, Numba, llvmlite and NumPy, the CPU's name and features, and the build. There are three builds: the playing
+build; with `SECATEUR_TRACING=1` the tracing build, whose search records its tree for the explorer; and the checked
+build. The first import of this module fixes the build for the process.
 
 `NUMBA_DISABLE_JIT=1` runs every kernel as plain Python, for a debugger or for coverage.
-
-There are three builds of the kernels: the playing build; with `SECATEUR_TRACING=1` the tracing build, whose search
-records its tree for the explorer; and the checked build. The first import of this module fixes the build for the
-process.
-
-Machine code that depends on more than the project's own sources, such as a custom evaluation, has its own cache folder
-(`keep_apart`).
 """
 
 from __future__ import annotations
@@ -88,28 +70,20 @@ BUILDING: Final = os.environ.get(KERNELS_VARIABLE) == BUILD
 #: Whether kernels run as plain Python.
 INTERPRETED: Final = not AHEAD_OF_TIME and numba_hooks.is_interpreted()
 
-#: LLVM's name of the processor that kernels are compiled for, and its features by LLVM's names. It is the library's
-#: processor if there is a library; else this machine's, unless Numba's environment variables name another.
-_PROCESSOR = (
-    (_LIBRARY.level.cpu, dict.fromkeys(_LIBRARY.level.features, True))
-    if _LIBRARY is not None
-    else numba_hooks.processor()
-)
-CPU_NAME: Final = _PROCESSOR[0]
-CPU_FEATURES: Final = _PROCESSOR[1]
-
+#: LLVM's name of the processor that kernels are compiled for, and its features by LLVM's names.
+CPU_NAME: str
+CPU_FEATURES: dict[str, bool]
 #: True when PEXT indexes sliding attacks, False for magic multiplication. `SECATEUR_PEXT=0` forces the latter.
-USE_PEXT: Final[bool] = (
-    _LIBRARY.level.pext
-    if _LIBRARY is not None
-    else CPU_FEATURES.get("bmi2", False)
-    and CPU_NAME not in SLOW_PEXT_CPUS
-    and os.environ.get(PEXT_VARIABLE, "1") != "0"
-)
+USE_PEXT: bool
+if _LIBRARY is not None:
+    CPU_NAME, CPU_FEATURES = _LIBRARY.level.cpu, dict.fromkeys(_LIBRARY.level.features, True)
+    USE_PEXT = _LIBRARY.level.pext
+else:
+    CPU_NAME, CPU_FEATURES = numba_hooks.processor()
+    has_fast_pext = CPU_FEATURES.get("bmi2", False) and CPU_NAME not in SLOW_PEXT_CPUS
+    USE_PEXT = has_fast_pext and os.environ.get(PEXT_VARIABLE, "1") != "0"
 
-
-#: Environment variables that choose the tracing and the checked build when they are "1". This module reads them once,
-#: on import.
+#: Environment variables that choose the tracing and the checked build when they are "1".
 TRACING_VARIABLE: Final = "SECATEUR_TRACING"
 CHECKED_VARIABLE: Final = "SECATEUR_CHECKED"
 
@@ -132,11 +106,6 @@ def _vector_bits() -> int:
 #: Width of the instructions that multiply int16 vectors: 512 (AVX-512) or 256 (AVX2); 0 for code that any CPU runs.
 #: `SECATEUR_VECTOR_BITS` narrows it.
 VECTOR_BITS: Final = _vector_bits()
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Where kernels come from
-# --------------------------------------------------------------------------------------------------------------
 
 
 #: Fingerprint of what newly declared kernels depend on besides the project's sources (see `keep_apart`).
@@ -175,7 +144,7 @@ CACHE_FOLDER: Path | None = None if AHEAD_OF_TIME or INTERPRETED or BUILDING els
 def keep_apart(fingerprint: str) -> None:
     """Gives the kernels declared from now on their own cache folder, whose name also depends on `fingerprint`.
 
-    It is for machine code that depends on more than the project's sources. The fingerprint must cover all of that.
+    The fingerprint must cover all that their machine code depends on besides the project's sources.
     """
     global CACHE_FOLDER, _companion
     _companion = fingerprint
@@ -215,10 +184,6 @@ def compiler_report() -> str:
         return f"Compiled ahead of time by {_LIBRARY.description.compiler} for {_LIBRARY.level.name}"
     return f"Compiled by Numba {numba.__version__} (llvmlite {llvmlite.__version__}) for {CPU_NAME}"
 
-
-# --------------------------------------------------------------------------------------------------------------
-# The decorators
-# --------------------------------------------------------------------------------------------------------------
 
 #: What all compiled functions share. A division by zero gives a value, so kernels hold no path that raises.
 _OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "boundscheck": CHECKED, "nogil": True}
@@ -285,7 +250,6 @@ def float_inlined(function: Callable[..., Any]) -> Any:
 
 
 def _last(*arguments: Any) -> Any:
-    """Returns its last argument."""
     return arguments[-1]
 
 

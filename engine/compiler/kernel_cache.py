@@ -2,8 +2,7 @@
 
 Numba's own cache looks only at the file that holds the cached function, so an edit to a callee in another file leaves
 stale machine code running. It also runs whatever it reads: a flipped bit is a crash at every start. Here each file
-has a checksum over its contents and its purpose. One compilation replaces a file that is damaged, cut short, of another
-kernel or of another build.
+has a checksum over its contents and its purpose. One compilation replaces an unusable file.
 """
 
 from __future__ import annotations
@@ -26,11 +25,7 @@ save_errors: list[str] = []
 
 @functools.cache
 def _folder_stamp(folder: Path) -> str:
-    """A stamp for the version of the kernels in `folder`; empty if the cache folder's name covers them already.
-
-    So tools may have their own kernels, which may call each other's and the engine's. A change to one of them does not
-    invalidate the engine's cache.
-    """
+    """A stamp for the version of a tool's kernels in `folder`; empty if the cache folder's name covers them already."""
     if any(folder == PROJECT_ROOT / name for name in KERNEL_FOLDERS):
         return ""
     digest = hashlib.sha256()

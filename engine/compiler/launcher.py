@@ -4,8 +4,7 @@
 
 Normally the executable starts the engine in the project's folder. OpenBench's client, however, unpacks the project into
 a temporary folder, runs `make EXE=name`, moves that one file away and deletes the rest. For it, `--standing` first
-copies the sources and the environment to a permanent place. Their content names both copies, so a second build of the
-same commit copies nothing, and commits with the same requirements share one environment.
+copies the sources and the environment to a permanent place; their content names both copies.
 """
 
 from __future__ import annotations
@@ -40,50 +39,39 @@ _MARKER_TEXT = "Secateur made this folder, and deletes it when no build has aske
 _KIND = "launcher of Secateur"
 
 
-def launcher_text(python: str, windows: bool = False, entry_point: Path = ENTRY_POINT) -> str:
+def launcher_text(python: str, entry_point: Path = ENTRY_POINT) -> str:
     """A script that replaces itself by the engine, so that killing the script's process kills the engine.
 
     Its own name stays in the command line, as an option that Python ignores. By that name process lists show the
     engine, and OpenBench's client finds the engines that it must end.
     """
-    if windows:
-        return f'@"{python}" "{entry_point}" %*\r\n'
     return f'#!/bin/sh\nexec {shlex.quote(python)} -X "launcher=$0" {shlex.quote(str(entry_point))} "$@"\n'
 
 
 def is_launcher(head: bytes) -> bool:
     """Whether a file that begins with `head` is a script of `launcher_text`."""
     text = os.fsdecode(head)
-    on_windows = re.fullmatch(r'@"[^"\n]+" "[^"\n]*[\\/]uci_main\.py" %\*\r?\n', text)
     try:
         words = shlex.split(text.partition("\n")[2])
     except ValueError:  # no closing quotation
         return False
-    if on_windows or len(words) != 6:
-        return on_windows is not None
-    python, entry_point = Path(words[1]), Path(words[-2])
-    is_ours = text == launcher_text(words[1], entry_point=entry_point)
-    return is_ours and python.is_absolute() and entry_point.name == ENTRY_POINT.name
+    return len(words) == 6 and text == launcher_text(words[1], Path(words[4]))
 
 
 def write_launcher(path: Path, standing: bool = False) -> None:
-    """Writes an executable script to `path` that starts Secateur with this interpreter, from any folder.
+    """Writes an executable script that starts Secateur; a `standing` one works without the project's folder.
 
-    A `standing` one works even after the project's folder is gone. Raises OSError, also if `path` is another kind of
-    file.
+    Raises OSError, also if `path` is another file.
     """
-    windows = sys.platform == "win32"
-    path = _with_suffix(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     output = Output(path, is_launcher, _KIND)
     python, entry_point = make_standing(_standing_root()) if standing else (sys.executable, ENTRY_POINT)
-    output.replace(launcher_text(python, windows, entry_point))
+    output.replace(launcher_text(python, entry_point))
     path.chmod(0o755)
 
 
 def remove_launcher(path: Path) -> None:
     """Deletes a launcher, if there is one. Raises OSError for a link and any other file."""
-    path = _with_suffix(path)
     if path.is_symlink():
         raise FileExistsError(errno.EEXIST, "is a symbolic link; it is left as it is", str(path))
     if not path.exists():
@@ -93,13 +81,6 @@ def remove_launcher(path: Path) -> None:
     if not is_own:
         raise FileExistsError(errno.EEXIST, f"is there already and is no {_KIND}; it is left as it is", str(path))
     path.unlink()
-
-
-def _with_suffix(path: Path) -> Path:
-    """The path with a suffix by which Windows starts a script; unchanged on other systems."""
-    if sys.platform == "win32" and path.suffix.lower() not in (".bat", ".cmd"):
-        return path.with_suffix(".bat")
-    return path
 
 
 def make_standing(root: Path) -> tuple[str, Path]:
@@ -115,11 +96,7 @@ def make_standing(root: Path) -> tuple[str, Path]:
 
 
 def _sweep(root: Path) -> None:
-    """Removes copies that no build has used in KEEP_SECONDS. Errors do not matter: the next build retries.
-
-    Copies of earlier versions have no marker and stay, because a name alone does not prove that Secateur made the
-    folder. A user's own files in a copy stay, too.
-    """
+    """Removes copies that no build has used in KEEP_SECONDS; a user's own files stay."""
     if not root.is_dir():
         return
     for copy in root.iterdir():
@@ -129,10 +106,7 @@ def _sweep(root: Path) -> None:
 
 
 def _copy_once(target: Path, origin: Path, files: list[Path], links: bool = False) -> Path:
-    """Copies `files` of `origin` to `target`, unless it exists; other builds may do so at the same time.
-
-    With `links`, copies a symbolic link as a link.
-    """
+    """Copies `files` of `origin` to `target`, unless it exists; with `links`, copies symbolic links as links."""
     if target.is_dir():
         os.utime(target)  # still wanted
         return target
@@ -156,7 +130,6 @@ def _copy_once(target: Path, origin: Path, files: list[Path], links: bool = Fals
 
 
 def _source_files() -> list[Path]:
-    """Every file that goes into a standing copy, sorted."""
     paths = [PROJECT_ROOT / part for part in _PARTS]
     files = (file for path in paths for file in ([path] if path.is_file() else _files_below(path)))
     return sorted(file for file in files if file.is_file())
@@ -175,12 +148,9 @@ def _files_below(root: Path) -> list[Path]:
 
 
 def _standing_root() -> Path:
-    """The folder of standing copies: in the user's data, because users clear caches casually."""
     named = os.environ.get(STANDING_VARIABLE)
     if named:
         return user_path(named).absolute()
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or "~/AppData/Local").expanduser() / "secateur" / "standing"
     if sys.platform == "darwin":
         return Path("~/Library/Application Support/secateur/standing").expanduser()
     return Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser() / "secateur" / "standing"

@@ -28,11 +28,7 @@ _ASKED: Final = frozenset(
 
 @dataclass(frozen=True)
 class Level:
-    """A kind of processor.
-
-    `cpu` is LLVM's name for it, `features` are the instruction sets, by LLVM's names, that code for it may use; `pext`
-    says whether sliding attacks are indexed by PEXT.
-    """
+    """A kind of processor: LLVM's names of it and of its instruction sets, and whether PEXT finds sliding attacks."""
 
     name: str
     cpu: str

@@ -9,9 +9,8 @@
     checksum      at the end of the file, after the linker's output: SHA-256 of all before it, 32 bytes
 
 On its import, `engine.compiler.jit` loads the best library that is undamaged, built from exactly these sources, and fit
-for this processor. Its kernels take the same arguments as those that Numba compiles, and give the same results, so no
-other module needs to know where they come from. Python cannot then call functions that only kernels call. Neither Numba
-nor llvmlite is imported. Without such a library Numba compiles the kernels, if it is installed.
+for this processor. Its kernels take the same arguments as those that Numba compiles, and give the same results. Python
+cannot then call functions that only kernels call. Without such a library Numba compiles the kernels.
 
 `SECATEUR_KERNELS` overrides the choice: `jit` for Numba, or the name of a level.
 """
@@ -45,8 +44,7 @@ BUILD: Final = "build"
 FOLDER_VARIABLE: Final = "SECATEUR_KERNELS_DIR"
 DEFAULT_FOLDER: Final = PROJECT_ROOT / "engine" / "kernels"
 
-#: Variables that ask for kernels that no library has, unless they are empty or 0; only Numba makes those. The values
-#: are those that ask for no such kernels.
+#: Variables that ask for kernels that no library has, with the values that do not.
 OTHER_BUILDS: Final = {
     "NUMBA_DISABLE_JIT": "0",
     "SECATEUR_CHECKED": "0",
@@ -80,10 +78,7 @@ class KernelsMissingError(ImportError):
 
 
 class Parameter(NamedTuple):
-    """A parameter of a kernel: `kind` is record, array or int.
-
-    `size` is the size of the record or of an array's items, in bytes; `dimensions` is the array's number of them.
-    """
+    """A parameter of a kernel: a record, an array or an int; `size` is that of the record or an item, in bytes."""
 
     kind: str
     size: int = 0
@@ -114,16 +109,13 @@ class Description:
 
     @staticmethod
     def decode(text: str) -> Description:
-        """The inverse of `encode`. Raises ValueError for another format, and for text that is no description."""
-        try:
-            found = json.loads(text)
-            if found.pop("format") != FORMAT:
-                raise ValueError
-            for name, (symbol, parameters, has_result) in found["kernels"].items():
-                found["kernels"][name] = Export(symbol, tuple(Parameter(*one) for one in parameters), has_result)
-            return Description(**found)
-        except (AttributeError, KeyError, TypeError, ValueError):
-            raise ValueError("has no description that is understood here") from None
+        """The inverse of `encode`. Raises ValueError for another format."""
+        found = json.loads(text)
+        if found.pop("format") != FORMAT:
+            raise ValueError("has no description that is understood here")
+        for name, (symbol, parameters, has_result) in found["kernels"].items():
+            found["kernels"][name] = Export(symbol, tuple(Parameter(*one) for one in parameters), has_result)
+        return Description(**found)
 
 
 def read_description(path: Path) -> Description:
@@ -155,47 +147,17 @@ def fitting_description(path: Path, level: Level, sources: str | None) -> Descri
     return found
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Calls
-# --------------------------------------------------------------------------------------------------------------
-
-
-def _address_of_record(record: Any, parameter: Parameter) -> tuple[int, ...]:
+def _address_of_record(record: Any) -> tuple[int, ...]:
     # The import of NumPy takes a tenth of a second, which `--version` can avoid.
     import numpy as np
 
-    if not isinstance(record, np.void) or record.dtype.itemsize != parameter.size:
-        raise TypeError(f"a record of {parameter.size} bytes is wanted, not {_kind_of(record)}")
     return (np.frombuffer(record, np.uint8).ctypes.data,)
 
 
-def _address_and_shape(array: Any, parameter: Parameter) -> tuple[int, ...]:
-    import numpy as np
-
-    if (
-        not isinstance(array, np.ndarray)
-        or array.ndim != parameter.dimensions
-        or array.itemsize != parameter.size
-        or not array.flags.c_contiguous
-    ):
-        wanted = f"a C-contiguous array of {parameter.dimensions} dimensions and {parameter.size} bytes an item"
-        raise TypeError(f"{wanted} is wanted, not {_kind_of(array)}")
-    return array.ctypes.data, *array.shape
-
-
-def _number(value: Any, parameter: Parameter) -> tuple[int, ...]:
-    return (index(value),)
-
-
-def _kind_of(value: Any) -> str:
-    dtype = getattr(value, "dtype", None)
-    return type(value).__name__ if dtype is None else f"{type(value).__name__} of {dtype.itemsize} bytes an item"
-
-
-_PACKERS: Final[dict[str, Callable[[Any, Parameter], tuple[int, ...]]]] = {
+_PACKERS: Final[dict[str, Callable[[Any], tuple[int, ...]]]] = {
     "record": _address_of_record,
-    "array": _address_and_shape,
-    "int": _number,
+    "array": lambda array: (array.ctypes.data, *array.shape),
+    "int": lambda number: (index(number),),
 }
 
 
@@ -213,12 +175,10 @@ class BuiltKernel:
         function.restype = ctypes.c_int64 if export.has_result else None
 
     def __call__(self, *arguments: Any) -> Any:
-        """Calls the kernel. Raises TypeError for arguments of the wrong number or type."""
-        if len(arguments) != len(self._parameters):
-            raise TypeError(f"the kernel takes {len(self._parameters)} arguments, not {len(arguments)}")
+        """Calls the kernel. The caller passes arguments of the right types: a wrong one may crash the process."""
         values: list[int] = []
         for argument, parameter in zip(arguments, self._parameters, strict=True):
-            values += _PACKERS[parameter.kind](argument, parameter)
+            values += _PACKERS[parameter.kind](argument)
         return self._function(*values)
 
 
@@ -226,10 +186,7 @@ class Library:
     """A loaded library."""
 
     def __init__(self, path: Path, level: Level, sources: str | None) -> None:
-        """Loads the library for `level` at `path`; `sources` is the hash that it must have, None for any.
-
-        Raises LibraryError for an unusable library.
-        """
+        """As `fitting_description`, and loads the library."""
         self.path = path
         self.level = level
         self.description = fitting_description(path, level, sources)
@@ -271,11 +228,6 @@ def not_built(function: Callable[..., Any]) -> Any:
     return substitute
 
 
-# --------------------------------------------------------------------------------------------------------------
-# The choice
-# --------------------------------------------------------------------------------------------------------------
-
-
 def folder() -> Path:
     """The folder of libraries. Raises ValueError if FOLDER_VARIABLE names the folder of an unknown user."""
     named = os.environ.get(FOLDER_VARIABLE)
@@ -306,19 +258,14 @@ def is_any_built() -> bool:
 
 def _is_allowed(level: Level, wanted: str) -> bool:
     """Whether the environment allows the instructions that the kernels of a level use."""
-    if wanted and level.name != wanted:
-        return False
-    if level.pext and os.environ.get(PEXT_VARIABLE) == "0":
+    if (wanted and level.name != wanted) or (level.pext and os.environ.get(PEXT_VARIABLE) == "0"):
         return False
     widest = os.environ.get(VECTORS_VARIABLE)
     return widest not in ("0", "256") or level.vector_bits <= int(widest)
 
 
 def compile_here() -> None:
-    """Makes this process, and those that it starts, compile their kernels even if there are libraries.
-
-    Raises RuntimeError when this process already has the kernels of a library.
-    """
+    """Makes this process, and those that it starts, compile their kernels. Raises RuntimeError when it is too late."""
     jit = sys.modules.get("engine.compiler.jit")
     if jit is not None and jit.AHEAD_OF_TIME:
         raise RuntimeError(
@@ -329,10 +276,7 @@ def compile_here() -> None:
 
 
 def choose() -> tuple[Library | None, tuple[str, ...]]:
-    """The library for this process, None when Numba is to compile; and remarks about unusable or missing libraries.
-
-    A process that asks for kernels that no library has gets no remarks.
-    """
+    """The library for this process, None when Numba is to compile; and remarks about unusable or missing libraries."""
     wanted = os.environ.get(KERNELS_VARIABLE, "")
     if wanted in (JIT, BUILD) or any(os.environ.get(name, "0") not in ("", "0") for name in OTHER_BUILDS):
         return None, ()

@@ -25,9 +25,7 @@ from numba.extending import intrinsic
 
 from engine.compiler import compiling
 
-# --------------------------------------------------------------------------------------------------------------
-# Configuration
-# --------------------------------------------------------------------------------------------------------------
+# --- configuration ---------------------------------------------------------------------------------------------------
 
 #: Options of `njit` that Numba does not document. `_nrt`: kernels create no arrays, so they need not count references
 #: to their arguments. The counts are atomic and cost a search 4 % of its time.
@@ -57,14 +55,10 @@ def processor() -> tuple[str, dict[str, bool]]:
     return name or llvm.get_host_cpu_name(), {feature[1:]: feature[0] == "+" for feature in signed}
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Unsigned indices
-# --------------------------------------------------------------------------------------------------------------
+# --- unsigned indices ------------------------------------------------------------------------------------------------
 
 
 class _Code:
-    """The typed code of one function."""
-
     def __init__(self, state: Any) -> None:
         self._blocks = state.func_ir.blocks
         self._types = state.typemap
@@ -145,9 +139,8 @@ def _is_signed(kind: Any) -> bool:
 class UnsignedIndices(FunctionPass):
     """A compiler pass that makes the indices of a function unsigned.
 
-    Python counts negative indices from the end. So for a signed index, Numba tests the sign at every access and adds
-    the array's length to a negative one. Kernels count from the front only, and nearly all of their numbers are int64.
-    Numba uses an unsigned index without a test. With bounds checks, a negative index is a huge one, which is refused.
+    For a signed index, Numba tests the sign at every access, because Python counts negative ones from the end. Kernels
+    count from the front only. With bounds checks, a negative index is a huge one, which is refused.
 
     Relies on Numba's intermediate code: statements, the types of variables by name, the signatures of operations.
     """
@@ -177,19 +170,14 @@ class KernelCompiler(CompilerBase):
         return [passes]
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Functions that only kernels call
-# --------------------------------------------------------------------------------------------------------------
+# --- functions that only kernels call --------------------------------------------------------------------------------
 
 
 class _LinkedLibrary(codegen.JITCodeLibrary):
-    """The code of a function that is only linked into its callers: it never becomes machine code of its own.
-
-    Numba would optimize every function with all that it calls and make machine code of it, which doubles the time.
-    """
+    """The code of a function that is only linked into its callers. Machine code of its own would double the time."""
 
     def _optimize_final_module(self) -> None:
-        """Leaves the optimization to the entry point, which has all the code."""
+        """Does nothing: the entry point has all the code and is optimized."""
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
@@ -227,8 +215,7 @@ class LinkedCompiler(KernelCompiler):
 def _dispatcher(function: Callable[..., Any], pipeline: Any, options: dict[str, Any]) -> Any:
     """What `njit` makes of a function, except that calls with literal arguments share the code for their type.
 
-    Numba would compile `f(position, 2)` apart from `f(position, kinds)`, which multiplies compile time and, for a
-    recursive function first called with a literal, leaves a symbol that a cached kernel cannot resolve.
+    Otherwise `f(position, 2)` takes more compiling, and a cached kernel may miss a symbol of a recursive function.
 
     Relies on `get_call_template`, by which the compiler asks a dispatcher for the signature of a call.
     """
@@ -301,9 +288,7 @@ def handing_on(function: Callable[..., Any]) -> Any:
     return intrinsic(generate)
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Code of machine operations
-# --------------------------------------------------------------------------------------------------------------
+# --- code of machine operations --------------------------------------------------------------------------------------
 
 
 def element_pointer(context: Any, builder: Any, kind: Any, array: Any, index: Any, count: int = 1) -> Any:
@@ -325,9 +310,7 @@ def for_range(builder: Any, count: Any) -> Any:
     return cgutils.for_range(builder, count)
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Compiled code
-# --------------------------------------------------------------------------------------------------------------
+# --- compiled code ---------------------------------------------------------------------------------------------------
 
 
 def to_bytes(result: Any) -> bytes:
@@ -361,9 +344,7 @@ def compiled(dispatcher: Any, argument_types: tuple[Any, ...]) -> tuple[Any, str
     return result.signature, result.fndesc.llvm_func_name, result.library.optimized()
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Progress
-# --------------------------------------------------------------------------------------------------------------
+# --- progress --------------------------------------------------------------------------------------------------------
 
 
 class _Reporter(event.Listener):

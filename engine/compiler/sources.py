@@ -8,34 +8,18 @@ from typing import Final
 
 PROJECT_ROOT: Final = Path(__file__).resolve().parent.parent.parent
 
-#: Folders of kernels: all files in them count, except UNCOMPILED.
+#: Folders of kernels: all files in them count.
 KERNEL_FOLDERS: Final = ("engine/board", "engine/compiler", "eval", "eval/kernels", "eval/terms", "search/kernels")
 
 #: Other files from which kernels take values.
 KERNEL_FILES: Final = ("engine/memory.py", "eval/network/layout.py", "search/limits.py", "search/tunables.py")
-
-#: Files of those folders that machine code does not depend on: they hold no kernel, and no kernel's module takes a
-#: value from them. An edit to one keeps the kernel cache.
-UNCOMPILED: Final = frozenset(
-    (
-        "engine/board/convert.py",
-        "engine/compiler/builder.py",
-        "engine/compiler/cache_folder.py",
-        "engine/compiler/compiling.py",
-        "engine/compiler/fingerprint.py",
-        "engine/compiler/kernel_cache.py",
-        "engine/compiler/launcher.py",
-        "eval/build.py",
-        "eval/report.py",
-    )
-)
 
 
 def kernel_sources() -> list[Path]:
     """The source files whose text can change machine code, sorted; none in a program without its sources."""
     paths = [path for folder in KERNEL_FOLDERS for path in (PROJECT_ROOT / folder).glob("*.py")]
     paths += [path for name in KERNEL_FILES if (path := PROJECT_ROOT / name).is_file()]
-    return sorted(path for path in paths if path.relative_to(PROJECT_ROOT).as_posix() not in UNCOMPILED)
+    return sorted(paths)
 
 
 def source_hash() -> str | None:

@@ -30,9 +30,7 @@ from search.timing import budget_for
 
 
 def rehearse() -> None:
-    """Searches and reports as a warm-up: the first time takes ten milliseconds longer, which a game's first move must
-    not pay.
-    """
+    """Searches and reports once: the first time takes ten milliseconds longer, and a game's clock must not pay that."""
     searcher = Searcher(1)
     game = Game()
     for _ in range(2):
@@ -43,10 +41,7 @@ def rehearse() -> None:
 
 
 def remarks() -> list[str]:
-    """Remarks about the source of the kernels, one line each; empty when nothing is unexpected.
-
-    Without a library or a request for one, it is expected that Numba compiles.
-    """
+    """Unexpected things about the source of the kernels, one line each."""
     if library.is_any_built() or os.environ.get(library.KERNELS_VARIABLE):
         return jit.remarks()
     problem = jit.cache_problem()
@@ -84,13 +79,7 @@ class SearchTask(Task):
     is_tool = False
 
     def __init__(
-        self,
-        equipment: Equipment,
-        options: OptionValues,
-        output: Output,
-        limits: Limits,
-        received: float,
-        debug: bool = False,
+        self, equipment: Equipment, options: OptionValues, output: Output, limits: Limits, received: float, debug: bool
     ) -> None:
         """The clock has run since `received`. With `debug` the task reports more."""
         super().__init__(output)

@@ -64,8 +64,7 @@ class Book:
         """A legal move of the book for this position with its game, or None.
 
         With `best` it has the greatest weight; otherwise it is random, with probabilities in proportion to the weights.
-        Entries of weight 0 are never played, nor moves that repeat a position for the third time: two books could
-        repeat for ever.
+        Moves of weight 0 and moves that repeat a position for the third time are never played.
         """
         entries = [entry for entry in self._reader.find_all(board) if not _repeats(board, entry.move)]
         if not entries:
@@ -76,7 +75,6 @@ class Book:
 
 
 def _repeats(board: chess.Board, move: chess.Move) -> bool:
-    """Whether the position after a move has occurred twice before."""
     board.push(move)
     try:
         return board.is_repetition(3)

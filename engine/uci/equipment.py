@@ -19,10 +19,7 @@ from search.tablebase import Tables, open_tables
 
 
 class Equipment:
-    """The searcher and the position, set up by the options; reports what cannot be had and goes on without it.
-
-    Options may be applied only while nothing searches.
-    """
+    """The searcher and the position, set up by the options; reports what cannot be had and goes on without it."""
 
     def __init__(self, options: OptionValues, info: Callable[[str], None], problem: Callable[[str], None]) -> None:
         """`info` gets a message about what was done, `problem` one about what could not be done."""
@@ -109,11 +106,7 @@ class Equipment:
             self._problem(f"not enough {reason} for Threads {threads}: {self.searcher.threads} used")
 
     def level(self, limits: Limits) -> Level | None:
-        """The level to play at; None is full strength.
-
-        Analysis always gets full strength: a search that lasts until it is stopped, a search for a mate, and every
-        search in `UCI_AnalyseMode`.
-        """
+        """The level to play at; None is full strength, which analysis always gets."""
         options = self._options
         if limits.infinite or limits.mate is not None or options.flag("UCI_AnalyseMode"):
             return None
@@ -123,10 +116,7 @@ class Equipment:
     # -- files -------------------------------------------------------------------------------------------------
 
     def _read_network(self, file: str) -> None:
-        """Reads the network in `file`, or for "" the one that comes with the engine.
-
-        An unusable file is reported and the current network kept.
-        """
+        """Reads a network; "" is the engine's own. Reports an unusable file and keeps the current network."""
         custom = chosen_evaluation()
         if file and custom is not None:
             self._problem(f"network {quoted(file)} not used: {custom.name} evaluates")

@@ -53,8 +53,7 @@ class Loader:
             self.seconds = time.perf_counter() - self.began
             self.step = "rehearsing"
             backend.rehearse()
-            # A hundred thousand objects came with the libraries and will stay. The garbage collector needs 50 ms to
-            # scan them all, which it must not do during a move.
+            # The libraries' objects stay: the garbage collector must not spend 50 ms on them during a move.
             gc.freeze()
             self.backend = backend
         except BaseException as error:

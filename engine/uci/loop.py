@@ -42,9 +42,9 @@ def converse(
     options: tuple[Option, ...] = OPTIONS,
     on_quit: Callable[[threading.Event], None] = lambda over: None,
 ) -> None:
-    """Runs a session: handles the lines of `source` until `quit` or their end, and answers on `output`.
+    """Runs a session on the lines of `source` until their end, or `quit`, when the reader thread calls `on_quit`.
 
-    The reader thread calls `on_quit(over)` when it has read `quit`; the event `over` is set when the session has ended.
+    The event that `on_quit` takes is set when the session has ended.
     """
     events: queue.SimpleQueue[Event] = queue.SimpleQueue()
     session = Session(output, events, version, options)
@@ -65,10 +65,7 @@ def _end_in_time(over: threading.Event) -> None:
 
 
 def run(version: str, tuning: bool = False) -> int:
-    """Speaks UCI on stdin and stdout until `quit` or the end of input; returns the exit status.
-
-    With `tuning` each tunable number of the search is an option, too, and another option switches techniques off.
-    """
+    """Speaks UCI on stdin and stdout until `quit` or the end of input; `tuning` adds the tuning build's options."""
     if sys.stdin is None or sys.stdout is None:
         return 1
     # The engine does not use NumPy's linear algebra. Its threads would take memory, and complain where there is none.

@@ -57,10 +57,7 @@ class Option:
 
 
 def memory_mebibytes() -> int:
-    """Memory in MiB that this process may use: the lowest of the machine's, its container's and its own limit.
-
-    4096 if none of them is known.
-    """
+    """Memory in MiB that this process may use: the machine's, its container's or its own limit; 4096 if unknown."""
     limits = []
     with suppress(AttributeError, OSError, ValueError):
         limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
@@ -77,11 +74,7 @@ def memory_mebibytes() -> int:
 
 
 def most_hash() -> int:
-    """The largest TT in MiB, at least DEFAULT_HASH: it leaves a quarter of the memory to everything else.
-
-    A TT takes its memory only as a search fills it. With a larger one, the system would end the engine in the middle of
-    a game.
-    """
+    """The largest TT in MiB, at least DEFAULT_HASH. With a larger one the system may end the engine in a game."""
     return max(DEFAULT_HASH, memory_mebibytes() * 3 // 4)
 
 
@@ -91,9 +84,7 @@ def cores() -> int:
 
 
 #: The engine accepts this many threads on any machine, because a client may drop a game if the engine refuses a
-#: configuration for a larger machine. Threads beyond the cores gain nothing. The more of them take turns, the longer
-#: they take to notice a stop: on two busy cores half a millisecond with two threads, ten with four, a tenth of a second
-#: with sixteen.
+#: configuration for a larger machine. Threads beyond the cores gain nothing and notice a stop later.
 THREADS_ANYWHERE: Final = 8
 
 #: Most lines of `MultiPV`: no position has more legal moves.
@@ -138,7 +129,6 @@ TUNABLE_OPTIONS: Final = tuple(
 #: Option that lists techniques of the search to switch off, separated by spaces or commas; it overrides their tunables.
 WITHOUT: Final = "Without"
 
-
 #: The additional options of a tuning build.
 TUNING_OPTIONS: Final = (*TUNABLE_OPTIONS, Option(WITHOUT, "string", EMPTY))
 
@@ -157,10 +147,7 @@ class OptionValues:
         self._values: dict[str, Value | None] = {option.name: option.default for option in options}
 
     def set(self, name: str, text: str | None) -> str:
-        """Sets the option `name`, in any case, and returns its declared name.
-
-        Raises ValueError for an unknown name or a bad value, and then changes nothing.
-        """
+        """Sets an option by its name in any case; returns the declared name. Raises ValueError and changes nothing."""
         option = self._options.get(" ".join(name.lower().split()))
         if option is None:
             raise ValueError(f"there is no option {quoted(name)}" if name else "setoption needs 'name'")

@@ -19,10 +19,7 @@ _LOG_LINE: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (<<|>>) ")
 
 
 class Output:
-    """Writes whole lines to stdout, flushed, from any thread; ends the process when the reader of stdout is gone.
-
-    It can also log all output and input to a file.
-    """
+    """Writes whole lines to stdout from any thread, and to a log; ends the process when nobody reads stdout."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -58,10 +55,7 @@ class Output:
         self._note(">>", text)
 
     def log_to(self, path: str) -> None:
-        """Appends all further lines to a file, which must be new, empty or an earlier log; `""` ends the log.
-
-        Raises OSError or ValueError for a file that cannot be written or is no log, and then changes nothing.
-        """
+        """Appends all further lines to a log; `""` ends it. Raises OSError or ValueError and changes nothing."""
         log = _open_log(path) if path else None
         with self._log_lock:
             self._end_log()
@@ -80,7 +74,6 @@ class Output:
                 self._end_log()
 
     def _end_log(self) -> None:
-        """Closes the log, if there is one; the caller holds its lock. Lines that do not fit on a full disk are lost."""
         log, self._log = self._log, None
         if log is not None:
             with suppress(OSError):
@@ -88,7 +81,6 @@ class Output:
 
 
 def _open_log(path: str) -> IO[str]:
-    """Opens a log to append to. Raises OSError, also for a file that is no log, and ValueError for a bad path."""
     # Line buffering, so that a crash loses no line.
     log = open_regular(user_path(path), "a+", encoding="utf-8", errors="backslashreplace", buffering=1)
     try:

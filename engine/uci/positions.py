@@ -35,7 +35,6 @@ def parse_move(board: chess.Board, text: str) -> chess.Move:
 
 
 def _castling_to(board: chess.Board, move: chess.Move) -> chess.Move | None:
-    """The castling that moves the king from and to the squares of `move`; None when there is none."""
     if move.from_square != board.king(board.turn) or move.promotion or move.drop:
         return None
     for castling in board.generate_castling_moves():
@@ -46,10 +45,7 @@ def _castling_to(board: chess.Board, move: chess.Move) -> chess.Move | None:
 
 
 class PositionKeeper:
-    """The current game. A `position` command that repeats it with more moves only extends it.
-
-    GUIs send the whole game before every move, and replaying hundreds of moves would cost milliseconds of clock time.
-    """
+    """The current game. A `position` command that repeats it with more moves only extends it, which is quick."""
 
     def __init__(self) -> None:
         self.game = Game()
@@ -57,10 +53,7 @@ class PositionKeeper:
         self._moves: tuple[str, ...] = ()
 
     def set(self, command: PositionCommand, chess960: bool) -> str | None:
-        """Sets the position; returns a remark when it ignored something in it.
-
-        Raises a ValueError that says what is wrong, and then keeps the last good position.
-        """
+        """Sets the position; returns a remark about what it ignored. Raises ValueError and then keeps the last one."""
         start = (command.fen or chess.STARTING_FEN, chess960)
         known = len(self._moves)
         if start == self._start and command.moves[:known] == self._moves:

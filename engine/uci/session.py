@@ -1,9 +1,8 @@
 """The session handles each UCI command and answers it.
 
 Three threads work beside it: one reads stdin (`engine.uci.loop`), one loads the engine (`engine.uci.loader`) and one
-runs searches and other tasks (`engine.uci.tasks`). The session runs on the main thread, which takes commands and events
-from one queue and never waits for the others. It defers two sorts of commands: those that need the engine while it
-loads, and those that would change what a running search works on. It handles them later, in their order.
+runs searches and other tasks (`engine.uci.tasks`). The session takes commands and events from one queue. It defers
+commands that need the engine while it loads, and those that would change what a running search works on.
 """
 
 from __future__ import annotations
@@ -40,17 +39,16 @@ COMMANDS: Final = frozenset(
 #: Seconds between two messages about loading. Loading from the cache takes less.
 HEARTBEAT: Final = 1.5
 
-#: Seconds that `isready` waits for the engine: READY_PATIENCE while modules and cached kernels load,
-#: COMPILING_PATIENCE while kernels compile. CuteChess ends an engine that does not answer for 15 seconds, and compiling
-#: takes longer. So the answer comes early, and the commands after it wait for the kernels.
+#: Seconds that `isready` waits while modules and cached kernels load, and while kernels compile. CuteChess ends an
+#: engine that does not answer for 15 seconds. So the answer comes early; the commands after it wait for the kernels.
 READY_PATIENCE: Final = 3.0
 COMPILING_PATIENCE: Final = 0.5
 
 #: Seconds that the session waits for a pending answer, at the end of input or before the next command.
 FAREWELL: Final = 2.0
 
-#: Seconds that `quit` waits. LOAD_PATIENCE: for the engine to load, when earlier commands need it. TOOL_PATIENCE: for a
-#: short perft or benchmark to end by itself. QUIT_PATIENCE: for the answer of a stopped task.
+#: Seconds that `quit` waits: for the engine to load when earlier commands need it, for a short perft or benchmark to
+#: end by itself, and for the answer of a stopped task.
 LOAD_PATIENCE: Final = 1.5
 TOOL_PATIENCE: Final = 0.4
 QUIT_PATIENCE: Final = 1.2
@@ -91,12 +89,6 @@ class Line(NamedTuple):
 
 #: What the session's queue holds: a line, a task that is done, or None for the end of input.
 Event = Line | Task | None
-
-
-def _compiling() -> str:
-    """What compiles now, for how long, and how long it may take; empty when nothing compiles."""
-    compilation = compiling.current()
-    return "" if compilation is None else compilation.line()
 
 
 class Session:
@@ -159,15 +151,13 @@ class Session:
             self._task_done(event)
 
     def _look_after(self) -> None:
-        """Checks the loader, and reports the progress of a silent tool."""
         task = self._task
         if task is None or not task.is_tool:
             self._look_at_loader()
         elif self._output.silence() >= HEARTBEAT and not task.has_answered:
-            self._output.info(_compiling() or f"{task.name}: {time.perf_counter() - task.created:.0f} s so far")
+            self._output.info(compiling.current() or f"{task.name}: {time.perf_counter() - task.created:.0f} s so far")
 
     def _take(self, line: Line) -> None:
-        """Handles one line, now or later; turns every error into a message."""
         if not line.word:
             return
         if line.word not in COMMANDS:
@@ -207,10 +197,7 @@ class Session:
         return word != "setoption" or bool(self._deferred)
 
     def _take_deferred(self) -> None:
-        """Takes the deferred commands as if they came now.
-
-        One may begin a search; the commands after it wait again, or stop it.
-        """
+        """Takes the deferred commands. One may begin a search; the commands after it wait again, or stop it."""
         waiting, self._deferred = self._deferred, deque()
         while waiting and not self._ended:
             try:
@@ -236,21 +223,20 @@ class Session:
         if self.end_seen.is_set() and reader_is_gone():
             os._exit(0)
         now = time.perf_counter()
-        patience = COMPILING_PATIENCE if _compiling() else READY_PATIENCE
+        patience = COMPILING_PATIENCE if compiling.current() else READY_PATIENCE
         for line in [line for line in self._deferred if line.word == "isready"]:
             if now - line.received >= patience:
                 self._deferred.remove(line)
-                advice = f"; {compiling.ADVICE}" if _compiling() else ""
+                advice = f"; {compiling.ADVICE}" if compiling.current() else ""
                 self._output.info(f"readyok comes early: the next search waits for the kernels{advice}")
                 self._output.line("readyok")
         if self._output.silence() >= HEARTBEAT:
-            self._output.info(_compiling() or f"loading {self._loader.step}, {now - self._loader.began:.0f} s so far")
+            self._output.info(
+                compiling.current() or f"loading {self._loader.step}, {now - self._loader.began:.0f} s so far"
+            )
 
     def _finish(self) -> None:
-        """Handles the end of input: answers the pending commands and ends the session.
-
-        A tool finishes if the GUI still reads its output; a search is stopped.
-        """
+        """Handles the end of input: a tool finishes if somebody still reads its output; a search is stopped."""
         task, deadline = self._task, math.inf
         while self._task is not None or self._deferred:
             self._look_after()
@@ -279,7 +265,6 @@ class Session:
         self._task = task
 
     def _begin_tool(self, name: str, *arguments: int | str) -> None:
-        """Starts a task of the backend. Raises what the task and `_begin` raise."""
         equipment = self._loaded()
         self._begin(getattr(self._loader.backend, name)(equipment, self._output, *arguments))
 
@@ -287,9 +272,8 @@ class Session:
         """The loaded engine. Raises ValueError if loading fails and MemoryError if memory runs out."""
         loader = self._loader
         if loader.error is not None:
-            raise ValueError(
-                f"the engine cannot be loaded: {type(loader.error).__name__}: {printable(str(loader.error))}"
-            )
+            problem = f"{type(loader.error).__name__}: {printable(str(loader.error))}"
+            raise ValueError(f"the engine cannot be loaded: {problem}")
         if self._equipment is None:
             self._equipment = loader.backend.Equipment(self._options, self._output.info, self._output.info)
             if loader.compiled:
@@ -327,7 +311,6 @@ class Session:
             self._task.stop()
 
     def _do_ponderhit(self, words: list[str]) -> None:
-        """The opponent played the expected move: the pondering search starts its clock. Ignored without a task."""
         if self._task is not None:
             self._task.ponder_hit()
 
@@ -335,7 +318,7 @@ class Session:
         """Ends the session soon. A script that pipes everything in at once still gets the short answers."""
         deadline = time.perf_counter() + LOAD_PATIENCE
         while self._deferred and self._task is None and time.perf_counter() < deadline:
-            if _compiling():
+            if compiling.current():
                 break
             if self._loader.done.wait(_LOOK):
                 self._take_deferred()

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from engine.board import bits
 from engine.board.position import POSITION
 from engine.compiler.jit import INTERPRETED, USE_PEXT, subkernel
-from engine.memory import allocate
 
 MASK = (1 << 64) - 1
 U64 = st.integers(0, MASK)
@@ -113,13 +112,6 @@ def test_multiply_high_and_low_make_the_whole_product(a: int, b: int) -> None:
     assert (high << 64) + low == a * b
 
 
-@given(U64, st.integers(1, 1 << 40))
-@example(MASK, 1 << 40)
-@example(0, 1)
-def test_multiply_high_maps_a_hash_into_a_table(key: int, size: int) -> None:
-    assert 0 <= int(high_product(np.uint64(key), np.uint64(size))) < size
-
-
 @pytest.mark.skipif(not USE_PEXT, reason="sliders use magic multiplication on this CPU")
 @given(BITBOARD, BITBOARD)
 @example(MASK, MASK)
@@ -140,12 +132,6 @@ def test_copy_record_copies_every_byte_and_only_them(content: bytes) -> None:
     copied(target[1], source[0])
     assert target.tobytes() == around + content + around
     assert source.tobytes() == content
-
-
-def test_copy_record_refuses_different_records() -> None:
-    other = np.dtype([("key", np.uint64)])
-    with pytest.raises(Exception, match=r"copy_record takes two records of one dtype|field"):
-        copied(allocate(POSITION, 1)[0], allocate(other, 1)[0])
 
 
 def test_prefetch_only_fetches() -> None:

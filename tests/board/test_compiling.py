@@ -16,10 +16,6 @@ import pytest
 
 from engine.compiler import compiling
 from engine.compiler.cache_folder import CACHE_VARIABLE
-from engine.compiler.library import kernel_name
-from engine.compiler.sources import KERNEL_FOLDERS
-from engine.progress import Line
-from search.warmup import PLAYING
 from tests.board.tiny_kernel import PROJECT, RUN_TINY
 
 Run = Callable[..., tuple[str, list[str]]]
@@ -82,35 +78,6 @@ def test_whatever_is_compiled_is_reported(run: Run) -> None:
     assert not [line for line in said if "compil" in line]
 
 
-def test_who_shows_it_otherwise_silences_the_lines_and_asks(run: Run) -> None:
-    script = """
-import json, threading, time
-from engine.compiler import compiling
-
-compiling.silence()
-compiling.set_place(2, 3)
-seen = []
-is_over = threading.Event()
-
-def watch():
-    while not is_over.wait(0.05):
-        seen.append(compiling.current())
-
-watcher = threading.Thread(target=watch)
-watcher.start()
-from engine.board.tiny import tiny
-assert tiny(1) == 12
-is_over.set()
-watcher.join()
-assert compiling.current() is None
-found = [one for one in seen if one is not None]
-assert found and {(one.name, one.number, one.total) for one in found} == {("engine.board.tiny.tiny", 2, 3)}
-assert found[-1].elapsed > found[0].elapsed >= 0
-assert found[0].expected is None
-"""
-    assert run(SLOW_COMPILER + script) == ("", [])
-
-
 def test_the_advice_is_given_once_and_for_what_warmup_compiles(run: Run) -> None:
     script = """
 from engine.compiler import compiling
@@ -123,32 +90,6 @@ for name in ("somebody.else", "search.kernels.aspiration.search_iteration", "eng
     assert [compiling.ADVICE in line for line in said] == [True]
     assert run(script.format("compiling.without_advice()"))[1] == []
     assert run(script.format("compiling.silence()"))[1] == []
-
-
-# --- what is expected ----------------------------------------------------------------------------------------------
-
-
-def test_guesses_are_told_as_guesses() -> None:
-    assert compiling.span(3.4, None) == "3 s"
-    assert compiling.span(3.4, 43.2) == "3 s, about 45 s expected"
-    assert compiling.span(3.4, 0.2) == "3 s, more than the 1 s expected"
-
-
-def _entry_points(folder: Path) -> set[str]:
-    """Full names of what is declared by `@kernel` and `@float_kernel` in a folder's files."""
-    found = set()
-    for path in folder.glob("*.py"):
-        module = ".".join(path.relative_to(PROJECT).with_suffix("").parts)
-        declared = re.findall(r"^@(?:float_)?kernel\ndef (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
-        found |= {f"{module}.{name}" for name in declared}
-    return found
-
-
-def test_every_kernel_has_a_name_and_a_guess() -> None:
-    folders = [PROJECT / folder for folder in (*KERNEL_FOLDERS, "eval/training/kernels")]
-    declared = set().union(*map(_entry_points, folders))
-    assert compiling.COSTS.keys() == declared
-    assert list(compiling.WARMUP) == [kernel_name(kernel) for _, kernel, _ in PLAYING]
 
 
 # --- commands that say nothing ---------------------------------------------------------------------------------------
@@ -224,13 +165,6 @@ with Line(lambda: "working"):
 print("done")
 """
     assert run(script) == ("done\n", [])
-
-
-def test_what_is_quick_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    ticker = Line(lambda: "working", patience=60)
-    ticker.start()
-    ticker.stop("worked")
-    assert capsys.readouterr().err == ""
 
 
 # --- the Makefile ----------------------------------------------------------------------------------------------------

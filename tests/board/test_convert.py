@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
 import chess
-import numpy as np
 import pytest
 
 from engine.board import moves
 from engine.board.convert import MOST_HALFMOVES, decode, encode, from_board, to_board
-from engine.board.position import NO_SQUARE, OCCUPIED, has_non_pawn_material, king_square, piece_at
-from engine.compiler.jit import subkernel
+from engine.board.position import NO_SQUARE, OCCUPIED
 from tests.board.board_kernels import fields
 from tests.board.board_positions import RARE_POSITIONS, random_game, scattered_position
 
@@ -114,59 +111,3 @@ def test_decode_undoes_encode() -> None:
                 code = encode(board, move)
                 assert 0 < code < 1 << 16
                 assert decode(code, chess960) == move
-
-
-@subkernel
-def taken_apart(move: Any, parts: Any) -> Any:
-    parts[0] = moves.move_origin(move)
-    parts[1] = moves.move_target(move)
-    parts[2] = moves.move_kind(move)
-    parts[3] = moves.is_capture(move)
-    parts[4] = moves.is_promotion(move)
-    parts[5] = moves.is_castling(move)
-    parts[6] = moves.promotion_piece(move)
-    parts[7] = moves.encode_move(parts[0], parts[1], parts[2])
-
-
-def test_kernels_take_moves_apart_as_encode_puts_them_together() -> None:
-    rng = random.Random(5)
-    parts = np.zeros(8, np.int64)
-    seen = set()
-    for _ in range(80):
-        board = chess.Board()
-        for move in random_game(rng, board, 200):
-            code = encode(board, move)
-            taken_apart(np.int64(code), parts)
-            origin, target, kind, capture, promotion, castling, piece, again = parts.tolist()
-            assert again == code
-            assert origin == move.from_square
-            assert bool(capture) == board.is_capture(move)
-            assert bool(promotion) == bool(move.promotion)
-            assert not promotion or piece == move.promotion
-            assert bool(castling) == board.is_castling(move)
-            assert castling or target == move.to_square
-            assert (kind == moves.EN_PASSANT) == board.is_en_passant(move)
-            seen.add(kind)
-    assert seen == {0, 1, 2, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
-
-
-@subkernel
-def looked_at(position: Any, answers: Any) -> Any:
-    answers[0] = king_square(position, 0)
-    answers[1] = king_square(position, 1)
-    answers[2] = has_non_pawn_material(position, 0)
-    answers[3] = has_non_pawn_material(position, 1)
-    for square in range(64):
-        answers[4 + square] = piece_at(position, square)
-
-
-def test_looks_at_a_position() -> None:
-    rng = random.Random(6)
-    answers = np.zeros(68, np.int64)
-    for _ in range(300):
-        board = scattered_position(rng, most=3)
-        looked_at(from_board(board), answers)
-        pieces = board.knights | board.bishops | board.rooks | board.queens
-        assert answers[:2].tolist() == [board.king(chess.BLACK), board.king(chess.WHITE)]
-        assert answers[2:4].tolist() == [bool(pieces & board.occupied_co[color]) for color in (False, True)]
-        assert answers[4:].tolist() == [board.piece_type_at(square) or 0 for square in chess.SQUARES]

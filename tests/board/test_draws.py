@@ -7,7 +7,6 @@ from typing import Any
 
 import chess
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -74,30 +73,6 @@ def test_repetition_counts_by_where_the_root_is(keys: list[int], halfmoves: int,
     last = len(keys) - 1
     backs = [back for back in range(4, min(halfmoves, last) + 1) if back % 2 == 0 and keys[last - back] == keys[last]]
     assert is_repeated(keys, halfmoves, ply) == (any(back < ply for back in backs) or len(backs) >= 2)
-
-
-@pytest.mark.parametrize(
-    ("fen", "expected"),
-    [
-        ("8/8/4k3/8/8/3K4/8/8 w - - 0 1", True),
-        ("8/8/4k3/8/8/3KN3/8/8 w - - 0 1", True),
-        ("8/8/4k3/8/8/3KB3/8/8 w - - 0 1", True),
-        ("8/8/4kn2/8/8/3KN3/8/8 w - - 0 1", False),
-        ("8/8/4k3/8/8/3KNN2/8/8 w - - 0 1", False),
-        ("8/8/4kb2/8/8/3KB3/8/8 w - - 0 1", True),
-        ("8/8/4k1b1/8/8/3KB3/8/8 w - - 0 1", False),
-        ("8/8/4kb2/8/8/3KN3/8/8 w - - 0 1", False),
-        ("8/8/4k3/8/8/3KP3/8/8 w - - 0 1", False),
-        ("8/8/4k3/8/8/3KR3/8/8 w - - 0 1", False),
-        ("8/8/4k3/8/8/3KQ3/8/8 w - - 0 1", False),
-        ("B1B1B1B1/8/4k3/8/8/3K4/8/b1b1b1b1 w - - 0 1", False),
-        ("b1b1b1b1/8/4k3/8/8/3K4/8/1B1B1B1B w - - 0 1", True),
-    ],
-)
-def test_known_material(fen: str, expected: bool) -> None:
-    board = chess.Board(fen)
-    assert board.is_insufficient_material() == expected
-    assert bool(insufficient_material(from_board(board))) == expected
 
 
 def test_insufficient_material_is_python_chess_insufficient_material() -> None:

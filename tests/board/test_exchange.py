@@ -52,27 +52,6 @@ def test_all_moves_of_scattered_positions() -> None:
         prove(rng, board, list(board.legal_moves))
 
 
-def test_long_exchanges() -> None:
-    # All pieces crowd around a few files, so that lines open behind one another.
-    rng = random.Random(3)
-    longest = 0
-    for _ in range(800):
-        board = chess.Board(None)
-        board.set_piece_at(chess.A1, chess.Piece(chess.KING, True))
-        board.set_piece_at(chess.H8, chess.Piece(chess.KING, False))
-        for square in rng.sample([s for s in range(8, 56) if 1 < s & 7 < 6], 16):
-            board.set_piece_at(square, chess.Piece(rng.choice((1, 2, 3, 4, 4, 5, 5)), rng.random() < 0.5))
-        board.turn = rng.random() < 0.5
-        if not board.is_valid():
-            continue
-        taking = [move for move in board.legal_moves if board.is_capture(move)]
-        prove(rng, board, taking)
-        for move in taking:
-            both = board.attackers_mask(True, move.to_square) | board.attackers_mask(False, move.to_square)
-            longest = max(longest, both.bit_count())
-    assert longest >= 8
-
-
 CASES = [
     # (what, position, move, value)
     ("an undefended pawn", "1k1r4/1pp4p/p7/4p3/8/P5P1/1PP4P/2K1R3 w - - 0 1", "e1e5", PAWN),

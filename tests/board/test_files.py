@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import errno
 import multiprocessing
 import os
 import stat
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pytest
 
-from engine import files
 from engine.files import (
     PATH_LENGTH,
     QUOTE_LENGTH,
@@ -56,13 +54,6 @@ def test_only_a_regular_file_is_opened(no_file: Path, mode: str) -> None:
     assert str(caught.value.strerror).startswith("is a ")
 
 
-def test_an_existing_file_is_not_made_anew(tmp_path: Path) -> None:
-    (tmp_path / "there").write_text("kept")
-    with pytest.raises(FileExistsError):
-        open_regular(tmp_path / "there", "x")
-    assert (tmp_path / "there").read_text() == "kept"
-
-
 def test_reading_stops_at_the_limit(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"12345")
@@ -89,27 +80,6 @@ def test_a_replaced_file_keeps_its_permissions_and_its_links(tmp_path: Path) -> 
     assert path.read_bytes() == b"second"
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
     assert sorted(tmp_path.iterdir()) == [path, link]
-
-
-def test_a_failed_replacement_leaves_the_old_file_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "file"
-    path.write_text("old")
-
-    def full(descriptor: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space"):
-        replace_file(path, "new")
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_nothing_but_a_file_is_replaced(no_file: Path) -> None:
-    with pytest.raises(OSError, match="not a file"):
-        replace_file(no_file, "new")
 
 
 def _hold(path: Path, ready: Any, release: Any) -> None:
@@ -155,26 +125,6 @@ def test_a_lock_leaves_the_file_as_it_is_and_none_where_there_was_none(tmp_path:
     assert path.read_bytes() == b"written meanwhile"
 
 
-def test_a_lock_on_a_file_that_was_removed_or_replaced_is_no_lock(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "lock"
-    really_lock, taken = files._lock, []
-
-    def lock(file: IO[bytes], of: Path) -> None:
-        really_lock(file, of)
-        taken.append(file.fileno())
-        if len(taken) == 1:
-            path.unlink()  # as the last holder may do between opening and locking
-
-    monkeypatch.setattr(files, "_lock", lock)
-    with locked(path):
-        assert len(taken) == 2
-        with pytest.raises(BlockingIOError), locked(path):
-            pass
-    assert not path.exists()
-
-
 def test_appends_all_or_nothing(tmp_path: Path) -> None:
     resource = pytest.importorskip("resource")
     path = tmp_path / "state"
@@ -192,22 +142,6 @@ def test_appends_all_or_nothing(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert path.read_bytes() == b"ours456789"
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_long_name_is_no_obstacle_and_errors_name_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / ("\N{DECIDUOUS TREE}" * 61 + ".epd")
-    Output(path, _is_ours, "picture")
-    replace_file(path, b"ours")
-    assert [file.name for file in tmp_path.iterdir()] == [path.name]
-
-    def refuse(source: Path, target: Path) -> None:
-        raise PermissionError(errno.EPERM, "Operation not permitted", str(source), None, str(target))
-
-    monkeypatch.setattr(Path, "replace", refuse)
-    with pytest.raises(PermissionError) as error:
-        replace_file(path, b"new")
-    assert (error.value.filename, error.value.filename2) == (str(path), None)
-    assert path.read_bytes() == b"ours"
 
 
 def _is_ours(head: bytes) -> bool:

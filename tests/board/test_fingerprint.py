@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -82,18 +81,6 @@ def test_values_of_closures_and_modules_count(monkeypatch: pytest.MonkeyPatch) -
     before = fingerprint(attribute)
     monkeypatch.setattr(np, "pi", 3.0)
     assert fingerprint(attribute) != before
-
-
-def test_what_has_no_value_is_another_one_each_time() -> None:
-    def using(thing: object) -> Callable[[], object]:
-        return lambda: thing
-
-    class Thing:
-        pass
-
-    first, second = Thing(), Thing()
-    assert fingerprint(using(first)) != fingerprint(using(second))
-    assert fingerprint(using(SimpleNamespace(a=1))) != fingerprint(using(SimpleNamespace(a=2)))
 
 
 def test_functions_that_call_each_other_come_to_an_end() -> None:

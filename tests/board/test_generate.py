@@ -145,16 +145,3 @@ def test_opening_books(shared_data: Callable[[str], Path], name: str) -> None:
         prove_position(chess.Board(" ".join(line.split()[:6])))
         positions += 1
     assert positions >= 1_200
-
-
-@pytest.mark.parametrize("name", ["bratko-kopec", "kaufman", "mates280", "wac"])
-def test_suites(shared_data: Callable[[str], Path], name: str) -> None:
-    positions = 0
-    for line in epd_lines(shared_data(f"suites/{name}.epd")):
-        if line.strip() and not line.startswith("#"):
-            board = chess.Board(" ".join(line.split()[:4]) + " 0 1")
-            if board.is_valid():
-                position = from_board(board)
-                prove_children(board, *prove(board, position))
-                positions += 1
-    assert positions >= 20

@@ -9,11 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.board import bits
 from tests.board.board_kernels import portrait
 from tests.board.board_positions import RARE_POSITIONS, scattered_position
-
-MASK = (1 << 64) - 1
 
 PORTRAITS = """
 import json, sys, warnings
@@ -56,44 +53,3 @@ def test_interpreted_kernels_say_the_same(
     for position, interpreted in zip(positions, json.loads(answer), strict=True):
         assert interpreted == portrait(*position), position
     assert len(json.loads(answer)) == len(positions)
-
-
-TWINS = """
-import json, sys, warnings
-import numpy as np
-from engine.board import bits
-
-warnings.simplefilter("error")
-values = [np.uint64(value) for value in json.loads(sys.argv[1])]
-answers = {}
-for name in ("popcount", "without_lsb"):
-    answers[name] = [getattr(bits, name)(value) for value in values]
-answers["lsb"] = [bits.lsb(value) for value in values if value]
-answers["bit"] = [bits.bit(np.int64(square)) for square in range(64)]
-for name in ("multiply_high", "multiply_low", "pext"):
-    answers[name] = [getattr(bits, name)(one, two) for one in values for two in values]
-types = {name: sorted({type(value).__name__ for value in found}) for name, found in answers.items()}
-target, source = np.zeros(2, [("a", np.uint64), ("b", np.int8, 3)])
-source["a"], source["b"] = 7, (1, 2, 3)
-bits.copy_record(target, source)
-record = [int(target["a"]), target["b"].tolist(), bits.prefetch(np.zeros(1), 0)]
-print(json.dumps([{name: list(map(int, found)) for name, found in answers.items()}, types, record]))
-"""
-
-
-def test_twins_of_the_machine_operations(run_python: Callable[..., str]) -> None:
-    rng = random.Random(9)
-    values = [0, 1, 1 << 63, MASK, *(rng.getrandbits(64) for _ in range(20)), *(1 << n for n in range(0, 64, 7))]
-    answers, types, record = json.loads(run_python(TWINS, json.dumps(values), NUMBA_DISABLE_JIT="1"))
-    pairs = [(one, two) for one in values for two in values]
-    assert answers["popcount"] == [value.bit_count() for value in values]
-    assert answers["without_lsb"] == [value & (value - 1) if value else 0 for value in values]
-    assert answers["lsb"] == [bin(value)[::-1].index("1") for value in values if value]
-    assert answers["bit"] == [1 << square for square in range(64)]
-    assert answers["multiply_high"] == [one * two >> 64 for one, two in pairs]
-    assert answers["multiply_low"] == [one * two & MASK for one, two in pairs]
-    assert answers["pext"] == [int(bits._gather(one, two)) for one, two in pairs]
-    # The same kinds of number as compiled, so that signed and unsigned stay apart.
-    signed = {"popcount", "lsb"}
-    assert types == {name: ["int64" if name in signed else "uint64"] for name in answers}
-    assert record == [7, [1, 2, 3], None]

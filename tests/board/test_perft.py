@@ -9,14 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import chess
-import numpy as np
 import pytest
 
 import search.perft
-from engine.board.convert import encode, from_board
-from engine.board.moves import MAX_MOVES
-from engine.board.perft import MAX_PERFT_DEPTH, PERFT_FRAME, perft_kernel
-from engine.memory import allocate
+from engine.board.perft import MAX_PERFT_DEPTH
 from search.perft import SPLIT_DEPTH, Counter, count_by_move
 from tests.board.board_kernels import perft
 from tests.board.board_positions import CLASSIC_PERFTS, RARE_POSITIONS
@@ -101,28 +97,6 @@ def test_threads_share_the_tree_without_losing_a_leaf(fen: str, depth: int) -> N
     assert count_by_move(board, depth, threads=2) == one
     assert count_by_move(board, depth, threads=7) == one
     assert sum(one.values()) == CLASSIC_PERFTS[fen][depth - 1]
-
-
-def test_second_moves_add_up_to_the_first() -> None:
-    board = chess.Board(list(CLASSIC_PERFTS)[1])
-    stop = np.zeros(1, np.int64)
-    for depth in (2, 3, 4):
-        stack = allocate(PERFT_FRAME, depth + 1)
-        stack[0]["position"] = from_board(board)
-        for move in board.legal_moves:
-            code = encode(board, move)
-            board.push(move)
-            replies = board.legal_moves.count()
-            board.pop()
-            parts = [int(perft_kernel(stack, depth, code, reply, reply + 1, stop)) for reply in range(replies)]
-            assert sum(parts) == int(perft_kernel(stack, depth, code, 0, MAX_MOVES, stop))
-            assert perft_kernel(stack, depth, code, replies, replies + 8, stop) == 0
-
-
-def test_ended_games_have_no_moves_to_count() -> None:
-    for fen in ("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", "R6k/6pp/8/8/8/8/8/K7 b - - 0 1"):
-        for depth in (1, 2, SPLIT_DEPTH + 1):
-            assert count_by_move(chess.Board(fen), depth, threads=2) == {}
 
 
 @pytest.mark.parametrize("depth", [0, -1, MAX_PERFT_DEPTH + 1])

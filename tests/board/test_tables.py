@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from types import FunctionType
 from typing import Any
 
@@ -13,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.board import attacks, tables
-from engine.board.convert import from_board
 from engine.board.magics import BISHOP_MAGICS, ROOK_MAGICS
 from engine.compiler.jit import USE_PEXT, subkernel
 
@@ -147,24 +145,3 @@ def test_attacks_from(square: int, some: int, others: int) -> None:
     }
     for piece, attacked in expected.items():
         assert int(reached_from(np.int64(piece), np.int64(square), np.uint64(occupied))) == attacked
-
-
-def test_attackers_to() -> None:
-    rng = random.Random(88)
-    board = chess.Board()
-    positions = 0
-    while positions < 300:
-        moves = list(board.legal_moves)
-        board = chess.Board() if not moves or board.ply() > 150 else board
-        board.push(rng.choice(list(board.legal_moves)))
-        positions += 1
-        position = from_board(board)
-        # Some pieces are lifted, as exchanges and king steps do it; those lifted still count as attackers.
-        occupied = board.occupied & ~(rng.getrandbits(64) & rng.getrandbits(64) & rng.getrandbits(64))
-        for square in range(64):
-            white, black = (board.attackers_mask(color, square, occupied) for color in (chess.WHITE, chess.BLACK))
-            found = attacks.attackers_to(position, np.int64(square), np.uint64(occupied))
-            assert int(found) == white | black
-            for color, attackers in ((1, white), (0, black)):
-                arguments = np.int64(square), np.int64(color), np.uint64(occupied)
-                assert bool(attacks.is_attacked(position, *arguments)) == bool(attackers)

@@ -9,13 +9,12 @@ from typing import Any
 import chess
 import chess.polyglot
 import numpy as np
-import pytest
 
 from engine.board.convert import encode, from_board, new_position
-from engine.board.make import compute_keys, make_move, make_null_move
+from engine.board.make import compute_keys, make_move
 from engine.board.zobrist import TURN_KEY
 from engine.memory import readable
-from tests.board.board_positions import random_game, scattered_position
+from tests.board.board_positions import random_game
 
 
 def keys_of(position: Any) -> tuple[int, ...]:
@@ -76,47 +75,6 @@ def only(board: chess.Board, *, pawns: bool, color: chess.Color | None) -> chess
     return rest
 
 
-@pytest.mark.parametrize(
-    ("moves", "key"),
-    [
-        # The examples of the Polyglot book format's own description.
-        ("", 0x463B96181691FC9C),
-        ("e2e4", 0x823C9B50FD114196),
-        ("e2e4 d7d5", 0x0756B94461C50FB0),
-        ("e2e4 d7d5 e4e5", 0x662FAFB965DB29D4),
-        ("e2e4 d7d5 e4e5 f7f5", 0x22A48B5A8E47FF78),
-        ("e2e4 d7d5 e4e5 f7f5 e1e2", 0x652A607CA3F242C1),
-        ("e2e4 d7d5 e4e5 f7f5 e1e2 e8f7", 0x00FDD303C946BDD9),
-        ("a2a4 b7b5 h2h4 b5b4 c2c4", 0x3C8123EA7B067637),
-        ("a2a4 b7b5 h2h4 b5b4 c2c4 b4c3 a1a3", 0x5C3F9B829B279560),
-    ],
-)
-def test_polyglots_published_keys(moves: str, key: int) -> None:
-    board = chess.Board()
-    position, child = from_board(board), new_position()
-    for uci in moves.split():
-        move = chess.Move.from_uci(uci)
-        make_move(position, child, np.int64(encode(board, move)))
-        position, child = child, position
-        board.push(move)
-    assert int(position["key"]) == key
-
-
-def test_chess960_keys_stay_equal_to_those_from_scratch() -> None:
-    rng = random.Random(3)
-    castled = 0
-    for number in range(960):
-        board = chess.Board.from_chess960_pos(number)
-        position, child = from_board(board), new_position()
-        for move in random_game(rng, board, 24):
-            castled += board.is_castling(move)
-            make_move(position, child, np.int64(encode(board, move)))
-            position, child = child, position
-            assert keys_of(position) == keys_from_scratch(position)
-        assert int(position["key"]) == int(from_board(board)["key"])
-    assert castled > 300
-
-
 def test_rights_on_different_rooks_have_different_keys() -> None:
     for number in range(960):
         board = chess.Board.from_chess960_pos(number)
@@ -132,18 +90,3 @@ def test_rights_on_different_rooks_have_different_keys() -> None:
         from_board(chess.Board(f"6k1/8/8/8/8/8/8/1KR1R3 w {right} - 0 1", chess960=True))["key"] for right in "CE"
     )
     assert inner != outer
-
-
-def test_null_move_keys() -> None:
-    rng = random.Random(5)
-    en_passant = 0
-    for _ in range(1_500):
-        board = scattered_position(rng)
-        if board.is_check():
-            continue
-        position, child = from_board(board), new_position()
-        en_passant += position["ep_square"] >= 0
-        make_null_move(position, child)
-        board.push(chess.Move.null())
-        assert int(child["key"]) == chess.polyglot.zobrist_hash(board)
-    assert en_passant > 50

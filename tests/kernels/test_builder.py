@@ -6,29 +6,23 @@ import ctypes
 import hashlib
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from engine.compiler.builder import (
-    ALLOWED_SYMBOLS,
     BuildError,
     _check_place,
     bindings,
     link,
-    undefined_symbols,
-    write_library,
 )
 from engine.compiler.levels import LEVELS, Level, levels_of
 from engine.compiler.library import MARKER, BuiltKernel, Description, Export, Parameter, build_environment, library_path
-from tests.conftest import PROJECT
 from tests.kernels.conftest import build
 
-needs_cc = pytest.mark.skipif(shutil.which("cc") is None or shutil.which("nm") is None, reason="needs a C compiler")
+needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 
 DESCRIPTION = Description(
     "486",
@@ -59,10 +53,6 @@ def object_code(source: str, folder: Path) -> bytes:
     return result.read_bytes()
 
 
-def test_description_survives_the_way_through_the_file() -> None:
-    assert Description.decode(DESCRIPTION.encode()) == DESCRIPTION
-
-
 @needs_cc
 def test_arguments_arrive_as_numba_passes_them(tmp_path: Path) -> None:
     level = levels_of("i486")[0]
@@ -79,35 +69,16 @@ def test_arguments_arrive_as_numba_passes_them(tmp_path: Path) -> None:
 
 
 @needs_cc
-def test_symbols_beyond_the_list_are_named(tmp_path: Path) -> None:
-    code = object_code(
-        "#include <string.h>\nvoid PyErr_Clear(void); void NRT_incref(void *);\n"
-        "void kernel(char *a, const char *b, long n) { memcpy(a, b, n); PyErr_Clear(); NRT_incref(a); }",
-        tmp_path,
-    )
-    (tmp_path / "code.o").write_bytes(code)
-    assert {"PyErr_Clear", "NRT_incref"} == set(undefined_symbols(tmp_path / "code.o")) - ALLOWED_SYMBOLS
-    with pytest.raises(BuildError, match="what no library of kernels has: NRT_incref, PyErr_Clear"):
+def test_code_that_needs_more_than_the_c_library_is_not_linked(tmp_path: Path) -> None:
+    code = object_code("void NRT_incref(void); int kernel(void) { NRT_incref(); return 1; }", tmp_path)
+    with pytest.raises(BuildError, match=r"(?s)cc failed: .*NRT_incref"):
         link(code, "", tmp_path)
-
-
-@needs_cc
-def test_c_that_does_not_compile_is_shown(tmp_path: Path) -> None:
-    code = object_code("int kernel(void) { return 1; }", tmp_path)
-    with pytest.raises(BuildError, match=r"cc failed: .*bindings\.c"):
-        link(code, "nonsense", tmp_path)
 
 
 def test_without_a_compiler_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "no-such-compiler -O2")
     with pytest.raises(BuildError, match=r"needs a C compiler: there is no 'no-such-compiler -O2' \(set CC\)"):
         link(b"", "", tmp_path)
-
-
-def test_a_process_builds_for_its_own_processor_only(tmp_path: Path) -> None:
-    strange = Level("strange", "strange")
-    with pytest.raises(BuildError, match=r"this process compiles for .*, not for strange"):
-        write_library([], strange, tmp_path / "strange.so")
 
 
 def test_a_library_takes_the_place_of_a_library_only(tmp_path: Path) -> None:
@@ -170,24 +141,6 @@ def test_kernels_that_do_not_fit_are_named(run_python: Callable[..., str], level
     assert said[2].endswith("refers to an array that is too large to be part of the code")
     assert said[3] == "__main__.is_never_called was not called, so its types are not known"
     assert list(tmp_path.iterdir()) == []
-
-
-def test_levels_are_in_order_and_say_what_they_use() -> None:
-    levels = levels_of("x86_64")
-    assert [level.name for level in levels] == ["x86-64-v4", "x86-64-v3", "x86-64-v3-slow-pext", "x86-64-v2"]
-    for better, worse in pairwise(levels):
-        assert set(better.features) >= set(worse.features)
-    assert [level.vector_bits for level in levels] == [512, 256, 256, 0]
-    assert [level.pext for level in levels] == [True, True, False, False]
-    assert levels_of("AMD64") == levels
-    assert levels_of("aarch64") == (Level("aarch64", "generic"),)
-
-
-def test_a_level_that_there_is_not_is_named(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "search.export", "486", str(tmp_path / "486.so")]
-    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False, timeout=60)
-    known = ", ".join(level.name for level in LEVELS)
-    assert (done.returncode, done.stderr) == (1, f"there is no level '486'; there is {known}\n")
 
 
 def test_a_level_that_cannot_be_built_fails_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,21 +51,6 @@ def test_an_evaluation_of_one_s_own_takes_the_compiler(run_beside: Run, tmp_path
     assert run_beside(script.format(choice), str(file)) == "False []\n"
 
 
-def test_one_that_is_refused_leaves_the_built_kernels(run_beside: Run, tmp_path: Path) -> None:
-    script = """
-import sys
-from eval.build import EvaluationError, choose_evaluation
-try:
-    choose_evaluation(sys.argv[1])
-except EvaluationError as error:
-    print(error)
-from engine.compiler import jit
-print(jit.AHEAD_OF_TIME)
-"""
-    missing = tmp_path / "missing.py"
-    assert run_beside(script, str(missing)) == f"{missing}: No such file or directory\nTrue\n"
-
-
 @pytest.mark.parametrize(
     ("late", "message"),
     [

@@ -75,21 +75,6 @@ def test_what_fits_is_taken_without_a_word(chosen: Choose, built: Path, level: L
     assert chosen(built, NUMBA_DISABLE_JIT="0") == (level.name, [])
 
 
-def test_its_description_says_what_it_is(built: Path, level: Level) -> None:
-    found = read_description(library_path(level, built))
-    assert (found.level, found.sources) == (level.name, source_hash())
-    assert found.compiler.startswith("Numba ")
-    assert set(found.kernels) == {
-        "engine.board.make.complete_position",
-        "engine.board.perft.perft_kernel",
-        "eval.kernels.classical.evaluation_terms",
-        "eval.kernels.endings.whose_word_counts",
-        "eval.kernels.inference.evaluate_line",
-        "search.kernels.aspiration.search_iteration",
-        "search.kernels.transposition.hashfull",
-    }
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [(KERNELS_VARIABLE, "jit"), ("NUMBA_DISABLE_JIT", "1"), ("SECATEUR_TRACING", "1"), ("SECATEUR_CHECKED", "1")],
@@ -180,7 +165,6 @@ RUNS = RUNS_HERE.encode()
         pytest.param(be_a_folder, "Is a directory", id="folder"),
         pytest.param(become_stale, "is of other sources than these", id="stale"),
         pytest.param((b'"format": 1', b'"format": 9'), "has no description that is understood here", id="format"),
-        pytest.param((b"secateur-kernels {", b"secateur-kernels ["), "has no description that", id="description"),
         pytest.param((b'["secateur_5"', b'["secateur_9"'), "cannot be loaded: ", id="function"),
         pytest.param((RUNS + b"\0", RUNS[:-1] + b"_\0"), "cannot be loaded: ", id="processor check"),
     ],
@@ -195,16 +179,6 @@ def test_an_unusable_file_is_named_and_not_loaded(
     found, (remark,) = chosen(copied.parent)
     assert found is None
     assert remark.startswith(f"kernels not used: {copied}: {message}")
-
-
-def test_a_library_under_another_name_is_named(chosen: Choose, built: Path, level: Level, tmp_path: Path) -> None:
-    others = [other for other in LEVELS if other != level]
-    if not others:
-        pytest.skip("there is one level only")
-    path = shutil.copy(library_path(level, built), library_path(others[0], tmp_path))
-    found, (remark,) = chosen(tmp_path)
-    assert found is None
-    assert remark.startswith(f"kernels not used: {path}: is for {level.name} on ")
 
 
 def test_a_bad_library_does_not_keep_from_the_next(chosen: Choose, built: Path, level: Level, tmp_path: Path) -> None:
@@ -276,9 +250,6 @@ def test_where_nothing_was_built_nothing_is_said_of_that(tmp_path: Path) -> None
     assert "\nbestmove " in said
     assert "ahead of time" not in said
     assert "compiled here" not in said
-    status, said = run_engine(tmp_path, text=text, **{KERNELS_VARIABLE: "486"})
-    assert f"info string {KERNELS_VARIABLE}=486: there is jit, " in said
-    assert "info string kernels are compiled here, by Numba\n" in said
 
 
 def test_without_library_and_numba_it_says_what_to_install(copied: Path) -> None:
@@ -298,18 +269,6 @@ def test_without_library_and_numba_it_says_what_to_install(copied: Path) -> None
     assert said.count("\n") == 1
     status, said = run_engine(copied.parent, "kernels", "build", before=WITHOUT_NUMBA)
     assert (status, said) == (1, f"secateur kernels: needs Numba: {REMEDY}\n")
-
-
-def test_the_stand_alone_program_recommends_no_installation(copied: Path) -> None:
-    flip(copied)
-    frozen = WITHOUT_NUMBA + "sys.modules['uvicorn'] = None\nsys.frozen = True\n"
-    status, said = run_engine(copied.parent, "bench", "5", before=frozen)
-    assert status == 1
-    remedy = "take an installation with Python, for this stand-alone program comes without it"
-    assert said.endswith(f"to compile them here, {remedy}\n")
-    status, said = run_engine(copied.parent, "explore", "--no-browser", before=frozen)
-    assert status == 1
-    assert said == f"secateur explore: needs the package 'uvicorn': {remedy}\n"
 
 
 def test_what_is_up_to_date_is_not_built_again(
@@ -357,9 +316,6 @@ def test_list_shows_what_is_there(built: Path, level: Level, copied: Path) -> No
     assert "is damaged" in said
     assert said.endswith("in use: Numba, which compiles the kernels here\n")
     copied.unlink()
-    status, said = run_engine(copied.parent, "kernels", "list")
-    assert status == 0
-    assert said.endswith("in use: Numba, which compiles the kernels here\n")
     status, said = run_engine(copied.parent, "kernels", "list", before=WITHOUT_NUMBA)
     assert status == 1
     assert said.endswith(f"in use: none, for there is no Numba either: {REMEDY}\n")

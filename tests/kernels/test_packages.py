@@ -25,14 +25,12 @@ import pytest
 from bench import standalone
 from engine.checkout.secateur import PARTS
 from engine.compiler.cache_folder import MARKER, mark
-from engine.compiler.levels import LEVELS, Level
-from engine.compiler.library import FOLDER_VARIABLE, library_path
-from engine.compiler.sources import source_hash
+from engine.compiler.levels import Level
+from engine.compiler.library import library_path
 from engine.version import full_name
 from search.benchmark import run_benchmark
 from tests.client.test_examples import evaluation_example
 from tests.conftest import MAKE_VARIABLES, PROJECT
-from tests.kernels.test_loading import change
 
 pytestmark = [
     pytest.mark.slow,
@@ -329,34 +327,6 @@ def test_an_editable_installation_is_the_checkout_under_the_package_s_name(
     (project / "engine" / "client" / "added.py").write_text("from engine.errors import OK\n", encoding="utf-8")
     script = "from secateur.engine.client.added import OK; print(OK)"
     assert run([python, "-c", script], folder) == "0\n"
-
-
-def test_a_stand_alone_program_is_not_made_of_stale_kernels(
-    built: Path, level: Level, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    library = library_path(level, tmp_path)
-    shutil.copy(library_path(level, built), library)
-    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
-    monkeypatch.setattr(standalone, "LEVELS", (level,))
-    assert standalone.stale() == []
-    assert [path for path, place in standalone.data() if place == "engine/kernels"] == [library]
-    others = [other for other in LEVELS if other is not level]
-    for other in others:
-        shutil.copy(library, library_path(other, tmp_path))
-    monkeypatch.setattr(standalone, "LEVELS", (level, *others))
-    wrong_level = f"is for {level.name} on {platform.machine()}"
-    assert standalone.stale() == [f"{library_path(other, tmp_path)}: {wrong_level}" for other in others]
-    monkeypatch.setattr(standalone, "LEVELS", (level,))
-    sources = source_hash()
-    assert sources is not None
-    change(library, sources.encode(), b"0" * len(sources))
-    assert standalone.stale() == [f"{library}: is of other sources than these"]
-    library.unlink()
-    assert standalone.stale() == [f"{library}: No such file or directory"]
-    said = standalone.main(tmp_path / "dist")
-    assert said is not None
-    assert said.startswith("the program needs the kernels of these sources (run 'make kernels'): ")
-    assert not (tmp_path / "dist").exists()
 
 
 @pytest.mark.parametrize("kind", ["folder", "marker", "link", "file", "unlisted"])

@@ -14,16 +14,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
 from importlib import import_module
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import find_spec
+from itertools import accumulate
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    import ast
+from typing import Any, Final
 
 __all__ = ["Engine", "__version__"]
 
@@ -35,17 +32,7 @@ PARTS: Final = ("engine", "eval", "search", "bench")
 #: The file that the package runs as `python -m secateur`, without its suffix.
 MAIN: Final = "uci_main"
 
-_NAME: Final = re.compile(rf"(?<![\w./])(?:{'|'.join(PARTS)})(?:\.\w+)+")
-_IMPORTERS: Final = frozenset(("import_module", "__import__", "find_spec", "run_module", "files"))
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Names
-# --------------------------------------------------------------------------------------------------------------
-
-
-class NameProblemError(ValueError):
-    """A name cannot be rewritten safely; the message says which and where."""
+_NAME: Final = re.compile(rf"(?<![\w./])(?:{'|'.join(PARTS)})(?:\.\w+)+".encode())
 
 
 def module_file(name: str) -> Path | None:
@@ -57,75 +44,35 @@ def module_file(name: str) -> Path | None:
     return next((file for file in files if file.is_file()), None)
 
 
-def with_prefix(source: bytes, file: str) -> bytes:
+def with_prefix(source: bytes) -> bytes:
     """The source of a module of the checkout with `secateur.` in front of its modules' names.
 
     It rewrites names in import statements and in strings. Everything else stays, and every line keeps its number.
-    Raises NameProblemError, whose message gives `file`, for a name that it cannot rewrite safely.
     """
     import ast
 
-    starts = [0]
-    for line in source.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
-
-    def offset(line: int, column: int) -> int:
-        return starts[line - 1] + column
-
-    def problem(line: int, text: str) -> NameProblemError:
-        return NameProblemError(f"{file}:{line}: {text}")
-
-    places: list[int] = []
-    tree = ast.parse(source, file)
-    for node in ast.walk(tree):
+    starts = [0, *accumulate(map(len, source.splitlines(keepends=True)))]
+    places: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom):
-            if node.level or node.module is None or node.module.partition(".")[0] not in (*PARTS, MAIN):
-                continue
-            if node.module != MAIN and module_file(node.module) is None:
-                raise problem(node.lineno, f"there is no module {node.module}")
-            begin = offset(node.lineno, node.col_offset)
-            written = re.compile(rb"from +(?=%s )" % re.escape(node.module.encode())).match(source, begin)
-            if written is None or node.module == MAIN:
-                raise problem(node.lineno, f"cannot rewrite the import of {node.module}")
-            places.append(written.end())
+            if not node.level and module_file(node.module or "") is not None:
+                places.add(source.index((node.module or "").encode(), starts[node.lineno - 1] + node.col_offset + 5))
         elif isinstance(node, ast.Import):
             for alias in node.names:
-                if alias.name.partition(".")[0] not in (*PARTS, MAIN):
-                    continue
-                if alias.asname is None or module_file(alias.name) is None or alias.name == MAIN:
-                    raise problem(node.lineno, f"cannot rewrite 'import {alias.name}'; write 'from ... import ...'")
-                places.append(offset(alias.lineno, alias.col_offset))
-        elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in _IMPORTERS:
-            named = [argument.value for argument in node.args if isinstance(argument, ast.Constant)]
-            if not {*PARTS, MAIN}.isdisjoint(named):
-                raise problem(node.lineno, "cannot rewrite the name of a whole package in a string")
-    for node, value in _strings(tree):
-        begin = offset(node.lineno, node.col_offset)
-        text = source[begin : offset(node.end_lineno or 0, node.end_col_offset or 0)].decode()
-        found = [match for match in _NAME.finditer(text) if _is_module(match[0])]
-        if [match[0] for match in found] != [name for name in _NAME.findall(value) if _is_module(name)]:
-            raise problem(node.lineno, "cannot rewrite the names of modules in this string")
-        for match in found:
-            if not _is_defined(match[0]):
-                raise problem(node.lineno, f"there is no {match[0]}, but its module exists")
-            places.append(begin + len(text[: match.start()].encode()))
+                if module_file(alias.name) is not None:
+                    places.add(starts[alias.lineno - 1] + alias.col_offset)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            begin, end = (
+                starts[node.lineno - 1] + node.col_offset,
+                starts[(node.end_lineno or 1) - 1] + (node.end_col_offset or 0),
+            )
+            for match in _NAME.finditer(source, begin, end):
+                # In an f-string, Python 3.11 gives a constant part the place of the whole.
+                if match[0].decode() in node.value and _is_module(match[0].decode()):
+                    places.add(match.start())
     for place in sorted(places, reverse=True):
         source = source[:place] + f"{PACKAGE}.".encode() + source[place:]
     return source
-
-
-def _strings(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
-    """The strings of a syntax tree with their texts; an f-string's text is its constant parts, joined by a blank."""
-    import ast
-
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.JoinedStr):
-            yield child, " ".join(str(part.value) for part in child.values if isinstance(part, ast.Constant))
-        elif isinstance(child, ast.Constant):
-            if isinstance(child.value, str):
-                yield child, child.value
-        else:
-            yield from _strings(child)
 
 
 def _is_module(name: str) -> bool:
@@ -133,27 +80,12 @@ def _is_module(name: str) -> bool:
     return module_file(".".join(name.split(".")[:2])) is not None
 
 
-def _is_defined(name: str) -> bool:
-    """Whether a dotted name is a module, or its module mentions the next part."""
-    parts = name.split(".")
-    for length in range(len(parts), 1, -1):
-        file = module_file(".".join(parts[:length]))
-        if file is not None:
-            return length == len(parts) or re.search(rf"\b{parts[length]}\b", file.read_text("utf-8")) is not None
-    return False
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Imports
-# --------------------------------------------------------------------------------------------------------------
-
-
 class _Loader(SourceFileLoader):
-    """Loads a module of the checkout with the names of the package. Its bytecode file has its own name."""
+    """Loads a module of the checkout with the names of the package, and with a bytecode file of its own."""
 
     def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> CodeType:  # type: ignore[override]
         """The code of the rewritten source."""
-        return super().source_to_code(with_prefix(bytes(data), path), path, _optimize=_optimize)
+        return super().source_to_code(with_prefix(bytes(data)), path, _optimize=_optimize)
 
     def get_data(self, path: str) -> bytes:
         """The contents of a file."""
@@ -183,7 +115,6 @@ class _Alias:
 
 
 def _plain(name: str) -> str:
-    """The checkout's name of a module of the package."""
     plain = name.partition(".")[2]
     return MAIN if plain == "__main__" else plain
 
@@ -211,7 +142,7 @@ class _Finder:
 
 
 def _is_engine_importable() -> bool:
-    """Whether `import engine` finds the package of this checkout, and not a user's file or nothing."""
+    """Whether `import engine` finds the package of this checkout."""
     try:
         spec = find_spec("engine")
     except ValueError:  # a user has made a module of that name by hand
