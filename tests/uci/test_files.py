@@ -11,7 +11,7 @@ import uci_main
 from engine.uci.options import OPTIONS
 from tests.uci.fuzz import files
 from tests.uci.fuzz.files import VICTIMS, Case, Victim, first_cases
-from tests.uci.fuzz.searches import BreachError
+from tests.uci.fuzz.model import BreachError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes, devices and limits are POSIX's")
 

@@ -10,7 +10,7 @@ from typing import Final
 from engine.compiler.cache_folder import CACHE_VARIABLE
 from tests.uci.conftest import Engine
 from tests.uci.fuzz import samples
-from tests.uci.fuzz.searches import BreachError
+from tests.uci.fuzz.model import BreachError
 
 #: Seconds that an answer to `isready` and a silence may take.
 READY, SILENCE = 5.0, 3.0

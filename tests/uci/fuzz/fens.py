@@ -12,8 +12,7 @@ import chess
 from engine.uci.parse import parse_position
 from engine.uci.positions import PositionKeeper
 from search.perft import Counter
-from tests.uci.fuzz.model import TOLERATED, judged
-from tests.uci.fuzz.searches import BreachError
+from tests.uci.fuzz.model import TOLERATED, BreachError, judged
 
 #: Longest message about a FEN, however long that is.
 LONGEST_MESSAGE: Final = 400

@@ -30,7 +30,7 @@ from engine.compiler.launcher import STANDING_VARIABLE
 from engine.compiler.library import FOLDER_VARIABLE
 from tests.conftest import PROJECT
 from tests.uci.fuzz import hostile, samples
-from tests.uci.fuzz.searches import BreachError
+from tests.uci.fuzz.model import BreachError
 
 #: Seconds that a command may take; others may use the machine.
 LIMIT: Final = 120.0

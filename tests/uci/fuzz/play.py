@@ -29,9 +29,8 @@ from typing import Final
 
 import chess
 
-from tests.uci.fuzz.model import Lenient, Model
+from tests.uci.fuzz.model import BreachError, Model
 from tests.uci.fuzz.samples import standing_file
-from tests.uci.fuzz.searches import BreachError
 from tests.uci.fuzz.wires import InProcess, Listener, OverPipes, Wire
 
 Script = tuple[str, ...]
@@ -195,7 +194,7 @@ class Player:
             now = time.perf_counter()
             if self._loading > now - HANGS and now < began + COMPILES:
                 continue
-            names = ", ".join(repr(debt.name) for debt in self.model.owed()[:5])
+            names = ", ".join(map(repr, self.model.owed()[:5]))
             raise BreachError(f"no answer for {HANGS:g} s to {names}")
 
     def follow(self, pondering: bool) -> None:
@@ -286,7 +285,7 @@ def play(script: Script, connect: Connect = InProcess) -> int:
 
     def talk(player: Player) -> None:
         if is_starved:
-            player.model = Lenient()
+            player.model = Model(is_starved=True)
         for step in (*steps, "> quit"):
             if not player.do(step):
                 return
