@@ -17,15 +17,23 @@ MOVE = r"[a-h][1-8][a-h][1-8][qrbn]?"
 # -- several lines -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_every_legal_move_can_have_its_line(engine: Engine, threads: int) -> None:
+@pytest.mark.parametrize(
+    ("fen", "count", "threads"),
+    [
+        (KIWIPETE, 48, 1),
+        # As many moves as a game can lead to, and as many as were found for sixteen pieces.
+        ("R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1", 218, 2),
+        ("Q3QQ2/2Q4Q/4Q3/1Q4Q1/3Q4/Q4Q2/rrQ4Q/k1K1QQ2 w - - 0 1", 240, 1),
+    ],
+)
+def test_every_legal_move_can_have_its_line(engine: Engine, fen: str, count: int, threads: int) -> None:
     engine.send(f"setoption name Threads value {threads}", "setoption name MultiPV value 256")
-    best = engine.best(f"position fen {KIWIPETE}", "go depth 4")
-    last = [info for info in engine.infos() if info["depth"] == "4"]
-    board = chess.Board(KIWIPETE)
-    assert [int(info["multipv"]) for info in last] == list(range(1, 49))
-    assert {info["pv"].split()[0] for info in last} == {move.uci() for move in board.legal_moves}
-    assert last[0]["pv"].split()[0] == best
+    best = engine.best(f"position fen {fen}", "go depth 2")
+    last = [info for info in engine.infos() if info["depth"] == "2"]
+    firsts = [info["pv"].split()[0] for info in last]
+    assert [int(info["multipv"]) for info in last] == list(range(1, count + 1))
+    assert set(firsts) == {move.uci() for move in chess.Board(fen).legal_moves}
+    assert firsts[0] == best
 
 
 def test_the_number_of_lines_changes_between_searches(engine: Engine) -> None:
@@ -142,7 +150,7 @@ def test_what_the_engine_says_of_itself(engine: Engine) -> None:
 STAMP = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} "
 
 
-@pytest.mark.parametrize("end", ["kept\n", "cut sh", "cut shö", "whole\r\n"])
+@pytest.mark.parametrize("end", ["kept\n", "cut shö"])
 def test_the_log_holds_the_conversation(engine: Engine, tmp_path: Path, end: str) -> None:
     file = tmp_path / "a log.txt"
     earlier = f"2026-01-31 12:00:00.000 >> {end}"
@@ -171,7 +179,7 @@ def test_a_log_on_a_full_disk_costs_the_log_only(engine: Engine, tmp_path: Path)
     assert "<< readyok" in log.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("text", ["my thesis\n", "2026-01-31 12:00:00.000 a diary", "no line\xff"])
+@pytest.mark.parametrize("text", ["my thesis\n", "2026-01-31 12:00:00.000 a diary"])
 def test_another_file_is_no_log(engine: Engine, tmp_path: Path, text: str) -> None:
     file = tmp_path / "thesis.txt"
     file.write_text(text, encoding="latin-1")

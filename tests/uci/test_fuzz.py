@@ -46,7 +46,7 @@ def test_sessions_at_random_over_pipes(script: Script) -> None:
     play(script, OverPipes)
 
 
-#: Half of the bytes in some tables are wrong; the third state searches a position of theirs.
+#: Some tables are damaged; the third state searches a position of theirs.
 TABLES = "".join(f"> setoption name SyzygyPath value <syzygy:flipped:{seed}>\n" for seed in (0, 1))
 STATES = (
     "> isready",
