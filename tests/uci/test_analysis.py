@@ -36,13 +36,6 @@ def test_every_legal_move_can_have_its_line(engine: Engine, fen: str, count: int
     assert firsts[0] == best
 
 
-def test_the_number_of_lines_changes_between_searches(engine: Engine) -> None:
-    engine.send("position startpos")
-    for lines in (3, 1, 2):
-        engine.best(f"setoption name MultiPV value {lines}", "go depth 5")
-        assert max(int(info["multipv"]) for info in engine.infos()) == lines
-
-
 # -- mates -------------------------------------------------------------------------------------------------------------
 
 
@@ -63,13 +56,6 @@ def test_go_mate_answers_also_where_there_is_none(engine: Engine) -> None:
 def test_a_near_mate_is_found_for_certain(engine: Engine, fen: str, mate: int, first: str) -> None:
     assert engine.best(f"position fen {fen}", f"go mate {mate}") == first
     assert engine.infos()[-1]["score"] == f"mate {mate}"
-
-
-def test_infinite_mate_search_waits_for_stop(engine: Engine) -> None:
-    engine.send("go infinite mate 1")
-    engine.expect("info depth 3 ")
-    assert not any(line.startswith("bestmove") for line in engine.said())
-    engine.best("stop")
 
 
 # -- chances -----------------------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import chess
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
@@ -14,7 +13,7 @@ from bench import records
 from tests.uci.fuzz import __main__ as command
 from tests.uci.fuzz.grammar import scripts
 from tests.uci.fuzz.model import BreachError, Model
-from tests.uci.fuzz.play import FailedSessionError, Script, play, resolved, script_of
+from tests.uci.fuzz.play import FailedSessionError, Script, play, script_of
 from tests.uci.fuzz.wires import OverPipes
 
 #: `python -m tests.uci.fuzz --sessions 10000` runs many more.
@@ -85,19 +84,6 @@ def test_a_script_is_read_and_its_mistakes_are_named() -> None:
     for wrong in ("> uci\n? 3", "> uci\n! AS 300", "> uci\n~ soon", "> uci\n+ pondering"):
         with pytest.raises(ValueError, match="line 2: "):
             script_of(wrong)
-
-
-def test_numbers_stand_for_legal_moves() -> None:
-    board = chess.Board("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1")
-    moves = [board.uci(move) for move in board.legal_moves]
-    at = moves.index("e1g1")
-    assert resolved(b"go searchmoves <0> <%d>" % at, board, False) == f"go searchmoves {moves[0]} e1g1".encode()
-    assert resolved(b"go searchmoves <%d*>" % (at + len(moves)), board, False) == b"go searchmoves e1h1"
-    line = resolved(b"position startpos moves <3> <7> e2e9 <1>", board, False).decode().split()
-    game = chess.Board()
-    for text in line[3:5]:
-        game.push_uci(text)
-    assert line[5:] == ["e2e9", "0000"]
 
 
 # -- the model: what it must notice ------------------------------------------------------------------------------------
@@ -232,7 +218,7 @@ def test_what_goes_wrong_can_be_replayed() -> None:
     assert "> position startpos moves e2e4" in script
     with pytest.raises(FailedSessionError, match="begins with e2e4"):
         play(script, Liar)
-    assert play(script) > 0
+    play(script)
 
 
 def test_the_command_plays_replays_and_records(

@@ -236,22 +236,14 @@ class Search:
             self._expect(reply in {board.uci(move) for move in board.legal_moves}, f"'{found[0]}'")
 
 
-def check_perft(board: chess.Board, depth: int, lines: list[str]) -> None:
-    """Compares a perft with python-chess as far as that is quick. Raises BreachError."""
+def check_perft(board: chess.Board, lines: list[str]) -> None:
+    """Compares the moves of a perft with python-chess's, and their sum with the total. Raises BreachError."""
     *rows, empty, total = lines
     counts = {move: int(count) for move, count in (row.split(": ") for row in rows)}
-    moves = {board.uci(move): move for move in board.legal_moves}
-    if empty or len(rows) != len(moves) or counts.keys() != moves.keys():
+    legal = {board.uci(move) for move in board.legal_moves}
+    if empty or len(rows) != len(legal) or counts.keys() != legal:
         raise BreachError(f"perft does not list the moves of {board.fen()}: {rows}")
-    expected = counts
-    if depth == 1:
-        expected = dict.fromkeys(counts, 1)
-    elif depth == 2 and len(moves) < 60:
-        for text, move in moves.items():
-            board.push(move)
-            expected = {**expected, text: board.legal_moves.count()}
-            board.pop()
-    if expected != counts or int(total.split(": ")[1]) != sum(counts.values()):
+    if int(total.split(": ")[1]) != sum(counts.values()):
         raise BreachError(f"perft counts wrongly in {board.fen()}: {counts}, {total}")
 
 
@@ -348,9 +340,8 @@ class Model:
         command, _ = parse_go(words)
         board = self.board.copy(stack=False)
         if "perft" in command.numbers:
-            depth = command.numbers["perft"]
-            if 1 <= depth <= 32:
-                self._owe(r"Nodes searched: \d+", partial(check_perft, board, depth), is_tool=True)
+            if 1 <= command.numbers["perft"] <= 32:
+                self._owe(r"Nodes searched: \d+", partial(check_perft, board), is_tool=True)
         elif self._is_starved:
             self._counts["bestmove"] += 1
         else:

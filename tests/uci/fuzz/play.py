@@ -38,9 +38,8 @@ Script = tuple[str, ...]
 #: Seconds without an answer that is owed, or a progress message, after which the engine counts as hanging.
 HANGS: Final = 20.0
 
-#: Seconds that the end may take, because others may use the machine, and the seconds of the slowest end so far.
+#: Seconds that the end may take, because others may use the machine.
 ENDS: Final = 4.0
-slowest_end = 0.0
 #: Seconds that compiling may take.
 COMPILES: Final = 600.0
 
@@ -60,7 +59,6 @@ class FailedSessionError(AssertionError):
     def __init__(self, problem: str, script: Script, transcript: list[str]) -> None:
         last = "\n".join(transcript[-60:])
         super().__init__(f"{problem}\n\nthe script:\n{chr(10).join(script)}\n\nthe last lines, with seconds:\n{last}")
-        self.problem = problem
         self.script = script
 
 
@@ -158,9 +156,10 @@ class Player:
         self._tell_model()
         line = resolved(line, self.model.board, self.model.options.flag("UCI_Chess960"))
         self.steps.append(said(line))
-        self._send(line)
+        self.send(line)
 
-    def _send(self, line: bytes) -> None:
+    def send(self, line: bytes) -> None:
+        """Sends a line that is no step of the script."""
         line = _HOSTILE.sub(_hostile_path, line)
         with self._changed:
             self._entries.append((time.perf_counter(), line, None))
@@ -186,7 +185,7 @@ class Player:
             return
         # Each ends one task; the next begins only then.
         for _ in self.model.owed():
-            self._send(b"stop")
+            self.send(b"stop")
             if self._wait(BETWEEN_STOPS):
                 return
         began = time.perf_counter()
@@ -230,7 +229,7 @@ class Player:
     def _end_input(self) -> None:
         self._tell_model()
         if self.model.has_tool():
-            self._send(b"quit")
+            self.send(b"quit")
         if not self.model.is_loaded:
             self._ends = COMPILES  # what is owed comes when the kernels are compiled
         with self._changed:
@@ -244,17 +243,9 @@ class Player:
             self._told = 0
         self.steps.clear()
 
-    def hang_up(self) -> None:
-        """Ends the session after something went wrong, past the model."""
-        self._send(b"quit")
-
     def end(self) -> None:
         """Waits for the engine's end. Raises BreachError for one that is wrong."""
-        global slowest_end
-        began = time.perf_counter()
         problem = self._wire.ended(self._ends)
-        if self._ends == ENDS:
-            slowest_end = max(slowest_end, time.perf_counter() - began)
         self._tell_model()
         if problem is not None:
             raise BreachError(problem)
@@ -269,11 +260,8 @@ class Player:
         return lines
 
 
-def play(script: Script, connect: Connect = InProcess) -> int:
-    """Plays a session, in this process unless `connect` says otherwise; returns the number of lines that were said.
-
-    Raises FailedSessionError for a breach of what the engine owes.
-    """
+def play(script: Script, connect: Connect = InProcess) -> None:
+    """Plays a session, in this process unless `connect` says otherwise. Raises FailedSessionError."""
     steps, is_starved = list(script), False
     if script and script[0].startswith("! "):
         connect = functools.partial(OverPipes, setting=script[0][2:])
@@ -290,23 +278,20 @@ def play(script: Script, connect: Connect = InProcess) -> int:
             if not player.do(step):
                 return
 
-    return hold(talk, connect)
+    hold(talk, connect)
 
 
-def hold(talk: Callable[[Player], None], connect: Connect) -> int:
-    """Starts an engine and holds a `talk` with it that ends with `quit`; returns how many lines the last page has.
-
-    Raises FailedSessionError for a breach of what the engine owes.
-    """
+def hold(talk: Callable[[Player], None], connect: Connect) -> None:
+    """Starts an engine and holds a `talk` with it that ends with `quit`. Raises FailedSessionError."""
     player = Player(connect)
     problem: str | None = None
     try:
         talk(player)
     except BreachError as error:
         problem = str(error)
-        player.hang_up()
+        player.send(b"quit")
     except BaseException:
-        player.hang_up()
+        player.send(b"quit")
         with suppress(BreachError):
             player.end()
         raise
@@ -316,7 +301,6 @@ def hold(talk: Callable[[Player], None], connect: Connect) -> int:
         problem = problem or str(error)
     if problem is not None:
         raise FailedSessionError(problem, tuple(player.steps), player.transcript())
-    return len(player.transcript())
 
 
 #: Plies after which a game is ended, and random plies that begin it.
@@ -331,7 +315,7 @@ def play_games(count: int, seed: int, on_game: Callable[[int], None], connect: C
     """Plays so many games in one process, as a GUI does; `on_game` gets the plies of each.
 
     Every fourth is Chess960; openings are random, and so is whether a time, a clock or a number of nodes is given.
-    Raises FailedSessionError for a breach of what the engine owes.
+    Raises FailedSessionError.
     """
 
     def talk(player: Player) -> None:

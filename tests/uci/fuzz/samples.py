@@ -6,7 +6,6 @@ import atexit
 import bz2
 import functools
 import gzip
-import io
 import os
 import random
 import re
@@ -15,7 +14,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -117,13 +115,6 @@ def _packed(name: str, pack: Callable[[bytes], bytes]) -> Callable[[Path], objec
     return lambda place: place.write_bytes(pack(sample(name).read_bytes()))
 
 
-def _zip(data: bytes) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("book.pgn", data)
-    return packed.getvalue()
-
-
 def _polyglot() -> bytes:
     board = chess.Board()
     key = chess.polyglot.zobrist_hash(board)
@@ -150,7 +141,7 @@ _MAKERS: Final[dict[str, Callable[[Path], object]]] = {
     "unfinished.pgn": _packed("games.pgn", lambda games: games[: games.rindex(b"[Event ")]),
     "games.pgn.gz": _packed("games.pgn", gzip.compress),
     "games.pgn.bz2": _packed("games.pgn", bz2.compress),
-    "games.zip": _packed("games.pgn", _zip),
+    "games.zip": _packed("games.pgn", hostile.zipped),
     "book.epd": _written(b"".join((PROJECT / "bench/books/balanced.epd").read_bytes().splitlines(keepends=True)[:12])),
     "suite.epd": _written(_SUITE),
     "book.bin": _written(_polyglot()),
@@ -164,7 +155,6 @@ _MAKERS: Final[dict[str, Callable[[Path], object]]] = {
     "log.txt": _written(b"12:00:00 > uci\n12:00:00 < uciok\n"),
     "launcher": lambda place: write_launcher(place),
     "plot.png": _made("rate <games.pgn> --plot <>"),
-    "answers.csv": _made("epd <suite.epd> --depth 1 --csv <>"),
     "shards": _made("datagen <> {data} --games 16"),
     "run": _made("train <shards> --output network.snet --checkpoint <> {tiny}"),
     "record.json": _made("explore --record <> --depth 1"),
