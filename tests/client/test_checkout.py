@@ -50,47 +50,29 @@ def test_elsewhere_it_is_the_package_and_nothing_else(run_python: Callable[..., 
     ("source", "expected"),
     [
         ("from engine.board import bits", "from secateur.engine.board import bits"),
-        ("    from   eval.api import (\n    lsb)", "    from   secateur.eval.api import (\n    lsb)"),
         ("é = 1; import search.timing as t, os", "é = 1; import secateur.search.timing as t, os"),
-        ("x = 'search.timing'", "x = 'secateur.search.timing'"),
         ("f'-m search.export {x}'", "f'-m secateur.search.export {x}'"),
         ("x = '''é\neval.api.lsb'''", "x = '''é\nsecateur.eval.api.lsb'''"),
+        # Other names stay.
+        ("import os, enginelike.board", None),
+        ("x = 'engine', 'search.epd', 'research.timing', 'a/search.timing', 'secateur.eval.api'", None),
+        ("x = search.timing  # search.timing", None),
     ],
 )
-def test_names_of_modules_get_the_prefix(source: str, expected: str) -> None:
-    source = f"if True:\n{source}" if source.startswith(" ") else source
-    expected = f"if True:\n{expected}" if expected.startswith(" ") else expected
-    assert with_prefix(source.encode(), "x.py").decode() == expected
+def test_names_of_modules_get_the_prefix(source: str, expected: str | None) -> None:
+    assert with_prefix(source.encode(), "x.py").decode() == (expected or source)
 
 
 @pytest.mark.parametrize(
     "source",
     [
-        "import os, enginelike.board",
-        "from . import bits",
-        "x = 'engine', 'search.epd', 'research.timing', 'a/search.timing', 'secateur.eval.api'",
-        "x = search.timing",
-        "# search.timing",
-    ],
-)
-def test_other_names_stay(source: str) -> None:
-    assert with_prefix(source.encode(), "x.py").decode() == source
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "import engine",
         "import engine.board.bits",
-        "import engine.nothing as n",
         "from engine.nothing import x",
         "from uci_main import main",
         "from engine . board import bits",
         "import_module('engine')",
         "x = 'search.timing.there_is_no_such_thing'",
         "x = 'search' '.timing'",
-        "x = '\\x73earch.timing'",
-        "x = f'search.timing {search.timing}'",
     ],
 )
 def test_what_may_mean_something_else_fails_the_build(source: str) -> None:
