@@ -124,11 +124,6 @@ def test_what_the_engine_says_of_itself(engine: Engine) -> None:
     known = {"uci", "isready", "go", "position", "flip", "eval", "bench", "compiler", "d"}
     assert known <= {line.split()[0] for line in said if line.startswith("  ")}
     assert engine.said("register later", "register name Stefan code 4359874324") == []
-    engine.send("uci")
-    engine.expect("uciok")
-    about = next(line for line in engine.lines if "UCI_EngineAbout" in line)
-    assert "type string default Secateur" in about
-    assert engine.said("setoption name UCI_EngineAbout value something") == []
 
 
 # -- the log -----------------------------------------------------------------------------------------------------------
@@ -154,15 +149,6 @@ def test_the_log_holds_the_conversation(engine: Engine, tmp_path: Path, end: str
     (answer,) = (index for index, line in enumerate(said) if line.startswith(f"<< bestmove {best}"))
     assert said.index(">> go depth 3") < answer
     assert not any("Fen: " in line for line in said)
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_a_log_on_a_full_disk_costs_the_log_only(engine: Engine, tmp_path: Path) -> None:
-    engine.best("setoption name Debug Log File value /dev/full", "go depth 3")
-    log = tmp_path / "log"
-    engine.said(f"setoption name Debug Log File value {log}")
-    engine.said("setoption name Debug Log File value <empty>")
-    assert "<< readyok" in log.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("text", ["my thesis\n", "2026-01-31 12:00:00.000 a diary"])

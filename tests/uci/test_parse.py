@@ -1,6 +1,5 @@
 import pytest
 
-from engine.files import quoted
 from engine.uci.options import OptionValues
 from engine.uci.parse import parse_go, parse_position, parse_setoption
 from search.limits import Clock
@@ -86,8 +85,3 @@ def test_options_are_set_in_any_case_and_checked() -> None:
         with pytest.raises(ValueError, match=message):
             values.set(name, text)
     assert values.number("Move Overhead") == 33
-
-
-def test_quotations_are_one_short_printable_line() -> None:
-    assert quoted("a\nb\x00c") == r"'a\nb\x00c'"
-    assert len(quoted("x" * 100_000)) < 200

@@ -88,16 +88,6 @@ def test_every_form_of_go_ends_in_a_move(engine: Engine, go: str) -> None:
     assert nodes == 1 or "nodes" not in go
 
 
-def test_several_lines_and_threads(engine: Engine) -> None:
-    limit(engine, MIN_ELO)
-    engine.send("setoption name MultiPV value 3", "setoption name Threads value 2", MIDDLEGAME)
-    for _ in range(5):
-        answer(engine)
-        last = engine.infos()[-3:]
-        assert [info["multipv"] for info in last] == ["1", "2", "3"]
-        assert len({info["pv"].split()[0] for info in last}) == 3
-
-
 def test_games_of_the_weakest_vary(engine: Engine) -> None:
     limit(engine, MIN_ELO)
     played = set()
