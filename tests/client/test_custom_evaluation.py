@@ -1,6 +1,6 @@
-"""An evaluation of one's own: compiled into the search, kept apart, refused with a reason when it is none.
+"""Custom evaluations: the search compiles them in, caches them apart, and refuses bad ones with a reason.
 
-The evaluation is the documentation's, so that all of these tests need the search compiled with it once.
+All tests use the documentation's evaluation, so the search is compiled with it only once.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def secateur(*arguments: str, cwd: Path = PROJECT, variable: str = "") -> subpro
 
 
 def plain_score(board: chess.Board) -> int:
-    """The documentation's evaluation in python-chess's words."""
+    """The documentation's evaluation, written with python-chess."""
     score = 0
     for square, piece in board.piece_map().items():
         value = VALUES[piece.piece_type] + 20 * bool(chess.BB_CENTER & chess.BB_SQUARES[square])
@@ -109,7 +109,7 @@ with Engine(evaluation=evaluate) as engine:
 
 @pytest.mark.usefixtures("centre")
 def test_a_function_needs_no_file(run_python: Callable[..., str]) -> None:
-    """As in a notebook: its name has none, and what was compiled before is found."""
+    """As in a notebook: the name has no file, and the cache is used."""
     definition = evaluation_example().split("\nif __name__")[0]
     assert run_python(definition + NO_FILE).splitlines() == ["(evaluate)", "+20", "1"]
 

@@ -1,4 +1,4 @@
-"""`Engine`: what it takes and refuses, options, and what it asks of the process."""
+"""`Engine`: the arguments that it takes and refuses, its options, and what it imports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Engine` against the real thing: Secateur in a process of its own, driven by `chess.engine`."""
+"""`Engine` finds what Secateur finds in a separate process, driven by `chess.engine`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Engine` in time: threads that take turns, interruptions, pondering, and the end."""
+"""`Engine` with several threads: commands at once, interruptions, pondering, and closing."""
 
 from __future__ import annotations
 

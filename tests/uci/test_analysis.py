@@ -1,4 +1,4 @@
-"""What analysts and GUIs ask for beyond a move: several lines, mates, chances, reports of long searches, the log."""
+"""What analysts and GUIs ask for: several lines, mates, chances to win, reports of long searches, the log."""
 
 from __future__ import annotations
 

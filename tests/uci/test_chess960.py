@@ -1,4 +1,4 @@
-"""Chess960 to the end: castling in every start position, both kinds of FEN, and what GUIs send."""
+"""Chess960: castling in every start position, both kinds of FEN, and what GUIs send."""
 
 from __future__ import annotations
 

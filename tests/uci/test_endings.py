@@ -1,4 +1,4 @@
-"""How a session ends: end of input, `quit`, signals, and readers that went away; and what it starts with."""
+"""How a session ends: end of input, `quit`, signals, closed pipes; and where it can start."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ needs_full_disk = pytest.mark.skipif(not Path("/dev/full").exists(), reason="thi
 
 
 def piped(text: str) -> list[str]:
-    """What an engine says that gets all its input at once."""
+    """The output of an engine that gets all its input at once."""
     done = subprocess.run(ENGINE, input=text, capture_output=True, text=True, timeout=300, check=True)
     assert done.stderr == ""
     return done.stdout.splitlines()

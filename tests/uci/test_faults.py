@@ -1,4 +1,4 @@
-"""What the system does not give to the engine, and positions at their edges."""
+"""Missing memory, threads and files; long games and the fifty-move rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Thousands of FENs, good and bad: the engine's verdict is python-chess's, and every reason is told."""
+"""Thousands of FENs, good and bad: the engine accepts what python-chess accepts and refuses the rest with a reason."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COUNT = 2000
 
 
 def test_verdicts_are_those_of_python_chess() -> None:
-    """A sample of what is taken is searched, too."""
+    """The engine also searches some of the FENs that it accepts."""
     keeper, searcher = PositionKeeper(), Searcher(1)
     taken = refused = 0
     for fen, chess960 in itertools.islice(fens(seed=1), COUNT):

@@ -1,4 +1,4 @@
-"""Hostile files for every command and option that opens one; and that the fuzzer would notice a harm."""
+"""Hostile files for every command and option that opens one. The fuzzer notices every kind of harm."""
 
 from __future__ import annotations
 

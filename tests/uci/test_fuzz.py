@@ -1,4 +1,4 @@
-"""Random sessions against what the engine owes; and that the fuzzer would notice a breach of it."""
+"""Random sessions, checked against the model. The model notices every kind of breach."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ at_random = settings(suppress_health_check=list(HealthCheck))
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Allows for other processes on the machine."""
+    """Raises limits on time, because other processes may use the machine."""
     monkeypatch.setattr("tests.uci.fuzz.play.ENDS", 20.0)
     monkeypatch.setattr("tests.uci.fuzz.model.SLACK", 15.0)
 

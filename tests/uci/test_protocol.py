@@ -1,4 +1,4 @@
-"""The protocol, spoken to the real process."""
+"""The UCI protocol with a real process."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_stop_behind_waiting_commands_is_meant_for_the_last_search(engine: Eng
 
 
 def test_an_explosive_position_keeps_its_time(engine: Engine) -> None:
-    """Queens everywhere: one quiescence search of the first move would take seconds."""
+    """With so many queens, one quiescence search of the first move would take seconds."""
     engine.best("position fen 1QqQqQq1/r6Q/Q6q/q6Q/B2q4/q6Q/k6K/1qQ1QqRb w - - 0 1", "go movetime 200")
     assert all(int(info["time"]) < 3000 for info in engine.infos())
     engine.send("go infinite")

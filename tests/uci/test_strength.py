@@ -1,4 +1,4 @@
-"""Playing strength on demand: what the options weaken, and that a weaker player owes what all owe."""
+"""Limited strength: what the options weaken, and that a weakened engine still follows the protocol."""
 
 from __future__ import annotations
 

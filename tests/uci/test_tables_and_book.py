@@ -55,7 +55,7 @@ def test_several_folders_and_one_that_is_wrong(engine: Engine, tmp_path: Path) -
 
 
 def test_the_fifty_move_rule_can_be_switched_off(engine: Engine) -> None:
-    """Seven moves too late by the rule: a draw, unless there is none."""
+    """Mate comes seven moves too late for the rule."""
     engine.send(f"setoption name SyzygyPath value {TABLES}", "position fen 8/8/8/8/4k3/8/8/R3K3 w - - 90 80")
     assert centipawns(answer(engine)) == 1
     engine.send("setoption name Syzygy50MoveRule value false")

@@ -1,4 +1,4 @@
-"""A fuzzer for the protocol: random sessions, and a model of what the engine owes for them.
+"""A fuzzer for the protocol: random sessions, and a model that checks every answer.
 
     grammar     random sessions (Hypothesis)
     play        plays a session as a script, line by line, and compares the answers with the model; plays whole games

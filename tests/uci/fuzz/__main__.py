@@ -1,4 +1,4 @@
-"""Tests what the engine owes until something goes wrong: `python -m tests.uci.fuzz --sessions 10000`.
+"""Plays random sessions until one goes wrong: `python -m tests.uci.fuzz --sessions 10000`.
 
 Random sessions run in this process with the real session of the engine, and `--pipes` more with a process each.
 `--fens` gives the engine good and bad positions instead, `--games` plays it against itself and checks every line,
@@ -52,7 +52,7 @@ def parser() -> Parser:
 
 
 def run_sessions(sessions: int, start: int, connect: Connect, on_done: Callable[[], None]) -> None:
-    """Plays so many sessions of the seed `start`. Raises the FailedSessionError of the smallest that goes wrong."""
+    """Plays so many sessions of the seed `start`. Raises the FailedSessionError of the smallest failing session."""
     failures: list[FailedSessionError] = []
     done = 0
 
@@ -88,7 +88,7 @@ def run_sessions(sessions: int, start: int, connect: Connect, on_done: Callable[
 
 
 def run_each(cases: Iterable[tuple[str, Callable[[], object]]], on_done: Callable[[], None]) -> None:
-    """Runs all cases and prints what goes wrong. Raises AssertionError at the end."""
+    """Runs all cases and prints their failures. Raises AssertionError after the last if any case failed."""
     failed = 0
     for name, run in cases:
         try:

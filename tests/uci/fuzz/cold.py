@@ -51,7 +51,7 @@ class Timed(Engine):
         super().hear(line, now)
 
     def check(self, allowance: float) -> str:
-        """The measurement. Raises BreachError for a silence that is too long."""
+        """Returns the longest silence. Raises BreachError when it is too long."""
         self.hear("", time.perf_counter())
         measured = f"longest silence {self.silence:.1f} s, behind {self.behind!r}"
         if self.silence > allowance * SILENCE:

@@ -1,4 +1,4 @@
-"""FENs at random, good and bad, and the engine's verdicts on them against python-chess's."""
+"""Random FENs, good and bad, and a comparison of the engine's verdicts with python-chess's."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _FIELDS: Final = {1: ("w", "b", "w", "b", "W", "x", "white", "-"), 2: _CASTLING,
 
 
 def scattered(rng: random.Random) -> str:
-    """Pieces on squares at random, two kings among them as a rule; a FEN that may be anything."""
+    """A FEN with pieces on random squares, usually with two kings; it may be illegal."""
     board = chess.Board(None)
     squares = rng.sample(range(64), rng.choice((2, 3, 4, 6, 10, 20, 32)))
     kings = [chess.Piece(chess.KING, chess.WHITE), chess.Piece(chess.KING, chess.BLACK)]
@@ -80,7 +80,7 @@ def scattered(rng: random.Random) -> str:
 
 
 def few(rng: random.Random) -> str:
-    """Three men, which the smallest tablebases know."""
+    """A legal position with three men, which the smallest tablebases have."""
     board = chess.Board(None)
     while not board.is_valid():
         board = chess.Board(None)
@@ -123,7 +123,7 @@ def _field(rng: random.Random, fen: str) -> str:
 
 
 def _piece(rng: random.Random, fen: str) -> str:
-    """A piece is put somewhere, or taken away, and the board written out properly."""
+    """Adds or removes pieces, and writes the board correctly."""
     board_fen, _, rest = fen.partition(" ")
     try:
         board = chess.Board(f"{board_fen} w - - 0 1")
@@ -136,7 +136,7 @@ def _piece(rng: random.Random, fen: str) -> str:
 
 
 def _order(rng: random.Random, fen: str) -> str:
-    """A field is dropped, doubled, or changes places with another."""
+    """Drops or doubles a field, or swaps two."""
     fields = fen.split(" ")
     at, other = rng.randrange(len(fields)), rng.randrange(len(fields))
     way = rng.randrange(4)
@@ -149,7 +149,7 @@ def _order(rng: random.Random, fen: str) -> str:
 
 
 def fens(seed: int) -> Iterator[tuple[str, bool]]:
-    """FENs without end, and whether each is for Chess960: of games, of scattered pieces, and with something wrong."""
+    """Endless FENs, and whether each is for Chess960: from games, with random pieces, and with mistakes."""
     rng = random.Random(seed)
     yield from ((fen, fen in ODD_960) for fen in ODD + ODD_960)
     while True:
@@ -163,7 +163,7 @@ def fens(seed: int) -> Iterator[tuple[str, bool]]:
 
 
 def check(keeper: PositionKeeper, fen: str, chess960: bool) -> bool:
-    """Gives a FEN to the engine; whether it took it. Raises BreachError when it should not have, or not so.
+    """Gives a FEN to the engine; whether it accepts it. Raises BreachError for a wrong verdict or a wrong position.
 
     A good one must be on the board then, with the legal moves that python-chess finds; a bad one must be refused with
     the reason, and leave the position as it was.

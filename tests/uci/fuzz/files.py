@@ -174,7 +174,7 @@ _GUESTS: Final = ("buckets", "source-material", "environment-club", "my-favourit
 
 @dataclass(frozen=True)
 class Case:
-    """A victim and a kind of file, and the seed of what is by chance."""
+    """A victim, a kind of file, and the seed of the random choices."""
 
     victim: Victim
     kind: str
@@ -203,7 +203,7 @@ def first_cases(number: int, seed: int) -> list[Case]:
 
 
 class _Box:
-    """A folder with a hostile file in it, a command to run there, and files that are nobody's business."""
+    """A folder with a hostile file, a command to run there, and files that the command must not touch."""
 
     def __init__(self, folder: Path, case: Case) -> None:
         self.case = case
@@ -229,7 +229,7 @@ class _Box:
         return samples.hostile_file(self.case.kind, place, self.victim.sample, sample, precious, self._rng)
 
     def _fill(self, whole: Path, precious: Path) -> None:
-        """Where a folder is wanted: something else, or one with a hostile file among its own and a user's."""
+        """Puts something else where a folder is wanted, or a folder with a hostile file among good ones."""
         if self._rng.random() < 0.3:
             self._spot = self._place = self._hostile(self._place, b"", precious)
             return
@@ -250,7 +250,7 @@ class _Box:
     # -- running ---------------------------------------------------------------------------------------------------
 
     def _command(self) -> tuple[list[str], bytes]:
-        """The command line, and what stands on its stdin."""
+        """The command line, and its input."""
         victim = self.victim
         if victim.line.startswith(">"):
             # A newline would end the line in the middle of the name.
@@ -349,13 +349,13 @@ class _Box:
                 raise BreachError(f"{'lost' if new is None else 'changed'}: {where}")
 
     def _is_own(self, path: Path) -> bool:
-        """Whether the command may do with this file what it likes."""
+        """Whether the command may change this file as it likes."""
         if self.victim.role == READS or not path.is_relative_to(self._place):
             return False
         return (samples.sample(self.victim.sample) / path.relative_to(self._place)).exists()
 
     def _check_spot(self, old: object, new: object) -> None:
-        """The hostile file itself."""
+        """Checks the hostile file itself."""
         role, kind = self.victim.role, self.case.kind
         if old == new or (role == OWNS and (self._spot != self._place or self.victim.variable is None)):
             return
@@ -380,7 +380,7 @@ _UNITS: Final = (b"[Event ", b"\n{", b"BLCK")
 
 
 def _outside(text: bytes) -> bytes:
-    """All but what stands between markers."""
+    """The text outside the markers."""
     return re.sub(rb"(<!-- \w+: begin -->).*?(<!-- \w+: end -->)", rb"\1\2", text, flags=re.DOTALL)
 
 
@@ -390,7 +390,7 @@ def _expect(fact: bool, otherwise: str) -> None:
 
 
 def _limited() -> None:
-    """In the new process: a file without end fills neither memory nor disk."""
+    """Limits memory and disk of the new process, because a file may be endless."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (DISK, DISK))
 

@@ -51,7 +51,7 @@ _HELP: Final = frozenset(HELP.split("\n"))
 
 
 class BreachError(AssertionError):
-    """Something that the engine owes and did not do, or did without owing it."""
+    """The engine did not do what it owes, or did what it does not owe."""
 
 
 def judged(fen: str, chess960: bool) -> chess.Board | None:

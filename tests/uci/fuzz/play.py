@@ -1,4 +1,4 @@
-"""Plays a session to the engine and compares everything it says with the model.
+"""Plays a session with the engine and gives all of it to the model.
 
 A script is a tuple of steps, each a line of text:
 
@@ -54,7 +54,7 @@ SHORT: Final = 60.0
 
 
 class FailedSessionError(AssertionError):
-    """A session that went wrong; `script` is what was said, with the moves that were meant."""
+    """A session that went wrong; `script` replays it, with actual moves."""
 
     def __init__(self, problem: str, script: Script, transcript: list[str]) -> None:
         last = "\n".join(transcript[-60:])
@@ -72,7 +72,7 @@ def _hostile_path(found: re.Match[bytes]) -> bytes:
 
 
 def said(line: bytes) -> str:
-    """The step that sends a line."""
+    """The step of a script that sends a line."""
     return "> " + line.decode("latin-1").encode("unicode_escape").decode("ascii")
 
 
@@ -140,7 +140,7 @@ class Player:
             self._changed.notify()
 
     def _tell_model(self) -> None:
-        """What was said since the last time. Raises BreachError."""
+        """Gives the model the lines since the last call. Raises BreachError."""
         while self._told < len(self._entries):
             now, sent, heard = self._entries[self._told]
             self._told += 1
@@ -166,7 +166,7 @@ class Player:
         self._wire.send(line)
 
     def _wait(self, seconds: float) -> bool:
-        """Listens for so long, or until nothing is owed any more; whether that is so."""
+        """Listens for so long, or until nothing is owed; whether nothing is owed."""
         deadline = time.perf_counter() + seconds
         while True:
             self._tell_model()
@@ -180,7 +180,7 @@ class Player:
                     self._changed.wait(left)
 
     def settle(self, patience: float) -> None:
-        """Waits for what is owed, and says stop where that takes longer than `patience` milliseconds."""
+        """Waits for what is owed; sends `stop` when that takes longer than `patience` milliseconds."""
         if self._wait(patience / 1000) or (self.model.milliseconds() <= SHORT and self._wait(HANGS)):
             return
         # Each ends one task; the next begins only then.
@@ -237,7 +237,7 @@ class Player:
         self._wire.close_input()
 
     def turn_page(self) -> None:
-        """Forgets what was said, when nothing is owed: a failure shows what came afterwards."""
+        """Forgets all lines so far, when nothing is owed. A failure then shows only later lines."""
         with self._changed:
             del self._entries[: self._told]
             self._told = 0

@@ -1,4 +1,4 @@
-"""Good files of every kind that a command opens, each made when it is first wanted by the command that writes it."""
+"""Good files of every kind that a command opens. The command that writes a kind makes it at its first use."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _SUITE: Final = b"""1k1r4/pp1b1R2/3q2pp/4p3/2B5/4Q3/PPP2B2/2K5 b - - bm Qd1+; id
 
 @functools.cache
 def folder() -> Path:
-    """Where the samples of this process lie, until it ends."""
+    """The folder of this process's samples, removed when the process ends."""
     made = Path(tempfile.mkdtemp(prefix="secateur-samples-"))
     atexit.register(shutil.rmtree, made, ignore_errors=True)
     return made
