@@ -32,7 +32,7 @@ POSITIONS = [
 @pytest.fixture(scope="module")
 def uci() -> Iterator[SimpleEngine]:
     engine = SimpleEngine.popen_uci([sys.executable, str(PROJECT / "uci_main.py")], timeout=120)
-    engine.ping()  # loaded, and what it says of that is said
+    engine.play(chess.Board(), Limit(depth=1))  # its messages about loading come before the first answer
     engine.configure({"Hash": 4, "UCI_ShowWDL": True})
     yield engine
     engine.quit()
