@@ -134,6 +134,8 @@ def test_what_is_right_passes(lines: list[str]) -> None:
     ("lines", "problem"),
     [
         (["> isready"], "ended without an answer to 'readyok'"),
+        (["> joho"], "ended without an answer to 'message'"),
+        (["> position startpos moves e2e5"], "ended without an answer to 'message'"),
         ([*READY, "< readyok"], "nobody asked for 'readyok'"),
         (["< id name Secateur"], "nobody asked for"),
         ([*GO, "< Traceback (most recent call last):"], "Traceback"),

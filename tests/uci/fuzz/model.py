@@ -1,8 +1,8 @@
 """What the engine owes for each line that it was sent.
 
 Every `isready` gets one `readyok`, and every `go` one legal move, in the order of the commands and in time. Every other
-command that asks for something gets its answer in the same order. python-chess judges positions and moves. The wording
-of messages is left to other tests: an `info string` may come at any time.
+command that asks for something gets its answer in the same order, and every bad line a message. python-chess judges
+positions and moves. The wording of messages is left to other tests: an `info string` may come at any time.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from typing import Final
 
@@ -267,7 +266,7 @@ class Model:
         self.is_loaded = is_loaded
         self._is_starved = is_starved
         # How many of these lines are owed.
-        self._counts = {"readyok": 0, "bestmove": 0} if is_starved else {"readyok": 0, "uciok": 0}
+        self._counts = {"readyok": 0, "bestmove": 0} if is_starved else {"readyok": 0, "uciok": 0, "message": 0}
         self._in_turn: list[Answer | Search] = []
         # When the last search or tool ended, or loading did.
         self._free = -math.inf
@@ -282,10 +281,14 @@ class Model:
         text = raw.decode("utf-8", "backslashreplace").strip()
         self._line, self._now = text[:200], now
         word, *words = text.split() or [""]
-        handler = getattr(self, f"_on_{word}", None) if word in COMMANDS else None
-        if handler is not None:
-            with suppress(ValueError):  # the engine refuses the line, too
-                handler(words)
+        is_refused = bool(word) and word not in COMMANDS
+        if word in COMMANDS and hasattr(self, f"_on_{word}"):
+            try:
+                getattr(self, f"_on_{word}")(words)
+            except ValueError:
+                is_refused = True
+        if is_refused and not self._is_starved:
+            self._counts["message"] += 1
 
     def input_ended(self, now: float) -> None:
         """The input was closed: every search and tool so far is told to end."""
@@ -326,11 +329,11 @@ class Model:
         command = parse_position(words)
         board = judged(command.fen or chess.STARTING_FEN, self.options.flag("UCI_Chess960"))
         if board is None:
-            return
+            raise ValueError("bad FEN")
         for text in command.moves:
             move = read_move(board, text)
             if move is None:
-                return
+                raise ValueError("illegal move")
             board.push(move)
         self.board = board
         self.position = " ".join(["position", *words])
@@ -403,7 +406,9 @@ class Model:
                 raise BreachError(f"'{line}' by nobody")
             del self._in_turn[0]
             self._free = now
-        elif isinstance(first, Search) and line.startswith("info string book move "):
+            return
+        self._counts["message"] = max(0, self._counts["message"] - 1)
+        if isinstance(first, Search) and line.startswith("info string book move "):
             first.is_from_book = True
 
     def _take_in_turn(self, line: str, now: float) -> None:
