@@ -273,7 +273,7 @@ def play(script: Script, connect: Connect = InProcess) -> None:
 
     def talk(player: Player) -> None:
         if is_starved:
-            player.model = Model(is_starved=True)
+            player.model = Model(is_loaded=False, is_starved=True)
         for step in (*steps, "> quit"):
             if not player.do(step):
                 return
