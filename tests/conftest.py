@@ -1,4 +1,4 @@
-"""What the test rooms share: gathered data, fresh Python processes, Dask clusters, Hypothesis' settings."""
+"""What the test packages share: gathered data, fresh Python processes, Dask clusters, Hypothesis' settings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hypothesis import settings
 
 PROJECT = Path(__file__).resolve().parent.parent
 
-# The tests are of the sources: libraries that lie in the project's folder are used by none but those that say so.
+# The tests are of the sources: only those that say so use libraries in the project's folder.
 os.environ["SECATEUR_KERNELS"] = "jit"
 os.environ.pop("SECATEUR_KERNELS_DIR", None)
 # A shell has Ctrl-C ignored by what it runs in the background, and children inherit that.

@@ -145,7 +145,7 @@ class Engine:
 
 @pytest.fixture(scope="session", autouse=True)
 def warm_kernels() -> None:
-    """Every kernel is in the cache before a test looks at the clock."""
+    """Puts every kernel into the cache before a test measures time."""
     load_kernels(EVERYTHING)
 
 

@@ -1,4 +1,4 @@
-"""What analysts and GUIs ask for beyond a move: several lines, mates, chances, reports of long searches, the log."""
+"""What analysts and GUIs ask for: several lines, mates, chances to win, reports of long searches, the log."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ MOVE = r"[a-h][1-8][a-h][1-8][qrbn]?"
 # -- several lines -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_every_legal_move_can_have_its_line(engine: Engine, threads: int) -> None:
+@pytest.mark.parametrize(
+    ("fen", "count", "threads"),
+    [
+        (KIWIPETE, 48, 1),
+        # As many moves as a game can lead to, and as many as were found for sixteen pieces.
+        ("R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1", 218, 2),
+        ("Q3QQ2/2Q4Q/4Q3/1Q4Q1/3Q4/Q4Q2/rrQ4Q/k1K1QQ2 w - - 0 1", 240, 1),
+    ],
+)
+def test_every_legal_move_can_have_its_line(engine: Engine, fen: str, count: int, threads: int) -> None:
     engine.send(f"setoption name Threads value {threads}", "setoption name MultiPV value 256")
-    best = engine.best(f"position fen {KIWIPETE}", "go depth 4")
-    last = [info for info in engine.infos() if info["depth"] == "4"]
-    board = chess.Board(KIWIPETE)
-    assert [int(info["multipv"]) for info in last] == list(range(1, 49))
-    assert {info["pv"].split()[0] for info in last} == {move.uci() for move in board.legal_moves}
-    assert last[0]["pv"].split()[0] == best
-
-
-def test_the_number_of_lines_changes_between_searches(engine: Engine) -> None:
-    engine.send("position startpos")
-    for lines in (3, 1, 2):
-        engine.best(f"setoption name MultiPV value {lines}", "go depth 5")
-        assert max(int(info["multipv"]) for info in engine.infos()) == lines
+    best = engine.best(f"position fen {fen}", "go depth 2")
+    last = [info for info in engine.infos() if info["depth"] == "2"]
+    firsts = [info["pv"].split()[0] for info in last]
+    assert [int(info["multipv"]) for info in last] == list(range(1, count + 1))
+    assert set(firsts) == {move.uci() for move in chess.Board(fen).legal_moves}
+    assert firsts[0] == best
 
 
 # -- mates -------------------------------------------------------------------------------------------------------------
@@ -55,13 +56,6 @@ def test_go_mate_answers_also_where_there_is_none(engine: Engine) -> None:
 def test_a_near_mate_is_found_for_certain(engine: Engine, fen: str, mate: int, first: str) -> None:
     assert engine.best(f"position fen {fen}", f"go mate {mate}") == first
     assert engine.infos()[-1]["score"] == f"mate {mate}"
-
-
-def test_infinite_mate_search_waits_for_stop(engine: Engine) -> None:
-    engine.send("go infinite mate 1")
-    engine.expect("info depth 3 ")
-    assert not any(line.startswith("bestmove") for line in engine.said())
-    engine.best("stop")
 
 
 # -- chances -----------------------------------------------------------------------------------------------------------
@@ -130,11 +124,6 @@ def test_what_the_engine_says_of_itself(engine: Engine) -> None:
     known = {"uci", "isready", "go", "position", "flip", "eval", "bench", "compiler", "d"}
     assert known <= {line.split()[0] for line in said if line.startswith("  ")}
     assert engine.said("register later", "register name Stefan code 4359874324") == []
-    engine.send("uci")
-    engine.expect("uciok")
-    about = next(line for line in engine.lines if "UCI_EngineAbout" in line)
-    assert "type string default Secateur" in about
-    assert engine.said("setoption name UCI_EngineAbout value something") == []
 
 
 # -- the log -----------------------------------------------------------------------------------------------------------
@@ -142,7 +131,7 @@ def test_what_the_engine_says_of_itself(engine: Engine) -> None:
 STAMP = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} "
 
 
-@pytest.mark.parametrize("end", ["kept\n", "cut sh", "cut shö", "whole\r\n"])
+@pytest.mark.parametrize("end", ["kept\n", "cut shö"])
 def test_the_log_holds_the_conversation(engine: Engine, tmp_path: Path, end: str) -> None:
     file = tmp_path / "a log.txt"
     earlier = f"2026-01-31 12:00:00.000 >> {end}"
@@ -162,16 +151,7 @@ def test_the_log_holds_the_conversation(engine: Engine, tmp_path: Path, end: str
     assert not any("Fen: " in line for line in said)
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_a_log_on_a_full_disk_costs_the_log_only(engine: Engine, tmp_path: Path) -> None:
-    engine.best("setoption name Debug Log File value /dev/full", "go depth 3")
-    log = tmp_path / "log"
-    engine.said(f"setoption name Debug Log File value {log}")
-    engine.said("setoption name Debug Log File value <empty>")
-    assert "<< readyok" in log.read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("text", ["my thesis\n", "2026-01-31 12:00:00.000 a diary", "no line\xff"])
+@pytest.mark.parametrize("text", ["my thesis\n", "2026-01-31 12:00:00.000 a diary"])
 def test_another_file_is_no_log(engine: Engine, tmp_path: Path, text: str) -> None:
     file = tmp_path / "thesis.txt"
     file.write_text(text, encoding="latin-1")

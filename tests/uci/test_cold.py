@@ -12,7 +12,7 @@ ALLOWANCE = 3.0
 
 @pytest.mark.slow
 def test_two_engines_that_compile_on_one_cache_are_ready_soon_and_never_silent_for_long() -> None:
-    cold.engines(2, ALLOWANCE)
+    cold.two_engines(ALLOWANCE)
 
 
 @pytest.mark.slow

@@ -1,53 +1,28 @@
-"""What the system does not give to the engine, and positions at their edges."""
+"""Missing memory, threads and files; long games and the fifty-move rule."""
 
 from __future__ import annotations
 
 import queue
 import random
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import chess
+import psutil
 import pytest
 
-from engine.uci import equipment
-from engine.uci.options import OptionValues, memory_mebibytes
-from search.limits import Limits
-from search.searcher import Game, Searcher
+from engine.uci.options import memory_mebibytes
 from tests.uci.conftest import Engine
 from tests.uci.fuzz.wires import InProcess
-
-#: As many moves as a game can lead to, and as many as were found for sixteen pieces.
-MOST_MOVES = "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1"
-MORE_MOVES = "Q3QQ2/2Q4Q/4Q3/1Q4Q1/3Q4/Q4Q2/rrQ4Q/k1K1QQ2 w - - 0 1"
-
 
 # -- memory ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def leave_memory() -> Callable[[Engine, int], None]:
-    """Lets a running engine have so many MiB of address space more."""
+def test_a_table_beyond_memory_is_refused_and_the_old_one_kept(start: Callable[..., Engine]) -> None:
     resource = pytest.importorskip("resource", reason="limits are POSIX's")
     if not hasattr(resource, "prlimit"):
         pytest.skip("this system cannot limit a running process")
-
-    def limit(engine: Engine, mebibytes: int) -> None:
-        status = Path(f"/proc/{engine.process.pid}/status").read_text(encoding="ascii")
-        (size,) = (int(line.split()[1]) for line in status.splitlines() if line.startswith("VmSize:"))
-        most = (size << 10) + (mebibytes << 20)
-        resource.prlimit(engine.process.pid, resource.RLIMIT_AS, (most, most))
-
-    return limit
-
-
-def test_a_table_beyond_memory_is_refused_and_the_old_one_kept(
-    start: Callable[..., Engine], leave_memory: Callable[[Engine, int], None]
-) -> None:
     engine = start()
 
     def nodes() -> int:
@@ -56,7 +31,8 @@ def test_a_table_beyond_memory_is_refused_and_the_old_one_kept(
 
     engine.send("setoption name Hash value 64")
     first = nodes()
-    leave_memory(engine, 48)
+    most = psutil.Process(engine.process.pid).memory_info().vms + (48 << 20)
+    resource.prlimit(engine.process.pid, resource.RLIMIT_AS, (most, most))
     engine.send("setoption name Hash value 1024")
     engine.expect("info string not enough memory for Hash 1024: the old table is kept")
     # What it holds makes the same search short.
@@ -67,33 +43,6 @@ def test_a_table_beyond_memory_is_refused_and_the_old_one_kept(
     engine.finish("quit")
 
 
-def test_threads_and_a_benchmark_beyond_memory_are_refused(
-    start: Callable[..., Engine], leave_memory: Callable[[Engine, int], None]
-) -> None:
-    engine = start()
-    engine.best("go depth 5")
-    leave_memory(engine, 12)
-    engine.send("bench 1")
-    engine.expect("info string not enough memory for 'bench 1'")
-    engine.send("setoption name Threads value 8")
-    engine.expect("info string not enough ")
-    engine.best("go depth 6")
-    engine.finish("quit")
-
-
-def test_a_hash_beyond_memory_before_loading_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    def searcher(mebibytes: int) -> Searcher:
-        if mebibytes > 1000:
-            raise MemoryError
-        return Searcher(mebibytes)
-
-    monkeypatch.setattr(equipment, "Searcher", searcher)
-    options, problems = OptionValues(), list[str]()
-    options.set("Hash", "2000")
-    equipment.Equipment(options, problems.append, problems.append).close()
-    assert problems == ["not enough memory for Hash 2000: 16 is used"]
-
-
 def test_the_largest_hash_on_offer_is_accepted_and_leaves_memory_to_the_rest(engine: Engine) -> None:
     engine.send("uci")
     most = int(engine.expect("option name Hash ").split()[-1])
@@ -101,18 +50,6 @@ def test_the_largest_hash_on_offer_is_accepted_and_leaves_memory_to_the_rest(eng
     engine.expect("uciok")
     engine.best(f"setoption name Hash value {most}", "ucinewgame", "go depth 3")
     assert not any("memory" in line for line in engine.said("setoption name Hash value 16"))
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limits")
-def test_hash_is_within_the_process_s_own_limit() -> None:
-    code = (
-        "import resource; resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))\n"
-        "from engine.uci.options import memory_mebibytes, most_hash; print(memory_mebibytes(), most_hash())"
-    )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120).stdout
-    memory, most = map(int, said.split())
-    assert memory <= 1024
-    assert most <= memory * 3 // 4
 
 
 # -- threads -----------------------------------------------------------------------------------------------------------
@@ -141,10 +78,6 @@ def test_what_comes_right_behind_an_answer_finds_it_done() -> None:
     assert "Legal moves: 20" in heard[: heard.index("readyok")]
 
 
-def refuse(thread: threading.Thread) -> None:
-    raise RuntimeError("can't start new thread")
-
-
 def test_every_go_is_answered_when_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     heard: queue.SimpleQueue[str] = queue.SimpleQueue()
     said: list[str] = []
@@ -153,6 +86,9 @@ def test_every_go_is_answered_when_no_thread_can_be_started(monkeypatch: pytest.
         while not (line := heard.get(timeout=60)).startswith(begin):
             said.append(line)
         return line
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
 
     wire = InProcess(lambda line, now: heard.put(line))
     wire.send(b"setoption name Threads value 2")
@@ -193,18 +129,6 @@ run("without a loader")
     answers = [line for line in lines if not line.startswith(("id ", "option ", "info string "))]
     assert answers == ["uciok", "readyok", "bestmove 0000", "readyok"]
     assert "info string the engine cannot be loaded: RuntimeError: can't start new thread" in lines
-
-
-def test_without_any_thread_a_search_has_one_iteration(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a machine that gives none when the engine is loaded, either."""
-    searcher = Searcher(1)
-    monkeypatch.setattr(threading.Thread, "start", refuse)
-    game = Game(chess.Board())
-    for limits, depth in ((Limits(move_time=1000), 1), (Limits(depth=4), 4)):
-        result = searcher.search(game, limits, on_progress=lambda progress: None)
-        assert result.best in set(game.board.legal_moves)
-        assert result.info is not None
-        assert result.info.depth == depth
 
 
 # -- files that options name ------------------------------------------------------------------------------------------
@@ -284,21 +208,3 @@ def test_a_root_that_has_been_there_thrice_is_still_searched(engine: Engine) -> 
     # Won all the same, by a move that does not repeat.
     assert kind == "mate" or int(score) > 300
     assert best != "h1g1"
-
-
-# -- many moves --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("fen", "count", "lines", "threads"),
-    [(MOST_MOVES, 218, 218, 1), (MOST_MOVES, 218, 256, 2), (MORE_MOVES, 240, 256, 1)],
-)
-def test_every_one_of_so_many_moves_has_its_line(
-    engine: Engine, fen: str, count: int, lines: int, threads: int
-) -> None:
-    engine.send(f"setoption name Threads value {threads}", f"setoption name MultiPV value {lines}")
-    best = engine.best(f"position fen {fen}", "go depth 2")
-    firsts = [info["pv"].split()[0] for info in engine.infos() if info["depth"] == "2"]
-    assert len(firsts) == count
-    assert set(firsts) == {move.uci() for move in chess.Board(fen).legal_moves}
-    assert best == firsts[0]

@@ -1,4 +1,4 @@
-"""Thousands of FENs, good and bad: the engine's verdict is python-chess's, and every reason is told."""
+"""Thousands of FENs, good and bad: the engine accepts what python-chess accepts and refuses the rest with a reason."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COUNT = 2000
 
 
 def test_verdicts_are_those_of_python_chess() -> None:
-    """A sample of what is taken is searched, too."""
+    """The engine also searches some of the FENs that it accepts."""
     keeper, searcher = PositionKeeper(), Searcher(1)
     taken = refused = 0
     for fen, chess960 in itertools.islice(fens(seed=1), COUNT):
@@ -45,13 +45,11 @@ def test_verdicts_are_those_of_python_chess() -> None:
         (f"4k3/8/8/8/8/8/8/4K2R w K - {10**30} {10**30}", False, True),
         # Fields that are missing at the end have their usual values.
         ("4k3/8/8/8/8/8/8/4K2R w K", False, True),
-        ("4k3/8/8/8/8/8/8/4K2R", False, True),
         # Marks of promoted pieces mean nothing, on a king either.
         ("4k~3/8/8/8/8/8/8/4K~2Q~ w - - 0 1", False, True),
         ("~4k3/8/8/8/8/8/8/4K3 w - - 0 1", False, False),
         ("4k3/8/8/8/8/8/8/4K2R w K - 0 1 more", False, False),
         ("4k3/8/8/8/8/8/8/4K2R w K - 1e1 1", False, False),
-        ("4k3/44/8/8/8/8/8/4K2R w K - 0 1", False, False),
         ("4k3/9/8/8/8/8/8/4K2R w K - 0 1", False, False),
         ("PPPPPPPP/PPPPPPPP/8/8/8/8/k7/7K w - - 0 1", False, False),
         ("4k3/8/8/8/8/8/8/4K1R1 w G - 0 1", True, True),

@@ -1,4 +1,4 @@
-"""Random sessions against what the engine owes; and that the fuzzer would notice a breach of it."""
+"""Random sessions, checked against the model. The model notices every kind of breach."""
 
 from __future__ import annotations
 
@@ -6,17 +6,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import chess
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from bench import records
-from engine.uci.options import most_hash
 from tests.uci.fuzz import __main__ as command
 from tests.uci.fuzz.grammar import scripts
-from tests.uci.fuzz.model import Model
-from tests.uci.fuzz.play import FailedSessionError, Script, play, resolved, script_of
-from tests.uci.fuzz.searches import BreachError
+from tests.uci.fuzz.model import BreachError, Model
+from tests.uci.fuzz.play import FailedSessionError, Script, play, script_of
 from tests.uci.fuzz.wires import OverPipes
 
 #: `python -m tests.uci.fuzz --sessions 10000` runs many more.
@@ -28,9 +25,9 @@ at_random = settings(suppress_health_check=list(HealthCheck))
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Allows for other processes on the machine."""
+    """Raises limits on time, because other processes may use the machine."""
     monkeypatch.setattr("tests.uci.fuzz.play.ENDS", 20.0)
-    monkeypatch.setattr("tests.uci.fuzz.searches.SLACK", 15.0)
+    monkeypatch.setattr("tests.uci.fuzz.model.SLACK", 15.0)
 
 
 @pytest.mark.usefixtures("patient")
@@ -48,38 +45,37 @@ def test_sessions_at_random_over_pipes(script: Script) -> None:
     play(script, OverPipes)
 
 
-#: What the engine does when it has to end; the positions are in damaged tablebases.
+#: Some tables are damaged; the third state searches a position of theirs.
+TABLES = "".join(f"> setoption name SyzygyPath value <syzygy:flipped:{seed}>\n" for seed in (0, 1))
 STATES = (
     "> isready",
-    "> go perft 12",
-    "> bench 30",
-    "> go infinite",
     "> go ponder wtime 60000 btime 60000",
     "> position fen 8/8/8/8/1k6/8/6PK/8 w - - 0 1\n> go infinite",
     "> setoption name Debug Log File value <log.txt:pipe:0>\n> go infinite\n> go infinite\n> d",
+    "> bench 30",
+    "> go perft 12",
+    "> go infinite",
 )
-TABLES = "".join(f"> setoption name SyzygyPath value <syzygy:flipped:{seed}>\n" for seed in (0, 1))
+COMPILING = "! cache no kernels 0\n"
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("patient")
-@pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize(
-    ("setting", "pause", "end"),
-    [("", 1000, "> quit"), ("", 1000, "."), ("", 100, "> quit"), ("! cache no kernels 0\n", 500, "> quit")],
-    ids=["loaded", "loaded, end of input", "loading", "compiling"],
+    ("setting", "state", "pause", "end"),
+    [
+        *(("", state, 1000, "> quit") for state in STATES),
+        *(("", state, 1000, ".") for state in STATES[-2:]),
+        *(("", state, 100, "> quit") for state in STATES[-2:]),
+        *((COMPILING, state, 500, "> quit") for state in STATES[-2:]),
+    ],
 )
-def test_the_engine_ends_at_once_in_every_state(setting: str, pause: int, end: str, state: str) -> None:
+def test_the_engine_ends_at_once_in_every_state(setting: str, state: str, pause: int, end: str) -> None:
+    """When it is loaded, at the end of input, while it loads, and while it compiles."""
     play(script_of(f"{setting}{TABLES}{state}\n~ {pause}\n{end}"), OverPipes)
 
 
 # -- the script --------------------------------------------------------------------------------------------------------
-
-
-@settings(at_random, max_examples=50)
-@given(scripts(processes=True))
-def test_a_script_survives_its_text(script: Script) -> None:
-    assert script_of("\n".join(script)) == script
 
 
 def test_a_script_is_read_and_its_mistakes_are_named() -> None:
@@ -90,25 +86,14 @@ def test_a_script_is_read_and_its_mistakes_are_named() -> None:
             script_of(wrong)
 
 
-def test_numbers_stand_for_legal_moves() -> None:
-    board = chess.Board("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1")
-    moves = [board.uci(move) for move in board.legal_moves]
-    at = moves.index("e1g1")
-    assert resolved(b"go searchmoves <0> <%d>" % at, board, False) == f"go searchmoves {moves[0]} e1g1".encode()
-    assert resolved(b"go searchmoves <%d*>" % (at + len(moves)), board, False) == b"go searchmoves e1h1"
-    line = resolved(b"position startpos moves <3> <7> e2e9 <1>", board, False).decode().split()
-    game = chess.Board()
-    for text in line[3:5]:
-        game.push_uci(text)
-    assert line[5:] == ["e2e9", "0000"]
-
-
 # -- the model: what it must notice ------------------------------------------------------------------------------------
 
 LINE = "info depth 1 seldepth 1 multipv 1 score cp 5 nodes 20 nps 900 hashfull 0 tbhits 0 time 0 pv "
-HASH = f"< info string option Hash takes 1 to {most_hash()}, not '0'"
 READY = ["> isready", "< readyok"]
-ANSWER = [f"< {LINE}e2e4", "< bestmove e2e4"]
+GO = ["> go depth 1"]
+BEST = ["< bestmove e2e4"]
+STALEMATE = "> position fen 7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"
+CHESS960 = ["> setoption name UCI_Chess960 value true", "> position fen 4k3/8/8/8/8/8/8/4K2R w K - 0 1"]
 
 
 def talk(*lines: str) -> None:
@@ -129,93 +114,63 @@ def talk(*lines: str) -> None:
 @pytest.mark.parametrize(
     "lines",
     [
-        ["> isready", "< readyok", "> go depth 1", f"< {LINE}e2e4", "< bestmove e2e4"],
+        [*READY, *GO, f"< {LINE}e2e4", *BEST],
         ["> go infinite", f"< {LINE}e2e4 e7e5", *READY, "> stop", "< bestmove e2e4 ponder e7e5"],
-        ["> go ponder", f"< {LINE}e2e4", "> ponderhit", "< bestmove e2e4"],
-        ["> go", "> position startpos moves e2e4", "> go", *ANSWER, "> stop", f"< {LINE}e7e5", "< bestmove e7e5"],
-        ["> position fen 7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", "> go", "< info depth 0 score cp 0", "< bestmove 0000"],
+        ["> go ponder", f"< {LINE}e2e4", "> ponderhit", *BEST],
+        ["> go", "> position startpos moves e2e4", *GO, f"< {LINE}e2e4", *BEST, f"< {LINE}e7e5", "< bestmove e7e5"],
+        [STALEMATE, "> go", "< info depth 0 score cp 0", "< bestmove 0000"],
         ["> go infinite", "> d", *READY, "> quit"],
-        ["> setoption name hash value 0", HASH, *READY],
         ["> joho", "> isready", "< info string unknown command 'joho'", "< readyok"],
-        ["> go fast depth 1", "< info string go: 'fast' is not known", f"< {LINE}e2e4", "< bestmove e2e4"],
-        ["> go", f"< {LINE}e2e4", ".", "< bestmove e2e4"],
-        ["> setoption name Skill Level value 3", "> go depth 1", f"< {LINE}e2e4", "< bestmove d2d4"],
+        ["> go", f"< {LINE}e2e4", ".", *BEST],
+        ["> setoption name Skill Level value 3", *GO, f"< {LINE}e2e4", "< bestmove d2d4"],
+        [*CHESS960, *GO, f"< {LINE}e1h1", "< bestmove e1h1"],
     ],
 )
 def test_what_is_right_passes(lines: list[str]) -> None:
     talk(*lines)
 
 
-GO = ["> go depth 1"]
-TWO_LINES = ["> setoption name MultiPV value 2"]
-WEAKENED = ["> setoption name Skill Level value 3"]
-STALEMATE = "> position fen 7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"
-ENOUGH = ["< bestmove e2e4"]
-
-
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
-        (["> isready"], "ended without an answer to 'isready'"),
+        (["> isready"], "ended without an answer to 'readyok'"),
+        (["> joho"], "ended without an answer to 'message'"),
+        (["> position startpos moves e2e5"], "ended without an answer to 'message'"),
         ([*READY, "< readyok"], "nobody asked for 'readyok'"),
         (["< id name Secateur"], "nobody asked for"),
-        (["> go depth 1", "< Traceback (most recent call last):"], "nobody asked for"),
-        (["> joho"], "without an answer to 'joho'"),
-        (["> go infinite", f"< {LINE}e2e4", *ENOUGH], "an answer before its time"),
-        (["> go ponder movetime 1", f"< {LINE}e2e4", *ENOUGH], "an answer before its time"),
-        (["> go ponder infinite", "> ponderhit", f"< {LINE}e2e4", *ENOUGH], "an answer before its time"),
-        ([*GO, f"< {LINE}e2e4", *ENOUGH, *ENOUGH], "nobody asked for 'bestmove e2e4'"),
+        ([*GO, "< Traceback (most recent call last):"], "Traceback"),
+        (["> position startpos", "< info string internal error: x"], "internal error"),
+        (["> isready", "< \x1b[2J"], "terminals obey"),
+        (["> go infinite", f"< {LINE}e2e4", *BEST], "an answer before its time"),
+        (["> go ponder infinite", "> ponderhit", f"< {LINE}e2e4", *BEST], "an answer before its time"),
+        ([*GO, f"< {LINE}e2e4", *BEST, *BEST], "nobody asked for 'bestmove e2e4'"),
         ([*GO, f"< {LINE}e2e4"], "without an answer to 'go depth 1'"),
-        ([*GO, *ENOUGH], "an answer without a line"),
+        ([*GO, *BEST], "an answer without a line"),
         ([*GO, f"< {LINE}e2e4", "< bestmove d2d4"], "after a line with e2e4"),
         ([*GO, f"< {LINE}e2e5"], "a line that begins with e2e5"),
         ([*GO, f"< {LINE}e2e4 e7e5 e1g1"], "'e1g1', move 3"),
         ([*GO, f"< {LINE}e2e4", "< bestmove e2e4 ponder e2e4"], "ponder e2e4"),
         ([*GO, f"< {LINE}e2e4", "< bestmove e2e4 "], "'bestmove e2e4 '"),
-        ([*GO, f"< {LINE}e2e4".replace("depth 1", "depth 2", 1).replace("seldepth 1", "seldepth 2")], "depth 2"),
-        ([*GO, f"< {LINE}e2e4".replace("seldepth 1", "seldepth 0")], "seldepth 0"),
+        ([*GO, f"< {LINE}e2e4".replace("depth 1 seldepth 1", "depth 2 seldepth 2")], "depth 2"),
         ([*GO, f"< {LINE}e2e4".replace("multipv 1", "multipv 2")], "line 2 of 1"),
         ([*GO, f"< {LINE}e2e4".replace("time 0", "time 150")], "time 150"),
-        ([*GO, f"< {LINE}e2e4".replace("hashfull 0", "hashfull 1001")], "full table"),
-        ([*GO, f"< {LINE}e2e4".replace("cp 5", "mate 0")], "mate 0"),
         ([*GO, f"< {LINE}e2e4 e7e5".replace("cp 5", "mate 1")], "mate 1 in a line of 2 plies"),
         ([*GO, f"< {LINE}e2e4".replace("cp 5", "cp 5 wdl 1 2 3")], "not with UCI_ShowWDL"),
-        ([*GO, f"< {LINE}e2e4", f"< {LINE}e2e4".replace("nodes 20", "nodes 19")], "nodes that were counted"),
         (["> go nodes 10", f"< {LINE}e2e4"], "20 nodes of 10"),
         (["> go searchmoves a2a3", f"< {LINE}e2e4"], "begins with e2e4"),
-        (["> go fast depth 1", f"< {LINE}e2e4"], "nobody asked for"),
-        ([*GO, "< info string go: 'x' is not known"], "nobody asked for 'info string go: 'x' is not known'"),
-        (["> go movetime 10", f"< {LINE}e2e4", *READY * 20, *ENOUGH], "late"),
-        (["> go", f"< {LINE}e2e4", "> stop", *READY * 20, *ENOUGH], "late"),
-        (["> position startpos moves e2e5", *READY], "before the answer to 'position startpos moves e2e5'"),
-        (["> position startpos moves e2e4", "< info string illegal move 'e2e4'"], "nobody asked for"),
-        (["> position fen 8/8/8/8/8/8/8/8 w - - 0 1", *READY], "before the answer"),
-        (["> position fen 4k3/8/8/8/8/8/8/4K3 w - - 0 1", "< info string bad FEN 'x': y"], "nobody asked for"),
-        (["> setoption name Hash value 0", *READY], "before the answer"),
-        (
-            [*TWO_LINES, *GO, f"< {LINE}e2e4", f"< {LINE}e2e4".replace("multipv 1", "multipv 2")],
-            "two lines that begin with e2e4",
-        ),
-        ([*TWO_LINES, "> go depth 3", f"< {LINE}e2e4", f"< {LINE}d2d4"], "1 lines of 2"),
-        ([*WEAKENED, "> go mate 3", f"< {LINE}e2e4", "< bestmove d2d4"], "after a line with e2e4"),
+        (["> go movetime 10", f"< {LINE}e2e4", *READY * 20, *BEST], "late"),
+        (["> go", f"< {LINE}e2e4", "> stop", *READY * 20, *BEST], "late"),
         (["> go perft 1", "< a2a3: 1", "< ", "< Nodes searched: 1"], "does not list the moves"),
-        (["> go perft 1", "< info string perft was stopped"], "stopped by nobody"),
-        ([STALEMATE, "> go", "< info depth 0 score mate 0"], "a line that is none"),
-        (["> d", *READY], "'readyok' before the answer to 'd'"),
-        (["> uci", "< id name X", "< uciok"], "the answer to 'uci'"),
+        (["> go perft 1", "< info string perft was stopped"], "stopped' by nobody"),
+        (["> position startpos moves e2e4", "> d", "< Fen: x", "< Legal moves: 20"], "'d' does not show 'Fen: rnbq"),
+        (["> d", *GO, f"< {LINE}e2e4"], "before the answer to 'd'"),
+        ([STALEMATE, "> go", "< info depth 0 score mate 0"], "score mate 0"),
+        ([*CHESS960, *GO, f"< {LINE}e1g1"], "begins with e1g1"),
     ],
 )
 def test_every_breach_is_noticed(lines: list[str], problem: str) -> None:
     with pytest.raises(BreachError, match=problem):
         talk(*lines)
-
-
-def test_chess960_is_written_as_it_should() -> None:
-    position = "> position fen 4k3/8/8/8/8/8/8/4K2R w K - 0 1"
-    start = ["> setoption name UCI_Chess960 value true", position, *GO]
-    talk(*start, f"< {LINE}e1h1", "< bestmove e1h1")
-    with pytest.raises(BreachError, match="begins with e1g1"):
-        talk(*start, f"< {LINE}e1g1")
 
 
 # -- the player and the command ----------------------------------------------------------------------------------------
@@ -265,7 +220,7 @@ def test_what_goes_wrong_can_be_replayed() -> None:
     assert "> position startpos moves e2e4" in script
     with pytest.raises(FailedSessionError, match="begins with e2e4"):
         play(script, Liar)
-    assert play(script) > 0
+    play(script)
 
 
 def test_the_command_plays_replays_and_records(

@@ -51,13 +51,6 @@ def test_a_network_is_loaded_and_unloaded(engine: Engine, file: Path) -> None:
     engine.best("go depth 4")
 
 
-def test_it_may_be_named_before_the_engine_is_loaded(start: Callable[..., Engine], file: Path) -> None:
-    engine = start()
-    engine.send(f"setoption name EvalFile value {file}")
-    assert evaluation(engine) == expected()
-    engine.best("go depth 5")
-
-
 def test_an_unusable_file_is_reported_and_the_current_network_kept(engine: Engine, file: Path) -> None:
     engine.said(f"setoption name EvalFile value {file}")
     data = encode_network(NETWORK)
@@ -76,10 +69,12 @@ def test_an_unusable_file_is_reported_and_the_current_network_kept(engine: Engin
     assert evaluation(engine) == expected()
 
 
-def test_an_unusable_file_named_before_loading_leaves_the_usual_evaluation(
-    engine: Engine, start: Callable[..., Engine]
+@pytest.mark.parametrize("is_good", [True, False])
+def test_it_may_be_named_before_the_engine_is_loaded(
+    engine: Engine, start: Callable[..., Engine], file: Path, is_good: bool
 ) -> None:
     other = start()
-    other.send("setoption name EvalFile value /no/such/file")
-    assert evaluation(other) == evaluation(engine)
-    assert MISSING in other.lines
+    other.send(f"setoption name EvalFile value {file if is_good else '/no/such/file'}")
+    assert evaluation(other) == (expected() if is_good else evaluation(engine))
+    assert is_good or MISSING in other.lines
+    other.best("go depth 5")

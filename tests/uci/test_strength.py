@@ -1,15 +1,12 @@
-"""Playing strength on demand: what the options weaken, and that a weaker player owes what all owe."""
+"""Limited strength: what the options weaken, and that a weakened engine still follows the protocol."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import chess
 import pytest
 
 from search.strength import FULL_SKILL, LEVELS, MAX_ELO, MIN_ELO, level_at
 from tests.uci.conftest import Engine
-from tests.uci.test_tables_and_book import write_book
 
 MIDDLEGAME = "position fen r2q1rk1/pp2bppp/2n1bn2/2pp4/3P4/1P2PN2/PB1NBPPP/R2Q1RK1 w - - 4 11"
 CLOCK = "go wtime 600000 btime 600000"
@@ -75,43 +72,20 @@ def test_analysis_has_full_strength(engine: Engine, go: str) -> None:
 def test_pondering_is_silent_until_the_hit(engine: Engine) -> None:
     limit(engine, MIN_ELO)
     engine.send("debug on", "setoption name Ponder value true", "go ponder wtime 60000 btime 60000")
-    engine.expect("info string debug: plays as")
+    engine.expect(f"info string debug: plays as one {level_at(MIN_ELO).describe()}")
     while " nodes in " not in engine.expect("info"):
         pass  # until its nodes are searched
     assert not any(line.startswith("bestmove") for line in engine.said())
     engine.best("ponderhit")
 
 
-@pytest.mark.parametrize("elo", [MIN_ELO, MAX_ELO])
-@pytest.mark.parametrize(
-    "go",
-    [
-        "go movetime 20",
-        "go wtime 1 btime 1",
-        "go nodes 1",
-        "go depth 1",
-        "go searchmoves a2a3 wtime 1000 btime 1000",
-        "go",
-    ],
-)
-def test_every_form_of_go_ends_in_a_move(engine: Engine, elo: int, go: str) -> None:
-    limit(engine, elo)
-    best, nodes = answer(engine, go)
-    assert chess.Move.from_uci(best) in chess.Board().legal_moves
-    if "searchmoves" in go:
-        assert best == "a2a3"
-    if "nodes 1" in go:
-        assert nodes == 1
-
-
-def test_several_lines_and_threads(engine: Engine) -> None:
+@pytest.mark.parametrize("go", ["movetime 20", "wtime 1 btime 1", "nodes 1", "depth 1", "searchmoves a2a3 wtime 1000"])
+def test_every_form_of_go_ends_in_a_move(engine: Engine, go: str) -> None:
     limit(engine, MIN_ELO)
-    engine.send("setoption name MultiPV value 3", "setoption name Threads value 2", MIDDLEGAME)
-    for _ in range(5):
-        answer(engine)
-        last = engine.infos()[-3:]
-        assert [info["multipv"] for info in last] == ["1", "2", "3"]
-        assert len({info["pv"].split()[0] for info in last}) == 3
+    best, nodes = answer(engine, f"go {go}")
+    assert chess.Move.from_uci(best) in chess.Board().legal_moves
+    assert best == "a2a3" or "searchmoves" not in go
+    assert nodes == 1 or "nodes" not in go
 
 
 def test_games_of_the_weakest_vary(engine: Engine) -> None:
@@ -121,17 +95,3 @@ def test_games_of_the_weakest_vary(engine: Engine) -> None:
         engine.send("ucinewgame", "position startpos")
         played.add(answer(engine)[0])
     assert len(played) > 1
-
-
-def test_the_book_is_played(engine: Engine, tmp_path: Path) -> None:
-    book = write_book(tmp_path / "book.bin", [(chess.Board(), "g2g4", 1)])
-    limit(engine, MIN_ELO)
-    engine.send(f"setoption name BookFile value {book}", "setoption name OwnBook value true")
-    assert engine.best("go wtime 1000 btime 1000") == "g2g4"
-
-
-def test_debug_says_who_plays(engine: Engine) -> None:
-    elo = (MIN_ELO + MAX_ELO) // 2
-    limit(engine, elo)
-    answer(engine)
-    assert f"info string debug: plays as one {level_at(elo).describe()}" in engine.lines

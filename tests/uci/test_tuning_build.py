@@ -10,7 +10,6 @@ import pytest
 from engine.uci.options import OPTIONS, TUNING_OPTIONS
 from search import tunables
 from search.kernels.worker import new_worker, set_tunables, tunables_of
-from search.searcher import Searcher
 from search.techniques import TECHNIQUES
 from tests.uci.conftest import Engine
 
@@ -86,41 +85,24 @@ def test_techniques_are_switched_off_and_on_again(tuning: Engine) -> None:
     assert bench(tuning) == usual
 
 
-def test_an_unknown_technique_is_named_and_changes_nothing(tuning: Engine) -> None:
+def test_wrong_values_are_named_and_change_nothing(tuning: Engine) -> None:
     tuning.send("setoption name Without value null-move")
     off = bench(tuning)
+    row = tunables.BY_NAME["rfp_margin"]
+    (said,) = tuning.said(f"setoption name {row.name} value {row.high + 1}")
+    assert f"takes {row.low} to {row.high}" in said
     (complaint,) = tuning.said("setoption name Without value razoring rasoring")
     assert complaint.startswith("info string there is no technique 'rasoring'; those are ")
     assert all(technique.key in complaint for technique in TECHNIQUES)
     assert bench(tuning) == off
 
 
-def test_values_out_of_range_are_refused(tuning: Engine) -> None:
-    row = tunables.BY_NAME["rfp_margin"]
-    (said,) = tuning.said(f"setoption name {row.name} value {row.high + 1}")
-    assert f"takes {row.low} to {row.high}" in said
-
-
-def test_no_name_is_taken_twice() -> None:
-    names = [option.name.lower() for option in (*OPTIONS, *TUNING_OPTIONS)]
-    assert len(set(names)) == len(names)
-
-
-def test_the_workers_numbers_and_reductions_follow() -> None:
+def test_reductions_are_logarithms_of_depth_and_number() -> None:
     worker = new_worker()
-    assert tunables_of(worker) == tunables.defaults()
     set_tunables(worker, {"lmr_base": 7})
     assert tunables_of(worker) == tunables.defaults() | {"lmr_base": 7}
-    assert worker["reductions"].tolist() == tunables.reductions(7, tunables.BY_NAME["lmr_factor"].default)
-    with pytest.raises(KeyError):
-        Searcher(1).set_tunable("Nonsense", 1)
-
-
-def test_reductions_are_logarithms_of_depth_and_number() -> None:
-    base, factor = (tunables.BY_NAME[name].default for name in tunables.REDUCTION_TUNABLES)
-    table = np.array(tunables.reductions(base, factor))
-    assert table.shape == (64, 64)
+    table, factor = worker["reductions"], tunables.BY_NAME["lmr_factor"].default
     assert not table[0].any()
     assert not table[:, 0].any()
-    assert table[1, 1] == base
-    assert table[20, 30] == int(base + factor * np.log(20) * np.log(30))
+    assert table[1, 1] == 7
+    assert table[20, 30] == int(7 + factor * np.log(20) * np.log(30))

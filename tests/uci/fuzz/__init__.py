@@ -1,9 +1,8 @@
-"""A fuzzer for the protocol: random sessions, and a model of what the engine owes for them.
+"""A fuzzer for the protocol: random sessions, and a model that checks every answer.
 
     grammar     random sessions (Hypothesis)
     play        plays a session as a script, line by line, and compares the answers with the model; plays whole games
     model       what the engine owes for each line that was sent, with python-chess as the oracle
-    searches    what a `go` owes: every field of its `info` lines, and one move
     wires       the engine in this process, or a process of its own behind pipes
     fens        random FENs, good and bad, and the verdicts of the engine and of python-chess
     hostile     files that are damaged or foreign

@@ -1,4 +1,4 @@
-"""Sessions at random: what GUIs say, what they should not say, and what nobody should, at any moment of a search."""
+"""Random sessions: good and bad commands, and noise, at any moment of a search."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _line(*words: str) -> str:
 
 @st.composite
 def _position(draw: Draw) -> str:
-    """A position, good as a rule: from the start, an odd place, scattered pieces, or a FEN with something wrong."""
+    """A position, usually good: the start, an unusual one, random pieces, or a FEN with mistakes."""
     kind = draw(st.sampled_from(("start", "start", "start", "odd", "odd", "960", *_OTHER_POSITIONS)))
     if kind == "nonsense":
         return _line("position", draw(st.sampled_from(_NO_POSITIONS)))
@@ -116,7 +116,7 @@ def _go(draw: Draw) -> str:
 
 @st.composite
 def _setoption(draw: Draw) -> str:
-    """An option, its value good as a rule, its name in any case."""
+    """An option, usually with a good value; its name in any case."""
     option: Option = draw(st.sampled_from(OPTIONS))
     odd = option.name.replace(" ", "  ").lower()
     name = draw(st.sampled_from((option.name, option.name, option.name.upper(), odd)))
@@ -163,7 +163,7 @@ def _reply(draw: Draw) -> list[str]:
 
 @st.composite
 def _lines_at_once(draw: Draw) -> list[str]:
-    """So many lines that every move has its own, and a search of them."""
+    """A search with up to as many lines as there are moves."""
     lines = draw(st.sampled_from((2, 3, 30, 218, MOST_MOVES)))
     return [_line("setoption name MultiPV value", str(lines)), draw(_position()), draw(_go()), draw(_settle)]
 
@@ -209,7 +209,7 @@ _ENDINGS: Final = (
 
 @st.composite
 def scripts(draw: Draw, processes: bool = False) -> Script:
-    """A whole session. Each chooses its table's size first, so that most are quick to begin.
+    """A whole session. Most set a small hash table first, so that they start quickly.
 
     Of `processes` of their own, every third lacks something.
     """

@@ -71,17 +71,20 @@ def picture(width: int = 40) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
+def zipped(data: bytes) -> bytes:
+    """An archive with one file."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("book.pgn", data)
+    return packed.getvalue()
+
+
 def bomb(suffix: str) -> bytes:
     """A small file that unpacks to a large one, packed as a name that ends so asks for."""
     content = (b"[Event ?]" if suffix == ".bz2" else b" ") * (BOMB // (9 if suffix == ".bz2" else 1))
     if suffix == ".bz2":
         return bz2.compress(content)
-    if suffix != ".zip":
-        return gzip.compress(content, 1)
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("book.pgn", content)
-    return packed.getvalue()
+    return zipped(content) if suffix == ".zip" else gzip.compress(content, 1)
 
 
 def flipped(scene: Scene) -> bytes:

@@ -1,4 +1,4 @@
-"""Plays a session to the engine and compares everything it says with the model.
+"""Plays a session with the engine and gives all of it to the model.
 
 A script is a tuple of steps, each a line of text:
 
@@ -29,9 +29,8 @@ from typing import Final
 
 import chess
 
-from tests.uci.fuzz.model import Lenient, Model
+from tests.uci.fuzz.model import BreachError, Model
 from tests.uci.fuzz.samples import standing_file
-from tests.uci.fuzz.searches import BreachError
 from tests.uci.fuzz.wires import InProcess, Listener, OverPipes, Wire
 
 Script = tuple[str, ...]
@@ -39,9 +38,8 @@ Script = tuple[str, ...]
 #: Seconds without an answer that is owed, or a progress message, after which the engine counts as hanging.
 HANGS: Final = 20.0
 
-#: Seconds that the end may take, because others may use the machine, and the seconds of the slowest end so far.
+#: Seconds that the end may take, because others may use the machine.
 ENDS: Final = 4.0
-slowest_end = 0.0
 #: Seconds that compiling may take.
 COMPILES: Final = 600.0
 
@@ -56,12 +54,11 @@ SHORT: Final = 60.0
 
 
 class FailedSessionError(AssertionError):
-    """A session that went wrong; `script` is what was said, with the moves that were meant."""
+    """A session that went wrong; `script` replays it, with actual moves."""
 
     def __init__(self, problem: str, script: Script, transcript: list[str]) -> None:
         last = "\n".join(transcript[-60:])
         super().__init__(f"{problem}\n\nthe script:\n{chr(10).join(script)}\n\nthe last lines, with seconds:\n{last}")
-        self.problem = problem
         self.script = script
 
 
@@ -75,7 +72,7 @@ def _hostile_path(found: re.Match[bytes]) -> bytes:
 
 
 def said(line: bytes) -> str:
-    """The step that sends a line."""
+    """The step of a script that sends a line."""
     return "> " + line.decode("latin-1").encode("unicode_escape").decode("ascii")
 
 
@@ -143,7 +140,7 @@ class Player:
             self._changed.notify()
 
     def _tell_model(self) -> None:
-        """What was said since the last time. Raises BreachError."""
+        """Gives the model the lines since the last call. Raises BreachError."""
         while self._told < len(self._entries):
             now, sent, heard = self._entries[self._told]
             self._told += 1
@@ -159,16 +156,17 @@ class Player:
         self._tell_model()
         line = resolved(line, self.model.board, self.model.options.flag("UCI_Chess960"))
         self.steps.append(said(line))
-        self._send(line)
+        self.send(line)
 
-    def _send(self, line: bytes) -> None:
+    def send(self, line: bytes) -> None:
+        """Sends a line that is no step of the script."""
         line = _HOSTILE.sub(_hostile_path, line)
         with self._changed:
             self._entries.append((time.perf_counter(), line, None))
         self._wire.send(line)
 
     def _wait(self, seconds: float) -> bool:
-        """Listens for so long, or until nothing is owed any more; whether that is so."""
+        """Listens for so long, or until nothing is owed; whether nothing is owed."""
         deadline = time.perf_counter() + seconds
         while True:
             self._tell_model()
@@ -182,12 +180,12 @@ class Player:
                     self._changed.wait(left)
 
     def settle(self, patience: float) -> None:
-        """Waits for what is owed, and says stop where that takes longer than `patience` milliseconds."""
+        """Waits for what is owed; sends `stop` when that takes longer than `patience` milliseconds."""
         if self._wait(patience / 1000) or (self.model.milliseconds() <= SHORT and self._wait(HANGS)):
             return
         # Each ends one task; the next begins only then.
         for _ in self.model.owed():
-            self._send(b"stop")
+            self.send(b"stop")
             if self._wait(BETWEEN_STOPS):
                 return
         began = time.perf_counter()
@@ -195,7 +193,7 @@ class Player:
             now = time.perf_counter()
             if self._loading > now - HANGS and now < began + COMPILES:
                 continue
-            names = ", ".join(repr(debt.name) for debt in self.model.owed()[:5])
+            names = ", ".join(map(repr, self.model.owed()[:5]))
             raise BreachError(f"no answer for {HANGS:g} s to {names}")
 
     def follow(self, pondering: bool) -> None:
@@ -231,7 +229,7 @@ class Player:
     def _end_input(self) -> None:
         self._tell_model()
         if self.model.has_tool():
-            self._send(b"quit")
+            self.send(b"quit")
         if not self.model.is_loaded:
             self._ends = COMPILES  # what is owed comes when the kernels are compiled
         with self._changed:
@@ -239,23 +237,15 @@ class Player:
         self._wire.close_input()
 
     def turn_page(self) -> None:
-        """Forgets what was said, when nothing is owed: a failure shows what came afterwards."""
+        """Forgets all lines so far, when nothing is owed. A failure then shows only later lines."""
         with self._changed:
             del self._entries[: self._told]
             self._told = 0
         self.steps.clear()
 
-    def hang_up(self) -> None:
-        """Ends the session after something went wrong, past the model."""
-        self._send(b"quit")
-
     def end(self) -> None:
         """Waits for the engine's end. Raises BreachError for one that is wrong."""
-        global slowest_end
-        began = time.perf_counter()
         problem = self._wire.ended(self._ends)
-        if self._ends == ENDS:
-            slowest_end = max(slowest_end, time.perf_counter() - began)
         self._tell_model()
         if problem is not None:
             raise BreachError(problem)
@@ -270,11 +260,8 @@ class Player:
         return lines
 
 
-def play(script: Script, connect: Connect = InProcess) -> int:
-    """Plays a session, in this process unless `connect` says otherwise; returns the number of lines that were said.
-
-    Raises FailedSessionError for a breach of what the engine owes.
-    """
+def play(script: Script, connect: Connect = InProcess) -> None:
+    """Plays a session, in this process unless `connect` says otherwise. Raises FailedSessionError."""
     steps, is_starved = list(script), False
     if script and script[0].startswith("! "):
         connect = functools.partial(OverPipes, setting=script[0][2:])
@@ -286,28 +273,25 @@ def play(script: Script, connect: Connect = InProcess) -> int:
 
     def talk(player: Player) -> None:
         if is_starved:
-            player.model = Lenient()
+            player.model = Model(is_loaded=False, is_starved=True)
         for step in (*steps, "> quit"):
             if not player.do(step):
                 return
 
-    return hold(talk, connect)
+    hold(talk, connect)
 
 
-def hold(talk: Callable[[Player], None], connect: Connect) -> int:
-    """Starts an engine and holds a `talk` with it that ends with `quit`; returns how many lines the last page has.
-
-    Raises FailedSessionError for a breach of what the engine owes.
-    """
+def hold(talk: Callable[[Player], None], connect: Connect) -> None:
+    """Starts an engine and holds a `talk` with it that ends with `quit`. Raises FailedSessionError."""
     player = Player(connect)
     problem: str | None = None
     try:
         talk(player)
     except BreachError as error:
         problem = str(error)
-        player.hang_up()
+        player.send(b"quit")
     except BaseException:
-        player.hang_up()
+        player.send(b"quit")
         with suppress(BreachError):
             player.end()
         raise
@@ -317,7 +301,6 @@ def hold(talk: Callable[[Player], None], connect: Connect) -> int:
         problem = problem or str(error)
     if problem is not None:
         raise FailedSessionError(problem, tuple(player.steps), player.transcript())
-    return len(player.transcript())
 
 
 #: Plies after which a game is ended, and random plies that begin it.
@@ -332,7 +315,7 @@ def play_games(count: int, seed: int, on_game: Callable[[int], None], connect: C
     """Plays so many games in one process, as a GUI does; `on_game` gets the plies of each.
 
     Every fourth is Chess960; openings are random, and so is whether a time, a clock or a number of nodes is given.
-    Raises FailedSessionError for a breach of what the engine owes.
+    Raises FailedSessionError.
     """
 
     def talk(player: Player) -> None:

@@ -1,4 +1,4 @@
-"""Good files of every kind that a command opens, each made when it is first wanted by the command that writes it."""
+"""Good files of every kind that a command opens. The command that writes a kind makes it at its first use."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import atexit
 import bz2
 import functools
 import gzip
-import io
 import os
 import random
 import re
@@ -15,7 +14,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -64,7 +62,7 @@ _SUITE: Final = b"""1k1r4/pp1b1R2/3q2pp/4p3/2B5/4Q3/PPP2B2/2K5 b - - bm Qd1+; id
 
 @functools.cache
 def folder() -> Path:
-    """Where the samples of this process lie, until it ends."""
+    """The folder of this process's samples, removed when the process ends."""
     made = Path(tempfile.mkdtemp(prefix="secateur-samples-"))
     atexit.register(shutil.rmtree, made, ignore_errors=True)
     return made
@@ -117,13 +115,6 @@ def _packed(name: str, pack: Callable[[bytes], bytes]) -> Callable[[Path], objec
     return lambda place: place.write_bytes(pack(sample(name).read_bytes()))
 
 
-def _zip(data: bytes) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("book.pgn", data)
-    return packed.getvalue()
-
-
 def _polyglot() -> bytes:
     board = chess.Board()
     key = chess.polyglot.zobrist_hash(board)
@@ -150,21 +141,19 @@ _MAKERS: Final[dict[str, Callable[[Path], object]]] = {
     "unfinished.pgn": _packed("games.pgn", lambda games: games[: games.rindex(b"[Event ")]),
     "games.pgn.gz": _packed("games.pgn", gzip.compress),
     "games.pgn.bz2": _packed("games.pgn", bz2.compress),
-    "games.zip": _packed("games.pgn", _zip),
+    "games.zip": _packed("games.pgn", hostile.zipped),
     "book.epd": _written(b"".join((PROJECT / "bench/books/balanced.epd").read_bytes().splitlines(keepends=True)[:12])),
     "suite.epd": _written(_SUITE),
     "book.bin": _written(_polyglot()),
     "match.toml": _written(_DESCRIPTION.encode()),
     "network.snet": _copied("eval/network/default.snet"),
     "strength.md": _copied("docs/strength.md"),
-    "explorer.md": _copied("docs/explorer.md"),
     "syzygy": _copied("tests/data/syzygy"),
     "tree.txt": _written(b"((3,12,8),(2,4,6),(14,5,2))\n"),
     "evaluation.py": _written(b"def evaluate(position):\n    return int(position['halfmoves'])\n"),
     "log.txt": _written(b"12:00:00 > uci\n12:00:00 < uciok\n"),
     "launcher": lambda place: write_launcher(place),
     "plot.png": _made("sprt <games.pgn> --plot <>"),
-    "answers.csv": _made("epd <suite.epd> --depth 1 --csv <>"),
     "shards": _made("datagen <> {data} --games 16"),
     "run": _made("train <shards> --output network.snet --checkpoint <> {tiny}"),
     "record.json": _made("explore --record <> --depth 1"),

@@ -43,7 +43,7 @@ class Wire(Protocol):
         """Closes the engine's input."""
 
     def ended(self, seconds: float) -> str | None:
-        """Waits so long for the engine's end; what was wrong with that, None for nothing."""
+        """Waits so long for the engine's end; a description of what was wrong, or None."""
 
 
 @functools.cache
