@@ -368,11 +368,6 @@ class _Box:
 _UNITS: Final = (b"[Event ", b"\n{", b"BLCK")
 
 
-def _outside(text: bytes) -> bytes:
-    """The text outside the markers."""
-    return re.sub(rb"(<!-- \w+: begin -->).*?(<!-- \w+: end -->)", rb"\1\2", text, flags=re.DOTALL)
-
-
 def _expect(fact: bool, otherwise: str) -> None:
     if not fact:
         raise BreachError(otherwise)
