@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from search.explorer import service
 from search.explorer.chess_document import SWITCHES
 from search.explorer.examples import EXAMPLES
 from search.explorer.jobs import Job, StoppedError
-from search.explorer.service import ANSWERS, Answer, RequestError
+from search.explorer.service import Answer, RequestError
 from search.theory.algorithms import ALGORITHMS, run
 from search.theory.orders import ordered_children
 from search.theory.run_text import run_as_dot, run_as_text
@@ -219,62 +218,3 @@ def test_the_catalogue_names_everything() -> None:
     assert all(row["note"] for name in ("algorithms", "lattices", "examples") for row in catalogue[name])
     assert catalogue["techniques"] == list(SWITCHES)
     assert catalogue["version"] == version()
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Whatever a request holds
-# --------------------------------------------------------------------------------------------------------------
-
-HAND = {"kind": "given", "seed": 1, "hand": {"0": [8, 1]}}
-REQUESTS: dict[str, dict[str, Any]] = {
-    "example": {"key": "seven"},
-    "generate": {"branching": 2, "depth": 3, "arrangement": "random", "seed": 1},
-    "trace": request(format="list", lattice={"kind": "product", "spec": "0..1 x 0..1"}, order=HAND, title="seven"),
-    "export": request(),
-    "orders": request(order=HAND),
-    "chess": {"position": "startpos", "after": None, "depth": 1, "nodes": 1},
-    "cost": SEARCH | {"chess960": False, "classical": False, "without": []},
-}
-
-JUNK: tuple[Any, ...] = (
-    *(None, True, 0, -1, 1.0, 8.0, 1e308, 10**299),
-    *("", "x" * 100_000, "\x1b[31m\0\n", "٣", "²", "9" * 5000),
-    *([], [[]], [[[[[[]]]]]], [{}], [8, True], [8, 1.0], [1.5, 8], [8, None], ["8", "1"], [8, [1]], [10**299, 1]),
-    ["0000"] * 3000,
-    *({}, {"": ""}, {"0": [8, True]}, {"0": [8.0, 1]}, {"0": [8, [1]]}, {"0": {"8": 1}}, {"²": [8, 1]}, {"-1": [8, 1]}),
-    *({"kind": [], "spec": {}}, {"kind": {}, "seed": [], "hand": []}),
-)
-
-
-def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The path to every value within a value."""
-    yield path
-    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
-        yield from places(value[key], (*path, key))
-
-
-def with_junk(value: Any, path: tuple[Any, ...], junk: Any) -> Any:
-    if not path:
-        return junk
-    changed = dict(value) if isinstance(value, dict) else list(value)
-    changed[path[0]] = with_junk(value[path[0]], path[1:], junk)
-    return changed
-
-
-@pytest.mark.parametrize("name", ANSWERS)
-def test_whatever_a_field_holds_is_answered_or_refused_in_one_line(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(job: Job) -> None:
-        raise StoppedError
-
-    monkeypatch.setattr(service, "load_kernels", stop)
-    refusals = []
-    for path in places(REQUESTS[name]):
-        for junk in JUNK:
-            try:
-                json.dumps(ANSWERS[name](with_junk(REQUESTS[name], path, junk)), allow_nan=False)
-            except StoppedError:
-                continue
-            except RequestError as error:
-                refusals.append(str(error))
-    assert len(refusals) > 20
-    assert [text for text in refusals if not text.isprintable() or len(text) > 1000] == []

@@ -58,7 +58,7 @@ def test_examples_can_be_chosen(shown: Shown) -> None:
     )
     assert listed == [[key, example.name] for key, example in EXAMPLES.items()]
     shown.page.click("#tab-example")
-    for key in ("calculator", "wide", "tic-tac-toe-win", "strong", "seven"):
+    for key in ("calculator", "uniform", "tic-tac-toe-win", "strong", "seven"):
         example = EXAMPLES[key]
         shown.choose("example", key)
         assert shown.message == "", key
@@ -111,7 +111,6 @@ def test_before_the_first_step_the_page_says_what_there_is_and_what_to_do(shown:
 LATTICES = [
     ("sets", "a b c", "[{a} [{b} {a,b}] [[{c} {a,c}] {a,b,c}]]"),
     ("product", "0..1 x 0..1", "[(1,0) [[(0,1) (0,1)]]]"),
-    ("divisors", "60", "[[12 30] [20 [4 6] 15] [5 60]]"),
     ("intervals", "0..9", "[[3..5 4..6] [2..7 1..2 5..5]]"),
     ("M3", "", "[c [b [a b]]]"),
     ("N5", "", "[a [b [c a 0]]]"),
