@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, cast, get_args
 
 from engine.files import quoted
@@ -27,9 +27,6 @@ from search.theory.orders import ORDERS, Order, ordered_children
 from search.theory.run_text import run_as_dot, run_as_text
 from search.theory.tree_text import FORMATS, Format, read_tree, write_list
 from search.theory.trees import MAX_BYTES, MAX_NODES, Children, Tree, TreeError
-
-#: A larger tree is not searched in every order.
-MOST_NODES_FOR_ORDERS: Final = 6_000
 
 #: Limits of a chess search that is asked for on the page.
 MOST_CHESS_DEPTH: Final = 60
@@ -305,30 +302,6 @@ def _run(asked: _Asked, job: Job) -> Run:
         # Most likely the tree was changed, and the algorithm is still that of the tree before.
         hint = "if these are numbers, choose an algorithm with numbers"
         raise RequestError(f"{error}; {hint}", error.line, error.column) from None
-
-
-@_answer
-def orders(body: object, job: Job) -> dict[str, Any]:
-    """The cost of the search in every order; no rows for a tree that is too large to try them all."""
-    asked = _ask(body)
-    job.check()
-    if len(asked.tree) > MOST_NODES_FOR_ORDERS:
-        return {"rows": []}
-    tried: dict[str, _Asked] = {order: replace(asked, order=order, hand={}) for order in ORDERS}
-    chosen: str = asked.order
-    if asked.hand:
-        chosen = "hand"
-        tried["hand"] = asked
-    rows = []
-    for key, one in tried.items():
-        row = {"key": key, "name": one.order_name(), "chosen": key == chosen, "evaluated": None, "visited": None}
-        try:
-            counts = one.run(job).statistics
-            row |= {"evaluated": counts.evaluated, "visited": counts.visited}
-        except (TreeError, AlgorithmError, UnsoundRuleError):
-            pass  # best and worst exist only for numbers
-        rows.append(row)
-    return {"rows": rows}
 
 
 # --------------------------------------------------------------------------------------------------------------

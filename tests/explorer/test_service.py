@@ -19,7 +19,6 @@ from search.theory.run_text import run_as_dot, run_as_text
 from search.theory.tree_text import read_tree
 
 SEVEN = "[A:[B:[5 6] C:[7 4]] D:[E:[3 2] 8]]"
-THREES = "[[3 12 8] [2 4 6] [14 5 2]]"
 
 
 def request(**changes: Any) -> dict[str, Any]:
@@ -90,22 +89,6 @@ def test_the_small_examples_show_what_their_notes_say(key: str, reasons: list[st
     codes = [code for kind, code in zip(events["kind"], events["reason"], strict=True) if kind == cut]
     found = [document["reasons"][code]["key"] for code in codes]
     assert reasons == found or (key == "deep" and set(reasons) <= set(found))
-
-
-def test_orders_count_what_each_costs() -> None:
-    rows = {row["key"]: row for row in service.orders(request(text=THREES))["rows"]}
-    assert (rows["best"]["evaluated"], rows["worst"]["evaluated"]) == (5, 9)
-    assert rows["given"]["chosen"]
-    assert rows["given"]["evaluated"] == run(read_tree(THREES), "alpha-beta").statistics.evaluated
-    by_hand = service.orders(request(order={"kind": "best", "hand": {"0": [8, 1]}}))["rows"]
-    assert [row["key"] for row in by_hand if row["chosen"]] == ["hand"]
-    lattice = {"kind": "sets", "spec": "a b"}
-    rows = service.orders(request(text="[{a} [{b} {a,b}]]", algorithm="lattice-weak", lattice=lattice))["rows"]
-    evaluated = {row["key"]: row["evaluated"] for row in rows}
-    assert evaluated["best"] is None
-    assert evaluated["given"] is not None
-    large = service.generate({"branching": 2, "depth": 13})["text"]
-    assert service.orders(request(text=large))["rows"] == []
 
 
 @pytest.mark.parametrize(
@@ -180,8 +163,7 @@ def test_what_is_wrong_with_a_request_is_one_line(
     assert complaint in str(refusal(call, body))
 
 
-@pytest.mark.parametrize("call", [service.trace, service.orders])
-def test_a_search_that_is_stopped_ends_where_it_is(call: Answer) -> None:
+def test_a_search_that_is_stopped_ends_where_it_is() -> None:
     told: list[str] = []
 
     class Impatient(Job):
@@ -193,7 +175,7 @@ def test_a_search_that_is_stopped_ends_where_it_is(call: Answer) -> None:
 
     text = service.generate({"branching": 3, "depth": 7})["text"]
     with pytest.raises(StoppedError):
-        call(request(text=text, algorithm="minimax"), Impatient())
+        service.trace(request(text=text, algorithm="minimax"), Impatient())
     assert len(told) == 20
     assert told[-1] == "searching 3,280 nodes, as given"
 

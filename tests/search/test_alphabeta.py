@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from engine.board.convert import encode
-from engine.board.moves import is_noisy
 from search import tunables
 from search.deepening import Deepening, Root
-from search.kernels.alphabeta import CUTOFFS_MANY, search_root
+from search.kernels.alphabeta import search_root
 from search.kernels.history import HISTORY_LIMIT, gravity
 from search.kernels.score import INFINITE
 from search.kernels.transposition import allocate_table
@@ -123,55 +122,6 @@ def test_histories_are_fed_and_stay_within_their_limit() -> None:
     for name in ("pawn_corrections", "piece_corrections", "move_corrections"):
         values = worker[name].astype(np.int64)
         assert 0 < np.abs(values).max() <= CORRECTION_LIMIT
-
-
-@pytest.mark.parametrize(
-    ("name", "table"),
-    [
-        ("butterfly_share", "butterfly_history"),
-        ("continuation_share", "continuation_history"),
-        ("capture_share", "capture_history"),
-    ],
-)
-def test_a_history_without_a_share_learns_nothing(name: str, table: str) -> None:
-    worker = root(FENS[1])
-    set_tunables(worker, {name: 0})
-    search_root(worker, allocate_table(4), 8, -INFINITE, INFINITE)
-    for other in ("butterfly_history", "continuation_history", "capture_history"):
-        assert worker[other].any() == (other != table)
-
-
-def test_a_killer_is_remembered_unless_switched_off() -> None:
-    """At the root, where a quiet move fails high: deeper killers are cleared by their parents."""
-    for switch in (1, 0):
-        worker = root(chess.STARTING_FEN)
-        set_tunables(worker, {"killers": switch})
-        assert search_root(worker, allocate_table(1), 3, -301, -300) >= -300
-        assert worker["stack"][0]["killers"].tolist() == [switch * int(worker["stack"][0]["tried"][0]), 0]
-
-
-@pytest.mark.parametrize("switch", [1, 0])
-def test_the_last_refutation_of_a_move_is_its_counter(switch: int) -> None:
-    """Counter moves are always learnt; the switch decides whether the move order uses them."""
-    worker = root(FENS[1])
-    set_tunables(worker, {"counter_moves": switch})
-    search_root(worker, allocate_table(4), 8, -INFINITE, INFINITE)
-    counters = worker["counter_moves"]
-    assert counters.any()
-    assert not any(is_noisy(np.int64(move)) for move in counters)
-    assert worker["stack"]["counter"].any() == bool(switch)
-
-
-def test_earlier_counts_of_cutoffs_do_not_matter() -> None:
-    """The search resets every count before it reads it."""
-    searched = []
-    for left in (0, 99):
-        worker = root(FENS[1])
-        worker["stack"]["cutoffs"] = left
-        value = search_root(worker, allocate_table(4), 8, -INFINITE, INFINITE)
-        searched.append((value, int(worker["nodes"]), worker["stack"]["cutoffs"][1:8].tolist()))
-    assert searched[0] == searched[1]
-    assert max(searched[0][2]) > CUTOFFS_MANY
 
 
 def test_gravity_never_leaves_its_limits() -> None:

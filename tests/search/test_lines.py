@@ -9,12 +9,10 @@ import chess
 import numpy as np
 import pytest
 
-from engine.board.convert import encode
-from search.deepening import Root, set_root
+from search.deepening import set_root
 from search.kernels.score import EXACT, LOWER, MATE, UPPER
 from search.kernels.worker import STOP_NOW
-from search.limits import Clock, Limits
-from search.run import Request, SearchRun
+from search.limits import Limits
 from search.searcher import Game, Info, Progress, Searcher
 from tests.search.games import ENDING, KIWIPETE, MATE_IN_ONE, MATE_IN_TWO, MOST_MOVES, check_lines, game, last_info
 
@@ -48,14 +46,6 @@ def test_lines_are_distinct_legal_and_sorted(
     assert result.info == depths[6][0]
 
 
-def test_search_moves_bound_the_lines(searcher: Searcher) -> None:
-    infos: list[Info] = []
-    limits = Limits(depth=5, search_moves=("b4b1", "g2g3", "a5a4"))
-    searcher.search(game(ENDING), limits, infos.append, lines=5)
-    for found in by_depth(infos).values():
-        assert {info.pv[0].uci() for info in found} == {"b4b1", "g2g3", "a5a4"}
-
-
 def test_each_line_has_the_score_of_its_move(searcher: Searcher) -> None:
     infos: list[Info] = []
     searcher.search(game(MATE_IN_ONE), Limits(depth=3), infos.append, lines=3)
@@ -77,11 +67,6 @@ def test_a_stopped_search_still_has_all_its_lines(make: Callable[[int], Searcher
         assert [info.number for info in last] == [1, 2, 3, 4, 5]
         assert len({info.pv[0] for info in last}) == 5
         assert result.best == last[0].pv[0]
-
-
-def test_limits_are_kept_with_several_lines(searcher: Searcher) -> None:
-    assert searcher.search(game(KIWIPETE), Limits(clock=Clock(2000)), lines=10).seconds < 2
-    assert searcher.search(game(KIWIPETE), Limits(nodes=5000), lines=10).nodes <= 5000
 
 
 def test_a_restricted_root_is_not_remembered_as_the_whole(searcher: Searcher) -> None:
@@ -146,24 +131,6 @@ def test_long_searches_report_their_root_moves(searcher: Searcher, monkeypatch: 
     bounds = [info for info in infos if info.bound != EXACT]
     assert {info.bound for info in bounds} <= {LOWER, UPPER}
     check_lines(KIWIPETE, infos)
-
-
-def test_a_move_that_is_counted_before_it_is_there_is_not_reported(searcher: Searcher) -> None:
-    said: list[Progress] = []
-    board = chess.Board()
-    searcher.search(game(KIWIPETE), Limits(depth=3))  # and leaves its moves behind
-    worker = searcher._worker
-    root = Root([np.uint64(1)], [encode(board, move) for move in board.legal_moves], 1, 3)
-    set_root(worker, root, 1000)
-    request = Request(Game(board), Limits(depth=3), 0.0, 0, on_progress=said.append)
-    run = SearchRun(request, worker, searcher._helpers, searcher._tt, 1, None)
-    run._root_count = len(root.moves)
-    worker["stack"][0]["tried_count"] = 1
-    run.report()
-    assert said == []
-    worker["stack"][0]["tried"][0] = encode(board, chess.Move.from_uci("e2e4"))
-    run.report()
-    assert [(progress.move.uci(), progress.number) for progress in said] == [("e2e4", 1)]
 
 
 def test_windows_that_fail_are_reported_and_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,18 +149,6 @@ def test_impossible_positions_are_refused(fen: str) -> None:
         game(fen)
 
 
-def test_a_game_replays_the_stack_of_its_board() -> None:
-    board = chess.Board()
-    for san in ("e4", "e5", "Nf3", "Nc6"):
-        board.push_san(san)
-    replayed = Game(board)
-    assert replayed.board.fen() == board.fen()
-    assert len(replayed.keys) == 5
-    replayed.pop()
-    assert len(replayed.keys) == 4
-    assert replayed.board.fullmove_number == 2
-
-
 def test_resizing_keeps_the_old_table_when_memory_is_short(searcher: Searcher) -> None:
     with pytest.raises(MemoryError):
         searcher.resize(1 << 40)

@@ -199,24 +199,6 @@ def test_won_endings_are_won_before_the_count_runs_out(
         assert play(searcher, searcher, board).outcome(claim_draw=True).winner  # type: ignore[union-attr]
 
 
-def test_drawn_endings_are_held(searcher: Searcher, oracle: chess.syzygy.Tablebase) -> None:
-    bare, lost = Searcher(1), 0
-    for board in random_positions("KPk", 8, 11, lambda board: not board.turn and oracle.probe_wdl(board) == 0):
-        assert not play(bare, searcher, board).outcome(claim_draw=True).winner  # type: ignore[union-attr]
-        lost += bool(play(searcher, bare, board).outcome(claim_draw=True).winner)  # type: ignore[union-attr]
-    assert lost > 0, "these endings are held without tables, too: they prove nothing"
-
-
-def test_known_results_are_the_score(searcher: Searcher) -> None:
-    drawn = game("8/8/8/8/4k3/8/4p3/4K3 w - - 0 1")
-    info = last_info(searcher.search(drawn, Limits(depth=3)))
-    assert (info.score, info.is_known, info.tb_hits) == (0, True, drawn.board.legal_moves.count())
-    info = last_info(searcher.search(game(WON), Limits(depth=3)))
-    assert TABLE_BOUND < info.score <= TABLE_WIN
-    assert info.mate is None
-    assert last_info(searcher.search(game("7k/8/5K2/8/8/8/8/6Q1 w - - 0 1"), Limits(depth=5))).mate == 1
-
-
 def test_lines_follow_the_tables(searcher: Searcher, oracle: chess.syzygy.Tablebase) -> None:
     """Moves that win come before moves that draw, and these before moves that lose."""
     for board in random_positions("KPk", 5, 23, lambda board: oracle.probe_wdl(board) >= 0):
@@ -231,12 +213,6 @@ def test_lines_follow_the_tables(searcher: Searcher, oracle: chess.syzygy.Tableb
             value = 0 if board.is_insufficient_material() else -oracle.probe_wdl(board)
             board.pop()
             assert (info.score > 0) - (info.score < 0) == (value > 0) - (value < 0)
-
-
-def test_search_moves_come_first(searcher: Searcher) -> None:
-    """The engine searches a move that loses the win if the user asks for it."""
-    result = searcher.search(game(WON), Limits(depth=2, search_moves=("h2h1",)))
-    assert result.best == chess.Move.from_uci("h2h1")
 
 
 def test_there_is_no_time_for_tables_in_a_scramble(searcher: Searcher) -> None:
@@ -343,17 +319,3 @@ def test_stop_and_the_clock_do_not_wait_for_a_probe(monkeypatch: pytest.MonkeyPa
     assert not source.has_ended.is_set()
     tables.close()
     assert source.has_ended.wait(10)
-
-
-def test_without_a_thread_the_search_does_without_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    searcher = Searcher(1)
-    searcher.set_tables(Tables(Scripted({}), 7))
-
-    def refuse(thread: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(threading.Thread, "start", refuse)
-        result = searcher.search(game(BOARD.format(0)), Limits(depth=2))
-    assert result.best in set(chess.Board(BOARD.format(0)).legal_moves)
-    assert result.problems == ()

@@ -3,24 +3,18 @@
 import functools
 from collections.abc import Callable, Iterator
 
-import chess
 import pytest
 
 from eval.network.format import shipped_network
 from search import tunables
 from search.benchmark import run_benchmark
 from search.explorer.chess_document import SWITCHES
-from search.kernels.history import HISTORY_LIMIT
-from search.limits import Limits
-from search.searcher import Game, Searcher
+from search.searcher import Searcher
 from search.techniques import BY_NAME, TECHNIQUES, Technique, named, switched_off
 from search.timing import Budget, TimeManager
 
-#: Plies of the benchmark that show what a technique does. Histories have to be bad for some time before they count.
-#: What needs a clock shows at none, and verification only where null moves are deeper.
+#: Plies of the benchmark that show what a technique does.
 DEPTH = 8
-DEPTHS = {"history-pruning": 11}
-SHOWN_BY_NODES = [row for row in TECHNIQUES if not row.needs_clock and row.key != "null-move-verification"]
 
 
 @pytest.fixture(scope="module")
@@ -54,15 +48,6 @@ def nodes(searcher: Searcher | None = None, depth: int = DEPTH) -> int:
 usual = functools.cache(functools.partial(nodes, None))
 
 
-def test_techniques_that_share_numbers_switch_them_off_alike() -> None:
-    """Late move reduction shares tunables with the techniques that reduce more."""
-    values: dict[str, set[int]] = {}
-    for technique in TECHNIQUES:
-        for index, value in technique.off.items():
-            values.setdefault(index, set()).add(value)
-    assert all(len(found) == 1 for found in values.values())
-
-
 def test_switching_a_technique_off_changes_its_tunables() -> None:
     for technique in TECHNIQUES:
         assert technique.off
@@ -86,32 +71,9 @@ def test_techniques_are_found_by_key_and_by_reason_once() -> None:
         named(["null-move", "nul-move"])
 
 
-@pytest.mark.parametrize("technique", SHOWN_BY_NODES, ids=lambda technique: technique.key)
-def test_the_search_is_another_without_it(technique: Technique, tuned: Callable[..., Searcher]) -> None:
-    depth = DEPTHS.get(technique.key, DEPTH)
-    assert nodes(tuned(technique), depth) != usual(depth)
-
-
 def test_on_again_it_is_the_usual_search(tuned: Callable[..., Searcher]) -> None:
     assert tuned(*TECHNIQUES)
     assert nodes(tuned()) == usual(DEPTH)
-
-
-def test_null_moves_are_not_verified_without_that(tuned: Callable[..., Searcher]) -> None:
-    game = Game(chess.Board("r4rk1/1pp1qppp/p1np1n2/2b1p1B1/2B1P1b1/P1NP1N2/1PP1QPPP/R4RK1 w - - 0 10"))
-    counts = {tuned(*off).search(game, Limits(depth=17)).nodes for off in ((), named(["null-move-verification"]))}
-    assert len(counts) == 2
-
-
-def test_no_move_is_reduced_without_late_move_reduction(tuned: Callable[..., Searcher]) -> None:
-    """Only reduced moves are searched again, deeper or shallower: without reduction those margins do not matter."""
-    (reduction,) = named(["late-move-reduction"])
-    without = nodes(tuned(reduction))
-    assert nodes(tuned(reduction, deeper_margin=10, shallower_margin=40)) == without
-    assert nodes(tuned(reduction, lmr_pv=0, lmr_noisy=0, lmr_killer=0, lmr_check=0)) == without
-    assert nodes(tuned(deeper_margin=10, shallower_margin=40)) != nodes(tuned())
-    # The histories only add a rounding.
-    assert 0 <= -(100 * -3 * HISTORY_LIMIT // reduction.off["lmr_history_divisor"]) <= 1
 
 
 def test_each_scale_of_time_is_one_without_it() -> None:

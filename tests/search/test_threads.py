@@ -16,7 +16,7 @@ from search.kernels.score import MATE
 from search.kernels.worker import new_worker
 from search.limits import Clock, Limits
 from search.searcher import Info, Searcher
-from search.threads import Helper, vote
+from search.threads import vote
 from search.tunables import BY_NAME
 from tests.search.games import KIWIPETE, MATE_IN_TWO, check_lines, game, last_info
 
@@ -102,16 +102,6 @@ def test_stop_ends_all_threads_soon(make: Callable[[int], Searcher], threads: in
     assert min(late) < 1
 
 
-def test_a_stop_before_the_start_stops_the_helpers_too(make: Callable[[int], Searcher]) -> None:
-    searcher = make(3)
-    for _ in range(5):
-        searcher.arm()
-        searcher.stop()
-        result = searcher.search(game(KIWIPETE), Limits(infinite=True))
-        assert result.seconds < 10
-        assert result.best is not None
-
-
 def test_a_move_without_time_for_help_is_searched_alone(make: Callable[[int], Searcher]) -> None:
     searcher = make(2)
     result = searcher.search(game(), Limits(move_time=2), overhead=0)
@@ -174,33 +164,9 @@ def test_threads_come_and_go_with_the_number(make: Callable[[int], Searcher]) ->
     assert searcher.search(game(), Limits(depth=5)).best is not None
 
 
-def test_threads_that_cannot_be_had_leave_those_that_can(
-    make: Callable[[int], Searcher], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    searcher = make(1)
-
-    def scarce(number: int) -> Helper:
-        if number >= 2:
-            raise RuntimeError("can't start new thread")
-        return Helper(number)
-
-    monkeypatch.setattr(threads_module, "Helper", scarce)
-    with pytest.raises(RuntimeError):
-        searcher.resize_threads(8)
-    assert searcher.threads == 3
-    assert searcher.search(game(), Limits(depth=4)).best is not None
-
-
 def test_workers_share_no_cache_line() -> None:
     for worker in [new_worker() for _ in range(4)]:
         assert worker.__array_interface__["data"][0] % 64 == 0
-
-
-def test_helpers_use_the_tunables_of_the_main_thread(make: Callable[[int], Searcher]) -> None:
-    searcher = make(2)
-    searcher._worker["tune"]["vote_base"] = 33
-    searcher.search(game(), Limits(depth=2))
-    assert int(searcher._helpers._helpers[0].worker["tune"]["vote_base"]) == 33
 
 
 # -- a new game --------------------------------------------------------------------------------------------------

@@ -113,13 +113,6 @@ def test_a_game_of_300_moves_never_runs_out(control: tuple[int, int, int | None]
         assert play(control, 300, lag=2, hard_share=0.05, seed=seed) > 0
 
 
-@pytest.mark.parametrize("control", [control for control in TIME_CONTROLS if control[0] > 100])
-def test_losing_the_overhead_loses_no_game(control: tuple[int, int, int | None]) -> None:
-    """If every move loses the whole overhead, there is still time for a game of ordinary length."""
-    for seed in range(5):
-        assert play(control, 120, lag=10, hard_share=0.05, seed=seed) > 0
-
-
 @pytest.mark.parametrize("control", [*TIME_CONTROLS[:4], (60_000, 0, 30)])
 def test_explosions_in_a_row_cost_no_game(control: tuple[int, int, int | None]) -> None:
     assert play(control, 25, lag=1, hard_share=1) > 0
@@ -137,15 +130,6 @@ def after(manager: TimeManager, *iterations: tuple[int, int, float]) -> float:
     for depth, (score, best, effort) in enumerate(iterations, start=8):
         manager.iteration_done(depth, score, best, effort)
     return manager.scale
-
-
-def test_the_plan_stands_until_there_is_something_to_go_by() -> None:
-    fresh = manager()
-    fresh.iteration_done(1, 20, 7, 1.0)
-    assert fresh.scale == 1.0
-    assert fresh.soft() == 100
-    assert not fresh.is_over(99.9)
-    assert fresh.is_over(100)
 
 
 def test_a_move_that_stays_takes_less_time() -> None:
@@ -186,14 +170,6 @@ def test_a_settled_move_is_played_at_once() -> None:
     watched = manager()
     watched.iteration_done(3, 20, 7, 1.0, is_settled=True)
     assert watched.is_over(0.1)
-
-
-def test_without_a_clock_time_never_ends_a_search_early() -> None:
-    for budget in (Budget(), Budget(inf, 500, 510)):
-        watched = TimeManager(budget, TUNE)
-        watched.iteration_done(3, 20, 7, 1.0, is_settled=True)
-        assert not watched.is_over(1e9)
-        assert watched.deadline() == budget.hard
 
 
 def test_pondering_has_no_end_but_counts_afterwards() -> None:
@@ -242,26 +218,6 @@ def test_alarm_rings_once_and_can_be_cleared() -> None:
     alarm.set(0.01)  # an earlier deadline replaces a later one
     assert rang.wait(5)
     assert len(rung) == 2
-
-
-def test_a_closed_alarm_leaves_no_thread_and_can_be_set_again() -> None:
-    def alarms() -> int:
-        return sum(thread.name == "search alarm" for thread in threading.enumerate())
-
-    before = alarms()
-    rang = threading.Event()
-    alarm = Alarm(rang.set)
-    alarm.set(60)
-    assert alarms() == before + 1
-    alarm.close()
-    deadline = time.monotonic() + 5
-    while alarms() > before and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert alarms() == before
-    assert not rang.is_set()
-    alarm.set(0.01)
-    assert rang.wait(5)
-    alarm.close()
 
 
 def test_an_alarm_further_off_than_a_wait_can_be_told() -> None:
