@@ -4,7 +4,7 @@ import {fillCollapseDepth} from "./node.js";
 import {stopQuiz} from "./quiz.js";
 import {showRecording} from "./recording.js";
 import {abandon, busily, isStopping, say, search} from "./server.js";
-import {$, algorithmOf, isChess, number, state, tableRow} from "./shared.js";
+import {$, algorithmOf, isChess, number, state} from "./shared.js";
 import {countChart} from "./statistics.js";
 import {pause, seek} from "./stepping.js";
 import {kindOf} from "./trace.js";
