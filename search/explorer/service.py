@@ -171,13 +171,6 @@ def _whole(fields: Mapping[str, Any], name: str, low: int, high: int, default: i
     return value
 
 
-def _flag(fields: Mapping[str, Any], name: str) -> bool:
-    value = fields.get(name, False)
-    if not isinstance(value, bool):
-        raise RequestError(f'"{name}" is true or false')
-    return value
-
-
 def _texts(fields: Mapping[str, Any], name: str) -> list[str]:
     value = fields.get(name, [])
     if not isinstance(value, list) or len(value) > _MOST_TEXTS or not all(isinstance(text, str) for text in value):
@@ -342,7 +335,7 @@ def cost(body: object, job: Job) -> dict[str, Any]:
     fen = _text(fields, "fen")
     depth = _whole(fields, "depth", 1, MOST_CHESS_DEPTH)
     moves, without, reasons = (_texts(fields, name) for name in ("moves", "without", "reasons"))
-    chess960, classical = (_flag(fields, name) for name in ("chess960", "classical"))
+    chess960, classical = (bool(fields.get(name)) for name in ("chess960", "classical"))
     for reason in (*reasons, *without):
         if reason not in SWITCHES:
             raise RequestError(f"{quoted(reason)} cannot be switched off; what can is {', '.join(SWITCHES)}")

@@ -149,7 +149,6 @@ SEARCH = {"fen": "8/8/8/8/8/8/8/8 w - - 0 1", "moves": [], "depth": 3, "reasons"
         (service.cost, SEARCH | {"moves": "e2e4"}, '"moves" is a list'),
         (service.cost, SEARCH | {"moves": ["e2e4"] * 2001}, "at most 2,000 texts"),
         (service.cost, SEARCH | {"depth": 0}, '"depth" is a whole number from 1 to 60'),
-        (service.cost, SEARCH | {"chess960": 1}, '"chess960" is true or false'),
         (service.cost, SEARCH | {"reasons": ["cutoff"]}, "'cutoff' cannot be switched off"),
         (service.cost, SEARCH | {"without": ["cutoff"]}, "'cutoff' cannot be switched off"),
         (service.chess, {"position": "no FEN", "depth": 1, "nodes": 1}, "neither a FEN nor a PGN"),
