@@ -1,4 +1,4 @@
-"""The document of a recorded chess search: its fields, its files, and its check. Needs no compiler.
+"""The document of a recorded chess search: its fields and its files. Needs no compiler.
 
 A document is one JSON object. Its long tables are columns, so that 100,000 visits stay small.
 
@@ -13,7 +13,7 @@ A document is one JSON object. Its long tables are columns, so that 100,000 visi
                             "first_node", "last_node", "complete", "windows"}; alpha and beta are those of the last
                             window; a window is {"alpha", "beta", "value", "outcome", "first_node", "last_node"}
     nodes                   the columns NODE_COLUMNS, a row for each visit, in the order of entering
-    pruned                  the columns PRUNED_COLUMNS, a row for each skipped move
+    pruned                  the columns "node", "move" and "reason", a row for each skipped move
     moves                   texts (UCI, "0000" for a null move) that the columns "move" index; -1 is no move
     reasons                 [{"key", "text"}] that the columns "end" and "reason" index
     searches, stages, types [{"key", "text"}] that the columns "search", "stage" and "type" index
@@ -34,7 +34,7 @@ import zlib
 from pathlib import Path
 from typing import Any, Final
 
-from engine.files import Output, parse_json, read_bytes, shown
+from engine.files import Output, read_bytes
 from search.techniques import BY_NAME
 
 FORMAT: Final = "secateur trace"
@@ -116,54 +116,16 @@ _TABLES: Final = {"reasons": REASONS, "searches": SEARCHES, "stages": STAGES, "t
 #: The tables that columns of nodes index.
 _CODES: Final = {"end": "reasons", "search": "searches", "stage": "stages", "type": "types"}
 
-_SCORE: Final = (-(1 << 15), 1 << 15)
-_COUNT: Final = (0, 1 << 31)
-#: The columns of nodes and the values that they may hold: from the first number up to, but not including, the second. A
-#: text stands for the length of that table.
-NODE_COLUMNS: Final[dict[str, tuple[int, int | str]]] = {
-    "parent": (-1, "nodes"),
-    "move": (-1, "moves"),
-    "ply": (0, 1 << 15),
-    "depth": _SCORE,
-    "alpha": _SCORE,
-    "beta": _SCORE,
-    "type": (0, "types"),
-    "eval": _SCORE,
-    "estimate": _SCORE,
-    "improving": (0, 2),
-    "value": _SCORE,
-    "stage": (-1, "stages"),
-    "search": (0, "searches"),
-    "reduction": _SCORE,
-    "extension": _SCORE,
-    "end": (0, "reasons"),
-    "cutter": _COUNT,
-    "moves_searched": _COUNT,
-    "moves_pruned": _COUNT,
-    "legal": _COUNT,
-    "size": (1, 1 << 31),
-    "quiescence": (0, 2),
-}
-PRUNED_COLUMNS: Final[dict[str, tuple[int, int | str]]] = {
-    "node": (0, "nodes"),
-    "move": (0, "moves"),
-    "reason": (0, "reasons"),
-}
-#: Columns that may hold null.
-_NULLABLE: Final = ("eval", "estimate", "value")
-
-#: The other fields by type, and the types' names in messages.
-_FIELDS: Final[dict[type, tuple[str, ...]]] = {
-    str: ("engine", "evaluation", "fen", "position"),
-    bool: ("chess960", "truncated"),
-    list: ("before", "without", "iterations", "moves", *_TABLES),
-    dict: ("limits", "scores", "result", "nodes", "pruned", "statistics", "left_out"),
-}
-_NAMES: Final = {str: "a text", bool: "true or false", list: "a list", dict: "an object"}
+#: The columns of nodes.
+NODE_COLUMNS: Final = (
+    *("parent", "move", "ply", "depth", "alpha", "beta", "type", "eval", "estimate", "improving", "value", "stage"),
+    *("search", "reduction", "extension", "end", "cutter", "moves_searched", "moves_pruned", "legal", "size"),
+    "quiescence",
+)
 
 
 class DocumentError(ValueError):
-    """A document that cannot be used; the message says in one line what was expected and what was found."""
+    """A file that cannot be read as text; the message says why in one line."""
 
 
 class RecordingError(ValueError):
@@ -231,15 +193,6 @@ def _is_recording(head: bytes) -> bool:
     return head.startswith(b'{"format":' + json.dumps(FORMAT).encode())
 
 
-def load(path: Path) -> Document:
-    """Reads and checks a recording that `save` wrote. Raises OSError, or DocumentError that names the file."""
-    try:
-        return check(parse_json(read_text(path)))
-    except ValueError as error:
-        problem = str(error) if isinstance(error, DocumentError) else f"no JSON: {error}"
-        raise DocumentError(f"{shown(path)}: {problem}") from None
-
-
 def read_text(path: Path) -> str:
     """The text of a file, which may be compressed. Raises OSError, DocumentError."""
     data = read_bytes(path, MOST_BYTES)
@@ -257,110 +210,3 @@ def read_text(path: Path) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DocumentError(f"no text: byte {error.start} is not UTF-8") from None
-
-
-# --------------------------------------------------------------------------------------------------------------
-# The check
-# --------------------------------------------------------------------------------------------------------------
-
-
-def check(document: Any) -> Document:
-    """Returns a valid document unchanged. Raises DocumentError."""
-    if not isinstance(document, dict):
-        raise DocumentError(f"expected a JSON object, found {_json(document)}")
-    for name, wanted in (("format", FORMAT), ("version", VERSION), ("kind", KIND)):
-        found = document.get(name)
-        if found != wanted or isinstance(found, bool):
-            raise DocumentError(
-                f'not a recorded chess search: expected "{name}": {_json(wanted)}, found {_json(found)}'
-            )
-    for kind, names in _FIELDS.items():
-        for name in names:
-            if not isinstance(document.get(name), kind):
-                raise DocumentError(f'"{name}": expected {_NAMES[kind]}, found {_json(document.get(name))}')
-    for name in ("infinite", "mate", "mate_bound"):
-        _check_number(document["scores"].get(name), 1, 1 << 31, f'"scores", "{name}"')
-    for name in ("visits", "pruned"):
-        _check_number(document["left_out"].get(name), 0, 1 << 62, f'"left_out", "{name}"')
-    if not all(isinstance(text, str) for text in document["moves"] + document["before"]):
-        raise DocumentError('"moves" and "before": expected texts')
-    for name, rows in _TABLES.items():
-        _check_table(document[name], rows, name)
-    _check_columns(document, "nodes", NODE_COLUMNS)
-    for row, parent in enumerate(document["nodes"]["parent"]):
-        _check_number(parent, -1, row, f'"nodes", "parent", row {row}')
-    _check_columns(document, "pruned", PRUNED_COLUMNS)
-    _check_iterations(document)
-    _check_costs(document.get("costs"))
-    return document
-
-
-def _check_table(rows: list[Any], known: tuple[tuple[str, str], ...], name: str) -> None:
-    for row in rows:
-        if not isinstance(row, dict) or not isinstance(row.get("key"), str) or not isinstance(row.get("text"), str):
-            raise DocumentError(f'"{name}": expected objects with "key" and "text", found {_json(row)}')
-    missing = {key for key, _ in known} - {row["key"] for row in rows}
-    if missing:
-        raise DocumentError(f'"{name}": {min(missing)!r} is missing')
-
-
-def _check_columns(document: Document, where: str, columns: dict[str, tuple[int, int | str]]) -> None:
-    """Every column is there, as long as the first, and holds whole numbers within its bounds."""
-    table = document[where]
-    lengths = {name: len(document[name]) for name in ("moves", *_TABLES)}
-    lengths["nodes"] = len(document["nodes"]["parent"]) if where == "pruned" else 1 << 31
-    count = None
-    for name, (low, end) in columns.items():
-        column = table.get(name)
-        if not isinstance(column, list):
-            raise DocumentError(f'"{where}", "{name}": expected a list, found {_json(column)}')
-        count = len(column) if count is None else count
-        if len(column) != count:
-            raise DocumentError(f'"{where}", "{name}": expected {count} rows, found {len(column)}')
-        high = lengths[end] if isinstance(end, str) else end
-        may_be_null = name in _NULLABLE
-        for row, value in enumerate(column):
-            if not (type(value) is int and low <= value < high) and not (value is None and may_be_null):
-                _check_number(value, low, high, f'"{where}", "{name}", row {row}')
-
-
-def _check_iterations(document: Document) -> None:
-    count = len(document["nodes"]["parent"])
-    for number, iteration in enumerate(document["iterations"], start=1):
-        where = f'"iterations", number {number}'
-        if not isinstance(iteration, dict):
-            raise DocumentError(f"{where}: expected an object, found {_json(iteration)}")
-        for name in ("depth", "nodes", "alpha", "beta"):
-            _check_number(iteration.get(name), -(1 << 62), 1 << 62, f'{where}, "{name}"')
-        for name in ("first_node", "last_node"):
-            _check_number(iteration.get(name), -1, count, f'{where}, "{name}"')
-        if not isinstance(iteration.get("score"), str) or not isinstance(iteration.get("line"), list):
-            raise DocumentError(f'{where}: expected "score" and "line"')
-
-
-def _check_costs(costs: Any) -> None:
-    if costs is None:
-        return
-    if not isinstance(costs, dict) or not isinstance(costs.get("without"), list):
-        raise DocumentError('"costs": expected null or an object with a list "without", found ' + _json(costs))
-    for number, row in enumerate([costs, *costs["without"]]):
-        where = f'"costs", "without", number {number}' if number else '"costs"'
-        if not isinstance(row, dict) or (number and row.get("reason") not in SWITCHES):
-            raise DocumentError(f'{where}: expected an object with a "reason" that can be switched off')
-        _check_number(row.get("nodes"), 1, 1 << 62, f'{where}, "nodes"')
-        _check_number(row.get("value"), -(1 << 31), 1 << 31, f'{where}, "value"')
-    _check_number(costs.get("depth"), 1, 1 << 15, '"costs", "depth"')
-
-
-def _check_number(value: Any, low: int, high: int, where: str) -> None:
-    """`value` is a whole number from `low` up to, but not including, `high`."""
-    if type(value) is not int:
-        raise DocumentError(f"{where}: expected a whole number, found {_json(value)}")
-    if not low <= value < high:
-        raise DocumentError(f"{where}: expected {low} to {high - 1}, found {value}")
-
-
-def _json(value: Any) -> str:
-    """A value as it may stand in a message."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:57] + "..."

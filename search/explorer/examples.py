@@ -110,12 +110,6 @@ _GROUPS: Final = {
             partial(_uniform, 3, 4, 1),
         ),
         Example(
-            "wide",
-            "5 children, 4 plies, at random",
-            "625 leaves, of which 49 are enough.",
-            partial(_uniform, 5, 4, 2),
-        ),
-        Example(
             "large",
             "3 children, 9 plies, at random",
             "29,524 nodes: zoom in, or collapse plies.",
@@ -147,12 +141,6 @@ _GROUPS: Final = {
             "Leaves are guesses: lines that can still be completed.",
             partial(_connect_four, "", 4),
         ),
-        Example(
-            "connect-four-threat",
-            "Connect Four: a threat, 3 plies",
-            "After d d e e: who is to move threatens to have three in a row with both ends open.",
-            partial(_connect_four, "ddee", 3),
-        ),
     ),
     "Lattices": (
         Example(
@@ -180,14 +168,6 @@ _GROUPS: Final = {
             ("M3", ""),
         ),
         Example(
-            "M3-weak",
-            "M3: the weak rule fails",
-            "The weak rule would say 1 where the truth is a.",
-            "[a [[[a c c] [b 1]] c]]",
-            "lattice-shallow",
-            ("M3", ""),
-        ),
-        Example(
             "N5",
             "N5: not distributive",
             "The closed form would say a where the truth is b. Pruning by the parent alone is never wrong.",
@@ -202,14 +182,6 @@ _GROUPS: Final = {
             "[[3..5 4..6] [2..7 1..2 5..5] [6..9 0..9]]",
             "lattice-weak",
             ("intervals", "0..9"),
-        ),
-        Example(
-            "divisors",
-            "Divisors of 60",
-            "Join is the least common multiple, meet the greatest common divisor.",
-            "[[12 30] [20 [4 6] 15] [5 60]]",
-            "lattice-strong",
-            ("divisors", "60"),
         ),
     ),
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, cast, get_args
 
 from engine.files import quoted
@@ -27,9 +27,6 @@ from search.theory.orders import ORDERS, Order, ordered_children
 from search.theory.run_text import run_as_dot, run_as_text
 from search.theory.tree_text import FORMATS, Format, read_tree, write_list
 from search.theory.trees import MAX_BYTES, MAX_NODES, Children, Tree, TreeError
-
-#: A larger tree is not searched in every order.
-MOST_NODES_FOR_ORDERS: Final = 6_000
 
 #: Limits of a chess search that is asked for on the page.
 MOST_CHESS_DEPTH: Final = 60
@@ -174,13 +171,6 @@ def _whole(fields: Mapping[str, Any], name: str, low: int, high: int, default: i
     return value
 
 
-def _flag(fields: Mapping[str, Any], name: str) -> bool:
-    value = fields.get(name, False)
-    if not isinstance(value, bool):
-        raise RequestError(f'"{name}" is true or false')
-    return value
-
-
 def _texts(fields: Mapping[str, Any], name: str) -> list[str]:
     value = fields.get(name, [])
     if not isinstance(value, list) or len(value) > _MOST_TEXTS or not all(isinstance(text, str) for text in value):
@@ -307,30 +297,6 @@ def _run(asked: _Asked, job: Job) -> Run:
         raise RequestError(f"{error}; {hint}", error.line, error.column) from None
 
 
-@_answer
-def orders(body: object, job: Job) -> dict[str, Any]:
-    """The cost of the search in every order; no rows for a tree that is too large to try them all."""
-    asked = _ask(body)
-    job.check()
-    if len(asked.tree) > MOST_NODES_FOR_ORDERS:
-        return {"rows": []}
-    tried: dict[str, _Asked] = {order: replace(asked, order=order, hand={}) for order in ORDERS}
-    chosen: str = asked.order
-    if asked.hand:
-        chosen = "hand"
-        tried["hand"] = asked
-    rows = []
-    for key, one in tried.items():
-        row = {"key": key, "name": one.order_name(), "chosen": key == chosen, "evaluated": None, "visited": None}
-        try:
-            counts = one.run(job).statistics
-            row |= {"evaluated": counts.evaluated, "visited": counts.visited}
-        except (TreeError, AlgorithmError, UnsoundRuleError):
-            pass  # best and worst exist only for numbers
-        rows.append(row)
-    return {"rows": rows}
-
-
 # --------------------------------------------------------------------------------------------------------------
 # Chess
 # --------------------------------------------------------------------------------------------------------------
@@ -369,7 +335,7 @@ def cost(body: object, job: Job) -> dict[str, Any]:
     fen = _text(fields, "fen")
     depth = _whole(fields, "depth", 1, MOST_CHESS_DEPTH)
     moves, without, reasons = (_texts(fields, name) for name in ("moves", "without", "reasons"))
-    chess960, classical = (_flag(fields, name) for name in ("chess960", "classical"))
+    chess960, classical = (bool(fields.get(name)) for name in ("chess960", "classical"))
     for reason in (*reasons, *without):
         if reason not in SWITCHES:
             raise RequestError(f"{quoted(reason)} cannot be switched off; what can is {', '.join(SWITCHES)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +11,6 @@ from typing import Any, Final
 from search.theory.alphabeta import alpha_beta, fail_hard
 from search.theory.aspiration import aspirate
 from search.theory.counting import fewest_leaves, minimal_leaves
-from search.theory.deep import deep_recursion
 from search.theory.deepening import deepen
 from search.theory.enhanced import Memory, enhanced
 from search.theory.events import Event
@@ -248,11 +248,12 @@ def run(
     view: View = "max" if algorithm.in_lattice else algorithm.view
     recorder = Recorder(tree, order, view, most_events=MAX_EVENTS, check=check)
     value: Any
-    with deep_recursion(tree.height):
-        if algorithm.rule is not None:
-            value = lattice_value(values, tree, algorithm.rule, recorder, children=order, force=force)
-        else:
-            value = _search_numbers(algorithm, tree, values, order, recorder)
+    # The algorithms recurse once a ply. Such calls take none of the thread's stack, so the limit may stay raised.
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), tree.height + 1000))
+    if algorithm.rule is not None:
+        value = lattice_value(values, tree, algorithm.rule, recorder, children=order, force=force)
+    else:
+        value = _search_numbers(algorithm, tree, values, order, recorder)
     statistics = _statistics(tree, values, recorder)
     return Run(algorithm, tree, order, values, value, recorder.events, recorder.line(), statistics)
 

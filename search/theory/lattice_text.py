@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from search.theory.finite_lattice import diamond, pentagon, read_order
-from search.theory.lattices import Chain, Divisors, Intervals, Lattice, LatticeError, Product, Sets
+from search.theory.lattices import Chain, Intervals, Lattice, LatticeError, Product, Sets
 from search.theory.trees import shortened
 
 #: The most factors of a product.
@@ -29,16 +29,10 @@ def _range(text: str) -> list[int]:
     return [int(end) for end in match.groups() if end is not None]
 
 
-def _divisors(spec: str) -> Divisors:
-    if re.fullmatch(r"\s*[0-9]{1,12}\s*", spec) is None:
-        raise LatticeError(f"'{shortened(spec)}' is no whole number: divisors are those of one, like 60")
-    return Divisors(int(spec))
-
-
 def _product(spec: str) -> Product:
     factors = re.split(r"(?<!\s)\s+x\s+", spec.strip()) if spec.strip() else []
     if not 1 <= len(factors) <= _MAX_FACTORS:
-        raise LatticeError(f"a product has 1 to {_MAX_FACTORS} factors, like 0..1 x sets a b x divisors 12")
+        raise LatticeError(f"a product has 1 to {_MAX_FACTORS} factors, like 0..1 x sets a b")
     made: list[Lattice[Any]] = []
     for factor in factors:
         kind, _, rest = factor.partition(" ")
@@ -65,7 +59,6 @@ KINDS: Final[dict[str, tuple[str, Callable[[str], Lattice[Any]]]]] = {
         lambda spec: Sets(spec.replace(",", " ").split()),
     ),
     "product": ("several at once: factors like 0..1 x 0..1; values like (1,0)", _product),
-    "divisors": ("divisors of a number, like 60", _divisors),
     "intervals": (
         "intervals: nothing, or the range of their ends like 0..9; values like 3..5",
         lambda spec: Intervals(*_range(spec)),

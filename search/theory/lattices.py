@@ -11,7 +11,6 @@ module are distributive; the smallest that are not are in `search.theory.finite_
 
 from __future__ import annotations
 
-import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -195,37 +194,6 @@ class Product(Lattice[tuple[Any, ...]]):
                 )
                 return a, b, c
         return None
-
-
-class Divisors(Lattice[int]):
-    """The divisors of a number: meet is the greatest common divisor, join the least common multiple.
-
-    Distributive: for each prime, meet and join are minimum and maximum of the exponents.
-    """
-
-    def __init__(self, number: int) -> None:
-        if not 1 <= number <= MAX_VALUE:
-            raise LatticeError(f"divisors are those of a number from 1 to {MAX_VALUE}, not {number}")
-        self.bottom, self.top = 1, number
-
-    def meet(self, a: int, b: int) -> int:
-        """The greatest common divisor."""
-        return math.gcd(a, b)
-
-    def join(self, a: int, b: int) -> int:
-        """The least common multiple."""
-        return math.lcm(a, b)
-
-    def parse(self, text: str) -> int:
-        """A divisor."""
-        value = integer(text)
-        if value < 1 or self.top % value:
-            raise LatticeError(f"{shortened(text)} does not divide {self.top}")
-        return value
-
-    def format(self, element: int) -> str:
-        """The number."""
-        return str(element)
 
 
 class Intervals(Product):

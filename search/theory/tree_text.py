@@ -8,18 +8,21 @@ Indented       MAX d=2 a=-inf b=+inf v=3          a line a node, children furthe
 JSON           {"mover": "max", "tree": [[3, 12, 8], {"label": "root", "children": [{"value": 2}]}]}
 
 A leaf's value is a word without spaces, except within brackets like `{a, b}` and `(1, 0)`, or a string in double
-quotes. The algorithm decides its meaning: a whole number, or an element of a lattice.
+quotes. The algorithm decides its meaning: a whole number, or an element of a lattice. JSON nests at most
+`engine.files.NESTING` deep; deeper trees need another format.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
-from search.theory.json_text import Item, Lines, read_json
-from search.theory.trees import MAX_BYTES, Expansion, Place, Tree, TreeError, grown_tree, shortened
+from engine.files import parse_json
+from search.theory.trees import MAX_BYTES, NOWHERE, Expansion, Place, Tree, TreeError, grown_tree, shortened
 
 Format = Literal["list", "indented", "json"]
 
@@ -47,7 +50,7 @@ _TO_QUOTE: Final = re.compile(r'"(?:[^"\\\n]|\\.)*+("?)')
 
 
 def read_tree(text: str, form: Format | None = None) -> Tree:
-    """The tree that a text describes. Raises `TreeError`, which names line and column.
+    """The tree that a text describes. Raises `TreeError`, which names line and column where it can.
 
     Without a format, the beginning of the text decides.
     """
@@ -143,8 +146,20 @@ def _grown(roots: list[_Read], root_is_max: bool) -> Tree:
     return grown_tree(roots[0], lambda node: node, root_is_max=root_is_max)
 
 
+class _Lines:
+    """Finds line and column of an index in a text."""
+
+    def __init__(self, text: str) -> None:
+        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
+
+    def place(self, index: int) -> Place:
+        """Line and column from 1."""
+        line = bisect_right(self._starts, index)
+        return line, index - self._starts[line - 1] + 1
+
+
 def _read_list(text: str) -> Tree:
-    lines = Lines(text)
+    lines = _Lines(text)
     root_is_max, label, index = True, "", 0
     roots: list[_Read] = []
     open_lists = [roots]
@@ -241,40 +256,43 @@ def _node_of_line(line: str, start: int, number: int) -> tuple[str, str, Place]:
 
 
 def _read_json(text: str) -> Tree:
-    document = read_json(text)
+    try:
+        node = parse_json(text)
+    except json.JSONDecodeError as error:
+        raise TreeError(f"no JSON: {error.msg}", (error.lineno, error.colno)) from None
+    except ValueError as error:
+        raise TreeError(f"no JSON: {error}") from None
     root_is_max = True
-    if isinstance(document.value, dict) and "tree" in document.value:
-        fields = document.value
-        for name, item in fields.items():
-            if name not in ("format", "version", "mover", "tree", "lattice"):
-                raise TreeError(f"a tree has no field '{shortened(name)}'", item.place)
-        for name, allowed in (("format", ("secateur tree",)), ("version", (1,)), ("mover", ("max", "min"))):
-            if name in fields and fields[name].value not in allowed:
-                raise TreeError(f'"{name}" is {" or ".join(map(json.dumps, allowed))}', fields[name].place)
-        root_is_max = "mover" not in fields or fields["mover"].value == "max"
-        document = fields["tree"]
-    return grown_tree(document, _json_node, root_is_max=root_is_max)
+    if isinstance(node, dict) and "tree" in node:
+        _check_fields(node, ("format", "version", "mover", "tree", "lattice"))
+        mover = node.get("mover", "max")
+        if mover not in ("max", "min"):
+            raise TreeError('"mover" is "max" or "min"')
+        root_is_max, node = mover == "max", node["tree"]
+    return grown_tree(node, _json_node, root_is_max=root_is_max)
 
 
-def _json_node(item: Item) -> Expansion[Item]:
-    """The label, the place and the content of a JSON value that describes a node."""
-    label, content = "", item
-    if isinstance(item.value, dict):
-        for name, part in item.value.items():
-            if name not in ("label", "value", "children"):
-                raise TreeError(f"a node has no field '{shortened(name)}'", part.place)
-            if name == "label":
-                if not isinstance(part.value, str):
-                    raise TreeError("a label is a string", part.place)
-                label = part.value
-        parts = [item.value[name] for name in ("value", "children") if name in item.value]
-        if len(parts) != 1:
-            raise TreeError('a node has either "value" or "children"', item.place)
-        content = parts[0]
-        if isinstance(content.value, list) != ("children" in item.value):
-            raise TreeError('"children" is a list, "value" a number or a string', content.place)
-    if isinstance(content.value, list):
-        return label, item.place, content.value
-    if not isinstance(content.value, str | int) or isinstance(content.value, bool):
-        raise TreeError("a node is a list of nodes, a whole number or a string", content.place)
-    return label, content.place, str(content.value)
+def _json_node(node: Any) -> Expansion[Any]:
+    """The label and the content of a JSON value that describes a node."""
+    label, content = "", node
+    if isinstance(node, dict):
+        _check_fields(node, ("label", "value", "children"))
+        label = node.get("label", "")
+        if not isinstance(label, str):
+            raise TreeError("a label is a string")
+        if ("value" in node) == ("children" in node):
+            raise TreeError('a node has either "value" or "children"')
+        content = node.get("value", node.get("children"))
+        if isinstance(content, list) != ("children" in node):
+            raise TreeError('"children" is a list, "value" a number or a string')
+    if isinstance(content, list):
+        return label, NOWHERE, content
+    if not isinstance(content, str | int) or isinstance(content, bool):
+        raise TreeError("a node is a list of nodes, a whole number or a string")
+    return label, NOWHERE, str(content)
+
+
+def _check_fields(node: dict[str, Any], names: Sequence[str]) -> None:
+    for name in node:
+        if name not in names:
+            raise TreeError(f"a tree or node has no field '{shortened(name)}'")

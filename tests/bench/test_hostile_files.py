@@ -28,7 +28,6 @@ from engine.uci.book import Book
 from eval.build import _check_source, _choice_of_text
 from eval.network.format import read_network
 from eval.training.shards import is_empty, read_shard
-from search.explorer.chess_document import load
 from search.explorer.command import read_file
 from search.explorer.positions import read_board
 from search.theory.lattice_text import make_lattice
@@ -49,7 +48,6 @@ READERS: dict[str, Callable[[Path], object]] = {
     "network": read_network,
     "shard": read_shard,
     "unfinished shard": lambda path: is_empty(path, 0, {}),
-    "recording": load,
     "file of the explorer": read_file,
 }
 
@@ -223,8 +221,6 @@ def test_json_that_is_none_is_refused_in_one_line(text: str, tmp_path: Path) -> 
     trace.write_text(f'{{"format": "secateur trace", "version": 1, "kind": "chess", "x": {text}}}')
     with pytest.raises(ValueError, match="a damaged trace"):
         read_file(trace)
-    with pytest.raises(ValueError, match=r"no JSON|cut off"):
-        load(trace)
 
 
 def test_names_from_files_hold_no_terminal_escapes(tmp_path: Path) -> None:

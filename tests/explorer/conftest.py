@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from search.explorer.chess_document import load
+from search.explorer.chess_document import read_text
 from tests.explorer.recorded_tree import Tree
 
 TACTICS = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
@@ -127,7 +127,7 @@ class Recorded:
 
 @functools.cache
 def _loaded(path: Path) -> Any:
-    return load(path)
+    return json.loads(read_text(path))
 
 
 @functools.cache

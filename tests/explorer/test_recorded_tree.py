@@ -6,7 +6,6 @@ import chess
 import pytest
 
 from search import tunables
-from search.explorer import chess_document
 from search.explorer.chess_document import MOVE_SEARCHES, REASONS
 from search.kernels.score import MATE
 from search.theory.exchange import exchange_value, worth
@@ -92,16 +91,6 @@ def test_depths_follow_from_reductions_and_extensions(tree: Tree) -> None:
         extended += tree.extension[row] > 0
     assert reduced or len(tree.parent) < 3000
     assert extended or len(tree.parent) < 3000
-
-
-def test_stages_come_in_the_picker_s_order(tree: Tree) -> None:
-    order = {key: index for index, (key, _) in enumerate(chess_document.STAGES)}
-    for row in tree:
-        stages = [order[tree.stage[child]] for child in tree.searched(row).values()]
-        assert stages == sorted(stages)
-        assert ("root" in [tree.stage[child] for child in tree.children[row]]) == (
-            tree.ply[row] == 0 and bool(tree.searched(row))
-        )
 
 
 def test_values_follow_from_how_nodes_ended(tree: Tree) -> None:
@@ -231,17 +220,6 @@ def test_reasons_for_skipping_are_true(tree: Tree) -> None:
             else:
                 assert reason == "excluded"
                 assert tree.search[row] == "singular"
-
-
-def test_passing_is_tried_where_it_may(tree: Tree) -> None:
-    for row, board in tree.boards():
-        if "null" in [tree.search[child] for child in tree.children[row]]:
-            assert board.occupied_co[board.turn] & ~(board.pawns | board.kings)
-            assert not board.is_check()
-            assert tree.moves[row] != "0000"
-            assert tree.type[row] != "PV"
-            assert tree.depth[row] >= TUNE["nmp_depth"]
-            assert tree.estimate[row] >= tree.beta_of(row)
 
 
 def test_nobody_passes_with_pawns_alone(recorded: Recorded) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,14 +12,13 @@ from search.explorer import service
 from search.explorer.chess_document import SWITCHES
 from search.explorer.examples import EXAMPLES
 from search.explorer.jobs import Job, StoppedError
-from search.explorer.service import ANSWERS, Answer, RequestError
+from search.explorer.service import Answer, RequestError
 from search.theory.algorithms import ALGORITHMS, run
 from search.theory.orders import ordered_children
 from search.theory.run_text import run_as_dot, run_as_text
 from search.theory.tree_text import read_tree
 
 SEVEN = "[A:[B:[5 6] C:[7 4]] D:[E:[3 2] 8]]"
-THREES = "[[3 12 8] [2 4 6] [14 5 2]]"
 
 
 def request(**changes: Any) -> dict[str, Any]:
@@ -93,22 +91,6 @@ def test_the_small_examples_show_what_their_notes_say(key: str, reasons: list[st
     assert reasons == found or (key == "deep" and set(reasons) <= set(found))
 
 
-def test_orders_count_what_each_costs() -> None:
-    rows = {row["key"]: row for row in service.orders(request(text=THREES))["rows"]}
-    assert (rows["best"]["evaluated"], rows["worst"]["evaluated"]) == (5, 9)
-    assert rows["given"]["chosen"]
-    assert rows["given"]["evaluated"] == run(read_tree(THREES), "alpha-beta").statistics.evaluated
-    by_hand = service.orders(request(order={"kind": "best", "hand": {"0": [8, 1]}}))["rows"]
-    assert [row["key"] for row in by_hand if row["chosen"]] == ["hand"]
-    lattice = {"kind": "sets", "spec": "a b"}
-    rows = service.orders(request(text="[{a} [{b} {a,b}]]", algorithm="lattice-weak", lattice=lattice))["rows"]
-    evaluated = {row["key"]: row["evaluated"] for row in rows}
-    assert evaluated["best"] is None
-    assert evaluated["given"] is not None
-    large = service.generate({"branching": 2, "depth": 13})["text"]
-    assert service.orders(request(text=large))["rows"] == []
-
-
 @pytest.mark.parametrize(
     ("text", "line", "column"),
     [("", 1, 1), ("[1 2", 1, 5), ("[1\n  2]]", 2, 5), ("[[1 2]\n []]", 2, 2), ("[1 x:]", 1, 6), ("[1 two]", 1, 4)],
@@ -167,7 +149,6 @@ SEARCH = {"fen": "8/8/8/8/8/8/8/8 w - - 0 1", "moves": [], "depth": 3, "reasons"
         (service.cost, SEARCH | {"moves": "e2e4"}, '"moves" is a list'),
         (service.cost, SEARCH | {"moves": ["e2e4"] * 2001}, "at most 2,000 texts"),
         (service.cost, SEARCH | {"depth": 0}, '"depth" is a whole number from 1 to 60'),
-        (service.cost, SEARCH | {"chess960": 1}, '"chess960" is true or false'),
         (service.cost, SEARCH | {"reasons": ["cutoff"]}, "'cutoff' cannot be switched off"),
         (service.cost, SEARCH | {"without": ["cutoff"]}, "'cutoff' cannot be switched off"),
         (service.chess, {"position": "no FEN", "depth": 1, "nodes": 1}, "neither a FEN nor a PGN"),
@@ -181,8 +162,7 @@ def test_what_is_wrong_with_a_request_is_one_line(
     assert complaint in str(refusal(call, body))
 
 
-@pytest.mark.parametrize("call", [service.trace, service.orders])
-def test_a_search_that_is_stopped_ends_where_it_is(call: Answer) -> None:
+def test_a_search_that_is_stopped_ends_where_it_is() -> None:
     told: list[str] = []
 
     class Impatient(Job):
@@ -194,7 +174,7 @@ def test_a_search_that_is_stopped_ends_where_it_is(call: Answer) -> None:
 
     text = service.generate({"branching": 3, "depth": 7})["text"]
     with pytest.raises(StoppedError):
-        call(request(text=text, algorithm="minimax"), Impatient())
+        service.trace(request(text=text, algorithm="minimax"), Impatient())
     assert len(told) == 20
     assert told[-1] == "searching 3,280 nodes, as given"
 
@@ -219,62 +199,3 @@ def test_the_catalogue_names_everything() -> None:
     assert all(row["note"] for name in ("algorithms", "lattices", "examples") for row in catalogue[name])
     assert catalogue["techniques"] == list(SWITCHES)
     assert catalogue["version"] == version()
-
-
-# --------------------------------------------------------------------------------------------------------------
-# Whatever a request holds
-# --------------------------------------------------------------------------------------------------------------
-
-HAND = {"kind": "given", "seed": 1, "hand": {"0": [8, 1]}}
-REQUESTS: dict[str, dict[str, Any]] = {
-    "example": {"key": "seven"},
-    "generate": {"branching": 2, "depth": 3, "arrangement": "random", "seed": 1},
-    "trace": request(format="list", lattice={"kind": "product", "spec": "0..1 x 0..1"}, order=HAND, title="seven"),
-    "export": request(),
-    "orders": request(order=HAND),
-    "chess": {"position": "startpos", "after": None, "depth": 1, "nodes": 1},
-    "cost": SEARCH | {"chess960": False, "classical": False, "without": []},
-}
-
-JUNK: tuple[Any, ...] = (
-    *(None, True, 0, -1, 1.0, 8.0, 1e308, 10**299),
-    *("", "x" * 100_000, "\x1b[31m\0\n", "٣", "²", "9" * 5000),
-    *([], [[]], [[[[[[]]]]]], [{}], [8, True], [8, 1.0], [1.5, 8], [8, None], ["8", "1"], [8, [1]], [10**299, 1]),
-    ["0000"] * 3000,
-    *({}, {"": ""}, {"0": [8, True]}, {"0": [8.0, 1]}, {"0": [8, [1]]}, {"0": {"8": 1}}, {"²": [8, 1]}, {"-1": [8, 1]}),
-    *({"kind": [], "spec": {}}, {"kind": {}, "seed": [], "hand": []}),
-)
-
-
-def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The path to every value within a value."""
-    yield path
-    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
-        yield from places(value[key], (*path, key))
-
-
-def with_junk(value: Any, path: tuple[Any, ...], junk: Any) -> Any:
-    if not path:
-        return junk
-    changed = dict(value) if isinstance(value, dict) else list(value)
-    changed[path[0]] = with_junk(value[path[0]], path[1:], junk)
-    return changed
-
-
-@pytest.mark.parametrize("name", ANSWERS)
-def test_whatever_a_field_holds_is_answered_or_refused_in_one_line(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(job: Job) -> None:
-        raise StoppedError
-
-    monkeypatch.setattr(service, "load_kernels", stop)
-    refusals = []
-    for path in places(REQUESTS[name]):
-        for junk in JUNK:
-            try:
-                json.dumps(ANSWERS[name](with_junk(REQUESTS[name], path, junk)), allow_nan=False)
-            except StoppedError:
-                continue
-            except RequestError as error:
-                refusals.append(str(error))
-    assert len(refusals) > 20
-    assert [text for text in refusals if not text.isprintable() or len(text) > 1000] == []

@@ -29,7 +29,6 @@ from search.strength import (
 )
 from search.tablebase import open_tables
 from tests.search.games import (
-    ENDING,
     KIWIPETE,
     MATE_IN_ONE,
     MIDDLEGAME,
@@ -100,19 +99,6 @@ def test_choices_are_as_frequent_as_their_weights() -> None:
     assert MOST_LOSS * 40 == 80
 
 
-@pytest.mark.parametrize(
-    ("losses", "level"),
-    [
-        ([0, 0, 0], Level(2500, 1000, 0, 3)),
-        ([0, 0, 0], Level(2500, 1000, 50, 1)),
-        ([0], WEAKEST),
-        ([0, 31_000], WEAKEST),
-    ],
-)
-def test_without_softness_or_another_line_the_best_is_played(losses: list[int], level: Level) -> None:
-    assert {choose(losses, level, random.Random(seed)) for seed in range(50)} == {0}
-
-
 # -- searches ------------------------------------------------------------------------------------------------------
 
 
@@ -123,15 +109,6 @@ def test_a_level_takes_its_nodes(searcher: Searcher, level: Level, fen: str) -> 
     result = searcher.search(game(fen), A_LONG_TIME, level=level)
     assert result.nodes == max(level.nodes, first_iteration)
     assert result.best in set(game(fen).board.legal_moves)
-
-
-@pytest.mark.parametrize("level", [WEAKEST, STRONGEST], ids=lambda level: level.name)
-def test_other_limits_bind_as_well(searcher: Searcher, level: Level) -> None:
-    assert searcher.search(game(KIWIPETE), Limits(nodes=20), level=level).nodes <= 20
-    assert last_info(searcher.search(game(KIWIPETE), Limits(depth=1), level=level)).depth == 1
-    assert searcher.search(game(KIWIPETE), Limits(move_time=1), level=level).best is not None
-    for time_left in (1, 30):
-        assert searcher.search(game(MOST_MOVES), Limits(clock=Clock(time_left)), level=level).best is not None
 
 
 def test_the_first_iteration_ends_where_captures_explode(searcher: Searcher) -> None:
@@ -167,17 +144,6 @@ def loss(searcher: Searcher, fen: str, level: Level) -> int:
     return max(info.score for info in last) - last[0].score
 
 
-def test_losses_are_bounded_and_fall_with_the_softness(searcher: Searcher) -> None:
-    means = []
-    for softness in (100, 40, 10, 0):
-        level = Level(1500, 800, softness, 6)
-        losses = [loss(searcher, fen, level) for fen in (chess.STARTING_FEN, MIDDLEGAME, KIWIPETE, ENDING) * 8]
-        assert max(losses) <= MOST_LOSS * softness
-        means.append(sum(losses))
-    assert means == sorted(means, reverse=True)
-    assert means[0] > means[-1] == 0
-
-
 @pytest.mark.parametrize("level", LEVELS, ids=lambda level: level.name)
 def test_a_mate_that_is_seen_is_played(searcher: Searcher, level: Level) -> None:
     for _ in range(5):
@@ -193,23 +159,6 @@ def test_no_level_allows_a_mate_that_is_seen(searcher: Searcher) -> None:
     level = Level(1200, 2000, 100, 30)
     for _ in range(20):
         assert str(searcher.search(game(fen), Limits(), level=level).best) not in ("b6d5", "b6c4", "b6a4")
-
-
-def test_the_same_seed_plays_the_same_and_others_vary(searcher: Searcher) -> None:
-    def play(seed: int) -> tuple[str, ...]:
-        searcher.new_game()
-        searcher.rng.seed(seed)
-        played = game()
-        for _ in range(12):
-            best = searcher.search(played, A_LONG_TIME, level=LEVELS[2]).best
-            assert best is not None
-            played.push(best)
-        return tuple(map(str, played.board.move_stack))
-
-    games = [play(seed) for seed in range(4)]
-    assert play(0) == games[0]
-    assert len(set(games)) > 1
-    assert len({moves[0] for moves in games}) > 1
 
 
 def test_the_normal_search_is_as_before(searcher: Searcher) -> None:
@@ -239,23 +188,6 @@ def test_a_level_does_not_use_what_a_stronger_search_found(searcher: Searcher, m
     assert forgotten == []
     searcher.search(game(KIWIPETE), Limits(), level=LEVELS[3])
     assert forgotten == [1]
-
-
-def test_a_level_plays_on_one_thread() -> None:
-    results = []
-    for threads in (1, 3):
-        searcher = Searcher(1, threads)
-        searcher.rng.seed(2)
-        result = searcher.search(game(MIDDLEGAME), A_LONG_TIME, level=LEVELS[5])
-        results.append((result.nodes, result.best))
-        searcher.close()
-    assert results[0] == results[1]
-
-
-@pytest.mark.parametrize("moves", [("a2a3", "h2h4"), ("a2a3",)])
-def test_search_moves_are_obeyed(searcher: Searcher, moves: tuple[str, ...]) -> None:
-    found = {str(searcher.search(game(), Limits(search_moves=moves), level=WEAKEST).best) for _ in range(20)}
-    assert found <= set(moves)
 
 
 def test_the_tablebase_is_obeyed(searcher: Searcher) -> None:

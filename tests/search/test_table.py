@@ -7,7 +7,7 @@ import pytest
 
 from engine.compiler.jit import subkernel
 from engine.memory import CACHE_LINE
-from search.kernels.score import EXACT, LOWER, MATE, NO_SCORE, UPPER
+from search.kernels.score import EXACT, LOWER, MATE, UPPER
 from search.kernels.transposition import (
     BUCKET,
     ENTRY,
@@ -94,14 +94,6 @@ def test_size_and_alignment(table: Any) -> None:
     assert table.ctypes.data % CACHE_LINE == 0
 
 
-@pytest.mark.parametrize("score", [0, 1, -1, 31_999, -31_999, 250])
-@pytest.mark.parametrize("evaluation", [0, -900, 900, NO_SCORE])
-@pytest.mark.parametrize("bound", [UPPER, LOWER, EXACT])
-def test_fields_survive(table: Any, score: int, evaluation: int, bound: int) -> None:
-    write(table, 0xDEADBEEF12345678, 63, 0, 127, score, bound, evaluation, 0xFFFF)
-    assert read(table, 0xDEADBEEF12345678, generation=63) == [1, 0xFFFF, score, evaluation, 127, bound, 0]
-
-
 def test_mates_are_read_from_where_they_are_met(table: Any) -> None:
     write(table, 99, ply=4, score=MATE - 7)
     assert read(table, 99, ply=4)[2] == MATE - 7
@@ -156,11 +148,6 @@ def test_old_searches_make_room_before_shallow_ones(table: Any) -> None:
         write(table, key, generation=2, depth=2)
     write(table, SAME_BUCKET[4], generation=2, depth=1)
     assert [read(table, key)[0] for key in SAME_BUCKET] == [0, 1, 1, 1, 1]
-
-
-def test_generations_wrap(table: Any) -> None:
-    write(table, 5, generation=63)
-    assert read(table, 5, generation=1)[6] == 2
 
 
 def test_hashfull_counts_this_search_only(table: Any) -> None:

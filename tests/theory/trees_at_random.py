@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from search.theory.finite_lattice import FiniteLattice
-from search.theory.lattices import Chain, Divisors, Intervals, Lattice, Product, Sets
+from search.theory.lattices import Chain, Intervals, Lattice, Product, Sets
 from search.theory.trees import NOWHERE, Tree, grown_tree
 
 #: A leaf's text, or an inner node's children.
@@ -54,8 +54,6 @@ def elements(lattice: Lattice[Any]) -> list[Any]:
         case Sets():
             names = sorted(lattice.top)
             return [frozenset(chosen) for count in range(len(names) + 1) for chosen in combinations(names, count)]
-        case Divisors():
-            return [number for number in range(1, lattice.top + 1) if lattice.top % number == 0]
         case Intervals():
             return [(low, high) for high in range(4) for low in range(high + 1)]
         case Chain():
@@ -72,7 +70,6 @@ DISTRIBUTIVE: dict[str, Lattice[Any]] = {
     "2x2": Product([Chain(0, 1), Chain(0, 1)]),
     "3x3": Product([Chain(0, 2), Chain(0, 2)]),
     "2^3": Sets(["a", "b", "c"]),
-    "divisors": Divisors(60),
     "intervals": Intervals(0, 3),
     "mixed": Product([Chain(), Sets(["a", "b"])]),
 }

@@ -1,6 +1,6 @@
 // The recording of a chess search: one iteration's tree at a time, in the order in which its nodes were entered.
 
-import {DocumentError, kindOf} from "./trace.js";
+import {DocumentError, opened} from "./trace.js";
 import {Position} from "./vendor/cm-chessboard/src/model/Position.js";
 
 /** How a node ends that need not search all its moves. */
@@ -8,9 +8,6 @@ const CUTS = new Set(["mate-distance", "table", "razoring", "reverse-futility", 
   "cutoff", "stand-pat"]);
 const LOOKS = {PV: ["diamond", "best"], CUT: ["up", "min"], ALL: ["down", "max"]};
 const MOVE_SEARCHES = new Set(["move", "full-depth", "open-window"]);
-const COLUMNS = ["parent", "move", "ply", "depth", "alpha", "beta", "type", "eval", "value", "stage", "search", "reduction",
-  "extension", "end", "cutter", "moves_searched", "moves_pruned", "size", "quiescence"];
-const PLACEMENT = /^([pnbrqkPNBRQK1-8]+\/){7}[pnbrqkPNBRQK1-8]+ [wb]/;
 // A null move in recordings, and on the page.
 const NULL_MOVE = "0000", PASS = "pass";
 // Beyond so many nodes the lower plies are collapsed at first.
@@ -23,23 +20,13 @@ function demand(condition, message) {
 /** A move as the page shows it: UCI notation, or a word for a null move. */
 function shownMove(move) { return move === NULL_MOVE ? PASS : move; }
 
-/** A chess document, checked. */
+/** A chess document. */
 class Recording {
   constructor(document) {
-    demand(kindOf(document) === "chess", "it is not of chess");
     this.document = document;
     const {nodes} = document;
-    demand(nodes && Array.isArray(nodes.parent) && nodes.parent.length > 0, `"nodes" is empty`);
     this.count = nodes.parent.length;
-    for (const name of COLUMNS) {
-      demand(Array.isArray(nodes[name]) && nodes[name].length === this.count, `"nodes" has no column "${name}" of ${this.count} rows`);
-    }
-    nodes.parent.forEach((parent, row) => demand(Number.isInteger(parent) && parent >= -1 && parent < row, `row ${row} has parent ${parent}`));
-    demand(Array.isArray(document.iterations) && document.iterations.length > 0, `"iterations" is empty`);
-    for (const name of ["moves", "reasons", "types", "stages", "searches"]) demand(Array.isArray(document[name]), `"${name}" is no list`);
-    demand(document.scores && document.pruned?.node, `"scores" or "pruned" is missing`);
-    demand(PLACEMENT.test(document.position), `"position" is no position`);
-    demand(!document.costs || Array.isArray(document.costs.without), `"costs" has no list "without"`);
+    nodes.parent.forEach((parent, row) => demand(parent < row, `row ${row} has parent ${parent}`));
     const {moves, reasons, types, stages, searches, scores, position, pruned} = document;
     Object.assign(this, {columns: nodes, moves, reasons, types, stages, searches, scores, position});
     this.prunedOf = new Map();
@@ -145,7 +132,7 @@ export class ChessPanel {
   }
 
   load(document) {
-    this.recording = new Recording(document);
+    this.recording = opened(Recording, document);
     this.choose(this.recording.iterations.length - 1);
   }
 

@@ -1,7 +1,7 @@
 // One tree with its search: the document, its replay and the drawing.
 
 import {number} from "./shared.js";
-import {describe, DONE, OPEN, Replay, SKIPPED, STATUS_NAMES, Trace} from "./trace.js";
+import {describe, DONE, OPEN, Replay, opened, SKIPPED, STATUS_NAMES, Trace} from "./trace.js";
 import {TreeView} from "./view.js";
 
 const SIGN_WIDTH = 6.4;
@@ -38,7 +38,7 @@ export class Panel {
 
   /** Shows a tree document from its beginning. Throws DocumentError before anything is changed. */
   load(document) {
-    const trace = new Trace(document);
+    const trace = opened(Trace, document);
     const samePlaces = this.trace?.nodes === trace.nodes && this.trace?.document.title === document.title &&
       this.trace.children.every((children, node) => children.every((child, i) => child === trace.children[node][i]));
     this.trace = trace;

@@ -4,7 +4,7 @@ import {fillCollapseDepth} from "./node.js";
 import {stopQuiz} from "./quiz.js";
 import {showRecording} from "./recording.js";
 import {abandon, busily, isStopping, say, search} from "./server.js";
-import {$, algorithmOf, isChess, number, state, tableRow} from "./shared.js";
+import {$, algorithmOf, isChess, number, state} from "./shared.js";
 import {countChart} from "./statistics.js";
 import {pause, seek} from "./stepping.js";
 import {kindOf} from "./trace.js";
@@ -114,7 +114,6 @@ export async function initialise() {
       throw error;
     }
     show(documents, {...one, compare: rival});
-    await showOrders(one);
   }, mark);
 }
 
@@ -148,7 +147,6 @@ export function show(documents, made) {
     showRecording(state.chess, chooseIteration);
   } else {
     if (!$("panel-chess").hidden) openTab("example");
-    if (!made) $("orders").tBodies[0].replaceChildren();
     countChart($("chart"), state.panels);
   }
   seek(0);
@@ -204,18 +202,4 @@ export function chooseIteration(i) {
   [...$("iterations").children].forEach((button, at) => button.setAttribute("aria-pressed", String(at === i)));
   fillCollapseDepth();
   seek(0);
-}
-
-/** Shows how many leaves and nodes each order costs; nothing if the tree is too large to try them all. */
-async function showOrders(asked) {
-  const body = $("orders").tBodies[0];
-  const {rows} = await search("orders", asked);
-  body.replaceChildren(...rows.map((row) => {
-    const cells = [row.name, row.evaluated === null ? "–" : number(row.evaluated), row.visited === null ? "–" : number(row.visited)];
-    const line = tableRow(cells);
-    line.classList.toggle("chosen", row.chosen);
-    line.dataset.order = row.key;
-    return line;
-  }));
-  $("orders-box").hidden = rows.length === 0;
 }

@@ -6,8 +6,6 @@ export const STATUS_NAMES = ["not reached", "being searched", "done", "cut off"]
 const FORMAT = "secateur trace";
 const VERSION = 1;
 const EVENT_COLUMNS = ["kind", "node", "alpha", "beta", "value", "reason", "other"];
-const STATISTICS = ["visited", "evaluated", "pruned", "cuts", "table_hits", "nodes", "leaves", "minimax_visited",
-  "minimax_evaluated", "minimal_leaves"];
 
 export class DocumentError extends Error {}
 
@@ -24,74 +22,47 @@ export function kindOf(document) {
   return document.kind;
 }
 
-function column(holder, name, length, low, high) {
-  const values = holder[name];
-  demand(Array.isArray(values), `"${name}" is no list`);
-  demand(length < 0 || values.length === length, `"${name}" has ${values.length} entries, not ${length}`);
-  const array = new Int32Array(values.length);
-  for (let i = 0; i < values.length; i++) {
-    const value = values[i];
-    demand(Number.isInteger(value) && value >= low && value < high,
-      `"${name}" number ${i} is ${JSON.stringify(value)}, not within ${low} to ${high - 1}`);
-    array[i] = value;
+/** A Trace or Recording of a document; throws DocumentError. */
+export function opened(Kind, document) {
+  try {
+    return new Kind(document);
+  } catch (error) {
+    throw error instanceof DocumentError ? error : new DocumentError(`a damaged document: ${error.message}`);
   }
-  return array;
 }
 
-/** A tree document as typed arrays, checked. A replay changes nothing here. */
+/** A tree document as typed arrays. A replay changes nothing here. */
 export class Trace {
   constructor(document) {
-    demand(kindOf(document) === "tree", "it is no tree");
     this.document = document;
     const {tree, events, texts, kinds, reasons} = document;
-    demand(tree && Array.isArray(tree.parent) && tree.parent.length > 0, `"tree" has no nodes`);
-    demand(Array.isArray(texts) && texts.every((text) => typeof text === "string"), `"texts" is no list of texts`);
-    demand(Array.isArray(kinds) && Array.isArray(reasons) && events, `"kinds", "reasons" or "events" is missing`);
     const n = this.nodes = tree.parent.length;
-    this.parent = column(tree, "parent", n, -1, n);
+    this.parent = Int32Array.from(tree.parent);
     this.depth = new Int32Array(n);
     this.size = new Int32Array(n).fill(1);
     this.children = Array.from({length: n}, () => []);
     for (let node = 0; node < n; node++) {
       const parent = this.parent[node];
-      demand(node === 0 ? parent === -1 : parent >= 0 && parent < node, `node ${node} has parent ${parent}`);
+      demand(parent < node, `node ${node} has parent ${parent}`);
       if (node === 0) continue;
       this.depth[node] = this.depth[parent] + 1;
       this.children[parent].push(node);
     }
     for (let node = n - 1; node > 0; node--) this.size[this.parent[node]] += this.size[node];
-    for (let node = 0; node < n; node++) {
-      let next = node + 1;
-      for (const child of this.children[node]) {
-        demand(child === next, `the nodes are not in preorder at ${child}`);
-        next += this.size[child];
-      }
-    }
     this.height = this.depth.reduce((a, b) => Math.max(a, b), 0);
-    demand(tree.mover === "max" || tree.mover === "min", `"mover" is neither "max" nor "min"`);
     this.rootIsMax = tree.mover === "max";
-    demand(Array.isArray(tree.leaf) && tree.leaf.length === n, `"leaf" has not ${n} entries`);
-    this.leaf = tree.leaf.map((text, node) => {
-      demand(text === null ? this.children[node].length > 0 : typeof text === "string", `"leaf" number ${node}`);
-      return text;
-    });
+    this.leaf = tree.leaf;
     this.label = Array.isArray(tree.label) ? tree.label.map((text) => String(text ?? "")) : [];
     this.texts = texts;
     this.reasons = reasons;
     this.kinds = kinds;
     this.sentences = document.sentences ?? {};
-    const m = this.length = Array.isArray(events.kind) ? events.kind.length : -1;
-    demand(m >= 0, `"events" has no kinds`);
-    const limits = {kind: [0, kinds.length], node: [0, n], alpha: [-1, texts.length], beta: [-1, texts.length],
-      value: [-1, texts.length], reason: [-1, reasons.length], other: [-1, n]};
+    this.length = events.kind.length;
     this.events = {};
-    for (const name of EVENT_COLUMNS) this.events[name] = column(events, name, m, ...limits[name]);
-    demand(document.statistics && STATISTICS.every((name) => Number.isInteger(document.statistics[name])),
-      `"statistics" is not complete`);
+    for (const name of EVENT_COLUMNS) this.events[name] = Int32Array.from(events[name]);
     this.statistics = document.statistics;
-    demand(document.result && typeof document.result.value === "string", `"result" has no value`);
-    this.line = column(document.result, "line", -1, 0, n);
-    if (document.order) this.#reorder(column(document, "order", n, 0, n));
+    this.line = Int32Array.from(document.result.line);
+    if (document.order) this.#reorder(document.order);
   }
 
   /** Sorts children into the order in which they are visited; `order` is a preorder of all nodes. */
@@ -100,7 +71,6 @@ export class Trace {
     order.forEach((node, index) => {
       rank[node] = index;
     });
-    demand(rank.every((place) => place >= 0), `"order" does not name every node`);
     this.reordered = true;
     for (const children of this.children) children.sort((a, b) => rank[a] - rank[b]);
   }

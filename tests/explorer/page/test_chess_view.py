@@ -115,35 +115,11 @@ def test_a_recording_is_walked_from_cut_to_cut_and_by_clicks(shown: Shown, recor
     for row in tree.children[rows[0]][:3]:
         shown.select(row - rows[0] + offset)
         assert placement(shown) == tree.board(row).board_fen()
-    assert not shown.page.is_visible("#orders")
     assert not shown.page.is_visible("#quiz-box")
     shown.page.click("#tab-example")
     shown.choose("example", "textbook")
     assert not shown.page.is_visible("#board")
     assert shown.counts(2)["evaluated"] == 7
-
-
-def test_statistics_are_those_of_the_recording_and_exports_hold_it(tactics: Shown, recorded: Recorded) -> None:
-    document = recorded["tactics"]
-    statistics = document["statistics"]
-    shown = dict(tactics.table("statistics"))
-    assert shown["searched by"] == document["engine"]
-    assert shown["evaluation"] == document["evaluation"]
-    assert shown["first move best"] == f"{100 * statistics['first_move_best']:.1f} %"
-    assert shown["effective branching factor"] == f"{statistics['branching']:.2f}"
-    assert [row[:3] for row in tactics.table("iteration-table")] == [
-        [str(iteration["depth"]), iteration["score"], f"{iteration['nodes']:,}"] for iteration in document["iterations"]
-    ]
-    assert tactics.table("pruned-table") == [
-        [row["key"], *(f"{row[name]:,}" for name in ("ended", "skipped", "saved"))] for row in statistics["reasons"]
-    ]
-    assert tactics.page.is_visible("#iteration-chart canvas")
-    assert b"<polygon" in tactics.download("svg")
-    assert json.loads(tactics.download("json")) == document
-    tactics.page.click("#exports > summary")
-    tactics.page.click("[data-export=dot]")
-    tactics.settle()
-    assert "SVG, PNG and JSON" in tactics.message
 
 
 def test_the_page_starts_with_a_recording(browser: Any, recorded: Recorded) -> None:

@@ -107,24 +107,3 @@ def test_trees_can_be_imported_compressed_or_not_and_a_damaged_file_is_refused(s
     shown.import_file(file, until="#message:not([hidden])")
     assert shown.message == "tree.json.gz cannot be read: the compressed file is damaged"
     assert shown.length == length
-
-
-def test_documents_that_are_none_are_refused_and_change_nothing(shown: Shown, tmp_path: Path) -> None:
-    good = service.trace({"text": "[[5 6] [4 9]]", "algorithm": "alpha-beta"})
-    file = tmp_path / "bad.json"
-    length, told = shown.length, shown.text("explanation")
-    changes: tuple[tuple[dict[str, Any], str], ...] = (
-        ({"version": 2}, "version"),
-        ({"kind": "other"}, "neither"),
-        ({"kind": "chess"}, "nodes"),
-        ({"tree": {}}, "no nodes"),
-        ({"events": {"kind": [99]}}, "kind"),
-        ({"statistics": None}, "statistics"),
-        ({"texts": [1]}, "texts"),
-        ({"order": [0, 0, 1]}, "order"),
-    )
-    for change, complaint in changes:
-        file.write_text(json.dumps(good | change))
-        shown.import_file(file, until=f"#message:has-text('{complaint}')")
-        shown.press("n", "b")
-        assert (shown.length, shown.text("explanation")) == (length, told), change

@@ -9,14 +9,9 @@ from typing import Any
 
 from search.explorer import service
 from tests.explorer.page.conftest import PROJECT, Explorer, new_page
-from tests.explorer.page.pictures import FOLDER, SCENES, SIZE, WINDOW, take
+from tests.explorer.page.pictures import FOLDER, SIZE, WINDOW, take
 
 DOCUMENTATION = PROJECT / "docs" / "explorer.md"
-
-
-def test_the_documentation_shows_each_picture_once() -> None:
-    shown = re.findall(r"\(../search/explorer/pictures/([^)]+)\)", DOCUMENTATION.read_text("utf-8"))
-    assert sorted(shown) == sorted(SCENES) == sorted(path.name for path in FOLDER.iterdir())
 
 
 def test_a_picture_taken_now_is_as_large_and_shows_what_the_documentation_says(

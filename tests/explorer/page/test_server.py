@@ -17,7 +17,7 @@ pytest.importorskip("uvicorn", reason="the extra 'explore' is not installed")
 
 from engine.version import full_name
 from search.explorer import command, service
-from search.explorer.chess_document import load
+from search.explorer.chess_document import read_text
 from search.explorer.command import FileError, read_file
 from search.explorer.server import MAX_BODY, page_files
 from search.theory.algorithms import run
@@ -255,7 +255,7 @@ def test_a_search_is_recorded_printed_and_opened(tmp_path: Path) -> None:
     done = run_explore("--record", str(file), "--position", mate, "--depth", "3", "--costs")
     assert done.returncode == 0, done.stderr
     assert "#1" in done.stdout
-    document = load(file)
+    document = json.loads(read_text(file))
     assert document["position"].split()[0] == mate.split()[0]
     assert document["engine"] == full_name()
     assert document["costs"]["depth"] == 3

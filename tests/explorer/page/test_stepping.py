@@ -164,27 +164,6 @@ def test_it_runs_at_a_speed_pauses_and_stops_at_the_end(shown: Shown) -> None:
     assert shown.counts() == state_after(done, len(done.events)).counts()
 
 
-def test_stepping_back_is_exact(shown: Shown) -> None:
-    shown.enter(UNIFORM)
-    for key in ("alpha-beta", "deepening", "engine"):
-        shown.choose("algorithm", key)
-        wrong, different, states = shown.page.evaluate(
-            """() => {
-                const {replay, length} = secateur.state.panels[0], states = [], wrong = [];
-                const look = (i) => { replay.seek(i); return replay.cells.join(); };
-                for (let i = 0; i <= length; i++) states.push(look(i));
-                for (let i = length; i >= 0; i--) if (look(i) !== states[i]) wrong.push(i);
-                for (let n = 0, at = 1; n < 200; n++) {
-                    at = (at * 7919 + 13) % (length + 1);
-                    if (look(at) !== states[at]) wrong.push(at);
-                }
-                return [wrong, new Set(states).size, length + 1];
-            }"""
-        )
-        assert wrong == [], key
-        assert different > 0.9 * states, key
-
-
 def test_a_hundred_thousand_events_open_and_step_at_once(shown: Shown, tmp_path: Path) -> None:
     text = service.generate({"branching": 3, "depth": 9, "seed": 1})["text"]
     document = service.trace({"text": text, "algorithm": "minimax"})
@@ -233,12 +212,3 @@ def test_the_quiz_counts_found_missed_and_wrong(shown: Shown) -> None:
         shown.select(node)
     shown.click("quiz-check")
     assert shown.text("quiz-score") == "You found 2 of 2 cut branches. All right!"
-
-
-def test_the_quiz_by_keyboard(shown: Shown) -> None:
-    shown.enter("[[5 6] [4 9]]")
-    shown.page.click("#quiz-box summary")
-    shown.click("quiz-start")
-    shown.press("ArrowDown", "ArrowRight", "ArrowDown", "ArrowRight", "q")
-    shown.click("quiz-check")
-    assert shown.text("quiz-score") == "You found 1 of 1 cut branches. All right!"

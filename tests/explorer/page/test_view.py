@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from search.theory.algorithms import run
-from search.theory.tree_text import read_tree
 from tests.explorer.page.conftest import PROJECT, Explorer, Shown, new_page
 from tests.explorer.page.reference import UNIFORM
 
@@ -61,22 +59,6 @@ def test_zooming_panning_and_fitting(shown: Shown) -> None:
     assert shown.view() == fitted
 
 
-def test_the_search_is_followed_when_zoomed_in(shown: Shown) -> None:
-    shown.enter(UNIFORM)
-    for _ in range(12):
-        shown.page.keyboard.press("+")
-    done = run(read_tree(UNIFORM), "alpha-beta")
-    box = shown.page.locator("#tree-a").bounding_box()
-    for number in (1, 40, 90, 200):
-        shown.seek(number)
-        shown.settle()
-        x, y = shown.place(done.events[number - 1].node)
-        assert box["x"] <= x <= box["x"] + box["width"]
-        assert box["y"] <= y <= box["y"] + box["height"]
-    shown.click("follow")
-    assert shown.page.get_attribute("#follow", "aria-pressed") == "false"
-
-
 def test_large_trees_are_usable(shown: Shown) -> None:
     generate(shown, 6, 6)
     assert shown.page.evaluate("secateur.state.panels[0].trace.nodes") == 55_987
@@ -98,16 +80,6 @@ def generate(shown: Shown, branching: int, plies: int) -> None:
     shown.page.fill("#branching", str(branching))
     shown.page.fill("#plies", str(plies))
     shown.click("generate")
-
-
-def test_light_and_dark(shown: Shown) -> None:
-    background = "getComputedStyle(document.body).backgroundColor"
-    first = shown.page.evaluate(background)
-    shown.click("theme")
-    assert shown.page.evaluate(background) != first
-    shown.page.reload()
-    shown.ready()
-    assert shown.page.evaluate(background) != first
 
 
 #: Controls that every width has room for.

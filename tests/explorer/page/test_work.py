@@ -15,7 +15,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import chess
 import pytest
 
 pytest.importorskip("uvicorn", reason="the extra 'explore' is not installed")
@@ -29,7 +28,7 @@ from tests.explorer.page.conftest import PROJECT, Explorer, Shown, explorer_runn
 def test_a_search_that_runs_and_one_that_waits_for_its_turn_are_stopped(explorer: Explorer) -> None:
     first = Asked(explorer, "/api/trace", LONG, "first")
     assert first.wait_for("searching") == "searching 3,001 nodes, as given"
-    second = Asked(explorer, "/api/orders", LONG, "second")
+    second = Asked(explorer, "/api/export", LONG, "second")
     second.wait_for("waiting for the search before this one")
     second.stop()
     assert second.status == 409
@@ -65,27 +64,6 @@ def test_interrupting_the_server_ends_its_searches() -> None:
     out, errors = running.process.communicate(timeout=60)
     assert (running.process.returncode, out, errors) == (0, "", "")
     asked.join(60)
-
-
-def test_names_of_searches_are_checked_and_unknown_ones_are_not_found(explorer: Explorer) -> None:
-    for name in ("a%20b", "x" * 65, "%00", "%C3%A9", "..%2F"):
-        status, _, content = ask(explorer, "POST", f"/api/trace?job={name}", TREE)
-        assert status == 400
-        assert b"letters, digits and hyphens" in content
-    assert answer(explorer, "/api/progress?job=none") == {"progress": "", "running": False}
-    bodies: list[Any] = [{"job": "none"}, {"job": 3}, {}, [], b"null"]
-    for body in bodies:
-        assert answer(explorer, "/api/stop", body) == {"running": False}
-    assert ask(explorer, "POST", "/api/stop", b"{")[0] == 400
-    assert ask(explorer, "GET", "/api/stop")[0] in (404, 405)
-
-
-def test_counting_what_techniques_save_is_stopped(explorer: Explorer) -> None:
-    body = {"fen": chess.STARTING_FEN, "moves": [], "depth": 40, "reasons": ["null-move"]}
-    asked = Asked(explorer, "/api/cost", body, "cost")
-    asked.wait_for("search 1 of 2, as it is")
-    asked.stop()
-    assert asked.status == 409
 
 
 # --- compiling -----------------------------------------------------------------------------------------------------
