@@ -66,8 +66,8 @@ COMMANDS: dict[str, tuple[str, str, str, str | None]] = {
     "datagen": ("training", "eval.training.commands.datagen", "make and inspect self-play data", None),
     "train": ("training", "eval.training.commands.train", "train a network on self-play games", None),
     "net": ("training", "eval.training.commands.net", "show network files: architecture, origin, checksum", None),
-    "wdl": ("training", "eval.training.commands.wdl", "fit win, draw and loss chances to self-play games", "lab"),
-    "explore": ("learn", "search.explorer.command", "step through toy trees and real searches on a local page", None),
+    "wdl": ("training", "eval.training.commands.wdl", "fit win, draw and loss chances to self-play games", "training"),
+    "explore": ("learn", "search.explorer.command", "step through toy trees and searches on a local page", "explore"),
     "claims": ("learn", "bench.commands.claims", "count what pruning, the TT and move ordering save", None),
 }
 
@@ -79,6 +79,9 @@ TUNING_FLAG = "--tuning"
 
 #: As the first argument, names a custom evaluation for this process and its children.
 EVALUATION_FLAG = "--evaluation"
+
+#: What may stand in the place of a command.
+FLAGS: tuple[str, ...] = ("--help", "--version", TUNING_FLAG, EVALUATION_FLAG)
 
 
 def _usage() -> str:
@@ -153,14 +156,15 @@ def kernels() -> str:
 
 
 def _unknown(name: str) -> int:
-    """Complains about an unknown command or group; returns the exit status."""
+    """Complains about an unknown command, group or flag; returns the exit status."""
     from difflib import get_close_matches
 
     from engine.files import quoted
 
-    near = get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
+    kind = "option" if name.startswith("-") else "command"
+    near = get_close_matches(name, (*COMMANDS, *FLAGS), n=1, cutoff=0.6)
     meant = f"; did you mean '{near[0]}'?" if near else ";"
-    print(f"secateur: there is no command {quoted(name)}{meant} 'secateur --help' lists all of them", file=sys.stderr)
+    print(f"secateur: there is no {kind} {quoted(name)}{meant} 'secateur --help' lists all of them", file=sys.stderr)
     return USAGE
 
 
@@ -222,6 +226,9 @@ def main(arguments: list[str] | None = None) -> int:
         # The session reports compilation as UCI info strings.
         compiling.silence()
         return run(with_evaluation(version()), tuning=bool(arguments))
+    if arguments[0] == TUNING_FLAG:
+        print(f"secateur: {TUNING_FLAG} is for the UCI loop and takes no command", file=sys.stderr)
+        return USAGE
     # OpenBench's client passes a command and its arguments as one argument.
     name, *rest = [*arguments[0].split(), *arguments[1:]] or [""]
     if name in ("-h", "--help", "help"):

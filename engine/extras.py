@@ -9,7 +9,11 @@ from typing import Final
 from engine.compiler.sources import PROJECT_ROOT
 
 #: The commands that install the extras of `pyproject.toml` into the project's own environment.
-MAKE: Final = {"jit": "make", "lab": "make lab", "cluster": "make lab", "explore": "make explore"}
+MAKE: Final = {
+    "jit": "make",
+    "explore": "make explore",
+    **dict.fromkeys(("lab", "training", "cluster"), "make lab"),
+}
 
 
 def remedy(extra: str) -> str:

@@ -62,10 +62,14 @@ def test_wrong_usage_is_one_line_without_the_usage(name: str, capsys: pytest.Cap
     [
         ("mtch", "there is no command 'mtch'; did you mean 'match'? 'secateur --help' lists all of them"),
         ("qqqqq", "there is no command 'qqqqq'; 'secateur --help' lists all of them"),
+        ("version", "there is no command 'version'; did you mean '--version'? 'secateur --help' lists all of them"),
+        ("--hlep", "there is no option '--hlep'; did you mean '--help'? 'secateur --help' lists all of them"),
+        ("--foo", "there is no option '--foo'; 'secateur --help' lists all of them"),
+        ("--tuning bench", "--tuning is for the UCI loop and takes no command"),
     ],
 )
 def test_an_unknown_command_is_one_line(name: str, line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(capsys, name) == (2, f"secateur: {line}\n")
+    assert run(capsys, *name.split()) == (2, f"secateur: {line}\n")
 
 
 @pytest.mark.parametrize(

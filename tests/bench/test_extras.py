@@ -39,7 +39,8 @@ def test_a_missing_package_is_named(package: str, command: str, arguments: str) 
     done = run_without(package, command, *arguments.split())
     assert done.returncode == 1
     assert re.match(f"secateur {command}: .*needs? the package '{package}': run 'make lab', or '", done.stderr)
-    assert done.stderr.endswith("-m pip install \".[lab]\"' in the project's folder\n")
+    extra = COMMANDS[command][3]
+    assert done.stderr.endswith(f"-m pip install \".[{extra}]\"' in the project's folder\n")
     assert done.stderr.count("\n") == 1
 
 
@@ -71,6 +72,7 @@ def test_help_takes_no_extra(tmp_path: Path, run_python: Callable[..., str]) -> 
 def test_remedies_are_for_the_way_in_which_secateur_came(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert {extra for *_, extra in COMMANDS.values() if extra} <= set(extras.MAKE)
     for extra, command in extras.MAKE.items():
         assert extra in project["optional-dependencies"]
         target = command.removeprefix("make").strip() or "all"

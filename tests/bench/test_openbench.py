@@ -306,7 +306,7 @@ def test_clean_removes_what_the_targets_have_made(project: Path) -> None:
         folder.mkdir(parents=True)
     (program / "secateur").touch()
     mark(program, MARKER_TEXT, ["secateur"])
-    (program.parent / "secateur-0.1.0-py3-none-manylinux_2_17_x86_64.whl").touch()
+    (program.parent / "secateur-1.0.0-py3-none-manylinux_2_17_x86_64.whl").touch()
     library_path(LEVELS[0], kernels).touch()
     (kernels / ".secateur.0123abcd.tmp").touch()
     assert make_clean(project) == (0, [])

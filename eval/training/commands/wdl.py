@@ -23,6 +23,7 @@ def main(arguments: list[str]) -> int:
         description="Fits the chances to win, draw and lose by score and material to the games of self-play shards.",
         epilog=_EPILOG,
         needs=("scipy",),
+        extra="training",
     )
     parser.add_argument("data", nargs="+", metavar="FOLDER|SHARD", help="what `secateur datagen` wrote")
     parser.add_argument("--partial", action="store_true", help="use the shard that is still being written, too")
