@@ -9,22 +9,36 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from engine.client.analysis import Analysis
     from engine.client.engine import Engine
+    from eval.build import EvaluationError
 
-__all__ = ["Engine", "__version__"]
+__all__ = ["Analysis", "Engine", "EvaluationError", "__version__"]
 
 #: The version, as text.
 __version__: str
 
 
 def __getattr__(name: str) -> Any:
-    """Imports `Engine` and `__version__` on demand."""
+    """Imports the public names on demand."""
+    if name == "Analysis":
+        from engine.client.analysis import Analysis
+
+        return Analysis
     if name == "Engine":
         from engine.client.engine import Engine
 
         return Engine
+    if name == "EvaluationError":
+        from eval.build import EvaluationError
+
+        return EvaluationError
     if name == "__version__":
         from engine.version import version
 
         return version()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
