@@ -6,6 +6,7 @@ a program can choose its evaluation before that.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,24 +16,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Analysis", "Engine", "EvaluationError", "__version__"]
 
+_MODULES = {"Analysis": "engine.client.analysis", "Engine": "engine.client.engine", "EvaluationError": "eval.build"}
 #: The version, as text.
 __version__: str
 
 
 def __getattr__(name: str) -> Any:
     """Imports the public names on demand."""
-    if name == "Analysis":
-        from engine.client.analysis import Analysis
-
-        return Analysis
-    if name == "Engine":
-        from engine.client.engine import Engine
-
-        return Engine
-    if name == "EvaluationError":
-        from eval.build import EvaluationError
-
-        return EvaluationError
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     if name == "__version__":
         from engine.version import version
 

@@ -38,12 +38,9 @@ LOGGER: Final = logging.getLogger("secateur")
 
 #: The UCI options that cannot be configured: arguments of the searches set them, or they belong to the protocol.
 _PROTOCOL: Final = {
-    "Ponder": "is the argument ponder of play",
     "MultiPV": "is the argument multipv of analyse and analysis",
     "UCI_Chess960": "is the board's chess960",
-    **dict.fromkeys(
-        ("UCI_AnalyseMode", "UCI_ShowWDL", "Debug Log File", "UCI_EngineAbout"), "cannot be configured here"
-    ),
+    **dict.fromkeys(("Ponder", "UCI_AnalyseMode", "UCI_ShowWDL", "Debug Log File", "UCI_EngineAbout"), "cannot be set"),
 }
 CONFIGURABLE: Final = tuple(option.name for option in OPTIONS if option.name not in _PROTOCOL)
 #: Within one process no message is delayed between the engine and the clock.
@@ -358,8 +355,7 @@ class Engine:
 
 def _load(values: OptionValues, problem: Callable[[str], None]) -> Equipment:
     """Loads or compiles the kernels and sets up the engine; logs warnings when that takes long."""
-    done = threading.Event()
-    threading.Thread(target=_explain, args=(done,), daemon=True).start()
+    threading.Thread(target=_explain, args=(done := threading.Event(),), daemon=True).start()
     try:
         # A library should not write to the stderr of the program that uses it.
         compiling.silence()
@@ -377,8 +373,7 @@ def _explain(done: threading.Event) -> None:
     known = set()
     while not done.wait(_SILENCE):
         said = compiling.current() or "loading the kernels takes longer than usual"
-        reason = said.partition(":")[0]
-        if reason not in known:
+        if (reason := said.partition(":")[0]) not in known:
             known.add(reason)
             LOGGER.warning(said)
 
@@ -397,10 +392,8 @@ def _checked(options: Mapping[str, Value]) -> dict[str, str | None]:
         try:
             declared = values.set(name, text)
         except ValueError as error:
-            names = {known.lower(): known for known in CONFIGURABLE}
-            close = get_close_matches(name.lower(), names, 1)
-            hint = f": did you mean '{names[close[0]]}'?" if close and close[0] != name.lower() else ""
-            raise EngineError(f"{error}{hint}") from None
+            close = get_close_matches(name, CONFIGURABLE, 1, 0.5) if str(error).startswith("there is no option") else ()
+            raise EngineError(f"{error}: did you mean '{close[0]}'?" if close else str(error)) from None
         if declared in _PROTOCOL:
             raise EngineError(f"{declared} {_PROTOCOL[declared]}; what can be configured is {', '.join(CONFIGURABLE)}")
         texts[declared] = text

@@ -73,11 +73,8 @@ def silence() -> None:
 
 def advice() -> str:
     """Advice against compiling at a bad moment, such as in a game."""
-    if _STATE.evaluation:
-        command = f"once for each evaluation: run 'secateur --evaluation {_STATE.evaluation} warmup'"
-    else:
-        command = "once for each version: run 'secateur warmup'"
-    return f"{command} to compile all that plays ahead of time"
+    kind, name = ("evaluation", f"--evaluation {_STATE.evaluation} ") if _STATE.evaluation else ("version", "")
+    return f"once for each {kind}: run 'secateur {name}warmup' to compile all that plays ahead of time"
 
 
 def set_evaluation(name: str) -> None:

@@ -108,6 +108,7 @@ def test_infos_hold_what_was_asked_for(engine: Engine) -> None:
     ("options", "message"),
     [
         ({"Hsh": 16}, "there is no option 'Hsh': did you mean 'Hash'"),
+        ({"hsh": 16}, "there is no option 'hsh': did you mean 'Hash'"),
         ({"Motor": 16}, "there is no option 'Motor'$"),
         ({"Hash": 0}, "option Hash takes 1 to"),
         ({"Hash": None}, "option Hash needs a value"),
@@ -116,7 +117,7 @@ def test_infos_hold_what_was_asked_for(engine: Engine) -> None:
             {"MultiPV": 2},
             "MultiPV is the argument multipv of analyse and analysis; what can be configured is Hash, Threads",
         ),
-        ({"Debug Log File": "x"}, "Debug Log File cannot be configured here"),
+        ({"Debug Log File": "x"}, "Debug Log File cannot be set; "),
     ],
 )
 def test_options_that_are_refused(engine: Engine, options: dict[str, Any], message: str) -> None:

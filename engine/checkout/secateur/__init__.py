@@ -8,8 +8,6 @@ names of all modules. In the checkout, modules import each other without it. If 
               another name of the module `X`. No module is loaded twice.
     loader    Otherwise, as in an editable installation, `secateur.X` is loaded from the file of `X`, with the names
               that the build writes. No module is called `engine`, `eval`, `search` or `bench` there.
-
-The stubs and `py.typed` beside this file, in `engine` and in `eval` show type checkers the same after `make`.
 """
 
 from __future__ import annotations
