@@ -16,7 +16,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from engine.board.make import complete_position  # noqa: F401  # declared before `keep_apart`, as in every process
 from engine.board.position import POSITION
+from engine.compiler import compiling
 from engine.compiler.fingerprint import fingerprint
 from engine.compiler.jit import INTERPRETED, keep_apart, kernel, subkernel
 from eval.build import Choice, EvaluationError, chosen_evaluation
@@ -75,6 +77,7 @@ def _compiled(choice: Choice) -> Any:
     """The chosen function, compiled for kernels. Raises EvaluationError."""
     function = _function(choice)
     keep_apart(fingerprint(function))
+    compiling.set_evaluation(choice.name.removesuffix(":evaluate"))
     # It always gets the same name, so that a script and the command line share its machine code.
     twin = FunctionType(function.__code__, function.__globals__, "custom", function.__defaults__, function.__closure__)
     twin.__module__ = __name__
@@ -150,7 +153,7 @@ def _explanation(choice: Choice, error: Exception, record: Any) -> str:
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).replace(str(record), "position").replace(repr(record), "position")
     reasons = [line for line in map(str.strip, text.splitlines()) if line and not _IDLE.match(line)]
     if isinstance(error, KeyError):
-        reason = f"a record has no field {error}"
+        reason = f"position has no field {error}; it has {', '.join(POSITION.names or ())}"
     elif "NRT required" in text:
         reason = "it makes a list, an array or another object, which a kernel must not"
     else:

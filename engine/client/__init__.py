@@ -6,25 +6,31 @@ a program can choose its evaluation before that.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from engine.client.analysis import Analysis
     from engine.client.engine import Engine
+    from eval.build import EvaluationError
 
-__all__ = ["Engine", "__version__"]
+__all__ = ["Analysis", "Engine", "EvaluationError", "__version__"]
 
+_MODULES = {"Analysis": "engine.client.analysis", "Engine": "engine.client.engine", "EvaluationError": "eval.build"}
 #: The version, as text.
 __version__: str
 
 
 def __getattr__(name: str) -> Any:
-    """Imports `Engine` and `__version__` on demand."""
-    if name == "Engine":
-        from engine.client.engine import Engine
-
-        return Engine
+    """Imports the public names on demand."""
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     if name == "__version__":
         from engine.version import version
 
         return version()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

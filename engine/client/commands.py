@@ -87,13 +87,15 @@ def _number(limit: Limit, name: str, least: float) -> Any:
 
 
 def search_moves_of(board: chess.Board, root_moves: Iterable[chess.Move] | None) -> tuple[str, ...] | None:
-    """Root moves in UCI notation, with castling in the board's. Raises ValueError for an illegal one, or for none."""
+    """Root moves in UCI notation, with castling in the board's. Raises ValueError for an illegal one or none."""
     if root_moves is None:
         return None
     from engine.uci.positions import parse_move  # imports the kernels, which come after the choice of the evaluation
 
     found = []
     for move in root_moves:
+        if not isinstance(move, chess.Move):
+            raise TypeError(f"a chess.Move is wanted, not {move!r}")
         try:
             found.append(board.uci(parse_move(board, move.uci())))
         except ValueError:

@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, overload
 
 import chess
@@ -36,15 +37,16 @@ if TYPE_CHECKING:
 LOGGER: Final = logging.getLogger("secateur")
 
 #: The UCI options that cannot be configured: arguments of the searches set them, or they belong to the protocol.
-_PROTOCOL: Final = (
-    *("Ponder", "MultiPV", "UCI_Chess960", "UCI_AnalyseMode", "UCI_ShowWDL"),
-    *("Debug Log File", "UCI_EngineAbout"),
-)
+_PROTOCOL: Final = {
+    "MultiPV": "is the argument multipv of analyse and analysis",
+    "UCI_Chess960": "is the board's chess960",
+    **dict.fromkeys(("Ponder", "UCI_AnalyseMode", "UCI_ShowWDL", "Debug Log File", "UCI_EngineAbout"), "cannot be set"),
+}
 CONFIGURABLE: Final = tuple(option.name for option in OPTIONS if option.name not in _PROTOCOL)
 #: Within one process no message is delayed between the engine and the clock.
 _DEFAULTS: Final = {"Move Overhead": "0"}
 
-#: Seconds of loading after which a warning explains the delay.
+#: Seconds of loading after which a warning explains the delay, and from one look at it to the next.
 _SILENCE: Final = 2.0
 
 #: A value of an option as `chess.engine` takes it, or a path.
@@ -63,7 +65,7 @@ class Engine:
     Its methods may be called from any thread. It searches one position at a time: `play` and `analyse` wait for each
     other; a running `analysis` ends when another command comes. Ctrl-C ends a search, and the engine stays usable. An
     engine that is not closed ends with the program. The first one after an installation compiles the kernels, which
-    takes about a minute (`secateur warmup` does it, too).
+    takes about half a minute (`secateur warmup` does it, too).
     """
 
     def __init__(
@@ -84,7 +86,7 @@ class Engine:
         if evaluation is not None:
             choose_evaluation(evaluation)
         self._values = OptionValues()
-        for name, text in {**_DEFAULTS, **_checked(options or {})}.items():
+        for name, text in {**_DEFAULTS, **_checked({} if options is None else options)}.items():
             self._values.set(name, text)
         # What the equipment could not do, until it is raised as an error.
         self._problems: list[str] = []
@@ -352,11 +354,8 @@ class Engine:
 
 
 def _load(values: OptionValues, problem: Callable[[str], None]) -> Equipment:
-    """Loads or compiles the kernels and sets up the engine; logs a warning when that takes long."""
-    warning = "loading takes long: a new version compiles its kernels once, for about a minute"
-    patience = threading.Timer(_SILENCE, LOGGER.warning, (warning,))
-    patience.daemon = True
-    patience.start()
+    """Loads or compiles the kernels and sets up the engine; logs warnings when that takes long."""
+    threading.Thread(target=_explain, args=(done := threading.Event(),), daemon=True).start()
     try:
         # A library should not write to the stderr of the program that uses it.
         compiling.silence()
@@ -365,12 +364,24 @@ def _load(values: OptionValues, problem: Callable[[str], None]) -> Equipment:
 
         load_kernels()
     finally:
-        patience.cancel()
+        done.set()
     return Equipment(values, LOGGER.info, problem)
+
+
+def _explain(done: threading.Event) -> None:
+    """Logs, until `done`, why loading takes long, and then every other reason that it has."""
+    known = set()
+    while not done.wait(_SILENCE):
+        said = compiling.current() or "loading the kernels takes longer than usual"
+        if (reason := said.partition(":")[0]) not in known:
+            known.add(reason)
+            LOGGER.warning(said)
 
 
 def _checked(options: Mapping[str, Value]) -> dict[str, str | None]:
     """Options by declared name, with values as UCI text. Raises EngineError for an option that cannot be set."""
+    if not isinstance(options, Mapping):
+        raise TypeError(f"options is a dictionary such as {{'Hash': 64}}, not {options!r}")
     values = OptionValues()
     texts: dict[str, str | None] = {}
     for name, value in options.items():
@@ -381,9 +392,10 @@ def _checked(options: Mapping[str, Value]) -> dict[str, str | None]:
         try:
             declared = values.set(name, text)
         except ValueError as error:
-            raise EngineError(str(error)) from None
-        if declared not in CONFIGURABLE:
-            raise EngineError(f"{declared} cannot be configured here; what can is {', '.join(CONFIGURABLE)}")
+            close = get_close_matches(name, CONFIGURABLE, 1, 0.5) if str(error).startswith("there is no option") else ()
+            raise EngineError(f"{error}: did you mean '{close[0]}'?" if close else str(error)) from None
+        if declared in _PROTOCOL:
+            raise EngineError(f"{declared} {_PROTOCOL[declared]}; what can be configured is {', '.join(CONFIGURABLE)}")
         texts[declared] = text
     return texts
 

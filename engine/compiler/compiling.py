@@ -14,9 +14,6 @@ from typing import Final
 
 from engine.progress import Line, say
 
-#: Advice against compiling at a bad moment, such as in a game.
-ADVICE: Final = "run 'secateur warmup' once to compile all that plays ahead of time"
-
 #: The kernels that take a second to compile, by full name: a phrase for messages, and about how many seconds on two
 #: quiet cores. Those of WARMUP are `search.warmup.PLAYING`.
 WARMUP: Final = {
@@ -51,6 +48,7 @@ class _State:
         self.place = (0, 0)
         self.is_silent = False
         self.advises = True
+        self.evaluation = ""
         self.ticker: Line | None = None
 
 
@@ -73,8 +71,19 @@ def silence() -> None:
     _STATE.is_silent = True
 
 
+def advice() -> str:
+    """Advice against compiling at a bad moment, such as in a game."""
+    kind, name = ("evaluation", f"--evaluation {_STATE.evaluation} ") if _STATE.evaluation else ("version", "")
+    return f"once for each {kind}: run 'secateur {name}warmup' to compile all that plays ahead of time"
+
+
+def set_evaluation(name: str) -> None:
+    """Says which custom evaluation is compiled in, as the command line would name it."""
+    _STATE.evaluation = name
+
+
 def without_advice() -> None:
-    """Stops printing ADVICE, because this process follows it."""
+    """Stops printing `advice`, because this process follows it."""
     _STATE.advises = False
 
 
@@ -100,7 +109,7 @@ def begin(kernel: str) -> None:
     if not _STATE.is_silent:
         if _STATE.advises and kernel in WARMUP:
             _STATE.advises = False
-            say(f"secateur: kernels have to be compiled, once for each version: {ADVICE}")
+            say(f"secateur: kernels have to be compiled, {advice()}")
         _STATE.ticker = Line(lambda: f"secateur: {current()}")
         _STATE.ticker.start()
 

@@ -68,7 +68,7 @@ class PositionKeeper:
         try:
             game = Game(board)
         except ValueError as error:
-            raise ValueError(f"bad FEN {quoted(start[0])}: {error}") from None
+            raise ValueError(f"{error}: {quoted(start[0])}") from None
         remark = _remark(board, start[0])
         self._extend(game, command.moves, 0)
         self.game, self._start, self._moves = game, start, command.moves

@@ -227,7 +227,7 @@ class Session:
         for line in [line for line in self._deferred if line.word == "isready"]:
             if now - line.received >= patience:
                 self._deferred.remove(line)
-                advice = f"; {compiling.ADVICE}" if compiling.current() else ""
+                advice = f"; {compiling.advice()}" if compiling.current() else ""
                 self._output.info(f"readyok comes early: the next search waits for the kernels{advice}")
                 self._output.line("readyok")
         if self._output.silence() >= HEARTBEAT:

@@ -1,6 +1,6 @@
 """The tracing build of the kernels: choosing it, and loading it. Imports nothing heavy.
 
-Loading takes a second from the cache, and about a minute when the kernels must be compiled. A separate thread loads
+Loading takes a second from the cache, and half a minute when the kernels must be compiled. A separate thread loads
 them, so that a waiting caller gets progress reports and can stop waiting before the end.
 """
 

@@ -317,7 +317,7 @@ def chess(body: object, job: Job) -> Document:
     nodes = _whole(fields, "nodes", 1, MOST_CHESS_NODES)
     from search.explorer.positions import read_board
 
-    # Before the kernels are loaded, because that may take about a minute.
+    # Before the kernels are loaded, because that may take half a minute.
     board = read_board(position, after)
     load_kernels(job)
     from search.explorer.recording import record

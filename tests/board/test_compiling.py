@@ -87,7 +87,9 @@ for name in ("somebody.else", "search.kernels.aspiration.search_iteration", "eng
     compiling.end(True)
 """
     _, said = run(script.format(""))
-    assert [compiling.ADVICE in line for line in said] == [True]
+    assert [compiling.advice() in line for line in said] == [True]
+    _, said = run(script.format("compiling.set_evaluation('centre.py')"))
+    assert "once for each evaluation: run 'secateur --evaluation centre.py warmup'" in said[0]
     assert run(script.format("compiling.without_advice()"))[1] == []
     assert run(script.format("compiling.silence()"))[1] == []
 

@@ -23,6 +23,9 @@ assert (files("search.explorer") / "page").is_dir()
 assert secateur.__version__ == engine.version.version()
 from engine.client.engine import Engine
 assert secateur.Engine is Engine
+assert {name: getattr(secateur, name).__name__ for name in secateur.__all__ if name != "__version__"} == {
+    name: name for name in dir(secateur) if name in ("Analysis", "Engine", "EvaluationError")
+}
 try:
     import secateur.engine.nothing
 except ModuleNotFoundError as error:

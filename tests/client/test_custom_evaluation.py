@@ -165,7 +165,7 @@ def field(position):
 REFUSED = {
     "floats": "11: floats has to return whole centipawns (int64), not float64: divide with //",
     "two": "14: two(position, workspace) has to take one argument, the position",
-    "field": "17: field cannot be compiled: a record has no field 'nothing'",
+    "field": "17: field cannot be compiled: position has no field 'nothing'; it has pieces, colors, castling, ",
     "absent": " there is no function 'absent'",
 }
 #: File: (its text, what is wrong with it)
@@ -237,10 +237,12 @@ def test_what_cannot_be_compiled_ends_a_command(tmp_path: Path) -> None:
 # -- its machine code is kept apart --
 
 KEPT = """
+from eval.custom import custom_score
 from engine.compiler import jit
 from engine.board.convert import from_board
+from engine.board.make import complete_position
 import chess
-from eval.custom import custom_score
+assert complete_position._cache.cache_path != str(jit.CACHE_FOLDER), "all evaluations share the board's kernels"
 print(int(custom_score(from_board(chess.Board()))), sum(custom_score.stats.cache_hits.values()), jit.CACHE_FOLDER)
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ import pytest
 from chess.engine import INFO_ALL, INFO_PV, INFO_SCORE, Cp, EngineError, Limit, Mate, PovScore
 
 from engine import Engine
+from engine.client import engine as loading
+from engine.compiler import compiling
 from search.strength import MIN_ELO
 from tests.conftest import PROJECT
 
@@ -55,7 +58,7 @@ def test_a_null_move_in_the_history_cuts_it_off(engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("board", "error", "message"),
     [
-        (chess.Board("4k3/4R3/8/8/8/8/8/4K3 w - - 0 1"), ValueError, "opposite check"),
+        (chess.Board("4k3/4R3/8/8/8/8/8/4K3 w - - 0 1"), ValueError, "^illegal position: opposite check: '4k3/"),
         (chess.variant.AtomicBoard(), ValueError, "not atomic"),
         (impossible(), ValueError, "illegal move 'e1e8'"),
         ("startpos", TypeError, "a chess.Board is wanted, not 'startpos'"),
@@ -78,6 +81,7 @@ def test_boards_that_cannot_be_played_from(engine: Engine, board: Any, error: ty
         (Limit(nodes=1.5), {}, "Limit.nodes is a whole number, not 1.5"),  # type: ignore[arg-type]
         (Limit(depth=1, remaining_moves=-1), {}, "Limit.remaining_moves is at least 0"),
         (Limit(depth=1), {"root_moves": [chess.Move.from_uci("e2e5")]}, "root move e2e5 is not legal"),
+        (Limit(depth=1), {"root_moves": ["e2e4"]}, "a chess.Move is wanted, not 'e2e4'"),
         (Limit(depth=1), {"root_moves": []}, "root_moves is empty"),
         (Limit(depth=1), {"multipv": 0}, "multipv is at least 1, not 0"),
     ],
@@ -103,12 +107,17 @@ def test_infos_hold_what_was_asked_for(engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"Hush": 16}, "there is no option 'Hush'"),
+        ({"Hsh": 16}, "there is no option 'Hsh': did you mean 'Hash'"),
+        ({"hsh": 16}, "there is no option 'hsh': did you mean 'Hash'"),
+        ({"Motor": 16}, "there is no option 'Motor'$"),
         ({"Hash": 0}, "option Hash takes 1 to"),
         ({"Hash": None}, "option Hash needs a value"),
         ({"UseNNUE": 1}, "option UseNNUE takes true or false, not '1'"),
-        ({"MultiPV": 2}, "MultiPV cannot be configured here; what can is Hash, Threads"),
-        ({"Debug Log File": "x"}, "Debug Log File cannot be configured here"),
+        (
+            {"MultiPV": 2},
+            "MultiPV is the argument multipv of analyse and analysis; what can be configured is Hash, Threads",
+        ),
+        ({"Debug Log File": "x"}, "Debug Log File cannot be set; "),
     ],
 )
 def test_options_that_are_refused(engine: Engine, options: dict[str, Any], message: str) -> None:
@@ -117,6 +126,11 @@ def test_options_that_are_refused(engine: Engine, options: dict[str, Any], messa
     assert engine._searcher.threads == 1, "one that is wrong, and none is set"
     with pytest.raises(EngineError, match=message):
         Engine(options)
+
+
+def test_options_are_a_dictionary() -> None:
+    with pytest.raises(TypeError, match=r"options is a dictionary such as {'Hash': 64}, not 'stockfish'"):
+        Engine("stockfish")  # type: ignore[arg-type]
 
 
 def test_options_are_applied(engine: Engine) -> None:
@@ -164,6 +178,20 @@ def test_name_and_options_are_described_as_chess_engine_does(engine: Engine) -> 
 
 
 # -- the process --
+
+
+def test_slow_loading_is_explained(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    done, said = threading.Event(), ["", "compiling the search: 2 s", "compiling the search: 4 s", ""]
+
+    def current() -> str:
+        if len(said) == 1:
+            done.set()
+        return said.pop(0)
+
+    monkeypatch.setattr(loading, "_SILENCE", 0.01)
+    monkeypatch.setattr(compiling, "current", current)
+    loading._explain(done)
+    assert caplog.messages == ["loading the kernels takes longer than usual", "compiling the search: 2 s"]
 
 
 def test_nothing_heavy_is_imported_before_it_is_asked_for(run_python: Callable[..., str]) -> None:

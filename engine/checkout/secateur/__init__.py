@@ -20,9 +20,12 @@ from importlib.util import find_spec
 from itertools import accumulate
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-__all__ = ["Engine", "__version__"]
+if TYPE_CHECKING:
+    from engine.client import Analysis, Engine, EvaluationError, __version__
+
+__all__ = ["Analysis", "Engine", "EvaluationError", "__version__"]
 
 #: The package's name.
 PACKAGE: Final = "secateur"
@@ -159,3 +162,7 @@ def __getattr__(name: str) -> Any:
     if name in __all__:
         return getattr(import_module(f"{PACKAGE}.engine.client"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -175,7 +175,9 @@ def check(keeper: PositionKeeper, fen: str, chess960: bool) -> bool:
     except ValueError as error:
         if expected is not None:
             raise BreachError(f"a good FEN was refused: {fen!r}: {error}") from None
-        found = re.fullmatch(r"(bad FEN '.*'(?: \(\d+ characters\))?|position fen): (.{5,})", str(error))
+        found = re.fullmatch(
+            r"(bad FEN '.*'(?: \(\d+ characters\))?|illegal position|position fen): (.{5,})", str(error)
+        )
         if found is None or len(str(error)) > LONGEST_MESSAGE:
             raise BreachError(f"{fen!r} is refused without a reason, or at length: {error}") from None
         if (keeper.game, keeper.game.board.fen()) != before:

@@ -1,0 +1,1 @@
+from eval.api import *  # noqa: F403
