@@ -181,7 +181,7 @@ def _on_processes(function: Callable[[T], R], items: Iterator[T], count: int) ->
                     if deaths + 1 < ATTEMPTS:
                         again.append((item, deaths + 1))
                         continue
-                    value, error = None, f"given up: it killed {ATTEMPTS} workers"
+                    value, error = None, f"given up: {ATTEMPTS} workers died while they ran it"
                 worker.job = None
                 yield Outcome(item, value, error)
     finally:

@@ -46,7 +46,7 @@ class DescriptionError(CommandError, ValueError):
 
 
 class MissingDescriptionError(DescriptionError, MissingError):
-    """A file with a description that is missing or unreadable, or is not TOML."""
+    """The file of a description is missing, unreadable or not TOML."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,9 @@ def _check(settings: Any, place: str = "") -> None:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds every option that describes a match; `from_arguments` reads them back."""
-    parser.add_argument("file", nargs="?", metavar="FILE.toml", help="a description; the options override it")
+    parser.add_argument(
+        "file", nargs="?", metavar="FILE.toml", help="a file that describes the match; options override it"
+    )
     engines = parser.add_argument_group("engines")
     engines.add_argument(
         "--engine",

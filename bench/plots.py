@@ -73,7 +73,7 @@ def plot_match(results: MatchResult, path: str | Path | Output, sprt: Sprt | Non
             rows.append((number, 100.0 * found.score, 100.0 * low, 100.0 * high, ratio))
             elo = elo_text(found)
     if not rows:
-        raise PlotError(f"{shown(picture.path)}: not drawn, there are no pairs of games yet")
+        raise PlotError(f"{shown(picture.path)}: not drawn, because no pair of games is finished")
     counts, scores, low_ends, high_ends, ratios = zip(*rows, strict=True)
     figure, axes = new_figure(1 if sprt is None else 2)
     upper = axes[0]

@@ -304,9 +304,9 @@ def make_record(results: MatchResult, sprt: Sprt | None = None, **known: Any) ->
 
 
 def tested_commits(named: Sequence[str]) -> list[str]:
-    """The commits that a record names: those that were `named`, otherwise the current one, if there is one.
+    """The commits for a record: `named`, or the current commit if `named` is empty.
 
-    Call it before anything is played: hours later the checkout may be another one.
+    Call it before the first game, because the checkout may change during the match.
     """
     return list(named) or list(filter(None, [current_commit()]))
 
@@ -314,7 +314,7 @@ def tested_commits(named: Sequence[str]) -> list[str]:
 def current_commit() -> str:
     """The short hash of the checked-out commit, with `+` when files differ from it; empty outside a checkout.
 
-    A checkout of something else that Secateur happens to be installed in does not count.
+    Also empty if Secateur is installed inside the checkout of another project.
     """
     if not (PROJECT_ROOT / ".git").exists():
         return ""

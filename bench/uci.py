@@ -88,7 +88,7 @@ class Engine(chess.engine.UciProtocol):
             self.buffer[fd].clear()
 
     def line_received(self, line: str) -> None:
-        """Stops the stopwatch, and keeps the last line that is not a score."""
+        """Notes when `bestmove` arrives, and keeps the last line without a score."""
         if line.startswith("bestmove"):
             self.received_bestmove = self._last_heard
         elif " score " not in line:

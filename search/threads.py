@@ -77,7 +77,7 @@ class Helper:
         self.worker["stop"] = STOP_NOW
 
     def wait(self) -> Iteration | Exception | None:
-        """Waits for the end of the search: its deepest iteration, what went wrong in it, or None."""
+        """Waits for the end of the search. Returns its deepest iteration, its error, or None."""
         return self._answers.get()
 
     def close(self) -> None:

@@ -107,12 +107,12 @@ def openings(count: int, seed: int, draw: Draw, plies: tuple[int, int], score: i
     failures, problem = 0, ""
     while len(seen) < count:
         if failures == PATIENCE:
-            raise BookError(f"{PATIENCE} candidates in a row are unsuitable, after {len(seen)} openings{problem}")
+            raise BookError(f"found {len(seen)} openings, then rejected {PATIENCE} candidates in a row{problem}")
         failures += 1
         try:
             board = draw(generator)
         except ValueError as error:
-            problem = f"; of the book: {error}"
+            problem = f"; last error in the book: {error}"
             continue
         if not play_random_moves(board, plies, generator) or board.epd() in seen:
             continue

@@ -64,7 +64,7 @@ def main(arguments: list[str]) -> int:
 
 
 def read_board(fen: str) -> chess.Board:
-    """The board of a FEN, as Chess960 where its castling rights demand that. Raises ValueError."""
+    """The board of a FEN. It is a Chess960 board if the castling rights need one. Raises ValueError."""
     from search.game import Game
 
     board = chess.Board(fen)

@@ -73,7 +73,7 @@ def parser() -> Parser:
         "--only",
         nargs="+",
         metavar="NAME",
-        help="tune these; * and ? are wildcards (default: all that games of one thread at this limit can tell)",
+        help="tune these; * and ? are wildcards (default: all that affect one-thread games at this limit)",
     )
     how.add_argument("--iterations", type=int, help=f"iterations of the whole run (default {DEFAULTS['iterations']})")
     how.add_argument(

@@ -50,9 +50,9 @@ def position_command(board: chess.Board) -> PositionCommand:
 def limits_of(
     limit: Limit | None, turn: chess.Color, search_moves: tuple[str, ...] | None = None, ponder: bool = False
 ) -> Limits:
-    """The limits of a search for the side to move; with a `limit` of None it lasts until it is stopped.
+    """The limits of a search for the side to move. If `limit` is None, the search runs until it is stopped.
 
-    `search_moves` are in UCI notation. Raises a TypeError or ValueError that names a field that makes no sense.
+    `search_moves` are in UCI notation. Raises a TypeError or ValueError that names the invalid field.
     """
     if limit is None:
         return GoCommand({}, frozenset({"infinite"}), search_moves).limits(turn)

@@ -19,7 +19,7 @@ from search.tablebase import Tables, open_tables
 
 
 class Equipment:
-    """The searcher and the position, set up by the options; reports what cannot be had and goes on without it."""
+    """The searcher and the position, set up by the options; reports what is unavailable and continues without it."""
 
     def __init__(self, options: OptionValues, info: Callable[[str], None], problem: Callable[[str], None]) -> None:
         """`info` gets a message about what was done, `problem` one about what could not be done."""
@@ -119,7 +119,7 @@ class Equipment:
         """Reads a network; "" is the engine's own. Reports an unusable file and keeps the current network."""
         custom = chosen_evaluation()
         if file and custom is not None:
-            self._problem(f"network {quoted(file)} not used: {custom.name} evaluates")
+            self._problem(f"network {quoted(file)} not used: the custom evaluation {custom.name} replaces it")
             return
         try:
             self._network = read_network(user_path(file)) if file else shipped_network()

@@ -92,7 +92,7 @@ class Recipe:
                 raise TrainingError(f"{name.replace('_', '-')} is 0 or more, not {getattr(self, name):g}")
 
     def steps_of_pass(self, positions: int) -> int:
-        """The number of batches in a pass over so many positions. Raises TrainingError if they do not fill one."""
+        """The number of whole batches in `positions` positions. Raises TrainingError if there is none."""
         steps = positions // CHUNK // (self.batch_size // CHUNK)
         if not steps:
             raise TrainingError(f"{positions} positions to train on do not fill a batch of {self.batch_size}")

@@ -43,13 +43,13 @@ def main(arguments: list[str]) -> int:
         parser.error("--record makes a new recording: it takes no FILE to open")
     for name in ("position", "pgn", "after", "depth", "nodes", "costs"):
         if options.record is None and getattr(options, name) != parser.get_default(name):
-            parser.error(f"--{name} says what to record: it goes with --record")
+            parser.error(f"--{name} needs --record")
     # Searches of chess are recorded, and nothing has imported the kernels yet.
     choose_tracing()
     if options.record is not None:
         return _record(options)
     if options.text and options.file is None:
-        parser.error("--text prints a FILE, or what --record records")
+        parser.error("--text needs a FILE or --record")
     opened = None if options.file is None else read_file(Path(options.file))
     if options.text:
         return _print_text(opened or {}, Path(options.file))

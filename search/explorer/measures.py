@@ -105,7 +105,7 @@ def _first_moves(nodes: Nodes, quiescence: int) -> dict[str, Any]:
 
 
 def _numbers_of_exact_moves(nodes: Nodes) -> Iterator[int]:
-    """For each PV node of the main search with an exact value, the number of the move that it comes from."""
+    """Yields the number of the move that gave the value, for each PV node of the main search with an exact value."""
     value, parents, searches = nodes["value"], nodes["parent"], nodes["search"]
     exact = {
         row

@@ -70,7 +70,7 @@ class FiniteLattice(Lattice[str]):
         return violating_triple(self, self.elements)
 
     def _nearest(self, a: str, b: str, beyond: Mapping[str, set[str]], side: str) -> str:
-        """The bound of a and b on this side that all others lie beyond."""
+        """The least upper or greatest lower bound of a and b, as `side` says. Raises LatticeError if there is none."""
         bounds = beyond[a] & beyond[b]
         for bound in bounds:
             if beyond[bound] == bounds:

@@ -55,20 +55,20 @@ class Counted(Generic[Position, Move]):
         self.moves: Callable[[Position], Iterable[Move]] = game.moves
 
     def apply(self, position: Position, move: Move) -> Position:
-        """The game's, counted."""
+        """Makes the move in the game and counts a node."""
         self.nodes += 1
         return cast("Position", self._game.apply(position, move))
 
     def value(self, position: Position) -> int:
-        """The game's, counted."""
+        """The game's value; counts a leaf."""
         self.leaves += 1
         return int(self._game.value(position))
 
     def key(self, position: Position) -> Hashable:
-        """The game's."""
+        """The game's key."""
         return cast("Hashable", self._game.key(position))
 
     def guess(self, position: Position) -> int:
-        """The game's, counted."""
+        """The game's guess; counts a leaf."""
         self.leaves += 1
         return int(self._game.guess(position))

@@ -85,7 +85,10 @@ def weak(lattice: Lattice[Element], path: Path[Element]) -> bool:
 
 
 def strong(lattice: Lattice[Element], path: Path[Element]) -> bool:
-    """As `weak`, but only counts the part of the value that the own side's nodes above let through."""
+    """As `weak`, but first combines the node's value with the bound of its own side's ancestors.
+
+    That is the join with alpha at MAX, and the meet with beta at MIN.
+    """
     node = path[-1]
     if node.is_max:
         return lattice.is_below(node.beta, lattice.join(node.value, node.alpha))

@@ -59,5 +59,5 @@ def test_refusals_name_the_file(tmp_path: Path) -> None:
     ):
         with pytest.raises(PlotError, match=problem):
             check_path(tmp_path / name)
-    with pytest.raises(PlotError, match="no pairs"):
+    with pytest.raises(PlotError, match="no pair of games"):
         plot_match(match(0), tmp_path / "plot.svg")

@@ -133,7 +133,7 @@ def test_uci_says_what_evaluates(start: Callable[..., Engine], centre: Path, tmp
     engine.expect("Evaluation +0.20 pawns from White's view")
     engine.send(f"setoption name EvalFile value {tmp_path / 'x.snet'}", "isready")
     engine.expect("readyok")
-    assert any("not used: centre.py:evaluate evaluates" in line for line in engine.lines)
+    assert any("not used: the custom evaluation centre.py:evaluate replaces it" in line for line in engine.lines)
     engine.best("go depth 5")
     engine.finish("quit")
     version = secateur(f"--evaluation={centre}", "--version").stdout

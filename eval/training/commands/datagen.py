@@ -136,12 +136,14 @@ def _parser() -> Parser:
         "--games",
         type=int,
         metavar="N",
-        help="games in the folder in the end, in all, rounded up to blocks of 16: 40 become 48",
+        help="play until the folder holds N games, rounded up to a multiple of 16",
     )
-    amount.add_argument("--positions", type=int, metavar="N", help="positions in the folder in the end, at least")
+    amount.add_argument("--positions", type=int, metavar="N", help="play until the folder holds N positions")
     parser.add_argument("--seed", type=int, default=1, help="seed of the random openings (default 1)")
-    parser.add_argument("--nodes", type=int, default=5000, help="no iteration begins after so many (default 5000)")
-    parser.add_argument("--hard-nodes", type=int, metavar="N", help="no search goes beyond (default 8 times --nodes)")
+    parser.add_argument("--nodes", type=int, default=5000, help="begin no iteration after N nodes (default 5000)")
+    parser.add_argument(
+        "--hard-nodes", type=int, metavar="N", help="stop a search after N nodes (default 8 times --nodes)"
+    )
     parser.add_argument("--hash", type=int, default=1, metavar="MIB", help="table of each game (default 1)")
     parser.add_argument(
         "--network", type=Path, metavar="FILE.snet", help="evaluate with this network (default: classically)"
@@ -156,7 +158,7 @@ def _parser() -> Parser:
         "--opening-plies", type=_numbers(2), default=(8, 9), metavar="N,M", help="random plies, N to M (default 8,9)"
     )
     parser.add_argument(
-        "--opening-score", type=int, default=1000, metavar="CP", help="openings beyond are dropped (default 1000)"
+        "--opening-score", type=int, default=1000, metavar="CP", help="drop openings with a larger score (default 1000)"
     )
     parser.add_argument(
         "--win", type=_numbers(2), default=(2500, 4), metavar="CP,PLIES", help="adjudicated wins (default 2500,4)"

@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> int:
         extra="training",
     )
     parser.add_argument("data", nargs="+", metavar="FOLDER|SHARD", help="what `secateur datagen` wrote")
-    parser.add_argument("--partial", action="store_true", help="use the shard that is still being written, too")
+    parser.add_argument("--partial", action="store_true", help="also use unfinished shards")
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     parser.add_quiet()
     options = parser.parse_args(arguments)

@@ -306,10 +306,10 @@ def test_files_that_are_none_are_one_clear_line(
         (["--record", "x.json", "--nodes", "-5"], 2, "--nodes is at least 1, not -5"),
         (["--record", "x.json", "--position", "startpos", "--pgn", "x"], 2, "both say what to search"),
         (["--port", "70000"], 2, "--port is 0 to 65535"),
-        (["--text"], 2, "--text prints a FILE"),
+        (["--text"], 2, "--text needs a FILE or --record"),
         (["file.json", "--record", "x.json"], 2, "--record makes a new recording"),
-        (["file.json", "--costs"], 2, "--costs says what to record: it goes with --record"),
-        (["file.json", "--depth", "0"], 2, "--depth says what to record"),
+        (["file.json", "--costs"], 2, "--costs needs --record"),
+        (["file.json", "--depth", "0"], 2, "--depth needs --record"),
     ],
 )
 def test_errors_are_one_line(

@@ -360,7 +360,8 @@ class _Box:
         if role == GROWS:
             kept = old
             if kind == "cut":
-                kept = old[: max(old.rfind(unit) for unit in _UNITS)] if old else old
+                unit = next((unit for unit in _UNITS if unit in old), b"")
+                kept = old[: old.rfind(unit)] if unit else b""
             _expect(new.startswith(kept), "changed: what was there before")
 
 
