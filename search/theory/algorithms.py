@@ -1,4 +1,4 @@
-"""Every algorithm of this package by its name; runs it on any tree and records it."""
+"""The algorithms of this package by key, and a function that runs one on a tree and records its events."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from search.theory.recorder import Recorder, View
 from search.theory.table import Table
 from search.theory.trees import Children, Tree, TreeGame, shortened
 
-#: The most events of one run: a search that restarts many times can make more than a reader needs.
+#: The maximum number of events in a run: a search that restarts many times can produce more than a reader needs.
 MAX_EVENTS: Final = 2_000_000
 
 
 class AlgorithmError(ValueError):
-    """An algorithm that does not fit its input; one line says why."""
+    """Raised if an algorithm is unknown or does not fit its input."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """A tree of numbers, ready to be searched."""
+    """A tree with numbers at its leaves, ready to be searched."""
 
     game: TreeGame
     plies: int
-    #: The distance from the expected value to either side of an aspiration window.
+    #: The distance from the expected value to either end of the first aspiration window.
     width: int
     watch: Recorder
 
@@ -64,16 +64,16 @@ class Algorithm:
 
     key: str
     name: str
-    #: One sentence: how it differs from the others.
+    #: One sentence on how it differs from the others.
     summary: str
-    #: One of these two: a search of numbers, or a rule for any lattice.
+    #: One of these two is set: a search of numbers, or a pruning rule for lattices.
     search: Callable[[_Task], int] | None = None
     rule: Rule | None = None
     view: View = "mover"
 
     @property
     def in_lattice(self) -> bool:
-        """Whether it works in any lattice (and whether the rule is sound there)."""
+        """Whether the algorithm searches lattices (its rule may be unsound in some of them)."""
         return self.rule is not None
 
 
@@ -81,104 +81,104 @@ _OF_NUMBERS: Final = (
     Algorithm(
         "minimax",
         "Minimax",
-        "The definition: MAX takes the largest, MIN the smallest, and everything is visited.",
+        "The definition: MAX takes the largest value, MIN the smallest, and every node is visited.",
         lambda task: minimax(task.game, 0, task.watch),
         view="root",
     ),
     Algorithm(
         "negamax",
         "Negamax",
-        "Minimax as one function: every value is the mover's, and changes its sign from ply to ply.",
+        "Minimax as one function: every value is from the mover's point of view and changes sign at each ply.",
         lambda task: negamax(task.game, 0, task.watch),
     ),
     Algorithm(
         "fail-hard",
         "Alpha-beta, fail-hard",
-        "Leaves out what cannot change the root's value; values never leave the window.",
+        "Skips nodes that cannot change the root's value, and never returns a value outside the window.",
         lambda task: fail_hard(task.game, 0, watch=task.watch),
     ),
     Algorithm(
         "alpha-beta",
         "Alpha-beta, fail-soft",
-        "Leaves out what cannot change the root's value, and says of a value outside the window how far outside it is.",
+        "Skips nodes that cannot change the root's value. A returned value outside the window is a tighter bound.",
         lambda task: alpha_beta(task.game, 0, watch=task.watch),
     ),
     Algorithm(
         "pvs",
         "Principal variation search",
-        "Takes the first move for the best, and only asks of the others whether that is wrong.",
+        "Assumes that the first move is best, and only tests whether another move beats it.",
         lambda task: principal_variation_search(task.game, 0, watch=task.watch),
     ),
     Algorithm(
         "aspiration",
         "Alpha-beta with an aspiration window",
-        "Starts with a narrow window around the value that is expected, and widens it when that was wrong.",
+        "Starts with a narrow window around the expected value, and widens it if the value lies outside.",
         _Task.aspired,
     ),
     Algorithm(
         "table",
         "Alpha-beta with a transposition table",
-        "Remembers what it found out; equal subtrees with the same side to move are the same position.",
+        "Remembers its results; equal subtrees with the same side to move count as the same position.",
         lambda task: task.enhanced(table=True),
     ),
     Algorithm(
         "guess",
         "Alpha-beta ordered by guesses",
-        "Looks at moves first that seem good: here, by the average of the leaves below them.",
+        "Searches the most promising moves first: here, by the average of the leaves below them.",
         lambda task: task.enhanced(ByGuess(task.game)),
     ),
     Algorithm(
         "killers",
         "Alpha-beta with killer moves",
-        "Tries first what cut off a sibling: here, the child with the same number.",
+        "Tries the move that cut off a sibling first: here, the child with the same number.",
         lambda task: task.enhanced(Killers()),
     ),
     Algorithm(
         "history",
         "Alpha-beta with the history heuristic",
-        "Tries first what cut often, anywhere in the tree: here, children by their number.",
+        "Tries moves that often caused cutoffs in the tree first: here, children with the same numbers.",
         lambda task: task.enhanced(History()),
     ),
     Algorithm(
         "deepening",
         "Iterative deepening",
-        "Searches to depth 1, 2, 3 and so on with a table, each search ordered by the one before.",
+        "Searches to depth 1, 2, 3 and so on with a table; each search orders the moves of the next.",
         lambda task: task.deepened(),
     ),
     Algorithm(
         "engine",
         "All together",
-        "Iterative deepening with aspiration windows, table, killers and history, as engines do it.",
+        "Iterative deepening with aspiration windows, a table, killers and history, as in chess engines.",
         lambda task: task.deepened(Killers(), History(), width=task.width),
     ),
 )
 
 _RULES: Final = (
-    (naive, "naive", "Join at MAX, meet at MIN, everything visited."),
+    (naive, "naive", "The definition: MAX takes the join, MIN the meet, and every node is visited."),
     (
         shallow,
         "shallow pruning",
-        "Compares a node with its parent alone (Ginsberg and Jaffray). Sound in every lattice.",
+        "Compares a node with its parent only (Ginsberg and Jaffray). Sound in every lattice.",
     ),
     (
         deep,
         "deep pruning",
-        "Compares a node with each single node above (Ginsberg and Jaffray). Needs distributivity.",
+        "Compares a node with each opposing node above, one at a time (Ginsberg and Jaffray). Needs distributivity.",
     ),
-    (weak, "weak rule", "Compares a node with all that the other side has above, together. Needs distributivity."),
+    (weak, "weak rule", "Compares a node with all opposing nodes above at once. Needs distributivity."),
     (
         strong,
         "strong rule",
-        "Counts only what the own side above leaves of the value, in one operation. Needs distributivity.",
+        "Like the weak rule, but first combines the value with the bound of its own side. Needs distributivity.",
     ),
     (
         fold,
         "strong rule by definition",
-        "Computes the root from the path twice: with the value, and with its extreme. Needs distributivity.",
+        "Computes the root's value along the path twice: for the node's value and its extreme. Needs distributivity.",
     ),
 )
 
-#: Every algorithm by its key, in the order in which to learn them.
+#: The algorithms by key, in a good order for learning them.
 ALGORITHMS: Final[dict[str, Algorithm]] = {algorithm.key: algorithm for algorithm in _OF_NUMBERS} | {
     f"lattice-{rule.__name__}": Algorithm(f"lattice-{rule.__name__}", f"Lattice, {name}", summary, rule=rule)
     for rule, name, summary in _RULES
@@ -187,38 +187,38 @@ ALGORITHMS: Final[dict[str, Algorithm]] = {algorithm.key: algorithm for algorith
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """The cost of a run, and the least and greatest possible costs."""
+    """The cost of a run, with the least possible cost and minimax's for comparison."""
 
-    #: Visits of nodes, and the visits that valued a leaf; repeated visits count each time.
+    #: Visits to nodes, and visits that valued a leaf; repeated visits count each time.
     visited: int
     evaluated: int
-    #: Nodes never visited.
+    #: Nodes that were never visited.
     pruned: int
     cuts: int
     table_hits: int
-    #: Nodes and leaves of the tree: what minimax visits and values.
+    #: The nodes and leaves of the tree, which minimax visits and values.
     nodes: int
     leaves: int
-    #: The fewest leaves for a search without a table, see `search.theory.counting`; None in lattices.
+    #: The fewest leaves for a search without a table (see `search.theory.counting`); None unless values are numbers.
     fewest_leaves: int | None
-    #: Branching, depth and Knuth and Moore's bound if the tree is uniform.
+    #: Branching factor, depth, and Knuth and Moore's bound on the leaves; None if the tree is not uniform.
     uniform: tuple[int, int, int] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The run of an algorithm on a tree."""
+    """A recorded run of an algorithm on a tree."""
 
     algorithm: Algorithm
     tree: Tree
     #: The order in which children were visited.
     children: Children
-    #: The lattice of values and bounds; `Chain` for numbers. `lattice.format` writes them.
+    #: The lattice of the values and bounds (`Chain` for numbers); `lattice.format` converts them to text.
     lattice: Lattice[Any]
-    #: The root's value, from MAX's view.
+    #: The root's value, from MAX's point of view.
     value: Any
     events: list[Event]
-    #: The principal variation, from the root on, see `Recorder.line`.
+    #: The principal variation, starting at the root (see `Recorder.line`).
     line: list[int]
     statistics: Statistics
 
@@ -232,23 +232,23 @@ def run(
     force: bool = False,
     check: Callable[[], None] | None = None,
 ) -> Run:
-    """Runs the algorithm `key` on `tree`, at any depth that a tree may have, and records its events.
+    """Runs the algorithm `key` on `tree`, which may have any permitted depth, and records its events.
 
-    `children` is the order of visiting (see `search.theory.orders`); None is the tree's own. Without `lattice`, leaves
-    are whole numbers. Raises `AlgorithmError` for an unknown key or a lattice that the algorithm does not support;
-    `TreeError` for a leaf that is no value, or a run of more than MAX_EVENTS events; and `UnsoundRuleError`, unless
-    `force` is set, for a rule that may give a wrong value in this lattice. `check` is called every few events, and an
-    exception from it ends the run.
+    `children` is the visiting order (see `search.theory.orders`), by default the tree's own. Without `lattice`, leaves
+    are integers. Raises `AlgorithmError` if the key is unknown or the algorithm does not support the lattice;
+    `TreeError` if a leaf is not a valid value, or the run has more than MAX_EVENTS events; and `UnsoundRuleError`,
+    unless `force` is set, if the rule may give a wrong value in this lattice. `check` is called every few events, and
+    an exception from it ends the run.
     """
     algorithm = ALGORITHMS.get(key)
     if algorithm is None:
-        raise AlgorithmError(f"there is no algorithm '{shortened(key)}': choose from {', '.join(ALGORITHMS)}")
+        raise AlgorithmError(f"unknown algorithm '{shortened(key)}': choose from {', '.join(ALGORITHMS)}")
     values = Chain() if lattice is None else lattice
     order = tree.children if children is None else children
     view: View = "max" if algorithm.in_lattice else algorithm.view
     recorder = Recorder(tree, order, view, most_events=MAX_EVENTS, check=check)
     value: Any
-    # The algorithms recurse once a ply. Such calls take none of the thread's stack, so the limit may stay raised.
+    # The algorithms recurse once per ply. Python calls do not use the thread's C stack, so the limit may stay raised.
     sys.setrecursionlimit(max(sys.getrecursionlimit(), tree.height + 1000))
     if algorithm.rule is not None:
         value = lattice_value(values, tree, algorithm.rule, recorder, children=order, force=force)
@@ -261,11 +261,9 @@ def run(
 def _search_numbers(
     algorithm: Algorithm, tree: Tree, lattice: Lattice[Any], order: Children, recorder: Recorder
 ) -> int:
-    """The root's value from MAX's view."""
+    """Returns the root's value from MAX's point of view."""
     if not isinstance(lattice, Chain):
-        raise AlgorithmError(
-            f"{algorithm.name} compares numbers: in a lattice of another kind, choose one for lattices"
-        )
+        raise AlgorithmError(f"{algorithm.name} compares numbers: choose a lattice algorithm for other values")
     leaves = [value for value in tree.values(lattice.parse) if value is not None]
     width = (max(leaves) - min(leaves)) // 8 + 1
     assert algorithm.search is not None

@@ -1,10 +1,10 @@
-"""Alpha-beta: minimax's value without visits to nodes that cannot change it.
+"""Alpha-beta: computes minimax's value without visiting nodes that cannot change it.
 
-`smallest_depth` derives it step by step. A search has a window. Alpha is the value that the side to move is sure of
-elsewhere; beta is the value that the opponent does not let it exceed. As soon as a move reaches beta, the opponent
-avoids the whole position, and the remaining moves need no search.
+`smallest_depth` derives it step by step. A search has a window from alpha to beta. Alpha is the value that the side
+to move is already sure of; beta is the value that the opponent can hold it to elsewhere. As soon as a move reaches
+beta, the opponent avoids the whole position, and the remaining moves need no search.
 
-The two versions differ in the value that they return outside the window.
+The two versions differ in what they return if the value lies outside the window.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ def fail_hard(
     beta: int = INFINITE,
     watch: Watcher[Position, int] = UNWATCHED,
 ) -> int:
-    """Minimax's value of `position` if it lies in the window `alpha` < `beta`, otherwise the nearer end of the window.
+    """Returns minimax's value of `position`, clamped to the window `alpha` < `beta`.
 
-    This is F2 of Knuth and Moore, who proved it correct ("An analysis of alpha-beta pruning", Artificial Intelligence
-    6, 1975).
+    This is Knuth and Moore's F2, which they proved correct ("An analysis of alpha-beta pruning", Artificial
+    Intelligence 6, 1975).
     """
     watch.enter(position, alpha, beta)
     certain, is_leaf = alpha, True
@@ -33,7 +33,7 @@ def fail_hard(
         is_leaf = False
         child = game.apply(position, move)
         certain = max(certain, -fail_hard(game, child, -beta, -certain, watch))
-        # While no move beats alpha, alpha is the only known bound of this position.
+        # Until a move beats alpha, alpha is the only known bound on this position's value.
         watch.back(position, child, certain if certain > alpha else None, certain, beta)
         if certain >= beta:
             watch.cut(position)
@@ -53,16 +53,16 @@ def alpha_beta(
     beta: int = INFINITE,
     watch: Watcher[Position, int] = UNWATCHED,
 ) -> int:
-    """The fail-soft value of `position` for the window `alpha` < `beta`.
+    """Returns the fail-soft value of `position` for the window `alpha` < `beta`.
 
-    With t for minimax's value and v for the one returned: v <= alpha implies t <= v, alpha < v < beta implies t == v,
-    and v >= beta implies t >= v. (Knuth and Moore, "An analysis of alpha-beta pruning", Artificial Intelligence 6,
+    Let t be minimax's value and v the returned value: v <= alpha implies t <= v, alpha < v < beta implies t == v, and
+    v >= beta implies t >= v. (Knuth and Moore, "An analysis of alpha-beta pruning", Artificial Intelligence 6,
     1975; bounds outside the window as in Fishburn, "Another optimization of alpha-beta search", SIGART 84, 1983.)
-    It visits the same nodes as `fail_hard` and returns tighter bounds.
+    It visits the same nodes as `fail_hard` but returns tighter bounds.
     """
     watch.enter(position, alpha, beta)
     best: int | None = None
-    # The value that is certain so far, from an earlier move here or at an ancestor.
+    # The value that the mover is already sure of, from an earlier move here or at an ancestor.
     floor = alpha
     for move in game.moves(position):
         child = game.apply(position, move)

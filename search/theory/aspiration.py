@@ -12,7 +12,7 @@ from typing import Final
 from search.theory.games import INFINITE, Position
 from search.theory.watch import UNWATCHED, Watcher
 
-#: The factor by which a side of the window that failed grows, each time.
+#: The factor by which the failed side of the window grows at each failure.
 WIDENING: Final = 4
 
 
@@ -23,13 +23,13 @@ def aspirate(
     position: Position,
     watch: Watcher[Position, int] = UNWATCHED,
 ) -> int:
-    """The value that `search(alpha, beta)`, a search with `alpha_beta`'s contract, finds with the full window.
+    """Returns the value that `search(alpha, beta)`, a search with `alpha_beta`'s contract, finds with the full window.
 
     The first window is `expected` - `width` to `expected` + `width`. `position` is only passed to the watcher. Raises
-    ValueError for a width below 1.
+    ValueError if `width` is below 1.
     """
     if width < 1:
-        raise ValueError(f"the width of an aspiration window is at least 1, not {width}")
+        raise ValueError(f"the width of an aspiration window must be at least 1 (got {width})")
     below = above = width
     expected = min(max(expected, 1 - INFINITE), INFINITE - 1)
     alpha, beta = max(expected - below, -INFINITE), min(expected + above, INFINITE)

@@ -1,9 +1,9 @@
-"""Chess as the kernels search it, as a game for the algorithms of this package: on python-chess, without pruning.
+"""The game that the kernels search, on python-chess and without pruning, for the algorithms of this package.
 
 The tree is that of `search.kernels.alphabeta` with every selective technique switched off (`search.tunables.plain`):
-all moves to a fixed depth, then the quiescence of `search.kernels.quiescence`. Two properties of quiescence become
-rules of the game: to stand pat is one more move, after which the game ends; and moves that quiescence never tries do
-not exist. So minimax over this game defines the value that the kernel must find.
+all moves to a fixed depth, then the quiescence search of `search.kernels.quiescence`. Two properties of quiescence
+become rules of the game: standing pat is an extra move that ends the game, and moves that quiescence never tries do not
+exist. So minimax over this game defines the value that the kernel must find.
 
 The evaluation is the kernels' own: the game tests how the kernels search, not how they evaluate.
 """
@@ -34,8 +34,8 @@ _EVALUATOR: Final = Evaluator()
 class ChessNode:
     """A position in the tree: `depth` plies remain to be searched in full, then `checks` plies of quiet checks.
 
-    `ply` counts from the root. `earlier` is the node before, None at the root; `before_root` has the keys of the game
-    that led to the root, in order. `stood` is set when the last move was to stand pat, which leaves the board the same.
+    `ply` counts from the root. `earlier` is the previous node, None at the root. `before_root` contains the keys of the
+    positions that led to the root, in order. `stood` is True if the last move was to stand pat, which keeps the board.
     """
 
     board: chess.Board
@@ -48,11 +48,11 @@ class ChessNode:
 
     @cached_property
     def key(self) -> Key:
-        """Equal for positions that the rule of repetition considers the same."""
+        """A key that is equal for positions that the repetition rule considers the same."""
         return position_key(self.board)
 
     def line(self) -> Iterator[Key]:
-        """The keys of all positions before this one, latest first."""
+        """Yields the keys of all earlier positions, latest first."""
         node = self.earlier
         while node is not None:
             yield node.key
@@ -61,7 +61,7 @@ class ChessNode:
 
 
 def root_node(board: chess.Board, depth: int) -> ChessNode:
-    """The root of a search to `depth` plies, at least 1; `board` is a position with the moves that led to it."""
+    """Returns the root of a search to `depth` plies (at least 1); `board` includes the moves that led to it."""
     replay = board.root()
     keys = []
     for move in board.move_stack:
@@ -71,10 +71,10 @@ def root_node(board: chess.Board, depth: int) -> ChessNode:
 
 
 class ChessGame:
-    """The game that the kernels search; see the module."""
+    """The game that the module's docstring describes."""
 
     def moves(self, position: ChessNode) -> Iterator[chess.Move]:
-        """Legal moves above the horizon and in check; else standing pat and the moves that quiescence tries."""
+        """Yields all legal moves above the horizon or in check, otherwise standing pat and quiescence's moves."""
         if self._is_over(position):
             return
         board = position.board
@@ -90,7 +90,7 @@ class ChessGame:
         yield from (move for move in ordered(board, tried) if exchange_value(board, move) >= 0)
 
     def apply(self, position: ChessNode, move: chess.Move) -> ChessNode:
-        """The node after a move, or after standing pat."""
+        """Returns the node after a move, or after standing pat."""
         board = position.board
         if move != STAND_PAT:
             board = board.copy(stack=False)
@@ -107,7 +107,7 @@ class ChessGame:
         )
 
     def value(self, position: ChessNode) -> int:
-        """The evaluation that a side accepted, a draw, a mate counted from the root, or stalemate."""
+        """Returns the value of a finished game: an evaluation, a draw, or a mate counted from the root."""
         board = position.board
         if position.stood:
             return -stand_pat(board)
@@ -121,14 +121,14 @@ class ChessGame:
         return position.stood or position.ply >= MAX_PLY or self._is_drawn(position)
 
     def _is_drawn(self, position: ChessNode) -> bool:
-        """Whether the rules end the game here. The root is always searched."""
+        """Returns whether the game is drawn by the rules; the root never is, so that it is searched."""
         return position.ply > 0 and (
             is_repeated(position) or position.board.is_fifty_moves() or position.board.is_insufficient_material()
         )
 
 
 def is_repeated(position: ChessNode) -> bool:
-    """Whether the position occurred once since the root (not counting the root), or twice before."""
+    """Returns whether the position occurred once after the root, or twice up to and including the root."""
     reach = position.board.halfmove_clock
     earlier = 0
     if reach < 4:
@@ -144,12 +144,12 @@ def is_repeated(position: ChessNode) -> bool:
 
 
 def is_noisy(board: chess.Board, move: chess.Move) -> bool:
-    """Whether the move is a capture or a promotion."""
+    """Returns whether the move is a capture or a promotion."""
     return bool(move.promotion) or board.is_capture(move)
 
 
 def ordered(board: chess.Board, moves: Iterator[chess.Move]) -> list[chess.Move]:
-    """Most valuable victim first, then least valuable attacker; this changes the cost of a search, never its value."""
+    """Returns the moves by most valuable victim, then least valuable attacker, which only makes a search cheaper."""
 
     def rank(move: chess.Move) -> int:
         victim = worth(move.promotion) + worth(board.piece_type_at(move.to_square))
@@ -159,10 +159,10 @@ def ordered(board: chess.Board, moves: Iterator[chess.Move]) -> list[chess.Move]
 
 
 def stand_pat(board: chess.Board) -> int:
-    """The value of standing pat: the evaluation, which shrinks as the fifty-move rule comes near."""
+    """Returns the value of standing pat: the evaluation, scaled down as the fifty-move rule approaches."""
     return static_evaluation(board) * (200 - board.halfmove_clock) // 200
 
 
 def static_evaluation(board: chess.Board) -> int:
-    """The kernels' evaluation, centipawns for the side to move."""
+    """Returns the kernels' evaluation in centipawns for the side to move."""
     return _EVALUATOR.score(board)

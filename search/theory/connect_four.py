@@ -5,35 +5,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
-#: Stones of the side to move and of the other. Each column has one bit a square from the bottom up, and one extra bit.
+#: The stones of the side to move and of the other side. A column has one bit per square, bottom first, and an extra.
 Position: TypeAlias = tuple[int, int]
 
 #: The empty board.
 START: Final[Position] = (0, 0)
 
-#: More than any guess. A win is worth this less the stones on the board: the sooner, the better.
+#: More than any guess. A win is worth this minus the number of stones on the board, so a faster win is better.
 WIN: Final = 100_000
 
-#: The value of an open line by the number of its stones.
+#: The value of an open line, indexed by its number of stones.
 _OPEN_LINE: Final = (0, 1, 4, 16, 64, 256, 1024)
 
 
 class ConnectFour:
-    """A `SearchGame`; a move is the number of a column."""
+    """Connect Four as a `SearchGame`; a move is a column number."""
 
     def __init__(self, columns: int = 7, rows: int = 6, length: int = 4) -> None:
         if not (1 <= columns <= 16 and 1 <= rows <= 16 and 2 <= length < len(_OPEN_LINE)):
-            raise ValueError(f"no Connect Four has {columns} columns, {rows} rows and lines of {length}")
+            raise ValueError(f"cannot play Connect Four with {columns} columns, {rows} rows and lines of {length}")
         self.columns, self.rows, self.length = columns, rows, length
         self._height = rows + 1
         self._top = [1 << (column * self._height + rows - 1) for column in range(columns)]
         self._bottom = [1 << column * self._height for column in range(columns)]
-        # Distance of the next square's bit: up, right, and the two diagonals.
+        # Distances in bits to the next square: up, right, and along the two diagonals.
         self._steps = (1, self._height, self._height + 1, self._height - 1)
         self._lines = self._all_lines()
 
     def moves(self, position: Position) -> Sequence[int]:
-        """The columns that are not full, from the left; none when the last stone made a line."""
+        """Returns the columns that are not full, from the left; none if the last stone completed a line."""
         mine, theirs = position
         if self.has_line(theirs):
             return ()
@@ -41,23 +41,23 @@ class ConnectFour:
         return [column for column in range(self.columns) if not stones & self._top[column]]
 
     def apply(self, position: Position, move: int) -> Position:
-        """The position after a stone falls to the lowest free square of the column."""
+        """Returns the position after a stone falls to the lowest free square of the column."""
         mine, theirs = position
         stones = mine | theirs
         # Adding the lowest bit carries through the stones of the column to the first free square.
         return theirs, mine | (stones + self._bottom[move]) & ~stones
 
     def value(self, position: Position) -> int:
-        """Lost when the other side has a line, the later the better; otherwise drawn."""
+        """Returns a loss if the other side has a line (a later one is better), otherwise 0 for a draw."""
         mine, theirs = position
         return (mine | theirs).bit_count() - WIN if self.has_line(theirs) else 0
 
     def key(self, position: Position) -> Position:
-        """The position itself."""
+        """Returns the position itself."""
         return position
 
     def guess(self, position: Position) -> int:
-        """The lines that only one side can still complete; lines with more stones count more."""
+        """Returns a score for the lines that only one side can still complete; lines with more stones count more."""
         mine, theirs = position
         score = 0
         for line in self._lines:
@@ -69,7 +69,7 @@ class ConnectFour:
         return score
 
     def has_line(self, stones: int) -> bool:
-        """Whether some of these stones make a line."""
+        """Returns whether some of these stones form a line."""
         for step in self._steps:
             run = stones
             for _ in range(self.length - 1):
@@ -79,7 +79,7 @@ class ConnectFour:
         return False
 
     def draw(self, position: Position) -> str:
-        """The board, the top row first; X began."""
+        """Returns the board as text, top row first; X moved first."""
         mine, theirs = position
         crosses, noughts = (mine, theirs) if mine.bit_count() == theirs.bit_count() else (theirs, mine)
         rows = []
@@ -89,7 +89,7 @@ class ConnectFour:
         return "\n".join(rows)
 
     def _all_lines(self) -> tuple[int, ...]:
-        """Every set of squares that wins."""
+        """Returns every set of squares that forms a line, as bits."""
         lines = []
         for column in range(self.columns):
             for row in range(self.rows):

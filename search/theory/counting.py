@@ -1,8 +1,8 @@
-"""The fewest leaves of a proof: Knuth and Moore's formula for uniform trees, and the smallest proof for any tree.
+"""The fewest leaves in a proof: Knuth and Moore's formula for uniform trees, and the smallest proof for any tree.
 
-A proof that a tree is worth v shows two things. MAX has a strategy that gets at least v: one move at each MAX turn, an
-answer to every move of MIN. And MIN has a strategy that holds MAX to v. A search must see the leaves of both. Two such
-strategies share exactly one leaf, the one that play by both reaches, so that leaf counts once.
+A proof that a tree is worth v shows two things: MAX has a strategy that gets at least v (one move at each MAX node, an
+answer to each move at a MIN node), and MIN has a strategy that holds MAX to v. A search must value the leaves of both.
+The two strategies share exactly one leaf, which play by both of them reaches, so that leaf counts once.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ _IMPOSSIBLE: Final = math.inf
 
 
 def minimal_leaves(branching: int, depth: int) -> int:
-    """Leaves that alpha-beta values in a uniform tree with the best move always first: b^ceil(d/2) + b^floor(d/2) - 1.
+    """Returns alpha-beta's leaf count in a uniform tree with the best move first: b^ceil(d/2) + b^floor(d/2) - 1.
 
-    About twice the square root of b^d; no correct algorithm needs fewer. (Slagle and Dixon, 1969; Knuth and Moore,
-    1975.)
+    This is about twice the square root of b^d; no correct algorithm needs fewer leaves. (Slagle and Dixon, 1969; Knuth
+    and Moore, 1975.)
     """
     return int(branching ** ((depth + 1) // 2) + branching ** (depth // 2) - 1)
 
 
 def effective_branching(leaves: float, depth: int) -> float:
-    """The branching factor of a uniform tree of this depth with this many leaves."""
+    """Returns the branching factor of a uniform tree with this depth and number of leaves."""
     return float(leaves ** (1 / depth)) if depth else float(leaves)
 
 
 def proofs(tree: Tree, leaf_values: Sequence[int | None], value: int) -> tuple[list[float], list[float]]:
-    """For every node, how many leaves prove that its value is at least, and at most, `value`; infinite if it is not."""
+    """Returns how many leaves prove each node's value to be at least, and at most, `value`; infinity if it is not."""
     at_least, at_most = [_IMPOSSIBLE] * len(tree), [_IMPOSSIBLE] * len(tree)
     for node in tree.postorder:
         leaf = leaf_values[node]
@@ -50,12 +50,11 @@ def proofs(tree: Tree, leaf_values: Sequence[int | None], value: int) -> tuple[l
 
 
 def fewest_leaves(tree: Tree) -> int:
-    """The leaves of the smallest proof of the root's value, over all orders.
+    """Returns the number of leaves in the smallest proof of the root's value, over all visiting orders.
 
-    Every search needs at least so many, unless a table tells it that subtrees are equal.
-
-    Alpha-beta reaches it with the order `best` of `search.theory.orders`. On uniform trees it is `minimal_leaves`,
-    whatever the leaves. Raises `TreeError` for leaves that are no whole numbers.
+    Every search values at least that many leaves, unless a table tells it that subtrees are equal. Alpha-beta reaches
+    this minimum with the order `best` of `search.theory.orders`. On uniform trees it equals `minimal_leaves`, whatever
+    the leaves' values. Raises `TreeError` if a leaf is not an integer.
     """
     leaf_values = tree.integers()
     at_least, at_most = proofs(tree, leaf_values, minimax_values(tree, leaf_values)[0])

@@ -1,8 +1,8 @@
 """Iterative deepening: search to depth 1, then 2, and so on; each search guides the next.
 
 The searches before the last cost little, because each is many times smaller than the next. They leave best moves in the
-table, killers, histories, and a value for the aspiration window, so the last search cuts more than it would alone. And
-there is an answer whenever time is up. (Slate and Atkin, "Chess 4.5", 1977.)
+table, killers, histories, and a value for the aspiration window, so the last search cuts more than it would alone. An
+answer is available whenever time runs out. (Slate and Atkin, "Chess 4.5", 1977.)
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def deepen(
     width: int | None = None,
     watch: Watcher[Position, int] = UNWATCHED,
 ) -> Iterator[int]:
-    """Yields the values of `position` for depths 1, 2, ... `depth`, each that of `enhanced`, as they are found.
+    """Yields the value that `enhanced` finds for `position` at each depth from 1 to `depth`.
 
-    With `width`, searches from the third on use an aspiration window around the value of two depths earlier: then the
-    same side is to move at the horizon, and guesses tend to favour that side.
+    If `width` is given, searches from the third on use an aspiration window around the value of two depths earlier:
+    guesses tend to favour the side to move at the horizon, which is the same side at both depths.
     """
     found: list[int] = []
     for now in range(1, depth + 1):

@@ -14,11 +14,11 @@ from search.theory.watch import UNWATCHED, Watcher
 
 @dataclass(frozen=True)
 class Memory(Generic[Position, Move]):
-    """The memory of a search, from node to node and from one search of a game to the next."""
+    """The memory that the nodes of a search share with each other and with later searches of the same game."""
 
-    #: None searches without a table.
+    #: The transposition table, or None to search without one.
     table: Table[Move] | None = None
-    #: The first decides, the second breaks its ties, and so on; an empty sequence keeps the game's order.
+    #: The first ordering decides, the second breaks its ties, and so on; an empty sequence keeps the game's order.
     orderings: Sequence[Ordering[Position, Move]] = ()
 
 
@@ -32,10 +32,10 @@ def enhanced(
     watch: Watcher[Position, int] = UNWATCHED,
     ply: int = 0,
 ) -> int:
-    """The fail-soft value of `position`, searched to `depth` plies: minimax's of `DepthLimited` with that depth.
+    """Returns the fail-soft value of `position`, searched to `depth` plies.
 
-    The contract is that of `alpha_beta`, whatever `memory` holds, as long as it comes from searches of the same game.
-    `ply` counts from the root.
+    `alpha_beta`'s contract applies to minimax's value over `DepthLimited` with this depth, whatever `memory` contains,
+    as long as all of it comes from searches of the same game. `ply` counts from the root.
     """
     watch.enter(position, alpha, beta)
     entry = memory.table.probe(game.key(position)) if memory.table is not None else None
@@ -59,7 +59,7 @@ def enhanced(
             if best is None or value > best:
                 best = value
                 floor = max(floor, best)
-                # A value that fails low only bounds each move, and does not tell which is best.
+                # A fail low only bounds each move and does not show which is best.
                 best_move = move if best > alpha else None
             watch.back(position, child, best, floor, beta)
             if best >= beta:

@@ -1,6 +1,7 @@
 """The events of a search and their reasons, in words.
 
-Every bound and value of an event is from MAX's view, whichever side is to move, so displays negate nothing.
+Every bound and value of an event is from MAX's point of view, whichever side is to move, so displays need not negate
+any of them.
 """
 
 from __future__ import annotations
@@ -9,75 +10,75 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-#: Every kind of event, and its sentence. `update`, `keep`: `value` is now certain at `node`, `other` is the finished
-#: child. `cut`: `other` is the ancestor whose value causes the cut. `iteration`: `value` is the depth.
+#: The sentence for each kind of event. For `update` and `keep`, `value` is now certain at `node`, and `other` is the
+#: finished child. For `cut`, `other` is the ancestor whose value causes the cut. For `iteration`, `value` is the depth.
 KINDS: Final[dict[str, str]] = {
     "enter": "Visit {node}.",
     "leaf": "{node} is worth {value}.",
-    "update": "{other} makes it {value} at {node}.",
-    "keep": "{other} changes nothing at {node}.",
-    "cut": "The rest of {node} is not visited.",
-    "table": "The table knows {node}.",
-    "leave": "{node} is done: {value}.",
+    "update": "{other} changes the value of {node} to {value}.",
+    "keep": "{other} does not change the value of {node}.",
+    "cut": "The remaining children of {node} are skipped.",
+    "table": "The table has an entry for {node}.",
+    "leave": "The search of {node} ends with the value {value}.",
     "iteration": "Search again from {node}, now to depth {value}.",
     "window": "Search {node} with the window {alpha} to {beta}.",
 }
 
-#: Every reason, and its sentence.
+#: The sentence for each reason.
 REASONS: Final[dict[str, str]] = {
     # Cuts at a MIN node: its value can only fall, and MAX does better elsewhere.
-    "alpha-shallow": "MIN can already hold {node} to {value}, but one step up, at {other}, MAX has {alpha} for certain "
-    "and will not come here: the rest cannot matter.",
-    "alpha-deep": "MIN can already hold {node} to {value}, but further up, at {other}, MAX has {alpha} for certain and "
-    "will not let it come to this: the rest cannot matter.",
-    "alpha-window": "MIN can already hold {node} to {value}, and the search was asked for values above {alpha} only: "
-    "that it fails low is all there is to know.",
-    "alpha-scout": "MIN can already hold {node} to {value}, and the question was only whether it is more than {alpha}: "
-    "it is not.",
+    "alpha-shallow": "MIN can hold {node} to {value}, but one step up, at {other}, MAX is already sure of {alpha} and "
+    "will avoid {node}. The remaining children cannot matter.",
+    "alpha-deep": "MIN can hold {node} to {value}, but further up, at {other}, MAX is already sure of {alpha} and will "
+    "avoid {node}. The remaining children cannot matter.",
+    "alpha-window": "MIN can hold {node} to {value}, and only values above {alpha} lie in the search window. {node} "
+    "fails low, so the remaining children cannot matter.",
+    "alpha-scout": "MIN can hold {node} to {value}, and the null window only tests whether {node} is worth more than "
+    "{alpha}. It is not.",
     # Cuts at a MAX node: its value can only rise, and MIN does better elsewhere.
-    "beta-shallow": "MAX can already get {value} at {node}, but one step up, at {other}, MIN holds MAX to {beta} and "
-    "will not come here: the rest cannot matter.",
-    "beta-deep": "MAX can already get {value} at {node}, but further up, at {other}, MIN holds MAX to {beta} and will "
-    "not let it come to this: the rest cannot matter.",
-    "beta-window": "MAX can already get {value} at {node}, and the search was asked for values below {beta} only: that "
-    "it fails high is all there is to know.",
-    "beta-scout": "MAX can already get {value} at {node}, and the question was only whether it is less than {beta}: it "
-    "is not.",
+    "beta-shallow": "MAX can get {value} at {node}, but one step up, at {other}, MIN can already hold MAX to {beta} "
+    "and will avoid {node}. The remaining children cannot matter.",
+    "beta-deep": "MAX can get {value} at {node}, but further up, at {other}, MIN can already hold MAX to {beta} and "
+    "will avoid {node}. The remaining children cannot matter.",
+    "beta-window": "MAX can get {value} at {node}, and only values below {beta} lie in the search window. {node} fails "
+    "high, so the remaining children cannot matter.",
+    "beta-scout": "MAX can get {value} at {node}, and the null window only tests whether {node} is worth less than "
+    "{beta}. It is not.",
     # Cuts in lattices: by the value of the parent or another single node above, or only by several together.
-    "alpha-parent": "MIN can already hold {node} to {value}, and one step up, at {other}, MAX has no less than that "
-    "for certain: the rest cannot matter.",
-    "beta-parent": "MAX can already get {value} at {node}, and one step up, at {other}, MIN holds MAX to no more than "
-    "that: the rest cannot matter.",
-    "alpha-single": "MIN can already hold {node} to {value}, and further up, at {other}, MAX has no less than that for "
-    "certain: the rest cannot matter.",
-    "beta-single": "MAX can already get {value} at {node}, and further up, at {other}, MIN holds MAX to no more than "
-    "that: the rest cannot matter.",
-    "alpha-join": "MIN can already hold {node} to {value}, which is no more than {alpha}, all that MAX has for certain "
-    "at the nodes above, joined.",
-    "beta-meet": "MAX can already get {value} at {node}, which is no less than {beta}, all that MIN holds MAX to at "
-    "the nodes above, met.",
-    "alpha-strong": "{node} is down to {value}. What MIN leaves of that at the nodes above (their values meet in "
-    "{beta} with this one), MAX has for certain there ({alpha}): the root cannot change.",
-    "beta-strong": "{node} is up to {value}. With what MAX has for certain at the nodes above (joined with this one: "
-    "{alpha}) it is all that MIN will allow there ({beta}): the root cannot change.",
+    "alpha-parent": "MIN can hold {node} to {value}, but one step up, at {other}, MAX is already sure of at least "
+    "that. The remaining children cannot matter.",
+    "beta-parent": "MAX can get {value} at {node}, but one step up, at {other}, MIN can already hold MAX to at most "
+    "that. The remaining children cannot matter.",
+    "alpha-single": "MIN can hold {node} to {value}, but further up, at {other}, MAX is already sure of at least that. "
+    "The remaining children cannot matter.",
+    "beta-single": "MAX can get {value} at {node}, but further up, at {other}, MIN can already hold MAX to at most "
+    "that. The remaining children cannot matter.",
+    "alpha-join": "MIN can hold {node} to {value}, which is at most {alpha}, the join of what MAX is already sure of "
+    "at the nodes above.",
+    "beta-meet": "MAX can get {value} at {node}, which is at least {beta}, the meet of what MIN can already hold MAX "
+    "to at the nodes above.",
+    "alpha-strong": "{node} is down to {value}. Its meet with MIN's values at the nodes above is {beta}, which is at "
+    "most {alpha}, the join of MAX's values there. The root's value cannot change.",
+    "beta-strong": "{node} is up to {value}. Its join with MAX's values at the nodes above is {alpha}, which is at "
+    "least {beta}, the meet of MIN's values there. The root's value cannot change.",
     # Answers of the transposition table.
-    "table-exact": "The table knows that {node} is worth {value}.",
-    "table-lower": "The table knows that {node} is worth at least {value}, and that is enough for the window {alpha} "
+    "table-exact": "According to the table, {node} is worth {value}.",
+    "table-lower": "According to the table, {node} is worth at least {value}, which is enough for the window {alpha} "
     "to {beta}.",
-    "table-upper": "The table knows that {node} is worth at most {value}, and that is enough for the window {alpha} to "
+    "table-upper": "According to the table, {node} is worth at most {value}, which is enough for the window {alpha} to "
     "{beta}.",
-    "table-move": "The table cannot answer for {node}, but it knows which move was best before: that one comes first.",
+    "table-move": "The table has no usable value for {node}, but it has the best move of an earlier search. That move "
+    "is searched first.",
     # The meaning of a finished node's value.
     "exact": "{node} is worth {value}.",
     "lower": "{node} is worth at least {value}.",
     "upper": "{node} is worth at most {value}.",
-    "sufficient": "{node} is left with {value}. Visiting what was cut might change that, but not the root's value.",
+    "sufficient": "{node} ends with {value}. The skipped nodes could change this value, but not the root's.",
     # Searches that are repeated, or started with another window.
-    "fail-low": "The value lies below the window. Search {node} again, from {alpha} to {beta}.",
-    "fail-high": "The value lies above the window. Search {node} again, from {alpha} to {beta}.",
-    "null-window": "First only ask whether {node} is worth changing the plan: the window {alpha} to {beta} holds no "
-    "value between.",
-    "re-search": "It is. Search {node} again for its value, from {alpha} to {beta}.",
+    "fail-low": "The value lies below the window. Search {node} again with the window {alpha} to {beta}.",
+    "fail-high": "The value lies above the window. Search {node} again with the window {alpha} to {beta}.",
+    "null-window": "First test whether {node} beats the best move so far, with the null window {alpha} to {beta}.",
+    "re-search": "{node} beats the best move so far. Search it again for its value, with the window {alpha} to {beta}.",
 }
 
 
@@ -85,9 +86,9 @@ REASONS: Final[dict[str, str]] = {
 class Event:
     """One step of a search at a node of a tree.
 
-    `node` and `other` are indices of `search.theory.trees.Tree`; `other` is -1 for none. `alpha`, `beta` and `value`
-    are numbers or elements of a lattice, from MAX's view, or None. `alpha` and `beta` are the window at the node after
-    this event.
+    `node` and `other` are node numbers of `search.theory.trees.Tree`; `other` is -1 if there is none. `alpha`, `beta`
+    and `value` are numbers or elements of a lattice, from MAX's point of view, or None. `alpha` and `beta` are the
+    window at the node after this event.
     """
 
     kind: str
@@ -100,7 +101,7 @@ class Event:
 
 
 def explain(event: Event, name: Callable[[int], str], show: Callable[[Any], str]) -> str:
-    """The event as one or two sentences; `name` names nodes and `show` writes values."""
+    """Returns a description of the event; `name` and `show` convert nodes and values to text."""
 
     def text(value: Any) -> str:
         return "" if value is None else show(value)

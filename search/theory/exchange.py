@@ -8,7 +8,7 @@ from engine.board.exchange import EXCHANGE_VALUES
 
 
 def exchange_value(board: chess.Board, move: chess.Move) -> int:
-    """The mover's gain in centipawns of EXCHANGE_VALUES when both sides capture on the target as long as it pays.
+    """Returns the mover's gain in centipawns (EXCHANGE_VALUES) if both sides capture on the target while it pays.
 
     Both sides capture with their least valuable piece first. Pins and checks are ignored; a king does not capture a
     defended piece.
@@ -29,12 +29,12 @@ def exchange_value(board: chess.Board, move: chess.Move) -> int:
 
 
 def worth(piece_type: chess.PieceType | None) -> int:
-    """The value of a piece in exchanges, centipawns; 0 for none."""
+    """Returns the value of a piece in exchanges, in centipawns, or 0 for no piece."""
     return int(EXCHANGE_VALUES[piece_type or 0])
 
 
 def _recapture(board: chess.Board, square: chess.Square, standing: int, side: chess.Color, occupied: int) -> int:
-    """The best gain of `side` on `square`: from capturing the piece worth `standing`, or 0 from not capturing."""
+    """Returns `side`'s best gain on `square`: from capturing a piece worth `standing`, or 0 from not capturing."""
     attackers = board.attackers_mask(side, square, occupied) & occupied
     if not attackers:
         return 0

@@ -1,7 +1,7 @@
-"""Finite lattices given by their order, and the two smallest that are not distributive.
+"""Finite lattices defined by an order, and the two smallest that are not distributive.
 
-Text: `0 < a, b < 1; b < c < 1` says that 0 is below a and b, these are below 1, and so on. New lines act as semicolons.
-Implied relations may be omitted. Every pair must have a least upper and a greatest lower bound.
+The text `0 < a, b < 1; b < c < 1` says that 0 is below a and b, both are below 1, and so on. A newline acts as a
+semicolon. Implied relations may be omitted. Every two elements must have a least upper and a greatest lower bound.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from typing import Final
 from search.theory.lattices import NAME, Lattice, LatticeError, violating_triple
 from search.theory.trees import shortened
 
-#: The most elements.
+#: The maximum number of elements.
 MAX_ELEMENTS: Final = 64
 
 
 class FiniteLattice(Lattice[str]):
-    """The lattice of `elements` in which a < b for all pairs (a, b) of `relations`, and all implied relations hold.
+    """A lattice of `elements` with a < b for each pair (a, b) of `relations`, and all relations that these imply.
 
-    Raises `LatticeError` if that is no order, or no lattice; in that case the message names the pair at fault.
+    Raises `LatticeError`, which names the pair at fault, if this is not an order or the order is not a lattice.
     """
 
     def __init__(self, elements: Sequence[str], relations: Iterable[tuple[str, str]]) -> None:
         if not 1 <= len(elements) <= MAX_ELEMENTS:
-            raise LatticeError(f"a lattice has 1 to {MAX_ELEMENTS} elements here, not {len(elements)}")
+            raise LatticeError(f"a lattice must have 1 to {MAX_ELEMENTS} elements (got {len(elements)})")
         self.elements = tuple(elements)
-        #: The elements above each element, and the element itself.
+        # The elements above each element, including itself.
         above = {name: {name} for name in elements}
         for low, high in relations:
             if low == high:
-                raise LatticeError(f"{low} < {low}: no order does that")
+                raise LatticeError(f"{low} < {low}: an element cannot be below itself")
             above[low].add(high)
         for middle in elements:  # Warshall's closure
             for name in elements:
@@ -41,53 +41,52 @@ class FiniteLattice(Lattice[str]):
         below = {high: {low for low in elements if high in above[low]} for high in elements}
         for a, b in combinations(elements, 2):
             if b in above[a] and a in above[b]:
-                raise LatticeError(f"{a} < {b} and {b} < {a}: no order does that")
+                raise LatticeError(f"{a} < {b} contradicts {b} < {a}")
         self._joins = {(a, b): self._nearest(a, b, above, "upper") for a, b in product(elements, repeat=2)}
         self._meets = {(a, b): self._nearest(a, b, below, "lower") for a, b in product(elements, repeat=2)}
         self.bottom = next(name for name in elements if len(above[name]) == len(elements))
         self.top = next(name for name in elements if len(below[name]) == len(elements))
 
     def meet(self, a: str, b: str) -> str:
-        """Looked up."""
+        """Returns the greatest lower bound, from a table."""
         return self._meets[a, b]
 
     def join(self, a: str, b: str) -> str:
-        """Looked up."""
+        """Returns the least upper bound, from a table."""
         return self._joins[a, b]
 
     def parse(self, text: str) -> str:
-        """An element's name."""
+        """Returns the element with this name. Raises `LatticeError` if there is none."""
         if text not in self.elements:
             raise LatticeError(f"'{shortened(text)}' is not one of {shortened(', '.join(self.elements), 80)}")
         return text
 
     def format(self, element: str) -> str:
-        """The name."""
+        """Returns the element's name."""
         return element
 
     def violation(self) -> tuple[str, str, str] | None:
-        """The first triple that violates the distributive law; tries all triples."""
+        """Tries all triples and returns the first that violates the distributive law, or None."""
         return violating_triple(self, self.elements)
 
     def _nearest(self, a: str, b: str, beyond: Mapping[str, set[str]], side: str) -> str:
-        """The least upper or greatest lower bound of a and b, as `side` says. Raises LatticeError if there is none."""
+        """Returns the least upper or greatest lower bound, depending on `side`. Raises `LatticeError` without one."""
         bounds = beyond[a] & beyond[b]
         for bound in bounds:
             if beyond[bound] == bounds:
                 return bound
         pair = f"{a} and {b} have no"
         if not bounds:
-            raise LatticeError(f"no lattice: {pair} {side} bound at all")
+            raise LatticeError(f"not a lattice: {pair} {side} bound")
         rivals = [x for x in self.elements if x in bounds and not any(x in beyond[y] for y in bounds - {x})]
         extreme = "least" if side == "upper" else "greatest"
         raise LatticeError(
-            f"no lattice: {pair} {extreme} {side} bound, for {rivals[0]} and {rivals[1]} are both nearest and not "
-            "comparable"
+            f"not a lattice: {pair} {extreme} {side} bound ({rivals[0]} and {rivals[1]} are not comparable)"
         )
 
 
 def read_order(text: str) -> FiniteLattice:
-    """The lattice that a text describes, see the module. Raises `LatticeError`."""
+    """Returns the lattice that `text` describes (see the module's docstring). Raises `LatticeError`."""
     elements: dict[str, None] = {}
     relations: list[tuple[str, str]] = []
     for number, line in enumerate(text.split("\n"), start=1):
@@ -101,24 +100,24 @@ def read_order(text: str) -> FiniteLattice:
                 column += len(group) + 1
                 names = group.replace(",", " ").split()
                 if not names:
-                    raise LatticeError("a name is missing beside '<'", place)
+                    raise LatticeError("an element name is missing", place)
                 for name in names:
                     if NAME.fullmatch(name) is None:
-                        raise LatticeError(f"'{shortened(name)}' cannot be the name of an element", place)
+                        raise LatticeError(f"'{shortened(name)}' is not a valid element name", place)
                     elements[name] = None
                 relations += [(low, high) for low in lower for high in names]
                 lower = names
     if not elements:
-        raise LatticeError("an order names its elements, like 0 < a, b < 1", (1, 1))
+        raise LatticeError("expected an order, like 0 < a, b < 1", (1, 1))
     return FiniteLattice(tuple(elements), relations)
 
 
-# A lattice is distributive exactly if it contains neither of these two as a sublattice (Birkhoff, 1934).
+# A lattice is distributive if and only if it contains neither of these two as a sublattice (Birkhoff, 1934).
 def diamond() -> FiniteLattice:
-    """M3: three elements side by side between bottom and top."""
+    """Returns M3: three elements between bottom and top, none of them comparable."""
     return read_order("0 < a, b, c < 1")
 
 
 def pentagon() -> FiniteLattice:
-    """N5: a < b on one side, c on the other."""
+    """Returns N5: a < b, neither comparable with c, between bottom and top."""
     return read_order("0 < a < b < 1; 0 < c < 1")

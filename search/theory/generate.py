@@ -1,4 +1,4 @@
-"""Trees for experiments: uniform trees in a chosen order, irregular trees, and game trees."""
+"""Trees for experiments: uniform trees with a chosen arrangement of leaves, irregular trees, and game trees."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ def uniform_tree(
     seed: int = 0,
     leaf: Callable[[random.Random], str] | None = None,
 ) -> Tree:
-    """A tree with `branching` children at every inner node and all leaves at `depth`, MAX to move.
+    """Returns a tree with `branching` children at every inner node and all leaves at `depth`, MAX to move.
 
-    The leaves are distinct numbers; a seed gives the same numbers in every arrangement. `random` shuffles them. With
-    `worst`, every sibling is better for the mover than all before it: alpha-beta visits everything. With `best`, every
-    first child is best: alpha-beta visits as little as possible. With `leaf`, that function gives the leaves (elements
-    of a lattice, for example), so the arrangement is random. Raises `TreeError` if the tree would be too large, or for
-    a branching below 1 or a negative depth.
+    The leaves are distinct integers; a seed gives the same numbers in every arrangement. `random` shuffles them. With
+    `worst`, every child is better for the mover than its earlier siblings, so alpha-beta visits everything. With
+    `best`, every first child is best, so alpha-beta visits as little as possible. If `leaf` is given, it generates the
+    leaves (elements of a lattice, for example), and the arrangement has no meaning. Raises `TreeError` if the tree
+    would be too large, `branching` is below 1, or `depth` is negative.
     """
     if branching < 1 or depth < 0:
-        raise TreeError(f"a tree has at least 1 child a node and 0 plies, not {branching} and {depth}")
+        raise TreeError(f"branching must be at least 1 (got {branching}), and depth at least 0 (got {depth})")
     if depth > MAX_DEPTH:
-        raise TreeError(f"a tree is at most {MAX_DEPTH} plies deep")
+        raise TreeError(f"depth must be at most {MAX_DEPTH} (got {depth})")
     if sum(branching**ply for ply in range(min(depth, MAX_NODES.bit_length()) + 1)) > MAX_NODES:
-        raise TreeError(f"a tree has at most {MAX_NODES:,} nodes, {branching} children and {depth} plies make more")
+        raise TreeError(f"{branching} children per node and {depth} plies make more than {MAX_NODES:,} nodes")
     count = branching**depth
     generator = random.Random(seed)
     numbers = sorted(generator.sample(range(-5 * count, 5 * count + 1), count))
@@ -41,12 +41,12 @@ def uniform_tree(
     texts = [str(number) for number in numbers] if leaf is None else [leaf(generator) for _ in numbers]
 
     def expand(node: tuple[int, int]) -> Expansion[tuple[int, int]]:
-        """A node is its ply and the index of its range of `texts` in this ply."""
+        """Expands a node, given as its ply and the index of its range of `texts` in that ply."""
         ply, place = node
         if ply == depth:
             return "", NOWHERE, texts[place]
         below = [(ply + 1, place * branching + child) for child in range(branching)]
-        # The numbers rise from left to right, so the good ones are first for MIN and last for MAX.
+        # The numbers rise from left to right, so MIN's best ones come first and MAX's best ones last.
         first_is_best = ply % 2 == 1
         if arrangement != "random" and first_is_best != (arrangement == "best"):
             below.reverse()
@@ -63,13 +63,13 @@ def random_tree(
     stop: float = 0.2,
     most_nodes: int = MAX_NODES,
 ) -> Tree:
-    """A tree of 1 to `branching` children a node, MAX to move, whose inner nodes end early with the chance `stop`.
+    """Returns a tree with 1 to `branching` children per inner node, MAX to move.
 
-    It grows ply by ply to at most `most_nodes` nodes. `leaf` gives the leaves. Raises `TreeError` for an invalid depth
-    or branching.
+    A node below the root becomes a leaf early with probability `stop`. The tree grows ply by ply to at most
+    `most_nodes` nodes. `leaf` generates the leaves. Raises `TreeError` if `depth` or `branching` is invalid.
     """
     if not 0 <= depth <= MAX_DEPTH or branching < 1:
-        raise TreeError(f"a tree is 0 to {MAX_DEPTH} plies deep and has at least 1 child a node")
+        raise TreeError(f"depth must be 0 to {MAX_DEPTH} (got {depth}), and branching at least 1 (got {branching})")
     generator = random.Random(seed)
     children: list[list[int]] = [[]]
     front = [0]
@@ -98,14 +98,14 @@ def game_tree(
     name: Callable[[Position, Move], str] = lambda _, move: str(move),
     most_nodes: int = MAX_NODES,
 ) -> Tree:
-    """The tree of all play from `position` to `depth` plies; the side to move there is MAX.
+    """Returns the tree of all lines of play from `position` to `depth` plies; the side to move there is MAX.
 
-    A leaf has the game's value, or at the horizon its guess; labels are the moves by `name`. Raises `TreeError` for a
-    tree of more than `most_nodes` nodes.
+    A leaf has the game's value, or its guess at the horizon; `name` converts moves to labels. Raises `TreeError` if the
+    tree has more than `most_nodes` nodes.
     """
 
     def expand(node: tuple[Position, int, str]) -> Expansion[tuple[Position, int, str]]:
-        """A node is a position, the plies from the root, and the label."""
+        """Expands a node, given as a position, its number of plies from the root, and its label."""
         here, ply, label = node
         sign = 1 if ply % 2 == 0 else -1
         moves = list(game.moves(here))

@@ -1,4 +1,4 @@
-"""A game cut off at a depth, for a search that cannot reach the end of the game."""
+"""Wrappers of games: one cuts a game off at a depth, the other counts the nodes of a search."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ class Limited(Generic[Position]):
 
 
 class DepthLimited(Generic[Position, Move]):
-    """`game` in which play stops after a number of plies; there the guess is the value.
+    """A game in which play stops after a number of plies, where the guess becomes the value.
 
-    With it, minimax and the pruning searches without a table work on games of any length.
+    It lets minimax and the pruning searches without a table work on games of any length.
     """
 
     def __init__(self, game: SearchGame[Position, Move]) -> None:
         self._game = game
 
     def moves(self, limited: Limited[Position]) -> Iterable[Move]:
-        """The game's moves, none at the horizon."""
+        """Returns the game's moves, or none at the horizon."""
         return self._game.moves(limited.position) if limited.depth > 0 else ()
 
     def apply(self, limited: Limited[Position], move: Move) -> Limited[Position]:
-        """The position after the move, with one ply less."""
+        """Returns the position after the move, with one ply less to play."""
         return Limited(self._game.apply(limited.position, move), limited.depth - 1)
 
     def value(self, limited: Limited[Position]) -> int:
-        """The game's value where the game is over, otherwise its guess."""
+        """Returns the game's value if the game is over, otherwise its guess."""
         for _ in self._game.moves(limited.position):
             return self._game.guess(limited.position)
         return self._game.value(limited.position)
 
 
 class Counted(Generic[Position, Move]):
-    """`game` with counts of the positions that a search reaches (`nodes`) and values (`leaves`).
+    """A game that counts the positions that a search reaches (`nodes`) and values (`leaves`).
 
-    A guess at the horizon counts as a leaf. `key` and `guess` need a `SearchGame`.
+    A guess at the horizon counts as a leaf. `key` and `guess` require a `SearchGame`.
     """
 
     def __init__(self, game: Game[Position, Move]) -> None:
         self._game: Any = game
-        #: The root counts, although no move leads to it.
+        #: The count includes the root, although no move leads to it.
         self.nodes = 1
         self.leaves = 0
         self.moves: Callable[[Position], Iterable[Move]] = game.moves
@@ -60,15 +60,15 @@ class Counted(Generic[Position, Move]):
         return cast("Position", self._game.apply(position, move))
 
     def value(self, position: Position) -> int:
-        """The game's value; counts a leaf."""
+        """Returns the game's value and counts a leaf."""
         self.leaves += 1
         return int(self._game.value(position))
 
     def key(self, position: Position) -> Hashable:
-        """The game's key."""
+        """Returns the game's key."""
         return cast("Hashable", self._game.key(position))
 
     def guess(self, position: Position) -> int:
-        """The game's guess; counts a leaf."""
+        """Returns the game's guess and counts a leaf."""
         self.leaves += 1
         return int(self._game.guess(position))

@@ -1,36 +1,34 @@
-"""Alpha-beta in lattices: five rules for when the rest of a node cannot matter, from cautious to sharp.
+"""Alpha-beta in lattices: five rules for skipping the rest of a node, from cautious to sharp.
 
 Let v be the node's value so far, alpha the join of the values so far of all MAX nodes above it, and beta the meet of
-those of all MIN nodes above it. The table is for a MIN node; at MAX nodes everything is mirrored.
+those of all MIN nodes above it. The table says when each rule cuts at a MIN node; MAX nodes mirror it.
 
-naive          never: the definition, meet at MIN and join at MAX
-shallow        v <= what the parent has: MAX gains nothing by coming here               sound in any lattice
-deep           v <= what some single MAX node above has                                 needs distributivity
+naive          never: the definition, with meet at MIN and join at MAX
+shallow        v <= the parent's value: MAX gains nothing by coming here                sound in any lattice
+deep           v <= the value of some single MAX node above                             needs distributivity
 weak           v <= alpha: all MAX nodes above together                                 needs distributivity
-strong         (v meet beta) <= alpha: only what MIN lets through higher up counts      needs distributivity
-fold           the root, computed from the path alone, is the same with v as with       needs distributivity
-               the bottom in place of v
+strong         (v meet beta) <= alpha: only the part that MIN allows higher up counts   needs distributivity
+fold           the root's value, computed from the path alone, is the same with v       needs distributivity
+               as with the bottom in place of v
 
 `shallow` and `deep` are from Ginsberg and Jaffray ("Alpha-beta pruning under partial orders", in: More Games of No
 Chance, 2001), who show that deep pruning needs distributivity.
 
 `fold` is the definition of `strong`. The root's value along the path rises with the node's value. So if the node's
-value and its extreme give the root the same value, all values between do, too. The test costs a walk up the path after
-every child. In a distributive lattice all these joins and meets reduce to one term: the root gets alpha join
-(beta meet v), apart from terms that do not depend on v. This is the same for v and for the bottom if and only if
-(beta meet v) <= alpha, and that is `strong`: as sharp as `fold` for one operation more than `weak`. (In other lattices
+value and its extreme give the root the same value, every value between them does, too. The test costs a walk up the
+path after every child. In a distributive lattice, all these joins and meets reduce to one term: the root gets alpha
+join (beta meet v), apart from terms that do not depend on v. This is the same for v and for the bottom if and only if
+(beta meet v) <= alpha, which is `strong`: as sharp as `fold`, for one operation more than `weak`. (In other lattices,
 `strong` is even sharper, and wrong more often.)
 
-`fold` seems correct in any lattice, because it uses no law. It is not: it only shows that the node cannot change the
-root while the nodes above keep their current values. In a distributive lattice that is enough, because alpha then only
-rises and beta only falls. In others a later child can restore the difference. In N5, MAX to move, take [a [[c 1] b]]:
-after c, the root gets a join c = 1, and the next leaf, 1, would not change that. But then comes MIN's b; its meet with
-c is 0, its meet with 1 is b: the root is a or b.
+`fold` seems correct in any lattice, because it does not rely on distributivity. It is not: it only shows that the node
+cannot change the root while the nodes above keep their current values. In a distributive lattice that is enough,
+because from then on alpha only rises and beta only falls. In others, a later child can restore the difference. Take
+[a [[c 1] b]] in N5, with MAX to move: after c, the root gets a join c = 1, and the next leaf, 1, would not change that.
+But MIN's next child is b. Its meet with c is 0, and its meet with 1 is b, so the root is a with the cut and b without.
 
-On chains `deep`, `weak`, `strong` and `fold` are all alpha-beta.
-
-In lattices that are not distributive, only `naive` and `shallow` are always correct, so the others are refused there;
-the tests show how they fail.
+On chains, `deep`, `weak`, `strong` and `fold` are all equivalent to alpha-beta. In lattices that are not distributive,
+only `naive` and `shallow` are always correct, so the others are refused there; the tests show how they fail.
 """
 
 from __future__ import annotations
@@ -50,44 +48,44 @@ class Step(Generic[Element]):
 
     node: int
     is_max: bool
-    #: Its value by the children seen so far: at first the bottom for MAX and the top for MIN.
+    #: The value of the children seen so far; initially the bottom for MAX and the top for MIN.
     value: Element
-    #: Join of the current values of all MAX nodes above, meet of those of all MIN nodes above.
+    #: The join of the current values of all MAX nodes above, and the meet of those of all MIN nodes above.
     alpha: Element
     beta: Element
 
 
 Path: TypeAlias = Sequence[Step[Element]]
 
-#: Decides whether the search may skip the rest of the last node of a path.
+#: A function that returns whether the search may skip the remaining children of the last node of a path.
 Rule: TypeAlias = Callable[[Lattice[Any], Path[Any]], bool]
 
 
 def naive(lattice: Lattice[Element], path: Path[Element]) -> bool:
-    """Never."""
+    """Returns False, so that nothing is cut."""
     return False
 
 
 def shallow(lattice: Lattice[Element], path: Path[Element]) -> bool:
-    """Compares with the parent alone."""
+    """Returns whether the parent's value alone allows a cut."""
     return len(path) > 1 and _is_beaten(lattice, path[-1], path[-2].value)
 
 
 def deep(lattice: Lattice[Element], path: Path[Element]) -> bool:
-    """Compares with each single node above that belongs to the other side."""
+    """Returns whether the value of a single opposing node above allows a cut."""
     return _beater(lattice, path) is not None
 
 
 def weak(lattice: Lattice[Element], path: Path[Element]) -> bool:
-    """Compares with all nodes above that belong to the other side, together."""
+    """Returns whether the values of all opposing nodes above together allow a cut."""
     node = path[-1]
     return _is_beaten(lattice, node, node.beta if node.is_max else node.alpha)
 
 
 def strong(lattice: Lattice[Element], path: Path[Element]) -> bool:
-    """As `weak`, but first combines the node's value with the bound of its own side's ancestors.
+    """Returns whether `weak` would allow a cut if the node's value were combined with its own side's bound.
 
-    That is the join with alpha at MAX, and the meet with beta at MIN.
+    The combination is the join with alpha at a MAX node, and the meet with beta at a MIN node.
     """
     node = path[-1]
     if node.is_max:
@@ -96,7 +94,7 @@ def strong(lattice: Lattice[Element], path: Path[Element]) -> bool:
 
 
 def fold(lattice: Lattice[Element], path: Path[Element]) -> bool:
-    """Whether the root's value stays the same if the node's value moves all the way to its extreme."""
+    """Returns whether the root's value stays the same if the node's value changes to its extreme."""
     node = path[-1]
     extreme = lattice.top if node.is_max else lattice.bottom
     return _root_value(lattice, path, node.value) == _root_value(lattice, path, extreme)
@@ -107,13 +105,13 @@ NEED_DISTRIBUTIVITY: Final[frozenset[Rule]] = frozenset({deep, weak, strong, fol
 
 
 class UnsoundRuleError(ValueError):
-    """A rule that can give wrong values in this lattice; the message and `triple` (as texts) prove it."""
+    """Raised if a rule can give wrong values in a lattice; the message and `triple` (as text) prove it."""
 
     def __init__(self, rule: str, triple: tuple[str, str, str]) -> None:
         self.triple = triple
         a, b, c = triple
         super().__init__(
-            f"the rule '{rule}' needs a distributive lattice, and this one is not: "
+            f"the rule '{rule}' requires a distributive lattice, but here "
             f"{a} meet ({b} join {c}) is not ({a} meet {b}) join ({a} meet {c})"
         )
 
@@ -127,11 +125,11 @@ def lattice_value(
     children: Children | None = None,
     force: bool = False,
 ) -> Element:
-    """The value of `tree`'s root to MAX; visits only the nodes that `rule` does not cut.
+    """Returns the value of `tree`'s root for MAX, visiting only the nodes that `rule` does not cut.
 
-    `children` is the order of visiting, the tree's own if None. The watcher gets all values from MAX's view. Raises
-    `TreeError` at the first leaf that is no element, and `UnsoundRuleError` for a rule that may be wrong in this
-    lattice; with `force` it uses the rule anyway, and the value may be wrong.
+    `children` is the visiting order, by default the tree's own. The watcher gets all values from MAX's point of view.
+    Raises `TreeError` at the first leaf that is not an element, and `UnsoundRuleError` if the rule may be wrong in this
+    lattice. With `force`, the rule is used anyway, and the value may be wrong.
     """
     triple = None if force or rule not in NEED_DISTRIBUTIVITY else lattice.violation()
     if triple is not None:
@@ -166,7 +164,7 @@ def lattice_value(
 
 
 def _bounds_below(lattice: Lattice[Element], path: Path[Element]) -> tuple[Element, Element]:
-    """Alpha and beta of a child of the path's last node."""
+    """Returns alpha and beta for a child of the path's last node."""
     if not path:
         return lattice.bottom, lattice.top
     node = path[-1]
@@ -176,9 +174,9 @@ def _bounds_below(lattice: Lattice[Element], path: Path[Element]) -> tuple[Eleme
 
 
 def justification(lattice: Lattice[Element], path: Path[Element]) -> tuple[str, int | None]:
-    """The simplest reason to skip the rest of the last node, and the single node above that suffices for it, or None.
+    """Returns the simplest reason to cut at the last node, and the node above that alone suffices for it, or None.
 
-    The reason is a key of `search.theory.events.REASONS`; "" if there is none.
+    The reason is a key of `search.theory.events.REASONS`, or "" if there is none.
     """
     is_max = path[-1].is_max
     name = "beta" if is_max else "alpha"
@@ -187,25 +185,25 @@ def justification(lattice: Lattice[Element], path: Path[Element]) -> tuple[str, 
         return f"{name}-{'parent' if above == len(path) - 2 else 'single'}", path[above].node
     if weak(lattice, path):
         return ("beta-meet" if is_max else "alpha-join"), None
-    # In any lattice, `strong` holds where `fold` does.
+    # In any lattice, `strong` allows every cut that `fold` allows.
     return (f"{name}-strong" if strong(lattice, path) else ""), None
 
 
 def _is_beaten(lattice: Lattice[Element], node: Step[Element], other: Element) -> bool:
-    """Whether the node can never be better than `other` for the side that has `other` elsewhere."""
+    """Returns whether the node can never be better than `other` for the side that has `other` elsewhere."""
     return lattice.is_below(other, node.value) if node.is_max else lattice.is_below(node.value, other)
 
 
 def _beater(lattice: Lattice[Element], path: Path[Element]) -> int | None:
-    """The index in the path of the nearest node above that alone makes the last node useless, or None."""
-    for index in range(len(path) - 2, -1, -2):  # every second one belongs to the other side
+    """Returns the path index of the nearest node above that alone makes the last node useless, or None."""
+    for index in range(len(path) - 2, -1, -2):  # every second node belongs to the other side
         if _is_beaten(lattice, path[-1], path[index].value):
             return index
     return None
 
 
 def _root_value(lattice: Lattice[Element], path: Path[Element], value: Element) -> Element:
-    """The root's value by the current values on the path, if the last node had `value`."""
+    """Returns the root's value by the current values on the path if the last node had `value`."""
     for node in reversed(path[:-1]):
         value = lattice.join(node.value, value) if node.is_max else lattice.meet(node.value, value)
     return value

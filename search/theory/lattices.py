@@ -1,12 +1,12 @@
-"""Lattices: two values need not be comparable, but always have a least upper and a greatest lower bound.
+"""Lattices: orders in which values need not be comparable, but every two have a least upper and greatest lower bound.
 
 MAX takes the join of its moves' values, MIN the meet. Numbers are the special case in which join and meet are maximum
-and minimum. Other cases are several aims at once (products), the possible worlds in which a plan works (sets), and
+and minimum. Other cases are several goals at once (products), the possible worlds in which a plan works (sets), and
 values known only to lie between two bounds (intervals).
 
 A lattice is distributive if a meet (b join c) = (a meet b) join (a meet c) for all a, b and c. All lattices of this
-module are distributive; the smallest that are not are in `search.theory.finite_lattice`. Pruning depends on it: see
-`search.theory.lattice_search`.
+module are distributive; the smallest that are not are in `search.theory.finite_lattice`. Pruning depends on this
+property (see `search.theory.lattice_search`).
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from search.theory.trees import MAX_VALUE, PlacedError, integer, shortened
 
 Element = TypeVar("Element")
 
-#: A word that can name an element: without the characters that have a meaning in the formats of trees and lattices.
+#: A valid name of an element: a word without characters that are special in the formats of trees and lattices.
 NAME: Final = re.compile(r"[^\s,;:<>=(){}\[\]\"]+")
 
-#: The most names in a universe of sets.
+#: The maximum number of names in a universe of sets.
 MAX_NAMES: Final = 64
 
 
 class LatticeError(PlacedError):
-    """An invalid lattice or element."""
+    """Raised if a lattice or an element is invalid."""
 
 
 class Lattice(ABC, Generic[Element]):
-    """A bounded lattice. Elements are hashable and never change; `meet` and `join` take any two of them."""
+    """A bounded lattice. Elements are hashable and immutable; `meet` and `join` accept any two of them."""
 
     #: The smallest and the largest element.
     bottom: Element
@@ -42,31 +42,31 @@ class Lattice(ABC, Generic[Element]):
 
     @abstractmethod
     def meet(self, a: Element, b: Element) -> Element:
-        """The greatest lower bound."""
+        """Returns the greatest lower bound of two elements."""
 
     @abstractmethod
     def join(self, a: Element, b: Element) -> Element:
-        """The least upper bound."""
+        """Returns the least upper bound of two elements."""
 
     def is_below(self, a: Element, b: Element) -> bool:
-        """Whether a <= b in the lattice's order."""
+        """Returns whether a <= b in the lattice's order."""
         return self.meet(a, b) == a
 
     @abstractmethod
     def parse(self, text: str) -> Element:
-        """The element that a text names. Raises ValueError."""
+        """Returns the element that `text` names. Raises ValueError if there is none."""
 
     @abstractmethod
     def format(self, element: Element) -> str:
-        """The text of an element, which `parse` understands."""
+        """Returns the text of an element, which `parse` can read."""
 
     def violation(self) -> tuple[Element, Element, Element] | None:
-        """A triple a, b, c with a meet (b join c) != (a meet b) join (a meet c); None for a distributive lattice."""
+        """Returns (a, b, c) with a meet (b join c) != (a meet b) join (a meet c), or None if there is none."""
         return None
 
 
 def violating_triple(lattice: Lattice[Element], elements: Sequence[Element]) -> tuple[Element, Element, Element] | None:
-    """The first triple of these elements that violates the distributive law; None if none does."""
+    """Returns the first triple of these elements that violates the distributive law, or None."""
     for a, b, c in product(elements, repeat=3):
         if lattice.meet(a, lattice.join(b, c)) != lattice.join(lattice.meet(a, b), lattice.meet(a, c)):
             return a, b, c
@@ -74,7 +74,7 @@ def violating_triple(lattice: Lattice[Element], elements: Sequence[Element]) -> 
 
 
 class Chain(Lattice[int]):
-    """Whole numbers in their order, between `low` and `high`: ordinary minimax. Distributive, as max and min are."""
+    """The integers from `low` to `high` in their usual order, as in ordinary minimax. It is distributive."""
 
     def __init__(self, low: int = -INFINITE, high: int = INFINITE) -> None:
         if low > high:
@@ -82,15 +82,15 @@ class Chain(Lattice[int]):
         self.bottom, self.top = low, high
 
     def meet(self, a: int, b: int) -> int:
-        """The minimum."""
+        """Returns the minimum."""
         return min(a, b)
 
     def join(self, a: int, b: int) -> int:
-        """The maximum."""
+        """Returns the maximum."""
         return max(a, b)
 
     def parse(self, text: str) -> int:
-        """A whole number, or `-inf` and `+inf` where the chain is unbounded."""
+        """Reads an integer, or `-inf` or `+inf` if the chain is unbounded on that side."""
         if self.top == INFINITE and text in ("inf", "+inf", "∞", "+∞"):
             return INFINITE
         if self.bottom == -INFINITE and text in ("-inf", "-∞"):
@@ -98,46 +98,46 @@ class Chain(Lattice[int]):
         value = integer(text)
         low, high = max(self.bottom, -MAX_VALUE), min(self.top, MAX_VALUE)
         if not low <= value <= high:
-            raise LatticeError(f"{shortened(text)} does not lie in {low}..{high}")
+            raise LatticeError(f"{shortened(text)} is outside the range {low}..{high}")
         return value
 
     def format(self, element: int) -> str:
-        """The number, with a sign in front of infinity."""
+        """Returns the number as text, with a sign in front of infinity."""
         if abs(element) == INFINITE:
             return "+∞" if element > 0 else "-∞"
         return str(element)
 
 
 class Sets(Lattice[frozenset[str]]):
-    """The subsets of a universe: join is union, meet is intersection, and these distribute over each other.
+    """The subsets of a universe, with union as join and intersection as meet; these distribute over each other.
 
-    If a value is the set of possible worlds in which MAX wins, minimax gives the value of one plan for all worlds. It
-    can be less than the values of the best plans for each world.
+    If a value is the set of possible worlds in which MAX wins, minimax gives the value of one plan for all worlds. That
+    value can be less than those of the best plans for each world.
     """
 
     def __init__(self, universe: Sequence[str]) -> None:
         if not 1 <= len(universe) <= MAX_NAMES:
-            raise LatticeError(f"sets have 1 to {MAX_NAMES} names to choose from, not {len(universe)}")
+            raise LatticeError(f"sets need 1 to {MAX_NAMES} names to choose from (got {len(universe)})")
         for number, name in enumerate(universe):
             if NAME.fullmatch(name) is None:
-                raise LatticeError(f"'{shortened(name)}' cannot be the name of something in a set")
+                raise LatticeError(f"'{shortened(name)}' is not a valid name for a member of a set")
             if name in universe[:number]:
-                raise LatticeError(f"'{shortened(name)}' is named twice")
+                raise LatticeError(f"duplicate name '{shortened(name)}'")
         self._universe = tuple(universe)
         self.bottom, self.top = frozenset(), frozenset(universe)
 
     def meet(self, a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
-        """The intersection."""
+        """Returns the intersection."""
         return a & b
 
     def join(self, a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
-        """The union."""
+        """Returns the union."""
         return a | b
 
     def parse(self, text: str) -> frozenset[str]:
-        """Names in braces, `{}` for the empty set."""
+        """Reads names in braces; `{}` is the empty set."""
         if not (text.startswith("{") and text.endswith("}")):
-            raise LatticeError(f"'{shortened(text)}' is no set: write names in braces, like {self.format(self.top)}")
+            raise LatticeError(f"'{shortened(text)}' is not a set: write names in braces, like {self.format(self.top)}")
         names = text[1:-1].replace(",", " ").split()
         for name in names:
             if name not in self.top:
@@ -145,47 +145,47 @@ class Sets(Lattice[frozenset[str]]):
         return frozenset(names)
 
     def format(self, element: frozenset[str]) -> str:
-        """Names in the universe's order."""
+        """Returns the names in braces, in the universe's order."""
         return "{" + ",".join(name for name in self._universe if name in element) + "}"
 
 
 class Product(Lattice[tuple[Any, ...]]):
-    """Several lattices at once, place by place: several aims, none of which outweighs another.
+    """A product of lattices, compared place by place: several goals, none of which outweighs another.
 
-    Distributive if every factor is.
+    It is distributive if every factor is.
     """
 
     def __init__(self, factors: Sequence[Lattice[Any]]) -> None:
         if not factors:
-            raise LatticeError("a product has at least one factor")
+            raise LatticeError("a product must have at least one factor")
         self.factors = tuple(factors)
         self.bottom = tuple(factor.bottom for factor in factors)
         self.top = tuple(factor.top for factor in factors)
 
     def meet(self, a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The meet at every place."""
+        """Returns the meet at every place."""
         return tuple(factor.meet(x, y) for factor, x, y in zip(self.factors, a, b, strict=True))
 
     def join(self, a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The join at every place."""
+        """Returns the join at every place."""
         return tuple(factor.join(x, y) for factor, x, y in zip(self.factors, a, b, strict=True))
 
     def parse(self, text: str) -> tuple[Any, ...]:
-        """One element for each factor, in parentheses, separated by commas."""
+        """Reads one element for each factor, in parentheses and separated by commas."""
         parts = _split(text[1:-1]) if text.startswith("(") and text.endswith(")") else []
         if len(parts) != len(self.factors):
             raise LatticeError(
-                f"'{shortened(text)}' is no element of a product: write {len(self.factors)} values in parentheses, "
-                f"like {self.format(self.bottom)}"
+                f"'{shortened(text)}' is not an element of the product: write {len(self.factors)} values in "
+                f"parentheses, like {self.format(self.bottom)}"
             )
         return tuple(factor.parse(part) for factor, part in zip(self.factors, parts, strict=True))
 
     def format(self, element: tuple[Any, ...]) -> str:
-        """As `parse` takes it."""
+        """Returns the text that `parse` reads."""
         return "(" + ",".join(factor.format(part) for factor, part in zip(self.factors, element, strict=True)) + ")"
 
     def violation(self) -> tuple[Any, Any, Any] | None:
-        """The violation of the first factor that has one, with the bottom at the other places."""
+        """Returns the violation of the first factor that has one, with the bottom at the other places, or None."""
         for place, factor in enumerate(self.factors):
             triple = factor.violation()
             if triple is not None:
@@ -197,11 +197,11 @@ class Product(Lattice[tuple[Any, ...]]):
 
 
 class Intervals(Product):
-    """Values known only to lie between two bounds; one interval is below another if both its bounds are.
+    """Intervals, for values known only to lie between two bounds; one is below another if both its bounds are.
 
-    A maximum is at least the larger lower bound and at most the larger upper bound. So join and meet go bound by bound,
-    as in a product of two chains. This lattice is a part of that product, and therefore distributive. (Intervals
-    ordered by inclusion are a different lattice, which is not distributive.)
+    A maximum is at least the larger lower bound and at most the larger upper bound. So join and meet work bound by
+    bound, as in a product of two chains. This lattice is part of that product and therefore distributive. (Intervals
+    ordered by inclusion form a different lattice, which is not distributive.)
     """
 
     def __init__(self, low: int = -INFINITE, high: int = INFINITE) -> None:
@@ -209,23 +209,23 @@ class Intervals(Product):
         super().__init__([self._chain, self._chain])
 
     def parse(self, text: str) -> tuple[int, int]:
-        """`3..5`, or `4` for an exact value."""
+        """Reads `3..5`, or `4` for an exact value."""
         ends = text.split("..")
         if len(ends) > 2:
-            raise LatticeError(f"'{shortened(text)}' is no interval: write its bounds, like 3..5")
+            raise LatticeError(f"'{shortened(text)}' is not an interval: write its bounds, like 3..5")
         low, high = self._chain.parse(ends[0].strip()), self._chain.parse(ends[-1].strip())
         if low > high:
-            raise LatticeError(f"'{shortened(text)}' is no interval: its lower bound comes first")
+            raise LatticeError(f"'{shortened(text)}' is not an interval: its lower bound must come first")
         return low, high
 
     def format(self, element: tuple[int, ...]) -> str:
-        """As `parse` takes it."""
+        """Returns the text that `parse` reads."""
         low, high = element
         return self._chain.format(low) if low == high else f"{self._chain.format(low)}..{self._chain.format(high)}"
 
 
 def _split(text: str) -> list[str]:
-    """The parts between the commas outside brackets."""
+    """Returns the parts between the commas outside brackets, stripped."""
     parts, depth = [""], 0
     for character in text:
         depth += (character in "({") - (character in ")}")

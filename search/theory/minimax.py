@@ -1,4 +1,4 @@
-"""Minimax: the definition of a position's value, visiting everything."""
+"""Minimax: the definition of a position's value, computed by visiting every node."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from search.theory.watch import UNWATCHED, Watcher
 
 
 def minimax(game: Game[Position, Move], position: Position, watch: Watcher[Position, int] = UNWATCHED) -> int:
-    """The value of `position` to the side to move when both sides play their best.
+    """Returns the value of `position` for the side to move if both sides play their best.
 
-    That side is MAX, the other MIN. Every value here, also for the watcher, is from MAX's view.
+    That side is MAX, and the other is MIN. All values, including the watcher's, are from MAX's point of view.
     """
     watch.enter(position)
     best: int | None = None
@@ -27,7 +27,7 @@ def minimax(game: Game[Position, Move], position: Position, watch: Watcher[Posit
 
 
 def _minimum(game: Game[Position, Move], position: Position, watch: Watcher[Position, int]) -> int:
-    """The value to MAX of a position with MIN to move."""
+    """Returns the value for MAX of a position with MIN to move."""
     watch.enter(position)
     best: int | None = None
     for move in game.moves(position):

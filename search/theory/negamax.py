@@ -1,8 +1,8 @@
 """Negamax: minimax as one function instead of two.
 
-min(a, b) = -max(-a, -b): my value is the negative of the opponent's. If every value is from the view of the side to
-move, both sides do the same, and the sign changes from each position to the next. The searches of this package, and
-every engine, are written this way.
+min(a, b) = -max(-a, -b), because one side's value is the negative of the other's. If every value is from the point of
+view of the side to move, one function serves both sides, and the sign changes at each ply. The other searches of
+numbers in this package are written this way, as in most engines.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from search.theory.watch import UNWATCHED, Watcher
 
 
 def negamax(game: Game[Position, Move], position: Position, watch: Watcher[Position, int] = UNWATCHED) -> int:
-    """Minimax's value of `position` to the side to move; the watcher gets all values from the mover's view."""
+    """Returns minimax's value of `position` for the side to move; the watcher's values are the mover's, too."""
     watch.enter(position)
     best: int | None = None
     for move in game.moves(position):

@@ -1,6 +1,6 @@
 """Move ordering: the earlier the good moves come, the more alpha-beta cuts.
 
-No ordering changes a value. Each ranks moves, and may learn from the moves that cut.
+An ordering never changes a value. It ranks moves, and may learn from the moves that cause cutoffs.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from search.theory.games import Move, Position, SearchGame
 PositionIn = TypeVar("PositionIn", contravariant=True)
 MoveIn = TypeVar("MoveIn", contravariant=True)
 
-#: How many killers each ply has.
+#: The number of killers per ply.
 KILLERS: Final = 2
 
 
 class Ordering(Protocol[PositionIn, MoveIn]):
-    """One way to guess how good moves are."""
+    """A way to guess how good moves are."""
 
     def rank(self, position: PositionIn, move: MoveIn, ply: int) -> int:
-        """The rank of a move: higher ranks are searched earlier. `ply` counts from the root."""
+        """Returns the rank of a move; higher ranks are searched first. `ply` counts from the root."""
         ...
 
     def learn(self, position: PositionIn, move: MoveIn, ply: int, depth: int) -> None:
@@ -37,7 +37,7 @@ def arrange(
     ply: int,
     first: Move | None = None,
 ) -> list[Move]:
-    """The moves with `first` in front. The orderings rank the rest; each breaks the ties of those before it.
+    """Returns the moves with `first` in front; the orderings rank the rest, each breaking the ties of the previous one.
 
     Moves of equal rank keep the game's order.
     """
@@ -49,27 +49,27 @@ def arrange(
 
 
 class ByGuess(Generic[Position, Move]):
-    """By the guess for the position after the move, from the mover's view."""
+    """An ordering by the guess for the position after the move."""
 
     def __init__(self, game: SearchGame[Position, Move]) -> None:
         self._game = game
 
     def rank(self, position: Position, move: Move, ply: int) -> int:
-        """The guess, from the mover's view."""
+        """Returns the guess from the mover's point of view."""
         return -self._game.guess(self._game.apply(position, move))
 
     def learn(self, position: Position, move: Move, ply: int, depth: int) -> None:
-        """Nothing to learn."""
+        """Does nothing."""
 
 
 class Killers(Generic[Position, Move]):
-    """A move that refuted a sibling is likely to refute this position, too. (Akl and Newborn, 1977.)"""
+    """An ordering that tries moves first if they refuted a sibling of the position. (Akl and Newborn, 1977.)"""
 
     def __init__(self) -> None:
         self._killers: dict[int, list[Move]] = {}
 
     def rank(self, position: Position, move: Move, ply: int) -> int:
-        """The latest killer of the ply first, then the earlier one."""
+        """Returns 2 for the latest killer of the ply, 1 for the earlier one, and 0 for other moves."""
         killers = self._killers.get(ply, [])
         return KILLERS - killers.index(move) if move in killers else 0
 
@@ -80,18 +80,18 @@ class Killers(Generic[Position, Move]):
 
 
 class History(Generic[Position, Move]):
-    """A move that often cut, anywhere in the tree, is likely to cut again. (Schaeffer, ICCA Journal 6, 1983.)
+    """An ordering that prefers moves that often caused cutoffs in the tree. (Schaeffer, ICCA Journal 6, 1983.)
 
-    Each side has a score for each of its moves; a cut adds the square of its depth, because deep cuts save more.
+    Each side has a score for each of its moves; a cutoff adds the square of its depth, because deep cutoffs save more.
     """
 
     def __init__(self) -> None:
         self._scores: dict[tuple[int, Hashable], int] = {}
 
     def rank(self, position: Position, move: Move, ply: int) -> int:
-        """The score of the move for the side that moves at this ply."""
+        """Returns the score of the move for the side to move at this ply."""
         return self._scores.get((ply % 2, move), 0)
 
     def learn(self, position: Position, move: Move, ply: int, depth: int) -> None:
-        """Adds to the move's score."""
+        """Adds the square of `depth` to the move's score."""
         self._scores[ply % 2, move] = self._scores.get((ply % 2, move), 0) + depth * depth

@@ -1,4 +1,4 @@
-"""Visiting orders of an explicit tree's children: as given, best first, worst first, random."""
+"""Visiting orders for the children in an explicit tree: as given, best first, worst first, or random."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ ORDERS: Final[tuple[Order, ...]] = ("given", "best", "worst", "random")
 
 
 def ordered_children(tree: Tree, order: Order, seed: int = 0) -> Children:
-    """The children of every node in this order; only best and worst use the leaves, which must be whole numbers.
+    """Returns the children of every node in this order.
 
-    With `best`, alpha-beta values as few leaves as any order allows: the best child comes first or, where a cut is
+    With `best`, alpha-beta values as few leaves as any order allows: the best child comes first or, if a cut is
     possible, the child that forces it most cheaply. `worst` sorts by the children's values, worst for the mover first.
-    Raises `TreeError` for leaves that are no numbers.
+    These two orders read the leaves and raise `TreeError` if a leaf is not an integer.
     """
     if order == "given":
         return tree.children
@@ -30,8 +30,8 @@ def ordered_children(tree: Tree, order: Order, seed: int = 0) -> Children:
     at_least, at_most = proofs(tree, leaf_values, values[0])
 
     def rank(child: int) -> tuple[float, int]:
-        """The sort key of a child: smaller keys come earlier."""
-        is_max = not tree.is_max(child)  # the side that chooses this child
+        """Returns the sort key of a child; smaller keys come first."""
+        is_max = not tree.is_max(child)  # whether MAX chooses this child
         worth = values[child] if is_max else -values[child]
         if order == "worst":
             return 0, worth
@@ -41,7 +41,7 @@ def ordered_children(tree: Tree, order: Order, seed: int = 0) -> Children:
 
 
 def visiting_order(tree: Tree, children: Children) -> list[int]:
-    """All nodes in the order in which a search without cuts visits them."""
+    """Returns all nodes in the order in which a search without cuts visits them."""
     visited, pending = [], [0]
     while pending:
         node = pending.pop()

@@ -1,7 +1,7 @@
-"""Chess to a fixed depth on python-chess: its rules, and a beginner's guess.
+"""Chess to a fixed depth on python-chess: its rules, and a simple evaluation.
 
-It serves to count nodes: in `chess_game`, quiescence would blur the depth. Repetition and the fifty-move rule are left
-out, so a position's value does not depend on its history and a table can store it.
+It is used to count nodes, because the quiescence search of `chess_game` would blur the depth. Repetition and the
+fifty-move rule are omitted, so a position's value does not depend on its history and a table can store it.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ Key: TypeAlias = tuple[int, ...]
 #: The value of being mated.
 MATED: Final = -1_000_000
 
-#: Centipawns, by python-chess's numbers of pieces: the usual rule of thumb.
+#: The usual values of pieces in centipawns, indexed by python-chess's piece types.
 PIECE_VALUES: Final = (0, 100, 320, 330, 500, 900, 0)
 
-#: The value of a piece's step towards the centre, centipawns.
+#: The value of a piece's step towards the centre, in centipawns.
 _CENTRE_STEP: Final = 5
 
-#: Steps from each square to the nearest edge: 0 at the rim, 3 in the middle.
+#: The number of steps from each square to the nearest edge: 0 at the edge, 3 in the middle.
 _CENTRALITY: Final = tuple(
     min(square % 8, 7 - square % 8, square // 8, 7 - square // 8) for square in range(len(chess.SQUARES))
 )
 
 
 def position_key(board: chess.Board) -> Key:
-    """Pieces, side to move, castling rights, and the en passant square if a pawn can attack it."""
+    """Returns the pieces, side to move, castling rights, and the en passant square if a pawn can attack it."""
     ready = 0
     if board.ep_square is not None:
         ready = chess.BB_PAWN_ATTACKS[not board.turn][board.ep_square] & board.pawns & board.occupied_co[board.turn]
@@ -44,25 +44,25 @@ class PlainChess:
     """The rules of chess as a `SearchGame`; moves come in python-chess's order."""
 
     def moves(self, position: chess.Board) -> Iterable[chess.Move]:
-        """The legal moves."""
+        """Returns the legal moves."""
         return position.generate_legal_moves()
 
     def apply(self, position: chess.Board, move: chess.Move) -> chess.Board:
-        """A copy of the board with the move made."""
+        """Returns a copy of the board after the move."""
         board = position.copy(stack=False)
         board.push(move)
         return board
 
     def value(self, position: chess.Board) -> int:
-        """Mate or stalemate."""
+        """Returns the value of checkmate or stalemate."""
         return MATED if position.is_check() else 0
 
     def key(self, position: chess.Board) -> Key:
-        """The state that the rules use, without the fifty-move clock and the history."""
+        """Returns the state that the rules depend on, without the fifty-move clock and the history."""
         return position_key(position)
 
     def guess(self, position: chess.Board) -> int:
-        """Material and central squares, centipawns."""
+        """Returns the balance of material and central squares in centipawns."""
         score = 0
         for piece_type in chess.PIECE_TYPES:
             for color, sign in ((position.turn, 1), (not position.turn, -1)):

@@ -1,4 +1,4 @@
-"""Records the search of a tree as events."""
+"""A watcher that records the search of a tree as events."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from search.theory.events import Event
 from search.theory.trees import Children, Tree, TreeError
 from search.theory.watch import Watcher
 
-#: The view of an algorithm's values: of the side to move, of the side to move at the root, or of MAX.
+#: The point of view of an algorithm's values: the side to move, the side to move at the root, or MAX.
 View = Literal["mover", "root", "max"]
 
-#: Events between two calls of `check`: some rules take milliseconds for one event.
+#: The number of events between two calls of `check`; it is small because some rules take milliseconds per event.
 _LOOKS: Final = 32
 
 
 @dataclass(slots=True)
 class _Visit:
-    """A node on the path from the root to the current node."""
+    """A visit to a node on the path from the root to the current node."""
 
     node: int
-    #: The window at the beginning, and the current window.
+    #: The initial window, and the current window.
     low: Any
     high: Any
     alpha: Any
     beta: Any
     #: Whether this visit has a null window.
     is_scout: bool
-    #: The value that is certain so far, by the children of this visit.
+    #: The value that is certain so far from the children of this visit.
     value: Any = None
     done: int = 0
     #: The node's exact value, as soon as it is known independently of the window.
@@ -41,9 +41,9 @@ class _Visit:
 
 
 class Recorder(Watcher[int, Any]):
-    """Collects the events of one search of `tree`, whose positions are the tree's nodes.
+    """A watcher that collects the events of one search of `tree`, whose positions are the tree's nodes.
 
-    `children` is the order of visiting; the view of a search in a lattice is "max". More than `most_events` events end
+    `children` is the visiting order; `view` must be "max" for a search in a lattice. More than `most_events` events end
     the search with `TreeError`. `check` is called every few events, and an exception from it also ends the search.
     """
 
@@ -70,7 +70,7 @@ class Recorder(Watcher[int, Any]):
         self._scouted = -1
 
     def enter(self, position: int, alpha: Any = None, beta: Any = None) -> None:
-        """See `Watcher`, here and below."""
+        """Records the start of a visit and its window."""
         alpha, beta = self._window(position, alpha, beta)
         is_scout = self._scouted == position or (bool(self._path) and self._path[-1].is_scout)
         self._scouted = -1
@@ -78,12 +78,12 @@ class Recorder(Watcher[int, Any]):
         self._emit("enter", position)
 
     def leaf(self, position: int, value: Any) -> None:
-        """A leaf's value is exact in any window."""
+        """Records a leaf's value, which is exact in any window."""
         self._path[-1].exact = self._from_max(position, value)
         self._emit("leaf", position, self._path[-1].exact)
 
     def back(self, position: int, child: int, best: Any, alpha: Any = None, beta: Any = None) -> None:
-        """An update if the value changes or is the first; else a keep."""
+        """Records an update if the value is new or changes, otherwise a keep."""
         visit = self._path[-1]
         visit.alpha, visit.beta = self._window(position, alpha, beta)
         visit.done += 1
@@ -94,7 +94,7 @@ class Recorder(Watcher[int, Any]):
         self._emit("update" if changed else "keep", position, value, other=child)
 
     def cut(self, position: int, reason: str = "", ancestor: int | None = None) -> None:
-        """An event only if a child remains to be cut."""
+        """Records a cut if a child remains to be cut."""
         visit = self._path[-1]
         if visit.done == len(self._children[position]):
             return
@@ -104,7 +104,7 @@ class Recorder(Watcher[int, Any]):
         self._emit("cut", position, visit.value, reason, -1 if ancestor is None else ancestor)
 
     def table(self, position: int, reason: str, value: Any) -> None:
-        """Lower and upper bounds swap where values change their sign."""
+        """Records an answer of the table; lower and upper bounds swap if the values change sign."""
         if self._sign(position) < 0 and reason != "table-exact" and reason != "table-move":
             reason = "table-upper" if reason == "table-lower" else "table-lower"
         value = self._from_max(position, value)
@@ -115,7 +115,7 @@ class Recorder(Watcher[int, Any]):
         self._emit("table", position, value, reason)
 
     def leave(self, position: int, value: Any) -> None:
-        """The meaning of the value follows from the window of the visit."""
+        """Records the end of a visit; the meaning of the value follows from the window of the visit."""
         visit = self._path[-1]
         value = self._from_max(position, value)
         self._returned[position] = value
@@ -126,11 +126,11 @@ class Recorder(Watcher[int, Any]):
             self._path[-1].was_cut |= visit.was_cut
 
     def iteration(self, position: int, depth: int) -> None:
-        """The one event whose value is a depth."""
+        """Records an iteration, the only event whose value is a depth."""
         self.events.append(Event("iteration", position, value=depth))
 
     def window(self, position: int, alpha: Any, beta: Any, reason: str) -> None:
-        """Notes a null window for the next visit; a fail low for MIN is a fail high for MAX."""
+        """Records a window and notes a null window for the next visit; a fail low for MIN is a fail high for MAX."""
         if reason == "null-window":
             self._scouted = position
         elif self._sign(position) < 0:
@@ -138,10 +138,10 @@ class Recorder(Watcher[int, Any]):
         self.events.append(Event("window", position, *self._window(position, alpha, beta), reason=reason))
 
     def line(self) -> list[int]:
-        """After the search: the nodes of the principal variation, as far as it is known.
+        """Returns the nodes of the principal variation after a search, as far as it is known.
 
-        It ends where the table answered. In a lattice it follows children with their parent's value, and ends where
-        only several children together give the value.
+        The variation ends where the table answered. In a lattice it follows children with their parent's value, and
+        ends where only several children together give the value.
         """
         line, node = [0], self._best[0]
         while node >= 0:
@@ -158,7 +158,7 @@ class Recorder(Watcher[int, Any]):
         self.events.append(Event(kind, node, visit.alpha, visit.beta, value, reason, other))
 
     def _sign(self, node: int) -> int:
-        """-1 if the algorithm's view of this node is MIN's."""
+        """Returns -1 if the algorithm values this node from MIN's point of view, else 1."""
         if self._view == "max":
             return 1
         is_max = self._tree.is_max(node) if self._view == "mover" else self._tree.root_is_max
@@ -173,10 +173,10 @@ class Recorder(Watcher[int, Any]):
         return -beta, -alpha
 
     def _why(self, visit: _Visit) -> tuple[str, int | None]:
-        """The reason of a cut among numbers, and the node above that causes it, or None.
+        """Returns the reason for a cut among numbers, and the node above that causes it, or None.
 
-        That is the nearest node of the other side whose value so far is the bound. If there is none, the bound comes
-        from the search's window.
+        That node is the nearest opposing node whose value so far is the bound. If there is none, the bound comes from
+        the search's window.
         """
         is_max = self._tree.is_max(visit.node)
         name, bound = ("beta", visit.beta) if is_max else ("alpha", visit.alpha)
@@ -187,7 +187,7 @@ class Recorder(Watcher[int, Any]):
 
     def _meaning(self, visit: _Visit, value: Any) -> str:
         if self._in_lattice:
-            # A cut can change values on the path, but not the root's.
+            # A cut can change values on the path, but not the root's value.
             return "sufficient" if visit.was_cut and len(self._path) > 1 else "exact"
         if visit.low is None or value == visit.exact:
             return "exact"

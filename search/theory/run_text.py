@@ -1,4 +1,4 @@
-"""A run as text: its tree with each node's window and value and the cuts, or a drawing for Graphviz."""
+"""A run as text: its tree with windows, values and cuts, or a drawing for Graphviz."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from search.theory.tree_text import write_indented
 
 
 def run_as_text(run: Run) -> str:
-    """The tree as indented text, in the format that `read_tree` takes.
+    """Returns the tree as indented text, in the format that `read_tree` reads.
 
-    The window is that of the latest visit, and v= its value. `(cut after 2 of 3: alpha-deep)` says that the last of
-    three children was skipped, and why; `(pruned)` says that a node was never visited.
+    A node's window and value (`v=`) are those of its latest visit. `(cut after 2 of 3: alpha-deep)` says that the last
+    of three children was skipped, and why; `(pruned)` says that a node was never visited.
     """
     show = run.lattice.format
     remarks = dict.fromkeys(range(len(run.tree)), "(pruned)")
@@ -35,7 +35,7 @@ def run_as_text(run: Run) -> str:
 
 
 def run_as_dot(run: Run) -> str:
-    """The tree for Graphviz, with values: MAX points up, MIN down, and nodes without a visit are dashed."""
+    """Returns the tree and its values for Graphviz: MAX points up, MIN down, and unvisited nodes are dashed."""
     tree = run.tree
     values = {event.node: f"v={run.lattice.format(event.value)}" for event in run.events if event.kind == "leave"}
     lines = ["digraph tree {", "  node [fontname=sans];", "  edge [arrowhead=none];"]

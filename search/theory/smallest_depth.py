@@ -1,7 +1,7 @@
 """From a minimum that stops early to alpha-beta, one small step at a time.
 
-Trees here are nested sequences: a leaf is a number, an inner node the sequence of its children. Each step is complete
-and runs; the tests run it and count the nodes that it visits.
+Trees here are nested sequences: a leaf is a number, and an inner node is the sequence of its children. Each step is
+complete; the tests run it and count the nodes that it visits.
 
 Steps 1 and 2 find the depth of the leaf nearest to the root. Steps 3 and 4 show that the same trick works for any
 running minimum or maximum. Steps 5 to 7 alternate the two; step 8 merges the two functions into one.
@@ -20,7 +20,7 @@ INFINITE: Final = 1 << 30
 
 # Step 1. The smallest depth of a leaf: visit everything, keep the minimum.
 def smallest_depth(node: Nested, depth: int = 0) -> int:
-    """The depth of the leaf nearest to the root; the root's is 0. Visits everything."""
+    """Returns the depth of the leaf nearest to the root, which has depth 0, by visiting every node."""
     if isinstance(node, int):
         return depth
     smallest = INFINITE
@@ -30,10 +30,10 @@ def smallest_depth(node: Nested, depth: int = 0) -> int:
 
 
 # Step 2. Pass the known minimum to the children. A node as deep as the nearest leaf so far can only contain leaves that
-# are no nearer, so its visit ends at once. The trick has two parts, and so do all later steps: a bound that is passed
-# down, and a test that stops the work.
+# are no nearer, so its visit ends at once. This trick and all later steps have two parts: a bound that is passed down,
+# and a test that stops the work.
 def smallest_depth_stopping(node: Nested, so_far: int = INFINITE, depth: int = 0) -> int:
-    """As `smallest_depth`, if that is below `so_far`; otherwise some number that is not below `so_far`."""
+    """Returns the same as `smallest_depth` if that is below `so_far`, otherwise some number that is not."""
     if isinstance(node, int) or depth >= so_far:
         return depth
     smallest = INFINITE
@@ -42,10 +42,10 @@ def smallest_depth_stopping(node: Nested, so_far: int = INFINITE, depth: int = 0
     return smallest
 
 
-# Step 3. Stop a running maximum. Leave depths aside: take the maximum of some numbers for a caller that needs it only
-# below a ceiling. A running maximum never falls, so when it reaches the ceiling, the rest need not be seen.
+# Step 3. Stop a running maximum. Set depths aside, and take the maximum of some numbers for a caller that needs it only
+# if it is below a ceiling. A running maximum never falls, so the rest can be skipped as soon as it reaches the ceiling.
 def maximum_below(numbers: Sequence[int], ceiling: int) -> int:
-    """The largest number if all lie below `ceiling`, otherwise the first that does not."""
+    """Returns the largest number if all lie below `ceiling`, otherwise the first that does not."""
     largest = -INFINITE
     for number in numbers:
         largest = max(largest, number)
@@ -56,7 +56,7 @@ def maximum_below(numbers: Sequence[int], ceiling: int) -> int:
 
 # Step 4. The mirror image: a running minimum never rises, so it can stop at a floor.
 def minimum_above(numbers: Sequence[int], floor: int) -> int:
-    """The smallest number if all lie above `floor`, otherwise the first that does not."""
+    """Returns the smallest number if all lie above `floor`, otherwise the first that does not."""
     smallest = INFINITE
     for number in numbers:
         smallest = min(smallest, number)
@@ -69,17 +69,17 @@ def minimum_above(numbers: Sequence[int], floor: int) -> int:
 # minimum that has fallen to it can no longer raise the maximum. So the running maximum of one level is the floor of the
 # level below, and it gets tighter with each row.
 def maximum_of_minima(rows: Sequence[Sequence[int]]) -> int:
-    """The largest of the rows' smallest numbers."""
+    """Returns the largest of the rows' smallest numbers."""
     largest = -INFINITE
     for row in rows:
         largest = max(largest, minimum_above(row, largest))
     return largest
 
 
-# Step 6. Alternate down a whole tree. MAX passes its running maximum to MIN as a floor; MIN passes its running minimum
-# to MAX as a ceiling. Each node knows only its parent's value: shallow pruning.
+# Step 6. Alternate the two down a whole tree. MAX passes its running maximum to MIN as a floor; MIN passes its running
+# minimum to MAX as a ceiling. Each node knows only its parent's value: shallow pruning.
 def shallow_max(node: Nested, ceiling: int = INFINITE) -> int:
-    """Minimax's value of `node`, MAX to move, if it is below `ceiling`; otherwise a number from `ceiling` up."""
+    """Returns minimax's value of `node`, MAX to move, if it is below `ceiling`, otherwise some number that is not."""
     if isinstance(node, int):
         return node
     largest = -INFINITE
@@ -91,7 +91,7 @@ def shallow_max(node: Nested, ceiling: int = INFINITE) -> int:
 
 
 def shallow_min(node: Nested, floor: int = -INFINITE) -> int:
-    """Minimax's value of `node`, MIN to move, if it is above `floor`; otherwise a number from `floor` down."""
+    """Returns minimax's value of `node`, MIN to move, if it is above `floor`, otherwise some number that is not."""
     if isinstance(node, int):
         return node
     smallest = INFINITE
@@ -106,7 +106,7 @@ def shallow_min(node: Nested, floor: int = -INFINITE) -> int:
 # now; a value that does not beat it is useless, because the grandparent would not choose this line. So both bounds go
 # down together, and each level tightens its own: deep pruning. The floor is usually called alpha, the ceiling beta.
 def max_value(node: Nested, alpha: int = -INFINITE, beta: int = INFINITE) -> int:
-    """Minimax's value of `node`, MAX to move, if it lies between `alpha` and `beta`; otherwise a bound on that side."""
+    """Returns minimax's value of `node`, MAX to move, if `alpha` < value < `beta`, otherwise a bound on that side."""
     if isinstance(node, int):
         return node
     largest = -INFINITE
@@ -119,7 +119,7 @@ def max_value(node: Nested, alpha: int = -INFINITE, beta: int = INFINITE) -> int
 
 
 def min_value(node: Nested, alpha: int = -INFINITE, beta: int = INFINITE) -> int:
-    """The mirror image of `max_value`: MIN to move."""
+    """Returns the same as `max_value`, but with MIN to move."""
     if isinstance(node, int):
         return node
     smallest = INFINITE
@@ -131,11 +131,11 @@ def min_value(node: Nested, alpha: int = -INFINITE, beta: int = INFINITE) -> int
     return smallest
 
 
-# Step 8. One function instead of two. min(a, b) = -max(-a, -b): from the view of the side to move, MIN does the same as
-# MAX, with signs changed and the two bounds swapped. `search.theory.alphabeta.alpha_beta` is this function for any
-# game, with a watcher.
+# Step 8. Merge the two functions. min(a, b) = -max(-a, -b): from the point of view of the side to move, MIN does the
+# same as MAX, with signs changed and the two bounds swapped. `search.theory.alphabeta.alpha_beta` is this function for
+# any game, with a watcher.
 def value_to_mover(node: Nested, sign: int = 1, alpha: int = -INFINITE, beta: int = INFINITE) -> int:
-    """The value of `node` to the side to move: MAX for `sign` 1, MIN for -1. `alpha` and `beta` are that side's."""
+    """Returns `node`'s value for the side to move (MAX if `sign` is 1, MIN if it is -1), to which all bounds refer."""
     if isinstance(node, int):
         return sign * node
     best = -INFINITE

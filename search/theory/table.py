@@ -1,8 +1,8 @@
-"""The transposition table: results of searched positions, for when other moves lead to the same position.
+"""The transposition table: results of searched positions, used if other moves lead to the same position.
 
 Alpha-beta often learns only a bound, so an entry says what kind of bound its value is. A bound helps only if it decides
 the current window, and a value only if its depth is the depth of the current search. Even an entry that does not help
-has a best move, which is a good first guess. (Slate and Atkin, "Chess 4.5", 1977; Marsland, 1986.)
+may have a best move, which is a good first guess. (Slate and Atkin, "Chess 4.5", 1977; Marsland, 1986.)
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from search.theory.games import Move
 
 
 class Bound(Enum):
-    """What a value says of minimax's value t."""
+    """The relation between minimax's value t and a returned value."""
 
     EXACT = "table-exact"
     """t == value"""
@@ -27,7 +27,7 @@ class Bound(Enum):
 
 
 def bound_of(value: int, alpha: int, beta: int) -> Bound:
-    """The bound that a value returned for this window is, by `alpha_beta`'s contract."""
+    """Returns the kind of bound that a value returned for this window is, by `alpha_beta`'s contract."""
     if value <= alpha:
         return Bound.UPPER
     return Bound.LOWER if value >= beta else Bound.EXACT
@@ -35,7 +35,7 @@ def bound_of(value: int, alpha: int, beta: int) -> Bound:
 
 @dataclass(frozen=True, slots=True)
 class Entry(Generic[Move]):
-    """The result of one search of a position: its depth, its value and bound, and its best move, None for none."""
+    """The result of one search of a position: depth, value, bound, and the best move (None if unknown)."""
 
     depth: int
     value: int
@@ -43,10 +43,10 @@ class Entry(Generic[Move]):
     move: Move | None
 
     def answers(self, depth: int, alpha: int, beta: int) -> bool:
-        """Whether a search to exactly `depth` may return this value for the window `alpha` < `beta`.
+        """Returns whether a search to exactly `depth` may return this value for the window `alpha` < `beta`.
 
-        An engine takes deeper entries, too. Its values are then better than those of the asked depth, but no longer
-        minimax's of that depth. Here they must be.
+        Engines accept deeper entries, too. Their values are then better than minimax's at the requested depth, but no
+        longer equal to them. Here they must be equal.
         """
         if depth != self.depth:
             return False
@@ -59,7 +59,7 @@ class Table(Generic[Move]):
     """An unbounded transposition table: one entry for each position, from its latest search.
 
     An entry is written when the search of its position ends. So a position that recurs within its own search (a
-    depth-limited game may repeat positions) finds no entry, or that of an earlier search.
+    depth-limited game may repeat positions) finds no entry, or one from an earlier search.
     """
 
     def __init__(self) -> None:
@@ -69,11 +69,11 @@ class Table(Generic[Move]):
         return len(self._entries)
 
     def probe(self, key: Hashable) -> Entry[Move] | None:
-        """The entry of a position, if there is one."""
+        """Returns the entry of a position, or None if there is none."""
         return self._entries.get(key)
 
     def store(self, key: Hashable, entry: Entry[Move]) -> None:
-        """Replaces the entry. If the new entry has no move, it keeps the move of the old one."""
+        """Replaces the entry, but keeps the move of the old one if the new one has none."""
         earlier = self._entries.get(key)
         if entry.move is None and earlier is not None and earlier.move is not None:
             entry = Entry(entry.depth, entry.value, entry.bound, earlier.move)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
-#: Squares of the side to move and of the other, one bit each: bit 0 is the upper left, bit 8 the lower right.
+#: The squares of the side to move and of the other side, one bit each: bit 0 is the upper left, bit 8 the lower right.
 Position: TypeAlias = tuple[int, int]
 
 #: The empty board.
@@ -14,7 +14,7 @@ START: Final[Position] = (0, 0)
 #: The value of a won game; guesses are smaller.
 WIN: Final = 10
 
-#: Rows, columns, diagonals.
+#: The rows, columns and diagonals.
 LINES: Final = (
     *(0b111 << 3 * row for row in range(3)),
     *(0b001_001_001 << column for column in range(3)),
@@ -23,34 +23,34 @@ LINES: Final = (
 
 
 class TicTacToe:
-    """A `SearchGame`; a move is the number of a square."""
+    """Tic-tac-toe as a `SearchGame`; a move is the number of a square."""
 
     def moves(self, position: Position) -> Sequence[int]:
-        """The free squares, row by row; none when the last move made three in a row."""
+        """Returns the free squares, row by row; none if the last move made three in a row."""
         mine, theirs = position
         if has_line(theirs):
             return ()
         return [square for square in range(9) if not (mine | theirs) >> square & 1]
 
     def apply(self, position: Position, move: int) -> Position:
-        """The position after the move, with the other side to move."""
+        """Returns the position after the move, with the other side to move."""
         mine, theirs = position
         return theirs, mine | 1 << move
 
     def value(self, position: Position) -> int:
-        """Lost when the other side has a line, otherwise drawn."""
+        """Returns a loss if the other side has a line, otherwise 0 for a draw."""
         return -WIN if has_line(position[1]) else 0
 
     def key(self, position: Position) -> Position:
-        """The position itself."""
+        """Returns the position itself."""
         return position
 
     def guess(self, position: Position) -> int:
-        """Open lines of the side to move minus those of the other: at most 8."""
+        """Returns the number of open lines of the side to move minus the other side's, -8 to 8."""
         mine, theirs = position
         return sum((not line & theirs) - (not line & mine) for line in LINES)
 
 
 def has_line(squares: int) -> bool:
-    """Whether these squares contain three in a row."""
+    """Returns whether these squares contain three in a row."""
     return any(line & squares == line for line in LINES)

@@ -1,15 +1,15 @@
-"""Trees as text: nested lists, indented lines, JSON.
+"""Trees as text: nested lists, indented lines, or JSON.
 
-Nested list    [[3 12 8] [2 4 6] root:[14 5 2]]   commas or spaces; `name:` before an item labels it; `MIN` in front of
-               the whole thing lets MIN move at the root
-Indented       MAX d=2 a=-inf b=+inf v=3          a line a node, children further in than their parent; `name:` in
-                 MIN d=1                          front labels it; what follows the node's kind or value is for
-                   3 a=-inf b=+inf                reading only: depth left, window, value, remarks in parentheses
+Nested list    [[3 12 8] [2 4 6] root:[14 5 2]]   commas or spaces separate items; `name:` before an item labels it;
+               `MIN` before the whole list means that MIN moves at the root
+Indented       MAX d=2 a=-inf b=+inf v=3          one line per node, children indented more than their parent; `name:`
+                 MIN d=1                          before a node labels it; remarks after its kind or value are only for
+                   3 a=-inf b=+inf                readers: remaining depth, window, value, or any in parentheses
 JSON           {"mover": "max", "tree": [[3, 12, 8], {"label": "root", "children": [{"value": 2}]}]}
 
 A leaf's value is a word without spaces, except within brackets like `{a, b}` and `(1, 0)`, or a string in double
-quotes. The algorithm decides its meaning: a whole number, or an element of a lattice. JSON nests at most
-`engine.files.NESTING` deep; deeper trees need another format.
+quotes. The algorithm decides its meaning: an integer, or an element of a lattice. JSON can nest at most
+`engine.files.NESTING` levels deep; deeper trees need another format.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ Format = Literal["list", "indented", "json"]
 
 FORMATS: Final[tuple[Format, ...]] = ("list", "indented", "json")
 
-#: A node that was read: its label, its place, and the text of a leaf or the children.
+#: A node that was read: its label, its place, and the text of a leaf or the children of an inner node.
 _Read: TypeAlias = "Expansion[_Read]"
 
 #: The side to move at the root, in every format.
 _MOVERS: Final = {"MAX": True, "MIN": False}
 
-# Words. Within brackets a word may contain anything but a new line; brackets nest once, as in `(1,{a,b})`.
+# Words. Within brackets, a word may contain anything but a newline; brackets nest once, as in `(1,{a,b})`.
 _INNER: Final = r"\([^({\n)]*+\)|\{[^({\n}]*+\}"
 _GROUP: Final = rf"\((?:[^({{\n)]|{_INNER})*+\)|\{{(?:[^({{\n}}]|{_INNER})*+\}}"
 _WORD: Final = rf'(?:[^\s,:"(){{}}\[\]]|{_GROUP})++'
@@ -43,33 +43,33 @@ _ITEM: Final = rf"(?:{_STRING}|{_WORD})"
 
 _TOKEN: Final = re.compile(rf"(?P<label>{_ITEM}):|(?P<item>{_ITEM})|(?P<bracket>[\[\]])|[\s,]++")
 
-# The beginnings by which a format is guessed: of a nested list, and of a mover with a leaf on its line.
+# Patterns for guessing the format: the beginning of a nested list, and a mover with a leaf on the same line.
 _LIST: Final = re.compile(rf"\s*(?:(?:MAX|MIN)(?![^\s\[])\s*)?(?:{_ITEM}:\s*)?\[")
 _ONLY_LEAF: Final = re.compile(rf"\s*(?:MAX|MIN)[^\S\n]+(?:{_ITEM}:[^\S\n]*)?(?P<leaf>{_ITEM})\s*")
 _TO_QUOTE: Final = re.compile(r'"(?:[^"\\\n]|\\.)*+("?)')
 
 
 def read_tree(text: str, form: Format | None = None) -> Tree:
-    """The tree that a text describes. Raises `TreeError`, which names line and column where it can.
+    """Returns the tree that `text` describes. Raises `TreeError`, which names line and column if they are known.
 
-    Without a format, the beginning of the text decides.
+    If `form` is None, the format is guessed from the text.
     """
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > MAX_BYTES:
-        raise TreeError(f"a tree's text has at most {MAX_BYTES:,} bytes, this has {size:,}")
+        raise TreeError(f"the text of a tree must have at most {MAX_BYTES:,} bytes (got {size:,})")
     if not text.strip():
-        raise TreeError("there is no tree", (1, 1))
+        raise TreeError("the text contains no tree", (1, 1))
     reader = {"list": _read_list, "indented": _read_indented, "json": _read_json}[form or guess_format(text)]
     return reader(text)
 
 
 def guess_format(text: str) -> Format:
-    """The format that a text seems to use, so that error messages fit that format.
+    """Returns the format that a text seems to use, so that error messages fit that format.
 
-    Braces are objects in JSON, sets in the other formats. An object begins with a name in quotes and a colon; an empty
-    one is no node, so `{}` is the empty set. A text that begins with a brace and a quote is JSON also where the colon
-    is missing, unless a comma or the closing brace stands in its place. A nested list begins with `[`, or with a mover
-    or a label in front of that; or it is a mover and a leaf on one line.
+    Braces enclose objects in JSON and sets in the other formats. An object begins with a quoted name and a colon. An
+    empty object is not a node, so `{}` is the empty set. A text that begins with a brace and a quote is JSON even if
+    the colon is missing, unless a comma or the closing brace takes its place. A nested list begins with `[`, possibly
+    after a mover or a label, or consists of a mover and a leaf on one line.
     """
     # The text after an unclosed quote is not scanned again, because that would take quadratic time.
     bare = _TO_QUOTE.sub(lambda match: '""' if match[1] else match[0], text)
@@ -82,7 +82,7 @@ def guess_format(text: str) -> Format:
 
 
 def write_list(tree: Tree) -> str:
-    """The tree as a nested list, on one line."""
+    """Returns the tree as a nested list on one line."""
     parts: list[str] = [] if tree.root_is_max else ["MIN "]
     open_nodes: list[int] = []
     for node, leaf in enumerate(tree.leaf):
@@ -102,7 +102,7 @@ def write_list(tree: Tree) -> str:
 
 
 def write_indented(tree: Tree, remarks: dict[int, str] | None = None) -> str:
-    """The tree as one line a node; `remarks` follow their nodes and must have the module's form of a remark."""
+    """Returns the tree with one line per node and its remark, which must have the form that the module reads."""
     lines = []
     for node, leaf in enumerate(tree.leaf):
         depth = tree.depth[node]
@@ -114,7 +114,7 @@ def write_indented(tree: Tree, remarks: dict[int, str] | None = None) -> str:
 
 
 def _quoted(text: str) -> str:
-    """The text as one word of the formats, in quotes if necessary."""
+    """Returns the text as one word of the formats, in quotes if necessary."""
     is_word = re.fullmatch(_WORD, text) is not None and text not in _MOVERS
     return text if is_word else json.dumps(text, ensure_ascii=False)
 
@@ -126,34 +126,34 @@ def _unquoted(word: str, place: Place) -> str:
         return str(json.loads(word, strict=False))
     except ValueError:
         raise TreeError(
-            f"{shortened(word)} is no string: a backslash stands before a quote, n, t or another", place
+            f"{shortened(word)} is not a valid string: it contains an unknown escape sequence", place
         ) from None
 
 
 def _token(text: str, index: int, place: Place) -> re.Match[str]:
-    """The token that begins at `index`."""
+    """Returns the token that begins at `index`. Raises `TreeError` if there is none."""
     token = _TOKEN.match(text, index)
     if token is None:
         character = text[index]
-        unclosed = " or is not closed on its line" if character in '({"' else ""
-        raise TreeError(f"'{shortened(character)}' is out of place{unclosed}", place)
+        unclosed = " or not closed on its line" if character in '({"' else ""
+        raise TreeError(f"'{shortened(character)}' is unexpected here{unclosed}", place)
     return token
 
 
 def _grown(roots: list[_Read], root_is_max: bool) -> Tree:
     if not roots:
-        raise TreeError("there is no tree", (1, 1))
+        raise TreeError("the text contains no tree", (1, 1))
     return grown_tree(roots[0], lambda node: node, root_is_max=root_is_max)
 
 
 class _Lines:
-    """Finds line and column of an index in a text."""
+    """The lines of a text, used to find the line and column of an index."""
 
     def __init__(self, text: str) -> None:
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
 
     def place(self, index: int) -> Place:
-        """Line and column from 1."""
+        """Returns the line and column of an index, both from 1."""
         line = bisect_right(self._starts, index)
         return line, index - self._starts[line - 1] + 1
 
@@ -176,18 +176,18 @@ def _read_list(text: str) -> Tree:
             root_is_max = _MOVERS[item]
         elif bracket == "]":
             if len(open_lists) == 1:
-                raise TreeError("there is no '[' for this ']'", place)
+                raise TreeError("this ']' has no matching '['", place)
             open_lists.pop()
         elif item or bracket:
             if len(open_lists) == 1 and roots:
-                raise TreeError("there is more after the end of the tree", place)
+                raise TreeError("unexpected text after the end of the tree", place)
             children: list[_Read] = []
             open_lists[-1].append((label, place, _unquoted(item, place) if item else children))
             if bracket:
                 open_lists.append(children)
             label = ""
     if len(open_lists) > 1:
-        raise TreeError(f"the text ends and {len(open_lists) - 1} '[' are still open", lines.place(len(text)))
+        raise TreeError(f"the text ends with {len(open_lists) - 1} unclosed '['", lines.place(len(text)))
     if label:
         raise TreeError(f"nothing follows the label '{shortened(label)}'", lines.place(len(text)))
     return _grown(roots, root_is_max)
@@ -195,7 +195,7 @@ def _read_list(text: str) -> Tree:
 
 @dataclass(slots=True)
 class _Level:
-    """An open node of an indented text: its indentation, its children, and their indentation, None before the first."""
+    """An open node of an indented text: its indentation, its children, and their indentation (None if unknown)."""
 
     margin: int
     children: list[_Read] = field(default_factory=list)
@@ -214,7 +214,7 @@ def _read_indented(text: str) -> Tree:
         while margin <= levels[-1].margin:
             levels.pop()
         if len(levels) == 1 and roots:
-            raise TreeError("there is more after the end of the tree", place)
+            raise TreeError("unexpected text after the end of the tree", place)
         if levels[-1].inner not in (None, margin):
             raise TreeError("this line is not indented like the other children of its parent", place)
         levels[-1].inner = margin
@@ -226,7 +226,7 @@ def _read_indented(text: str) -> Tree:
             root_is_max = _MOVERS[kind]
         is_max = (len(levels) % 2 == 1) == root_is_max
         if _MOVERS[kind] != is_max:
-            raise TreeError(f"{'MAX' if is_max else 'MIN'} is to move here, not {kind}", where)
+            raise TreeError(f"expected {'MAX' if is_max else 'MIN'} to move here, got {kind}", where)
         level = _Level(margin)
         levels[-1].children.append((label, place, level.children))
         levels.append(level)
@@ -234,7 +234,7 @@ def _read_indented(text: str) -> Tree:
 
 
 def _node_of_line(line: str, start: int, number: int) -> tuple[str, str, Place]:
-    """Label, kind or value, and the place of the latter; the rest of the line is checked and dropped."""
+    """Returns the label, the kind or value, and its place; checks and ignores the rest of the line."""
     label, kind, where, index = "", "", (number, start + 1), start
     while index < len(line):
         place = (number, index + 1)
@@ -246,11 +246,11 @@ def _node_of_line(line: str, start: int, number: int) -> tuple[str, str, Place]:
         elif word and not kind:
             kind, where = word, place
         elif token["bracket"]:
-            raise TreeError(f"'{token['bracket']}' is out of place", place)
+            raise TreeError(f"'{token['bracket']}' is unexpected here", place)
         elif token["label"] or (word and not re.fullmatch(r"\w+=\S.*|\(.*\)", word)):
-            raise TreeError(f"'{shortened(token.group())}' is no remark like a=3 or (cut)", place)
+            raise TreeError(f"'{shortened(token.group())}' is not a remark like a=3 or (cut)", place)
     if not kind:
-        problem = f"nothing follows the label '{shortened(label)}'" if label else "a line of commas is no node"
+        problem = f"nothing follows the label '{shortened(label)}'" if label else "a line of commas is not a node"
         raise TreeError(problem, (number, len(line) + 1))
     return label, kind, where
 
@@ -259,40 +259,40 @@ def _read_json(text: str) -> Tree:
     try:
         node = parse_json(text)
     except json.JSONDecodeError as error:
-        raise TreeError(f"no JSON: {error.msg}", (error.lineno, error.colno)) from None
+        raise TreeError(f"not valid JSON: {error.msg}", (error.lineno, error.colno)) from None
     except ValueError as error:
-        raise TreeError(f"no JSON: {error}") from None
+        raise TreeError(f"not valid JSON: {error}") from None
     root_is_max = True
     if isinstance(node, dict) and "tree" in node:
         _check_fields(node, ("format", "version", "mover", "tree", "lattice"))
         mover = node.get("mover", "max")
         if mover not in ("max", "min"):
-            raise TreeError('"mover" is "max" or "min"')
+            raise TreeError('"mover" must be "max" or "min"')
         root_is_max, node = mover == "max", node["tree"]
     return grown_tree(node, _json_node, root_is_max=root_is_max)
 
 
 def _json_node(node: Any) -> Expansion[Any]:
-    """The label and the content of a JSON value that describes a node."""
+    """Returns the label and the content of a JSON value that describes a node."""
     label, content = "", node
     if isinstance(node, dict):
         _check_fields(node, ("label", "value", "children"))
         label = node.get("label", "")
         if not isinstance(label, str):
-            raise TreeError("a label is a string")
+            raise TreeError("a label must be a string")
         if ("value" in node) == ("children" in node):
-            raise TreeError('a node has either "value" or "children"')
+            raise TreeError('a node must have either "value" or "children"')
         content = node.get("value", node.get("children"))
         if isinstance(content, list) != ("children" in node):
-            raise TreeError('"children" is a list, "value" a number or a string')
+            raise TreeError('"children" must be a list, and "value" an integer or a string')
     if isinstance(content, list):
         return label, NOWHERE, content
     if not isinstance(content, str | int) or isinstance(content, bool):
-        raise TreeError("a node is a list of nodes, a whole number or a string")
+        raise TreeError("a node must be a list of nodes, an integer or a string")
     return label, NOWHERE, str(content)
 
 
 def _check_fields(node: dict[str, Any], names: Sequence[str]) -> None:
     for name in node:
         if name not in names:
-            raise TreeError(f"a tree or node has no field '{shortened(name)}'")
+            raise TreeError(f"unknown field '{shortened(name)}' in a tree or node")

@@ -1,4 +1,4 @@
-"""Explicit trees: games that are small enough to draw."""
+"""Explicit trees, as games that are small enough to draw."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from engine.files import printable
 
-#: Limits of a tree: bytes of its text, plies from the root to a leaf, nodes.
+#: The limits of a tree: bytes of its text, plies from the root to a leaf, and nodes.
 MAX_BYTES: Final = 1_000_000
 MAX_DEPTH: Final = 2000
 MAX_NODES: Final = 200_000
@@ -21,19 +21,19 @@ Children: TypeAlias = Sequence[Sequence[int]]
 Node = TypeVar("Node")
 Value = TypeVar("Value")
 
-#: Line and column in a text, from 1; NOWHERE for a tree that comes from no text.
+#: Line and column in a text, from 1; NOWHERE for a tree that was not read from text.
 Place: TypeAlias = tuple[int, int]
 NOWHERE: Final[Place] = (0, 0)
 
 #: A node's label and place, and the text of a leaf or the children of an inner node.
 Expansion: TypeAlias = tuple[str, Place, str | list[Node]]
 
-#: The largest absolute value of a leaf: guesses and small sums stay below INFINITE.
+#: The largest absolute value of a leaf, chosen so that guesses and small sums stay below INFINITE.
 MAX_VALUE: Final = 1_000_000_000
 
 
 class PlacedError(ValueError):
-    """An invalid text: one line says what is wrong. `line` and `column` (from 1) say where, 0 for nowhere."""
+    """Raised if a text is invalid. The message is one line; `line` and `column` (from 1) are 0 if they are unknown."""
 
     def __init__(self, message: str, place: Place = NOWHERE) -> None:
         self.line, self.column = place
@@ -41,15 +41,16 @@ class PlacedError(ValueError):
 
 
 class TreeError(PlacedError):
-    """An invalid tree."""
+    """Raised if a tree is invalid or too large."""
 
 
 @dataclass(frozen=True)
 class Tree:
     """A tree whose nodes are numbered in preorder: 0 is the root, and every subtree is a range of numbers.
 
-    MAX and MIN move in turn. `leaf` holds the text of a leaf's value, from MAX's view, and None at inner nodes, which
-    have at least one child; `label` a name or "". `places` says where each node stands in the text that it comes from.
+    MAX and MIN move in turn. `leaf` contains the text of a leaf's value, from MAX's point of view, and None at inner
+    nodes, which have at least one child; `label` contains a name or "". `places` contains each node's place in the text
+    that it was read from.
     """
 
     parent: tuple[int, ...]
@@ -64,12 +65,12 @@ class Tree:
 
     @property
     def postorder(self) -> range:
-        """All nodes, children before their parents: preorder numbers backwards."""
+        """All nodes, with children before their parents: the preorder numbers in reverse."""
         return range(len(self) - 1, -1, -1)
 
     @cached_property
     def depth(self) -> tuple[int, ...]:
-        """Plies from the root, for every node."""
+        """The number of plies from the root, for every node."""
         depths = [0]
         for parent in self.parent[1:]:
             depths.append(depths[parent] + 1)
@@ -77,24 +78,24 @@ class Tree:
 
     @cached_property
     def height(self) -> int:
-        """Plies from the root to the deepest leaf."""
+        """The number of plies from the root to the deepest leaf."""
         return max(self.depth)
 
     @cached_property
     def leaves(self) -> tuple[int, ...]:
-        """The leaves, in order."""
+        """The leaves, in preorder."""
         return tuple(node for node, text in enumerate(self.leaf) if text is not None)
 
     def is_max(self, node: int) -> bool:
-        """Whether MAX is to move at a node, or would be if it is a leaf."""
+        """Returns whether MAX is to move at a node (or would be, at a leaf)."""
         return (self.depth[node] % 2 == 0) == self.root_is_max
 
     def name(self, node: int) -> str:
-        """The label of a node, or its number."""
+        """Returns the label of a node, or its number if it has none."""
         return self.label[node] or f"#{node}"
 
     def values(self, parse: Callable[[str], Value]) -> list[Value | None]:
-        """The leaves' values as `parse` reads them, None at inner nodes. Raises `TreeError` at the first bad leaf."""
+        """Returns the leaves' values by `parse`, None at inner nodes. Raises `TreeError` at the first invalid leaf."""
         values: list[Value | None] = []
         for text, place in zip(self.leaf, self.places, strict=True):
             try:
@@ -104,28 +105,28 @@ class Tree:
         return values
 
     def integers(self) -> list[int | None]:
-        """The leaves' values as whole numbers."""
+        """Returns the leaves' values as integers, and None at inner nodes."""
         return self.values(integer)
 
     def uniform(self) -> tuple[int, int] | None:
-        """(branching, depth) if all inner nodes have equally many children and all leaves equal depth, else None."""
+        """Returns (branching, depth) if all inner nodes have as many children and all leaves equal depth, else None."""
         counts = {len(children) for children in self.children if children}
         depths = {self.depth[leaf] for leaf in self.leaves}
         return (max(counts, default=0), self.height) if len(counts) <= 1 and len(depths) == 1 else None
 
 
 def shortened(text: str, most: int = 40) -> str:
-    """A text for a message: one printable line of at most `most` characters."""
+    """Returns `text` as one printable line of at most `most` characters, for use in a message."""
     text = printable(" ".join(text.split()))
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def integer(text: str) -> int:
-    """The whole number that a text names. Raises ValueError."""
+    """Returns the integer that `text` names. Raises ValueError if it is invalid or too large."""
     if re.fullmatch(r"[-+]?[0-9]{1,18}", text) is None:
-        raise ValueError(f"'{shortened(text)}' is no whole number")
+        raise ValueError(f"'{shortened(text)}' is not an integer")
     if abs(int(text)) > MAX_VALUE:
-        raise ValueError(f"{text} is beyond {MAX_VALUE}")
+        raise ValueError(f"{text} is outside the range {-MAX_VALUE}..{MAX_VALUE}")
     return int(text)
 
 
@@ -136,28 +137,28 @@ def grown_tree(
     root_is_max: bool = True,
     most_nodes: int = MAX_NODES,
 ) -> Tree:
-    """The tree that grows from `root`, node by node in preorder.
+    """Returns the tree that grows from `root`, node by node in preorder.
 
-    `expand` gives a node's label, its place in a text, and either the text of a leaf or a list of children. Raises
-    `TreeError` as soon as the tree gets too large or too deep, and for a node without children.
+    `expand` returns a node's label, its place in a text, and either the text of a leaf or a list of children. Raises
+    `TreeError` as soon as the tree gets too large or too deep, or if a list of children is empty.
     """
     parents: list[int] = []
     children: list[list[int]] = []
     leaves: list[str | None] = []
     labels: list[str] = []
     places: list[Place] = []
-    #: The nodes that remain to be added, with their parents and plies; the last comes first.
+    # The nodes that remain to be added, with their parents and plies; the last is added first.
     pending = [(root, -1, 0)]
     while pending:
         node, parent, ply = pending.pop()
         label, place, content = expand(node)
         number = len(parents)
         if number >= most_nodes:
-            raise TreeError(f"a tree has at most {most_nodes:,} nodes", place)
+            raise TreeError(f"the tree has more than {most_nodes:,} nodes", place)
         if ply > MAX_DEPTH:
-            raise TreeError(f"a tree is at most {MAX_DEPTH} plies deep", place)
+            raise TreeError(f"the tree is more than {MAX_DEPTH} plies deep", place)
         if not content and not isinstance(content, str):
-            raise TreeError("a node without children has to be a leaf with a value", place)
+            raise TreeError("a node without children must have a value", place)
         if parent >= 0:
             children[parent].append(number)
         parents.append(parent)
@@ -171,7 +172,7 @@ def grown_tree(
 
 
 def minimax_values(tree: Tree, leaf_values: Sequence[int | None]) -> list[int]:
-    """Every node's value by definition, from MAX's view."""
+    """Returns every node's minimax value, from MAX's point of view."""
     values = [0] * len(tree)
     for node in tree.postorder:
         leaf = leaf_values[node]
@@ -184,11 +185,11 @@ def minimax_values(tree: Tree, leaf_values: Sequence[int | None]) -> list[int]:
 
 
 class TreeGame:
-    """A tree with numbers at its leaves as a game (`SearchGame`): positions are nodes, moves are numbers of children.
+    """A tree with integers at its leaves, as a `SearchGame`: positions are nodes, and moves are numbers of children.
 
-    `children` is the order of the moves, the tree's own if None; a move has the same number in any order. The guess is
-    the average of the leaves below a position: it stands for an evaluation, fairly good and sometimes wrong. A
-    position's key stands for its whole subtree, so equal subtrees with the same side to move are the same position.
+    `children` is the order of the moves, by default the tree's own; a move has the same number in any order. The guess
+    is the average of the leaves below a position: like an evaluation, it is fairly good but sometimes wrong. A
+    position's key represents its whole subtree, so equal subtrees with the same side to move are the same position.
     """
 
     def __init__(self, tree: Tree, children: Children | None = None) -> None:
@@ -203,25 +204,25 @@ class TreeGame:
         ]
 
     def moves(self, position: int) -> Sequence[int]:
-        """The numbers of the children, from 0."""
+        """Returns the numbers of the children, from 0, in the order of the moves."""
         return self._moves[position]
 
     def apply(self, position: int, move: int) -> int:
-        """The child with this number."""
+        """Returns the child with this number."""
         return self._tree.children[position][move]
 
     def value(self, position: int) -> int:
-        """The leaf's value to the side that would move there."""
+        """Returns the leaf's value for the side that would be to move there."""
         value = self._values[position]
         assert value is not None
         return value if self._tree.is_max(position) else -value
 
     def key(self, position: int) -> int:
-        """One number for all nodes with an equal subtree."""
+        """Returns a number that all nodes with equal subtrees share."""
         return self._twins[position]
 
     def guess(self, position: int) -> int:
-        """The average of the leaves below, rounded towards 0."""
+        """Returns the average of the leaves below, rounded towards 0, for the side to move."""
         total, count = self._sums[position]
         average = abs(total) // count * (1 if total >= 0 else -1)
         return average if self._tree.is_max(position) else -average

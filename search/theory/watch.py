@@ -11,15 +11,15 @@ Value = TypeVar("Value")
 class Watcher(Generic[Position, Value]):
     """A watcher that ignores all calls; `search.theory.recorder.Recorder` records them.
 
-    An algorithm uses one view for all values: negamax-like ones that of the side to move in `position`, the others that
-    of the side to move at the root, or of MAX. The watcher has to know which.
+    Each algorithm uses one point of view for all values: the side to move in `position` (negamax and its variants), the
+    side to move at the root, or MAX. The watcher must know which one.
     """
 
     def enter(self, position: Position, alpha: Value | None = None, beta: Value | None = None) -> None:
-        """The visit of a position begins, with this window if there is one."""
+        """Handles the start of a visit to `position`, with this window if there is one."""
 
     def leaf(self, position: Position, value: Value) -> None:
-        """The position is not searched further: its value is `value`."""
+        """Handles a position that is not searched further, and its value."""
 
     def back(
         self,
@@ -29,23 +29,23 @@ class Watcher(Generic[Position, Value]):
         alpha: Value | None = None,
         beta: Value | None = None,
     ) -> None:
-        """`child` is finished. `best` is now certain at `position` (None: nothing); the next child gets this window."""
+        """Handles a finished `child`: `best` (if any) is certain at `position`; the next child gets this window."""
 
     def cut(self, position: Position, reason: str = "", ancestor: Position | None = None) -> None:
-        """The other children are not visited. The caller gives the reason if it knows it; else the watcher finds it."""
+        """Handles a cut of the other children; the watcher finds the reason unless the caller passes it."""
 
     def table(self, position: Position, reason: str, value: Value) -> None:
-        """The transposition table has the position: a reason of `search.theory.events`, and the stored value."""
+        """Handles a hit in the transposition table: a key of `search.theory.events.REASONS`, and the stored value."""
 
     def leave(self, position: Position, value: Value) -> None:
-        """The visit ends with this value."""
+        """Handles the end of a visit, and its value."""
 
     def iteration(self, position: Position, depth: int) -> None:
-        """Iterative deepening starts again from the root `position`, now to `depth` plies."""
+        """Handles a new iteration of iterative deepening, from the root `position` to `depth` plies."""
 
     def window(self, position: Position, alpha: Value, beta: Value, reason: str) -> None:
-        """The next visit of `position` is a separate search with this window; `reason` as in `table`."""
+        """Handles the window of a separate search, the next visit to `position`; `reason` is as in `table`."""
 
 
-#: Ignores all calls.
+#: A watcher that ignores all calls.
 UNWATCHED: Final[Watcher[Any, Any]] = Watcher()

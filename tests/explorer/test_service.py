@@ -119,7 +119,7 @@ def test_unsound_rules_are_refused_with_the_triple() -> None:
 def test_numbers_in_a_lattice_get_advice() -> None:
     lattice = {"kind": "product", "spec": "0..9 x 0..9"}
     error = refusal(service.trace, request(text="[3 [12 8]]", algorithm="lattice-weak", lattice=lattice))
-    assert str(error).startswith("line 1, column 2: the leaf '3' is no element of a product: ")
+    assert str(error).startswith("line 1, column 2: the leaf '3' is not an element of the product: ")
     assert str(error).endswith("; if these are numbers, choose an algorithm with numbers")
     assert (error.line, error.column) == (1, 2)
 
@@ -132,7 +132,7 @@ SEARCH = {"fen": "8/8/8/8/8/8/8/8 w - - 0 1", "moves": [], "depth": 3, "reasons"
     [
         (service.trace, None, "expected an object with text"),
         (service.trace, {}, '"text" is a text'),
-        (service.trace, request(algorithm="no such"), "there is no algorithm 'no such'"),
+        (service.trace, request(algorithm="no such"), "unknown algorithm 'no such'"),
         (service.trace, request(format="xml"), '"format" is null or one of'),
         (service.trace, request(lattice={"kind": "no such", "spec": ""}), "lattice: "),
         (service.trace, request(lattice={"kind": "sets", "spec": "a b"}), "compares numbers"),

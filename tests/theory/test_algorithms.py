@@ -54,12 +54,12 @@ def test_the_table_counts_its_hits() -> None:
 @pytest.mark.parametrize(
     ("text", "key", "lattice", "error", "message"),
     [
-        ("[1 2]", "alphabeta", None, AlgorithmError, "no algorithm 'alphabeta'"),
+        ("[1 2]", "alphabeta", None, AlgorithmError, "unknown algorithm 'alphabeta'"),
         ("[a [b c]]", "alpha-beta", make_lattice("M3"), AlgorithmError, "compares numbers"),
-        ("[a [b c]]", "lattice-weak", make_lattice("M3"), UnsoundRuleError, "'weak' needs a distributive lattice"),
+        ("[a [b c]]", "lattice-weak", make_lattice("M3"), UnsoundRuleError, "'weak' requires a distributive lattice"),
         ("[a\n  [b d]]", "lattice-shallow", make_lattice("M3"), TreeError, "line 2, column 6: the leaf 'd' is not one"),
-        ("[a [b c]]", "minimax", None, TreeError, "line 1, column 2: the leaf 'a' is no whole number"),
-        ("[1 5]", "minimax", Chain(0, 4), TreeError, r"5 does not lie in 0\.\.4"),
+        ("[a [b c]]", "minimax", None, TreeError, "line 1, column 2: the leaf 'a' is not an integer"),
+        ("[1 5]", "minimax", Chain(0, 4), TreeError, r"5 is outside the range 0\.\.4"),
     ],
 )
 def test_what_does_not_belong_together_is_refused(
