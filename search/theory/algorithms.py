@@ -100,7 +100,7 @@ _OF_NUMBERS: Final = (
     Algorithm(
         "alpha-beta",
         "Alpha-beta, fail-soft",
-        "Skips nodes that cannot change the root's value. A returned value outside the window is a tighter bound.",
+        "Skips the same nodes as fail-hard, but returns a tighter bound if the value lies outside the window.",
         lambda task: alpha_beta(task.game, 0, watch=task.watch),
     ),
     Algorithm(
@@ -130,13 +130,13 @@ _OF_NUMBERS: Final = (
     Algorithm(
         "killers",
         "Alpha-beta with killer moves",
-        "Tries the move that cut off a sibling first: here, the child with the same number.",
+        "First tries the move that caused a cutoff at a sibling: here, the child with the same number.",
         lambda task: task.enhanced(Killers()),
     ),
     Algorithm(
         "history",
         "Alpha-beta with the history heuristic",
-        "Tries moves that often caused cutoffs in the tree first: here, children with the same numbers.",
+        "First tries moves that often caused cutoffs anywhere in the tree: here, children with the same numbers.",
         lambda task: task.enhanced(History()),
     ),
     Algorithm(
@@ -178,7 +178,7 @@ _RULES: Final = (
     ),
 )
 
-#: The algorithms by key, in a good order for learning them.
+#: The algorithms by key, in a good order to learn them.
 ALGORITHMS: Final[dict[str, Algorithm]] = {algorithm.key: algorithm for algorithm in _OF_NUMBERS} | {
     f"lattice-{rule.__name__}": Algorithm(f"lattice-{rule.__name__}", f"Lattice, {name}", summary, rule=rule)
     for rule, name, summary in _RULES

@@ -35,7 +35,7 @@ class ChessNode:
     """A position in the tree: `depth` plies remain to be searched in full, then `checks` plies of quiet checks.
 
     `ply` counts from the root. `earlier` is the previous node, None at the root. `before_root` contains the keys of the
-    positions that led to the root, in order. `stood` is True if the last move was to stand pat, which keeps the board.
+    positions that led to the root, in order. `stood` is True after standing pat, which leaves the board unchanged.
     """
 
     board: chess.Board
@@ -71,7 +71,7 @@ def root_node(board: chess.Board, depth: int) -> ChessNode:
 
 
 class ChessGame:
-    """The game that the module's docstring describes."""
+    """The game described in the module's docstring."""
 
     def moves(self, position: ChessNode) -> Iterator[chess.Move]:
         """Yields all legal moves above the horizon or in check, otherwise standing pat and quiescence's moves."""
@@ -121,14 +121,14 @@ class ChessGame:
         return position.stood or position.ply >= MAX_PLY or self._is_drawn(position)
 
     def _is_drawn(self, position: ChessNode) -> bool:
-        """Returns whether the game is drawn by the rules; the root never is, so that it is searched."""
+        """Returns whether the rules make the position a draw; False at the root, which is always searched."""
         return position.ply > 0 and (
             is_repeated(position) or position.board.is_fifty_moves() or position.board.is_insufficient_material()
         )
 
 
 def is_repeated(position: ChessNode) -> bool:
-    """Returns whether the position occurred once after the root, or twice up to and including the root."""
+    """Returns whether the position occurred before: once after the root, or twice at or before the root."""
     reach = position.board.halfmove_clock
     earlier = 0
     if reach < 4:
@@ -149,7 +149,7 @@ def is_noisy(board: chess.Board, move: chess.Move) -> bool:
 
 
 def ordered(board: chess.Board, moves: Iterator[chess.Move]) -> list[chess.Move]:
-    """Returns the moves by most valuable victim, then least valuable attacker, which only makes a search cheaper."""
+    """Returns the moves by most valuable victim, then least valuable attacker; only the cost of a search changes."""
 
     def rank(move: chess.Move) -> int:
         victim = worth(move.promotion) + worth(board.piece_type_at(move.to_square))

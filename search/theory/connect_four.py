@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
-#: The stones of the side to move and of the other side. A column has one bit per square, bottom first, and an extra.
+#: The stones of the side to move and of the other side. Each column has a bit per square, bottom first, plus one.
 Position: TypeAlias = tuple[int, int]
 
 #: The empty board.

@@ -1,7 +1,6 @@
 """The events of a search and their reasons, in words.
 
-Every bound and value of an event is from MAX's point of view, whichever side is to move, so displays need not negate
-any of them.
+Every bound and value of an event is from MAX's point of view, so displays never have to change a sign.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ REASONS: Final[dict[str, str]] = {
     "will avoid {node}. The remaining children cannot matter.",
     "alpha-deep": "MIN can hold {node} to {value}, but further up, at {other}, MAX is already sure of {alpha} and will "
     "avoid {node}. The remaining children cannot matter.",
-    "alpha-window": "MIN can hold {node} to {value}, and only values above {alpha} lie in the search window. {node} "
-    "fails low, so the remaining children cannot matter.",
+    "alpha-window": "MIN can hold {node} to {value}, which is not above {alpha}, the lower end of the search window. "
+    "{node} fails low, so the remaining children cannot matter.",
     "alpha-scout": "MIN can hold {node} to {value}, and the null window only tests whether {node} is worth more than "
     "{alpha}. It is not.",
     # Cuts at a MAX node: its value can only rise, and MIN does better elsewhere.
@@ -40,8 +39,8 @@ REASONS: Final[dict[str, str]] = {
     "and will avoid {node}. The remaining children cannot matter.",
     "beta-deep": "MAX can get {value} at {node}, but further up, at {other}, MIN can already hold MAX to {beta} and "
     "will avoid {node}. The remaining children cannot matter.",
-    "beta-window": "MAX can get {value} at {node}, and only values below {beta} lie in the search window. {node} fails "
-    "high, so the remaining children cannot matter.",
+    "beta-window": "MAX can get {value} at {node}, which is not below {beta}, the upper end of the search window. "
+    "{node} fails high, so the remaining children cannot matter.",
     "beta-scout": "MAX can get {value} at {node}, and the null window only tests whether {node} is worth less than "
     "{beta}. It is not.",
     # Cuts in lattices: by the value of the parent or another single node above, or only by several together.
@@ -73,7 +72,7 @@ REASONS: Final[dict[str, str]] = {
     "exact": "{node} is worth {value}.",
     "lower": "{node} is worth at least {value}.",
     "upper": "{node} is worth at most {value}.",
-    "sufficient": "{node} ends with {value}. The skipped nodes could change this value, but not the root's.",
+    "sufficient": "The search of {node} ends with {value}. Skipped nodes could change this, but not the root's value.",
     # Searches that are repeated, or started with another window.
     "fail-low": "The value lies below the window. Search {node} again with the window {alpha} to {beta}.",
     "fail-high": "The value lies above the window. Search {node} again with the window {alpha} to {beta}.",

@@ -8,10 +8,10 @@ from engine.board.exchange import EXCHANGE_VALUES
 
 
 def exchange_value(board: chess.Board, move: chess.Move) -> int:
-    """Returns the mover's gain in centipawns (EXCHANGE_VALUES) if both sides capture on the target while it pays.
+    """Returns the mover's gain in centipawns if both sides capture on the target square as long as it pays.
 
-    Both sides capture with their least valuable piece first. Pins and checks are ignored; a king does not capture a
-    defended piece.
+    Pieces have the values in EXCHANGE_VALUES. Both sides capture with their least valuable piece first. Pins and checks
+    are ignored; a king does not capture a defended piece.
     """
     if board.is_castling(move):
         return 0

@@ -21,7 +21,7 @@ MAX_ELEMENTS: Final = 64
 class FiniteLattice(Lattice[str]):
     """A lattice of `elements` with a < b for each pair (a, b) of `relations`, and all relations that these imply.
 
-    Raises `LatticeError`, which names the pair at fault, if this is not an order or the order is not a lattice.
+    Raises `LatticeError`, which names the pair at fault, if relations contradict each other or a bound is missing.
     """
 
     def __init__(self, elements: Sequence[str], relations: Iterable[tuple[str, str]]) -> None:
@@ -70,7 +70,7 @@ class FiniteLattice(Lattice[str]):
         return violating_triple(self, self.elements)
 
     def _nearest(self, a: str, b: str, beyond: Mapping[str, set[str]], side: str) -> str:
-        """Returns the least upper or greatest lower bound, depending on `side`. Raises `LatticeError` without one."""
+        """Returns the least upper or greatest lower bound, by `side`. Raises `LatticeError` if there is none."""
         bounds = beyond[a] & beyond[b]
         for bound in bounds:
             if beyond[bound] == bounds:
@@ -114,7 +114,7 @@ def read_order(text: str) -> FiniteLattice:
 
 # A lattice is distributive if and only if it contains neither of these two as a sublattice (Birkhoff, 1934).
 def diamond() -> FiniteLattice:
-    """Returns M3: three elements between bottom and top, none of them comparable."""
+    """Returns M3: three elements between bottom and top, no two of them comparable."""
     return read_order("0 < a, b, c < 1")
 
 

@@ -24,7 +24,7 @@ def uniform_tree(
     The leaves are distinct integers; a seed gives the same numbers in every arrangement. `random` shuffles them. With
     `worst`, every child is better for the mover than its earlier siblings, so alpha-beta visits everything. With
     `best`, every first child is best, so alpha-beta visits as little as possible. If `leaf` is given, it generates the
-    leaves (elements of a lattice, for example), and the arrangement has no meaning. Raises `TreeError` if the tree
+    leaves (elements of a lattice, for example), so the arrangement is random. Raises `TreeError` if the tree
     would be too large, `branching` is below 1, or `depth` is negative.
     """
     if branching < 1 or depth < 0:

@@ -1,4 +1,4 @@
-"""Wrappers of games: one cuts a game off at a depth, the other counts the nodes of a search."""
+"""Wrappers for games: one cuts a game off at a depth, the other counts the nodes of a search."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Alpha-beta in lattices: five rules for skipping the rest of a node, from cautious to sharp.
 
 Let v be the node's value so far, alpha the join of the values so far of all MAX nodes above it, and beta the meet of
-those of all MIN nodes above it. The table says when each rule cuts at a MIN node; MAX nodes mirror it.
+those of all MIN nodes above it. The table says when each rule cuts at a MIN node; at MAX nodes everything is mirrored.
 
 naive          never: the definition, with meet at MIN and join at MAX
 shallow        v <= the parent's value: MAX gains nothing by coming here                sound in any lattice
@@ -62,7 +62,7 @@ Rule: TypeAlias = Callable[[Lattice[Any], Path[Any]], bool]
 
 
 def naive(lattice: Lattice[Element], path: Path[Element]) -> bool:
-    """Returns False, so that nothing is cut."""
+    """Returns False: this rule never cuts."""
     return False
 
 
@@ -203,7 +203,7 @@ def _beater(lattice: Lattice[Element], path: Path[Element]) -> int | None:
 
 
 def _root_value(lattice: Lattice[Element], path: Path[Element], value: Element) -> Element:
-    """Returns the root's value by the current values on the path if the last node had `value`."""
+    """Returns the root's value, computed from the current values on the path, if the last node had `value`."""
     for node in reversed(path[:-1]):
         value = lattice.join(node.value, value) if node.is_max else lattice.meet(node.value, value)
     return value

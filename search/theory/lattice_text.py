@@ -25,7 +25,7 @@ def _range(text: str) -> list[int]:
     """Returns the two ends of a range like `0..9`, or an empty list for an empty text."""
     match = re.fullmatch(r"\s*(?:(-?[0-9]{1,9})\s*\.\.\s*(-?[0-9]{1,9})\s*)?", text)
     if match is None:
-        raise LatticeError(f"'{shortened(text)}' is not a range: write its ends, like 0..9, or nothing for all numbers")
+        raise LatticeError(f"'{shortened(text)}' is not a range: write two ends, like 0..9, or nothing for all numbers")
     return [int(end) for end in match.groups() if end is not None]
 
 

@@ -58,7 +58,7 @@ class Lattice(ABC, Generic[Element]):
 
     @abstractmethod
     def format(self, element: Element) -> str:
-        """Returns the text of an element, which `parse` can read."""
+        """Returns the element as text that `parse` can read."""
 
     def violation(self) -> tuple[Element, Element, Element] | None:
         """Returns (a, b, c) with a meet (b join c) != (a meet b) join (a meet c), or None if there is none."""
@@ -181,7 +181,7 @@ class Product(Lattice[tuple[Any, ...]]):
         return tuple(factor.parse(part) for factor, part in zip(self.factors, parts, strict=True))
 
     def format(self, element: tuple[Any, ...]) -> str:
-        """Returns the text that `parse` reads."""
+        """Returns the element as text that `parse` can read."""
         return "(" + ",".join(factor.format(part) for factor, part in zip(self.factors, element, strict=True)) + ")"
 
     def violation(self) -> tuple[Any, Any, Any] | None:
@@ -219,7 +219,7 @@ class Intervals(Product):
         return low, high
 
     def format(self, element: tuple[int, ...]) -> str:
-        """Returns the text that `parse` reads."""
+        """Returns the element as text that `parse` can read."""
         low, high = element
         return self._chain.format(low) if low == high else f"{self._chain.format(low)}..{self._chain.format(high)}"
 

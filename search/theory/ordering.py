@@ -63,7 +63,7 @@ class ByGuess(Generic[Position, Move]):
 
 
 class Killers(Generic[Position, Move]):
-    """An ordering that tries moves first if they refuted a sibling of the position. (Akl and Newborn, 1977.)"""
+    """An ordering that prefers moves that refuted other positions at the same ply. (Akl and Newborn, 1977.)"""
 
     def __init__(self) -> None:
         self._killers: dict[int, list[Move]] = {}

@@ -29,7 +29,7 @@ _CENTRALITY: Final = tuple(
 
 
 def position_key(board: chess.Board) -> Key:
-    """Returns the pieces, side to move, castling rights, and the en passant square if a pawn can attack it."""
+    """Returns a key of the pieces, side to move, castling rights, and the en passant square if a pawn can attack it."""
     ready = 0
     if board.ep_square is not None:
         ready = chess.BB_PAWN_ATTACKS[not board.turn][board.ep_square] & board.pawns & board.occupied_co[board.turn]
@@ -62,7 +62,7 @@ class PlainChess:
         return position_key(position)
 
     def guess(self, position: chess.Board) -> int:
-        """Returns the balance of material and central squares in centipawns."""
+        """Returns the balance of material and central squares in centipawns, for the side to move."""
         score = 0
         for piece_type in chess.PIECE_TYPES:
             for color, sign in ((position.turn, 1), (not position.turn, -1)):

@@ -104,7 +104,7 @@ class Recorder(Watcher[int, Any]):
         self._emit("cut", position, visit.value, reason, -1 if ancestor is None else ancestor)
 
     def table(self, position: int, reason: str, value: Any) -> None:
-        """Records an answer of the table; lower and upper bounds swap if the values change sign."""
+        """Records an answer from the table; lower and upper bounds swap if the values change sign."""
         if self._sign(position) < 0 and reason != "table-exact" and reason != "table-move":
             reason = "table-upper" if reason == "table-lower" else "table-lower"
         value = self._from_max(position, value)

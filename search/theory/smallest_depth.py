@@ -135,7 +135,7 @@ def min_value(node: Nested, alpha: int = -INFINITE, beta: int = INFINITE) -> int
 # same as MAX, with signs changed and the two bounds swapped. `search.theory.alphabeta.alpha_beta` is this function for
 # any game, with a watcher.
 def value_to_mover(node: Nested, sign: int = 1, alpha: int = -INFINITE, beta: int = INFINITE) -> int:
-    """Returns `node`'s value for the side to move (MAX if `sign` is 1, MIN if it is -1), to which all bounds refer."""
+    """Returns `node`'s value for the side to move: MAX if `sign` is 1, MIN if -1. The bounds are for that side, too."""
     if isinstance(node, int):
         return sign * node
     best = -INFINITE

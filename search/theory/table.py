@@ -1,4 +1,4 @@
-"""The transposition table: results of searched positions, used if other moves lead to the same position.
+"""The transposition table: results of searched positions, for reuse when other moves lead to the same position.
 
 Alpha-beta often learns only a bound, so an entry says what kind of bound its value is. A bound helps only if it decides
 the current window, and a value only if its depth is the depth of the current search. Even an entry that does not help
@@ -27,7 +27,7 @@ class Bound(Enum):
 
 
 def bound_of(value: int, alpha: int, beta: int) -> Bound:
-    """Returns the kind of bound that a value returned for this window is, by `alpha_beta`'s contract."""
+    """Returns which kind of bound a value returned for this window is, by `alpha_beta`'s contract."""
     if value <= alpha:
         return Bound.UPPER
     return Bound.LOWER if value >= beta else Bound.EXACT
@@ -45,8 +45,8 @@ class Entry(Generic[Move]):
     def answers(self, depth: int, alpha: int, beta: int) -> bool:
         """Returns whether a search to exactly `depth` may return this value for the window `alpha` < `beta`.
 
-        Engines accept deeper entries, too. Their values are then better than minimax's at the requested depth, but no
-        longer equal to them. Here they must be equal.
+        Engines accept deeper entries, too. Their values may be better, but they no longer equal minimax's at the
+        requested depth, which this package requires.
         """
         if depth != self.depth:
             return False

@@ -3,8 +3,8 @@
 Nested list    [[3 12 8] [2 4 6] root:[14 5 2]]   commas or spaces separate items; `name:` before an item labels it;
                `MIN` before the whole list means that MIN moves at the root
 Indented       MAX d=2 a=-inf b=+inf v=3          one line per node, children indented more than their parent; `name:`
-                 MIN d=1                          before a node labels it; remarks after its kind or value are only for
-                   3 a=-inf b=+inf                readers: remaining depth, window, value, or any in parentheses
+                 MIN d=1                          before a node labels it; remarks after its kind or value are ignored:
+                   3 a=-inf b=+inf                remaining depth, window, value, or text in parentheses
 JSON           {"mover": "max", "tree": [[3, 12, 8], {"label": "root", "children": [{"value": 2}]}]}
 
 A leaf's value is a word without spaces, except within brackets like `{a, b}` and `(1, 0)`, or a string in double
@@ -102,7 +102,7 @@ def write_list(tree: Tree) -> str:
 
 
 def write_indented(tree: Tree, remarks: dict[int, str] | None = None) -> str:
-    """Returns the tree with one line per node and its remark, which must have the form that the module reads."""
+    """Returns the tree as indented text; `remarks` follow their nodes and must have the form that the module reads."""
     lines = []
     for node, leaf in enumerate(tree.leaf):
         depth = tree.depth[node]
@@ -187,7 +187,7 @@ def _read_list(text: str) -> Tree:
                 open_lists.append(children)
             label = ""
     if len(open_lists) > 1:
-        raise TreeError(f"the text ends with {len(open_lists) - 1} unclosed '['", lines.place(len(text)))
+        raise TreeError(f"expected {len(open_lists) - 1} more ']' before the end of the text", lines.place(len(text)))
     if label:
         raise TreeError(f"nothing follows the label '{shortened(label)}'", lines.place(len(text)))
     return _grown(roots, root_is_max)
@@ -195,7 +195,7 @@ def _read_list(text: str) -> Tree:
 
 @dataclass(slots=True)
 class _Level:
-    """An open node of an indented text: its indentation, its children, and their indentation (None if unknown)."""
+    """An open node in indented text: its indentation, its children, and their indentation (None before the first)."""
 
     margin: int
     children: list[_Read] = field(default_factory=list)

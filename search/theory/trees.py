@@ -33,7 +33,7 @@ MAX_VALUE: Final = 1_000_000_000
 
 
 class PlacedError(ValueError):
-    """Raised if a text is invalid. The message is one line; `line` and `column` (from 1) are 0 if they are unknown."""
+    """Raised if a text is invalid. The message is one line; `line` and `column` count from 1 and are 0 if unknown."""
 
     def __init__(self, message: str, place: Place = NOWHERE) -> None:
         self.line, self.column = place
@@ -95,7 +95,7 @@ class Tree:
         return self.label[node] or f"#{node}"
 
     def values(self, parse: Callable[[str], Value]) -> list[Value | None]:
-        """Returns the leaves' values by `parse`, None at inner nodes. Raises `TreeError` at the first invalid leaf."""
+        """Returns the leaves' parsed values, and None at inner nodes. Raises `TreeError` at the first invalid leaf."""
         values: list[Value | None] = []
         for text, place in zip(self.leaf, self.places, strict=True):
             try:
@@ -109,7 +109,7 @@ class Tree:
         return self.values(integer)
 
     def uniform(self) -> tuple[int, int] | None:
-        """Returns (branching, depth) if all inner nodes have as many children and all leaves equal depth, else None."""
+        """Returns (branching, depth) if all inner nodes share a branching and all leaves a depth, else None."""
         counts = {len(children) for children in self.children if children}
         depths = {self.depth[leaf] for leaf in self.leaves}
         return (max(counts, default=0), self.height) if len(counts) <= 1 and len(depths) == 1 else None

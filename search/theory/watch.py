@@ -35,7 +35,7 @@ class Watcher(Generic[Position, Value]):
         """Handles a cut of the other children; the watcher finds the reason unless the caller passes it."""
 
     def table(self, position: Position, reason: str, value: Value) -> None:
-        """Handles a hit in the transposition table: a key of `search.theory.events.REASONS`, and the stored value."""
+        """Handles a table hit: `reason` is a key of `search.theory.events.REASONS`, and `value` is the stored value."""
 
     def leave(self, position: Position, value: Value) -> None:
         """Handles the end of a visit, and its value."""

@@ -100,7 +100,7 @@ def test_labels_and_movers_by_example() -> None:
     ("text", "line", "column", "message"),
     [
         ("", 1, 1, "contains no tree"),
-        ("[1 [2 3]", 1, 9, "1 unclosed '['"),
+        ("[1 [2 3]", 1, 9, "expected 1 more ']'"),
         ("[1 2]]", 1, 6, "this ']' has no matching '['"),
         ("[1\n []]", 2, 2, "a node without children"),
         ("[1] 2", 1, 5, "text after the end"),
@@ -213,8 +213,8 @@ def test_formats_are_guessed(text: str, form: str) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "column", "message"),
     [
-        ('[{} {"a", "b"} [{c}', 1, 20, "2 unclosed '['"),
-        ("[{} {}\n [{} 1]", 2, 8, "1 unclosed '['"),
+        ('[{} {"a", "b"} [{c}', 1, 20, "expected 2 more ']'"),
+        ("[{} {}\n [{} 1]", 2, 8, "expected 1 more ']'"),
         ('["{": {}\n {a]', 2, 2, "or not closed on its line"),
         ('[{"value" : 1} {}]', 1, 16, "not valid JSON"),
         ('[{}, {"value": 1}]', 0, 0, 'a node must have either "value" or "children"'),
