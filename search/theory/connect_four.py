@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
-#: The stones of the side to move and of the other side. Each column has a bit per square, bottom first, plus one.
+#: The stones of the side to move and of the other side. A column has a bit per square, bottom first, plus one bit.
 Position: TypeAlias = tuple[int, int]
 
 #: The empty board.

@@ -2,7 +2,7 @@
 
 A proof that a tree is worth v shows two things: MAX has a strategy that gets at least v (one move at each MAX node, an
 answer to each move at a MIN node), and MIN has a strategy that holds MAX to v. A search must value the leaves of both.
-The two strategies share exactly one leaf, which is reached if both sides follow theirs, so that leaf counts once.
+The two strategies share exactly one leaf, which is reached if both sides follow theirs, so it counts once.
 """
 
 from __future__ import annotations

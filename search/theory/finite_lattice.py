@@ -70,7 +70,7 @@ class FiniteLattice(Lattice[str]):
         return violating_triple(self, self.elements)
 
     def _nearest(self, a: str, b: str, beyond: Mapping[str, set[str]], side: str) -> str:
-        """Returns the least upper or greatest lower bound, by `side`. Raises `LatticeError` if there is none."""
+        """Returns the least upper or greatest lower bound (`side` says which). Raises `LatticeError` if none exists."""
         bounds = beyond[a] & beyond[b]
         for bound in bounds:
             if beyond[bound] == bounds:

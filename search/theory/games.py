@@ -27,7 +27,7 @@ class Game(Protocol[Position, Move]):
         ...
 
     def apply(self, position: Position, move: Move) -> Position:
-        """Returns the position after `move`, one of its moves."""
+        """Returns the position after one of the moves of `position`."""
         ...
 
     def value(self, position: Position) -> int:

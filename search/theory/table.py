@@ -27,7 +27,7 @@ class Bound(Enum):
 
 
 def bound_of(value: int, alpha: int, beta: int) -> Bound:
-    """Returns which kind of bound a value returned for this window is, by `alpha_beta`'s contract."""
+    """Returns the bound that a value found with this window represents, by `alpha_beta`'s contract."""
     if value <= alpha:
         return Bound.UPPER
     return Bound.LOWER if value >= beta else Bound.EXACT
@@ -46,7 +46,7 @@ class Entry(Generic[Move]):
         """Returns whether a search to exactly `depth` may return this value for the window `alpha` < `beta`.
 
         Engines accept deeper entries, too. Their values may be better, but they no longer equal minimax's at the
-        requested depth, which this package requires.
+        requested depth, as this package requires.
         """
         if depth != self.depth:
             return False

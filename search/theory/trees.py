@@ -109,7 +109,7 @@ class Tree:
         return self.values(integer)
 
     def uniform(self) -> tuple[int, int] | None:
-        """Returns (branching, depth) if all inner nodes share a branching and all leaves a depth, else None."""
+        """Returns (branching, depth) of a uniform tree, or None if branching or the depth of leaves varies."""
         counts = {len(children) for children in self.children if children}
         depths = {self.depth[leaf] for leaf in self.leaves}
         return (max(counts, default=0), self.height) if len(counts) <= 1 and len(depths) == 1 else None
