@@ -146,7 +146,7 @@ def save_run(folder: Path, run: Run) -> None:
 
 
 def adopt_pool(folder: Path, new: Path) -> None:
-    """Moves a pool from `new` into the run's folder, last `pool.json`, which marks it as whole. Raises OSError."""
+    """Moves a pool from `new` to the run's folder; `pool.json` is last and marks it as whole. Raises OSError."""
     for name in (TRAINING, VALIDATION, FACTS):
         _output(folder, name)  # again, so that only a file of the run is replaced
         (new / name).replace(folder / name)

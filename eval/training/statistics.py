@@ -31,7 +31,7 @@ _MOST_KEYS: Final = 65_537
 
 
 def statistics(shards: Iterable[Shard]) -> dict[str, Any]:
-    """Counts `shards`, `bytes`, `games` and `positions`, and more by kind.
+    """Returns counts over shards: `shards`, `bytes`, `games`, `positions` and the following.
 
     `quiet` counts the positions that pass the default filter with any halfmove clock. `results`, `endings` and
     `variants` count games; `below` counts positions with a score below each of SCORE_EDGES in size; `phases` is a list

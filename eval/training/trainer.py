@@ -147,7 +147,7 @@ def first_state(recipe: Recipe) -> State:
     layers.features[:] = rng.normal(0.0, _FEATURE_SPREAD, layers.features.shape)
     layers.bias[:] = _FIRST_BIAS
     bound = 1.0 / math.sqrt(2 * recipe.hidden)
-    # All buckets begin alike, because each learns only from its own positions, even what all have in common.
+    # All buckets begin with the same weights, because each learns only from its own positions.
     layers.output[:] = rng.uniform(-bound, bound, layers.output.shape[1])
     return state
 
@@ -166,7 +166,7 @@ def state_from(network: Network, recipe: Recipe) -> State:
 
 
 class Trainer:
-    """A trainer of a state (mutated) on a pool. Raises TrainingError if the pool is too small or not the state's."""
+    """A trainer of a state (mutated) on a pool. Raises TrainingError if the pool is too small or has changed."""
 
     def __init__(self, recipe: Recipe, pool: Pool, state: State) -> None:
         self.recipe, self.pool, self.state = recipe, pool, state
@@ -245,7 +245,7 @@ class Trainer:
         return loss
 
     def validate(self) -> tuple[float | None, npt.NDArray[np.float64]]:
-        """Returns the mean squared error of the validation positions, None without any, and their scores in cp."""
+        """Returns the mean squared error over the validation positions (None if none exist) and their scores in cp."""
         samples = self.pool.validation
         values = np.zeros(len(samples), np.float32)
         loss = float(outputs(self.layers, samples, self._blend, self._scratch[0], values))

@@ -147,7 +147,7 @@ def test_no_validation_is_no_error(pool: Pool) -> None:
     ("change", "words"),
     [
         ({"hidden": 48}, "hidden must be a multiple of 32 up to 512 (got 48)"),
-        ({"buckets": 4}, "buckets is 1 or 8, not 4"),
+        ({"buckets": 4}, "buckets must be 1 or 8 (got 4)"),
         ({"batch_size": 100}, "batch-size must be a multiple of 128 (got 100)"),
         ({"threads": 3}, "batch-size must be a multiple of 384 with 3 threads (got 256)"),
         ({"result_share": 1.5}, "result-share must be 0 to 1 (got 1.5)"),

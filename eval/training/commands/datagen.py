@@ -44,7 +44,7 @@ class ProgressView(Display):
         self._pace: deque[tuple[float, Progress]] = deque(maxlen=200)
 
     def update(self, progress: Progress) -> None:
-        """Shows the state of the run after another block."""
+        """Shows the progress after another block."""
         self._pace.append((time.monotonic(), progress))
 
     def line(self) -> str:
@@ -144,7 +144,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "--hard-nodes", type=int, metavar="N", help="stop a search after N nodes (default 8 times --nodes)"
     )
-    parser.add_argument("--hash", type=int, default=1, metavar="MIB", help="size of the TT (default 1)")
+    parser.add_argument("--hash", type=int, default=1, metavar="MIB", help="size of the TT in MiB (default 1)")
     parser.add_argument(
         "--network", type=Path, metavar="FILE.snet", help="evaluate with this network (default: classical)"
     )

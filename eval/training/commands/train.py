@@ -48,7 +48,7 @@ _OPTIONS: Final[dict[str, tuple[tuple[str, type, str | None, str], ...]]] = {
     "the network": (
         ("--start", Path, "FILE.snet", "continue training this network (default: random weights)"),
         ("--hidden", int, "N", "width of an accumulator (default 128)"),
-        ("--buckets", int, "1|8", "number of outputs, chosen by the number of pieces (default 8)"),
+        ("--buckets", int, "1|8", "number of outputs; the number of pieces selects one (default 8)"),
     ),
     "the recipe": (
         ("--superbatches", int, "N", "number of superbatches (default 40)"),
@@ -61,7 +61,7 @@ _OPTIONS: Final[dict[str, tuple[tuple[str, type, str | None, str], ...]]] = {
         ("--warm-up", int, "STEPS", "steps during which the rate rises (default 400)"),
         ("--decay", float, None, "weight decay (default 0.01)"),
         ("--clip", float, None, "largest norm of a gradient (default 1)"),
-        ("--seed", int, None, "seed of the initial weights and the order (default 1)"),
+        ("--seed", int, None, "seed of the initial weights and the order of positions (default 1)"),
     ),
 }
 
@@ -148,7 +148,7 @@ def _is_of(output: Path, folder: Path, run: Run) -> bool:
 
 
 def _origin(recipe: Recipe, pool: Facts) -> dict[str, Any]:
-    """Returns the provenance of the weights: the recipe and the facts about the data, without the time taken."""
+    """Returns the provenance of the weights: the recipe and the facts about the data except the time taken."""
     data = asdict(pool)
     del data["seconds"]
     return {"data": data, "recipe": asdict(recipe)}

@@ -211,7 +211,7 @@ def _backward(layers, scratch, pieces, bucket, slope, gradient):
 def add_gradients(layers, samples, chunks, blend, scratch, gradient):
     """Returns the sum of the squared errors, float64, over the runs `chunks` (int64[k]) of `samples` (SAMPLE[n]).
 
-    Run c has the CHUNK positions from CHUNK * c on. Adds the derivatives of that sum to `gradient` (Layers, mutated).
+    Run c is the CHUNK positions from CHUNK * c on. Adds the derivatives of that sum to `gradient` (Layers, mutated).
     Mutates `scratch` (Scratch).
     """
     factor = SCALE / blend.scale
