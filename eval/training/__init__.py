@@ -1,1 +1,1 @@
-"""How the engine learns from its own games: data, tuning, networks. The playing engine never imports this package."""
+"""Training on the engine's own games: self-play, data files and networks. The playing engine never imports it."""

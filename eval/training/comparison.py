@@ -1,8 +1,8 @@
-"""How well evaluations predict the scores of searches and the results of games.
+"""Comparisons of how well evaluations predict the scores of searches and the results of games.
 
-Errors are mean squared distances of expected results, 1 / (1 + exp(-evaluation / scale)), as in training. The error to
-the scores is smallest for evaluations that resemble the one that searched, so it only compares networks that learnt
-from one teacher. The error to the results favours no evaluation.
+Errors are mean squared differences of expected results, 1 / (1 + exp(-evaluation / scale)), as in training. The score
+error favours evaluations that resemble the one that the search used, so it is fair only between networks with the same
+teacher. The result error favours no evaluation.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from eval.training.pool import Reals, expected_results, fit_slope
 from eval.training.samples import game_numbers
 from eval.training.shards import ShardError
 
-#: Evaluates SAMPLE[n]: centipawns for the side to move, int64[n].
+#: A function from SAMPLE[n] to evaluations in centipawns for the side to move, int64[n].
 Evaluate = Callable[[Any], npt.NDArray[np.int64]]
 
 
@@ -31,9 +31,9 @@ Evaluate = Callable[[Any], npt.NDArray[np.int64]]
 class Errors:
     """The errors of one evaluation.
 
-    `scores` is its error to the scores, with the scale that fits these; `results` its error to the results, with the
-    scale that fits the evaluation best (`scale`, centipawns). `difference` is `results` less that of the first
-    evaluation, and `deviation` the standard error of the difference, with games as the independent samples.
+    `scores` is the score error, with the scale that fits the scores best. `results` is the result error, with the scale
+    that fits the evaluation best (`scale`, centipawns). `difference` is `results` minus that of the first evaluation,
+    and `deviation` is the standard error of the difference, which treats games as independent samples.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Errors:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Evaluations on the same positions; `scale`, in centipawns, fits the positions' scores."""
+    """A comparison of evaluations on the same positions; `scale`, in centipawns, fits the scores best."""
 
     positions: int
     games: int
@@ -55,14 +55,14 @@ class Comparison:
 
 
 def classical_scores(samples: Any) -> npt.NDArray[np.int64]:
-    """The classical evaluations of SAMPLE[n], in centipawns for the side to move, int64[n]."""
+    """Returns the classical evaluations of SAMPLE[n], in centipawns for the side to move, int64[n]."""
     out = np.zeros(len(samples), np.int64)
     sample_evaluations(samples, allocate(POSITION, 1), new_workspace(), out)
     return out
 
 
 def compare(evaluations: Mapping[str, Evaluate], shards: Iterable[Any]) -> Comparison:
-    """Compares evaluations on the samples of shards, SAMPLE[n] each. Raises ShardError when there are no positions."""
+    """Compares evaluations on the samples of shards, SAMPLE[n] each. Raises ShardError if there are no positions."""
     values: dict[str, list[Reals]] = {name: [] for name in evaluations}
     scores, results, games = [], [], []
     begun = 0
@@ -77,7 +77,7 @@ def compare(evaluations: Mapping[str, Evaluate], shards: Iterable[Any]) -> Compa
         for name, evaluation in evaluations.items():
             values[name].append(white * evaluation(samples))
     if not games:
-        raise ShardError("there are no positions to compare on")
+        raise ShardError("there are no positions to compare the evaluations on")
     came, told, game = np.concatenate(results), np.concatenate(scores), np.concatenate(games)
     scale = fit_slope(told, came)
     teacher = expected_results(told, scale)
@@ -95,7 +95,7 @@ def compare(evaluations: Mapping[str, Evaluate], shards: Iterable[Any]) -> Compa
 
 
 def _clustered(values: Reals, games: npt.NDArray[np.int64]) -> tuple[float, float]:
-    """The mean of `values`, and its standard error when only values of different `games` are independent."""
+    """Returns the mean of `values` and its standard error if only values of different `games` are independent."""
     mean = float(np.mean(values))
     sums = np.bincount(games, values - mean)
     return mean, float(np.sqrt(np.sum(sums**2)) / len(values))

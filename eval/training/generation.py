@@ -1,8 +1,8 @@
-"""Makes games: their settings, playing them in one process or in many, and resuming after a crash.
+"""Generates self-play games in one process or in many, and resumes after a crash.
 
 Game number n of a seed is always the same game. Workers play blocks of GAMES_PER_BLOCK games, and the blocks are
-appended in order, so that a folder's files do not depend on the number of workers. After a `kill -9` the same command
-continues where the last whole block ended.
+appended in order, so the files in a folder do not depend on the number of workers. After a `kill -9`, the same command
+continues after the last whole block.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ _SOURCES: Final = ("generation.py", "kernels/records.py", "kernels/selfplay.py")
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of games. Scores are in centipawns; see the fields of RULES.
+    """The settings of self-play games. Scores are in centipawns; RULES describes the fields.
 
-    `generate` sets `network`: the digest of the network that evaluates, empty for the classical evaluation. Raises
-    ValueError, in one line, for values that no game can be played with.
+    `network` is the digest of the network that evaluates, empty for the classical evaluation; `generate` sets it.
+    Raises ValueError, with a message of one line, if a value is out of range.
     """
 
     seed: int = 1
@@ -94,12 +94,12 @@ class Settings:
         for name, (low, high) in bounds.items():
             value = getattr(self, name)
             if not low <= value <= high:
-                raise ValueError(f"{name.replace('_', ' ')} is {low} to {high}, not {value}")
+                raise ValueError(f"{name.replace('_', ' ')} must be {low} to {high} (got {value})")
         if self.variant not in VARIANTS:
-            raise ValueError(f"variant is one of {', '.join(VARIANTS)}, not {self.variant}")
+            raise ValueError(f"variant must be one of {', '.join(VARIANTS)} (got {self.variant})")
 
     def as_rules(self) -> Any:
-        """A RULES record."""
+        """Returns the settings as a RULES record."""
         rules = allocate(RULES, 1)[0]
         for name in RULES.names or ():
             rules[name] = VARIANTS.index(self.variant) if name == "variant" else getattr(self, name)
@@ -108,21 +108,21 @@ class Settings:
 
 @cache
 def source_digest() -> str:
-    """A digest of the sources that the games depend on: 12 hexadecimal digits, the same on every machine."""
+    """Returns a digest of the sources that the games depend on: 12 hexadecimal digits, the same on every machine."""
     digest = hashlib.sha256()
     add_sources(digest, [*kernel_sources(), *(PROJECT_ROOT / "eval" / "training" / name for name in _SOURCES)])
     return digest.hexdigest()[:12]
 
 
 class Player:
-    """Plays any game, given its number."""
+    """A player of self-play games; it plays any game, given its number."""
 
     def __init__(self, settings: Settings, network: bytes = b"") -> None:
-        """Evaluates with the network file whose bytes are `network`, classically when they are empty.
+        """Sets up the search. `network` is the contents of a network file, empty for the classical evaluation.
 
-        Raises NetworkError when the file is unusable, EvaluationError in a process with a custom evaluation.
+        Raises NetworkError if the file is unusable, and EvaluationError if the process has a custom evaluation.
         """
-        # A custom evaluation is compiled into the search: it would label the games whatever the settings say.
+        # A custom evaluation is compiled into the search, so it would label the games whatever the settings say.
         require_own_evaluation("training data")
         self._seed = settings.seed
         self._rules = settings.as_rules()
@@ -136,7 +136,7 @@ class Player:
         self._plies = allocate(PLY, settings.max_plies)
 
     def play(self, index: int) -> tuple[npt.NDArray[np.void], npt.NDArray[np.void]]:
-        """Game number `index`: GAME[1] and PLY[n]."""
+        """Plays game number `index`; returns GAME[1] and PLY[n]."""
         forget(self._worker)
         self._worker["generation"] = 0
         self._table["check"] = self._table["word"] = 0
@@ -147,17 +147,17 @@ class Player:
 
 
 def _random(seed: int, index: int) -> npt.NDArray[np.uint64]:
-    """The first state of a game's random numbers, uint64[1], odd."""
+    """Returns the first state of a game's random number generator, uint64[1], odd."""
     digest = hashlib.sha256(f"{seed} {index}".encode()).digest()
     return np.array([int.from_bytes(digest[:8], "little") | 1], np.uint64)
 
 
-_player = cache(Player)  # a process plays by one set of settings
+_player = cache(Player)  # a process plays with one set of settings
 
 
 @dataclass(frozen=True)
 class Task:
-    """A block to play, with the digest of the required sources and the bytes of the network's file."""
+    """A block to play, with the digest of the required sources and the contents of the network file."""
 
     settings: Settings
     block: int
@@ -166,9 +166,9 @@ class Task:
 
 
 def play_block(task: Task) -> bytes:
-    """The bytes of a block. Raises RuntimeError when other sources are installed."""
+    """Plays a block; returns its bytes. Raises RuntimeError if this process has other sources than the task."""
     if source_digest() != task.sources:
-        raise RuntimeError("a worker has another version of Secateur")
+        raise RuntimeError("the worker has another version of Secateur")
     player = _player(task.settings, task.network)
     start = task.block * GAMES_PER_BLOCK
     games, plies = zip(*map(player.play, range(start, start + GAMES_PER_BLOCK)), strict=True)
@@ -177,14 +177,14 @@ def play_block(task: Task) -> bytes:
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress of a run: blocks and positions in the folder."""
+    """The progress of a run: the numbers of blocks and positions in the folder."""
 
     blocks: int
     positions: int
 
     @property
     def games(self) -> int:
-        """Games in the folder."""
+        """The number of games in the folder."""
         return self.blocks * GAMES_PER_BLOCK
 
 
@@ -198,12 +198,12 @@ def generate(
     on_progress: Callable[[Progress], None] = lambda progress: None,
     network: bytes = b"",
 ) -> Progress:
-    """Plays until the folder holds the first `games` games (rounded up to blocks) or at least `positions` positions.
+    """Plays until the folder contains the first `games` games (rounded up to blocks) or at least `positions` positions.
 
     Completes missing or short shards, lowest numbers first. Calls `on_progress` at the start and after each block.
-    `network` is the bytes of the network file that evaluates, empty for the classical evaluation. Raises OSError,
-    ShardError, ClusterError, NetworkError, EvaluationError for a custom evaluation, and WorkError for a block that
-    could not be played.
+    `network` is the contents of the network file that evaluates, empty for the classical evaluation. Raises OSError,
+    ShardError, ClusterError, NetworkError, EvaluationError if the process has a custom evaluation, and WorkError if a
+    block could not be played.
     """
     require_own_evaluation("training data")
     settings = replace(settings, network=network_digest(network))
@@ -218,7 +218,7 @@ def generate(
         missing = _missing_blocks(have, end)
         first = None if positions is not None and progress.positions >= positions else next(missing, None)
         if first is not None and cluster is None:
-            # Compile once here, not in every worker at the same time: one ply needs all of self-play's kernel.
+            # Compile once here, not in every worker at the same time. One ply compiles the whole kernel of self-play.
             Player(Settings(soft_nodes=1, hard_nodes=1, max_plies=1)).play(0)
         numbers = () if first is None else chain([first], missing)
         tasks = (Task(settings, block, head["sources"], network) for block in numbers)
@@ -249,7 +249,7 @@ def generate(
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Adds a path to errors without one, such as that of a full disk."""
+    """Adds `path` to OSErrors without a path, such as the error of a full disk."""
     try:
         yield
     except OSError as error:
@@ -258,7 +258,7 @@ def _named(path: Path) -> Iterator[None]:
 
 
 def _shards_there(folder: Path, head: dict[str, Any]) -> dict[int, Shard]:
-    """The shards of a folder by number. Raises ShardError for one that is damaged or was made with another head."""
+    """Returns the shards of a folder by number. Raises ShardError if one is damaged or has another head."""
     there: dict[int, Shard] = {}
     for path in sorted(folder.glob(f"shard-*{FINISHED}")) + sorted(folder.glob(f"shard-*{UNFINISHED}")):
         number = _number_of(path)
@@ -267,23 +267,23 @@ def _shards_there(folder: Path, head: dict[str, Any]) -> dict[int, Shard]:
         shard = read_shard(path)
         check_settings(path, shard.settings, head)
         if number != shard.number:
-            raise ShardError(f"{path}: holds shard {shard.number}")
+            raise ShardError(f"{path}: contains shard {shard.number} instead of {number}")
         if number in there:
-            raise ShardError(f"{there[number].path}: is there beside {path.name}; remove one of them")
+            raise ShardError(f"{there[number].path}: {path.name} also exists; remove one of them")
         there[number] = shard
     return there
 
 
 def _number_of(path: Path) -> int:
-    """The number in a shard's name. Raises ShardError for a name of another form."""
+    """Returns the number in a shard's name. Raises ShardError if the name has another form."""
     digits = path.stem.removeprefix("shard-")
     if not (digits.isdecimal() and path == shard_path(path.parent, int(digits), path.suffix)):
-        raise ShardError(f"{path}: has no name of a shard")
+        raise ShardError(f"{path}: is not named like a shard (shard-NNNNNN{path.suffix})")
     return int(digits)
 
 
 def _missing_blocks(have: dict[int, int], end: int | None) -> Iterator[int]:
-    """Numbers of the blocks to play, in order; `have` is the number of blocks in each shard."""
+    """Yields the numbers below `end` of the blocks to play, in order; `have` is the number of blocks in each shard."""
     for number in count():
         first = number * BLOCKS_PER_SHARD
         for block in range(first + have.get(number, 0), first + BLOCKS_PER_SHARD):
@@ -295,7 +295,7 @@ def _missing_blocks(have: dict[int, int], end: int | None) -> Iterator[int]:
 def _play_in_order(
     tasks: Iterator[Task], workers: int, cluster: str | None
 ) -> Generator[tuple[int, bytes], None, None]:
-    """Blocks with their numbers, in the order of the tasks, not in that of completion."""
+    """Yields blocks with their numbers, in the order of the tasks, not of completion."""
     wanted: deque[int] = deque()
     waiting: dict[int, bytes] = {}
 

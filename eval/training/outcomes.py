@@ -1,7 +1,7 @@
 """Fits the model of results (see `search.outcome`) to self-play games, by maximum likelihood.
 
 The positions are counted by material, score and result from White's view; the model treats both sides alike. The fit
-treats positions as independent. Neighbours in a game are not: this does not bias the estimates.
+treats positions as independent. Neighbours in a game are not, but this does not bias the estimates.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ import numpy.typing as npt
 from eval.training.shards import ShardError
 from search.outcome import FULL_MATERIAL, LEAST_MATERIAL, PIECE_MATERIAL
 
-#: Scores are counted in steps of this many centipawns up to a limit. Beyond it games are won, except for blunders that
-#: the few nodes of self-play allow; those blunders would distort the shape where it matters.
+#: Scores are counted in steps of this many centipawns, up to a limit. Larger scores win, except for blunders that the
+#: few nodes of self-play cause; those blunders would distort the fit to smaller scores.
 SCORE_STEP: Final = 10
 SCORE_LIMIT: Final = 400
 BINS: Final = 2 * SCORE_LIMIT // SCORE_STEP + 1
 
-#: Number of coefficients of each of the two polynomials.
+#: The number of coefficients of each of the two polynomials.
 DEGREE: Final = 3
 
-#: Material of each code of a packed position; 7 is a rook that may castle.
+#: The material of each piece code of a packed position; code 7 is a rook that may castle.
 _CODE_MATERIAL: Final = np.array([*PIECE_MATERIAL, PIECE_MATERIAL[4]], np.int64)
 
 Counts = npt.NDArray[np.float64]
@@ -34,9 +34,9 @@ Counts = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Fit:
-    """Coefficients of the two polynomials in centipawns, lowest power first, and how well they fit.
+    """The coefficients of the two polynomials in centipawns, lowest power first, and the quality of the fit.
 
-    `loss` is the mean negative logarithm of the chance that the model gave to the actual result; `plain_loss` is that
+    `loss` is the mean negative logarithm of the chance that the model gives to the actual result; `plain_loss` is that
     of a model that gives each result its share of all positions.
     """
 
@@ -48,7 +48,7 @@ class Fit:
 
 
 def count_results(batches: Iterable[npt.NDArray[np.void]]) -> Counts:
-    """Counts the positions of batches of SAMPLE[n]: float64[FULL_MATERIAL + 1][BINS][3], results lost, drawn, won."""
+    """Counts the positions of SAMPLE[n]: float64[FULL_MATERIAL + 1][BINS][3], in the order lost, drawn, won."""
     counts = np.zeros((FULL_MATERIAL + 1, BINS, 3))
     for samples in batches:
         samples = samples[np.abs(samples["score"].astype(np.int64)) <= SCORE_LIMIT]
@@ -61,13 +61,13 @@ def count_results(batches: Iterable[npt.NDArray[np.void]]) -> Counts:
 
 
 def bin_scores() -> npt.NDArray[np.float64]:
-    """The score in the middle of each bin, float64[BINS]."""
+    """Returns the score in the middle of each bin, float64[BINS]."""
     return np.arange(BINS, dtype=np.float64) * SCORE_STEP - SCORE_LIMIT
 
 
 def chances(parameters: npt.NDArray[np.float64]) -> Counts:
-    """Chances of each result by material and score, in the order of the counts; `parameters` has the coefficients of
-    both polynomials, whose values are kept above zero.
+    """Returns the chances of each result by material and score, in the shape of the counts. `parameters` are the
+    coefficients of both polynomials, whose values are kept above zero.
     """
     share = np.arange(FULL_MATERIAL + 1) / FULL_MATERIAL
     powers = share[:, None] ** np.arange(DEGREE)
@@ -80,16 +80,16 @@ def chances(parameters: npt.NDArray[np.float64]) -> Counts:
 
 
 def mean_loss(counts: Counts, given: Counts) -> float:
-    """Mean negative logarithm of the chances `given` to the counted results."""
+    """Returns the mean negative logarithm of the chances `given` to the counted results."""
     return float(-(counts * np.log(np.maximum(given, 1e-9))).sum() / counts.sum())
 
 
 def fit(counts: Counts) -> Fit:
-    """The model that fits the counts best. Raises ValueError when there are no counts."""
+    """Returns the model that fits the counts best. Raises ShardError if there are no counts."""
     from scipy.optimize import minimize
 
     if not counts.sum():
-        raise ShardError("there are no positions to fit to")
+        raise ShardError("there are no positions to fit the model to")
     start = np.array([150.0, 0.0, 0.0, 80.0, 0.0, 0.0])
     found = minimize(
         lambda scaled: mean_loss(counts, chances(100.0 * scaled)),
@@ -104,7 +104,7 @@ def fit(counts: Counts) -> Fit:
 
 
 def calibration(counts: Counts, fitted: Fit) -> list[tuple[int, int, float, float]]:
-    """Expected and actual points by score: (centipawns, positions, expected points, points), White's view."""
+    """Returns rows by score, from White's view: (centipawns, positions, expected points, actual points)."""
     given = chances(np.array([*fitted.win_score, *fitted.spread]))
     rows = []
     edges = (-400, -250, -150, -80, -40, -15, 15, 40, 80, 150, 250, 400)

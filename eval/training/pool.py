@@ -1,14 +1,14 @@
-"""The pool: the data that a network is trained on, in one file of shuffled positions that training maps into memory.
+"""The pool: the training data of a network, in one file of shuffled positions that training maps into memory.
 
     training.samples    SAMPLE[n], shuffled, of the games to learn from
     validation.samples  SAMPLE[m] of the games that are held out for validation
-    pool.json           their origin
+    pool.json           facts about their origin
 
-A hash of a game's moves decides whether the whole game is held out: neighbouring positions share their result. So the
-same games are held out with every seed, and a game that was played twice is never on both sides.
+Whole games are held out, because neighbouring positions share their result. A hash of the game decides, so the same
+games are held out with every seed, and a game that was played twice is never in both files.
 
 The file is shuffled once, in two passes that need little memory: positions go to random buckets, then each bucket is
-shuffled. A pass over the data (an epoch) reads runs of `CHUNK` positions in an order of its own.
+shuffled. Each pass over the data (an epoch) reads runs of `CHUNK` positions in a new random order.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ TRAINING: Final = "training.samples"
 VALIDATION: Final = "validation.samples"
 FACTS: Final = "pool.json"
 
-#: Positions that a bucket holds on average: 64 MiB.
+#: The average number of positions in a bucket: 64 MiB.
 BUCKET: Final = 1 << 21
 #: The slope of the scores is fitted to at most this many positions.
 SLOPE_POSITIONS: Final = 500_000
@@ -49,11 +49,11 @@ SLOPE_POSITIONS: Final = 500_000
 
 @dataclass(frozen=True)
 class Facts:
-    """The contents of a pool and their origin.
+    """The facts about a pool: its contents and their origin.
 
-    `sources` are the settings that games were played by, each with the number of its games; `share` is the share of the
-    games held out, `wanted` the filter. `slope` is the scale in centipawns with which scores predict results best,
-    `crc` the CRC-32 of the training positions. `seconds` is the time it took to make the pool, if measured.
+    `share` is the share of games held out, and `wanted` is the filter. `slope` is the scale in centipawns with which
+    scores predict results best. `crc` is the CRC-32 of the training positions. `sources` are the settings of the games,
+    each with its number of games. `seconds` is the time that making the pool took, or None if it was not measured.
     """
 
     shards: int
@@ -70,7 +70,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Pool:
-    """An open pool: SAMPLE[n] to learn from, SAMPLE[m] for validation."""
+    """An open pool: SAMPLE[n] for training and SAMPLE[m] for validation."""
 
     training: Samples
     validation: Samples
@@ -78,7 +78,7 @@ class Pool:
 
 
 def held_out(shard: Shard, share: float) -> npt.NDArray[np.bool_]:
-    """Which games of a shard are held out for validation, bool[n]: about `share` of them."""
+    """Selects about `share` of a shard's games for validation by a hash of the game; returns a mask, bool[n]."""
     chosen = np.zeros(len(shard.games), np.bool_)
     limit = share * 2.0**32
     for index, (first, count) in enumerate(zip(shard.first.tolist(), shard.games["plies"].tolist(), strict=True)):
@@ -98,12 +98,12 @@ def build_pool(
 ) -> Facts:
     """Decodes, filters, splits and shuffles shards (see `find_shards`) into a pool in `folder`, which must be empty.
 
-    The same shards in the same order and the same arguments give the same pool. `on_shard(shards, positions)` is called
-    after each shard. Raises OSError, and ShardError for a shard that is truncated or corrupt.
+    The same shards in the same order and the same arguments give the same pool. Calls `on_shard(shards, positions)`
+    with the totals so far after each shard. Raises OSError, and ShardError if a shard is truncated or corrupt.
     """
     began = time.perf_counter()
     rng = np.random.default_rng([seed, 0])
-    # A position takes at least the four bytes of its move and score.
+    # Each position takes at least the four bytes of a PLY, so the sizes of the files limit the number of positions.
     shards = find_shards(paths, partial)
     count = sum(path.stat().st_size for path in shards) // PLY.itemsize // BUCKET + 1
     training = validation = crc = 0
@@ -117,7 +117,7 @@ def build_pool(
             learning, kept = shard_samples(shard, wanted, ~out), shard_samples(shard, wanted, out)
             unsound = int(count_unsound(learning) + count_unsound(kept))
             if unsound:
-                raise ShardError(f"{path}: {unsound} positions are not of chess; see `secateur datagen verify`")
+                raise ShardError(f"{path}: invalid positions: {unsound}; check the file with `secateur datagen verify`")
             checking.write(kept.tobytes())
             choice = rng.integers(count, size=len(learning))
             for number, file in enumerate(dealt):
@@ -133,7 +133,7 @@ def build_pool(
             learnt.write(data)
             file.close()
             (folder / str(number)).unlink()
-    # The file is in random order, so its beginning is a fair sample.
+    # The file is shuffled, so its beginning is a random sample.
     slope = _slope(np.fromfile(folder / TRAINING, SAMPLE, SLOPE_POSITIONS))
     games = sum(source["games"] for source in sources)
     summary = _summed_up(sources)
@@ -144,7 +144,7 @@ def build_pool(
 
 
 def _summed_up(sources: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Merges sources that differ only in their games."""
+    """Merges sources that differ only in their numbers of games."""
     games: dict[str, int] = {}
     for source in sources:
         settings = {name: value for name, value in source.items() if name != "games"}
@@ -154,20 +154,20 @@ def _summed_up(sources: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _slope(samples: Samples) -> float:
-    """The scale with which scores predict results best; 400 where there is nothing to fit it to."""
+    """Returns the scale with which the scores predict the results best, or 400 if there are no samples."""
     if not len(samples):
         return 400.0
     return round(fit_slope(samples["score"].astype(np.float64), samples["result"] * 0.5), 1)
 
 
 def expected_results(centipawns: Reals, slope: float) -> Reals:
-    """White's expected results, 0 to 1, for values in centipawns: 1 / (1 + exp(-centipawns / slope))."""
+    """Converts centipawns to White's expected results, 0 to 1: 1 / (1 + exp(-centipawns / slope))."""
     expected: Reals = 1.0 / (1.0 + np.exp(-np.clip(centipawns / slope, -500.0, 500.0)))
     return expected
 
 
 def fit_slope(centipawns: Reals, results: Reals) -> float:
-    """The slope with which values predict results best (least squares), by golden section between 20 and 2000."""
+    """Returns the slope with which values predict results best (least squares), by golden section in 20 to 2000."""
 
     def loss(log_slope: float) -> float:
         return float(np.mean((expected_results(centipawns, math.exp(log_slope)) - results) ** 2))
@@ -183,25 +183,25 @@ def fit_slope(centipawns: Reals, results: Reals) -> float:
 
 
 def holds_samples(head: bytes) -> bool:
-    """Whether a file that begins with these bytes holds positions."""
+    """Returns whether a file that begins with these bytes contains positions."""
     samples = np.frombuffer(head, SAMPLE, len(head) // SAMPLE.itemsize).copy()
     return bool(len(samples)) and not count_unsound(readable(samples))
 
 
 def _mapped(path: Path, count: int) -> Any:
-    """The `count` positions of a file, mapped into memory. Raises OSError, and ShardError for another size."""
+    """Maps the `count` positions of a file into memory. Raises OSError, and ShardError if the file has another size."""
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size != count * SAMPLE.itemsize:
-            raise ShardError(f"{shown(path)}: holds {size} bytes instead of {count * SAMPLE.itemsize}")
+            raise ShardError(f"{shown(path)}: has {size} bytes instead of {count * SAMPLE.itemsize}")
         if not size:
             return readable(np.zeros(0, SAMPLE))
-        # Copy on write makes the array writable: a kernel would have to be compiled again for read-only arrays.
+        # Copy on write makes the array writable. Kernels would have to be compiled again for a read-only array.
         return readable(np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY), SAMPLE))
 
 
 def read_facts(folder: Path) -> Facts:
-    """The facts in a pool's file. Raises OSError, and ShardError where that file is damaged."""
+    """Reads the facts of a pool from its file. Raises OSError, and ShardError if the file is damaged."""
     try:
         return Facts(**parse_json(read_bytes(folder / FACTS, 1 << 20)))
     except (ValueError, TypeError) as error:
@@ -209,17 +209,17 @@ def read_facts(folder: Path) -> Facts:
 
 
 def open_pool(folder: Path) -> Pool:
-    """Opens a pool. Raises OSError, and ShardError where it is incomplete."""
+    """Opens a pool. Raises OSError, and ShardError if it is incomplete."""
     facts = read_facts(folder)
     training, validation = _mapped(folder / TRAINING, facts.training), _mapped(folder / VALIDATION, facts.validation)
     return Pool(training, validation, facts)
 
 
 def batches(seed: int, chunks: int, size: int, step: int) -> Iterator[npt.NDArray[np.int64]]:
-    """The chunks of each batch, int64[size], from step `step` (from 0 on) of an endless training run.
+    """Yields the chunks of each batch, int64[size], of an endless training run, beginning at `step` (from 0 on).
 
-    An epoch is cut into whole batches; the few chunks left over differ from epoch to epoch. A batch depends only on the
-    number of its step, so a run can resume at any step.
+    An epoch is cut into whole batches; the few chunks left over differ from epoch to epoch. A batch depends only on its
+    step and the other arguments, so a run can resume at any step.
     """
     a_pass = chunks // size
     while True:

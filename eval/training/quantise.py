@@ -1,4 +1,4 @@
-"""Converts a trained float network to the integers of a network file and back, and measures the loss in centipawns."""
+"""Converts a trained float network to the integers of a network file and back, and measures the rounding error."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from eval.network.layout import MOST_PIECES, OUTPUT_LIMIT, QA, QB
 from eval.training.kernels import gradients
 from eval.training.kernels.gradients import Integers, Layers
 
-#: Positions scored at a time.
+#: The number of positions to score at a time.
 _CHUNK: Final = 65_536
 
 
 def quantised(layers: Layers, provenance: dict[str, Any]) -> Network:
-    """The network with features in units of 1 / QA and outputs in units of 1 / QB, rounded to nearest.
+    """Returns the network with features in units of 1 / QA and outputs in units of 1 / QB, rounded to nearest.
 
-    Output weights are small, and their integers go only from -127 to 127. So they are stretched until the largest one
-    is 127, and the network's scale is reduced from SCALE by the same factor.
+    Output weights are small, but their integers go only from -127 to 127. So they are stretched until the largest is
+    about 127, and the network's scale is reduced from SCALE by the same factor.
     """
     buckets, width = layers.output.shape
     output = layers.output.astype(np.float64)
@@ -38,7 +38,7 @@ def quantised(layers: Layers, provenance: dict[str, Any]) -> Network:
 
 
 def restore(network: Network, layers: Layers) -> None:
-    """Writes a network's weights into `layers` (mutated), which must be of its size: the inverse of `quantised`."""
+    """Writes a network's weights into `layers` (mutated), which must have its size: the inverse of `quantised`."""
     layers.features[:] = network.features / QA
     layers.bias[:] = network.bias / QA
     stretch = SCALE / network.scale
@@ -47,7 +47,7 @@ def restore(network: Network, layers: Layers) -> None:
 
 
 def integer_scores(network: Network, samples: Any) -> npt.NDArray[np.int64]:
-    """The quantised network's evaluations of SAMPLE[n], in centipawns for the side to move, int64[n]."""
+    """Returns the quantised network's evaluations of SAMPLE[n], in centipawns for the side to move, int64[n]."""
     arrays = Integers(network.features, network.bias, network.output, network.output_bias)
     rows, accumulator = np.zeros((2, MOST_PIECES), np.int64), np.zeros(network.hidden, np.int64)
     out = np.zeros(len(samples), np.int64)
@@ -58,9 +58,9 @@ def integer_scores(network: Network, samples: Any) -> npt.NDArray[np.int64]:
 
 
 def measure(network: Network, samples: Any, exact: npt.NDArray[np.float64]) -> dict[str, float]:
-    """What rounding changes: a quantised network against the `exact` scores of the float network for SAMPLE[n].
+    """Measures how much rounding changes the float network's `exact` scores of SAMPLE[n].
 
-    `positions` is n; `most` and `rms` are the largest and the root mean square difference in centipawns.
+    Returns `positions`, n, and `most` and `rms`, the largest and the root mean square difference in centipawns.
     """
     differences = integer_scores(network, samples) - exact if len(samples) else np.zeros(1)
     most, rms = float(np.abs(differences).max()), math.sqrt(float(np.mean(differences**2)))

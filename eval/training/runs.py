@@ -1,11 +1,11 @@
-"""A training run: a folder with its pool (see `eval.training.pool`), from which the run resumes exactly.
+"""Training runs: each is a folder with a pool (see `eval.training.pool`), from which the run resumes exactly.
 
     run.json        recipe and data
     checkpoint.npz  parameters, moments and log after the last finished superbatch
     log.jsonl       a line for each superbatch
     start.snet      the network that the run began with, if it did not begin with random weights
 
-A killed run resumes with the superbatch that it was in, and ends with the same network as a run that was not killed.
+A killed run repeats its unfinished superbatch, and ends with the same network as a run that was not killed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from eval.training.trainer import Entry, Moment, Recipe, State, Trainer, Trainin
 
 RUN, CHECKPOINT, LOG, START = "run.json", "checkpoint.npz", "log.jsonl", "start.snet"
 
-#: The files of a run except RUN: what messages call each, and how its own contents begin.
+#: The files of a run except RUN: the name of each in messages, and a test of its first bytes.
 _FILES: Final[dict[str, tuple[str, Callable[[bytes], bool]]]] = {
     START: ("network file", is_network),
     CHECKPOINT: ("checkpoint of a run", lambda head: head[30:44] == b"parameters.npy"),
@@ -43,14 +43,14 @@ _FILES: Final[dict[str, tuple[str, Callable[[bytes], bool]]]] = {
     VALIDATION: ("file of positions", holds_samples),
 }
 
-#: Subfolder of a run's folder, in which a pool is made. A killed command leaves it behind.
+#: The prefix of the subfolder in which a pool is made. A killed command leaves that subfolder behind.
 _NEW: Final = ".new-pool-"
 
 
 @dataclass(frozen=True)
 class Run:
-    """A recipe and its data: files and folders, whether unfinished shards count, the filter, and the share of the games
-    held out for validation.
+    """A recipe and its data: files and folders of shards, `partial` to include unfinished shards, the filter `wanted`,
+    and the share of games held out for validation.
     """
 
     recipe: Recipe
@@ -61,32 +61,33 @@ class Run:
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.validation < 1.0:
-            raise TrainingError(f"validation is 0 or more and less than 1, not {self.validation:g}")
+            raise TrainingError(f"validation must be at least 0 and less than 1 (got {self.validation:g})")
         if self.wanted.halfmoves < 1:
-            raise TrainingError(f"halfmoves is more than 0, not {self.wanted.halfmoves}")
+            raise TrainingError(f"halfmoves must be more than 0 (got {self.wanted.halfmoves})")
 
 
 def check_new(folder: Path, overwrite: bool) -> None:
     """Checks that a new run may begin in a folder.
 
-    Raises TrainingError for an earlier run unless `overwrite` is set, and for a file with the name of one of a run's
-    files where there is no run. Raises OSError for a file that is not the earlier run's own.
+    Raises TrainingError if it contains an earlier run and `overwrite` is not set, or if it contains no run but a file
+    with the name of one of a run's files. Raises OSError if such a file is not the earlier run's own.
     """
     if os.path.lexists(folder / RUN):
         load_run(folder)
         if not overwrite:
-            raise TrainingError(f"{shown(folder)} holds a run already: --resume continues it, --overwrite replaces it")
+            advice = "pass --resume to continue it or --overwrite to replace it"
+            raise TrainingError(f"{shown(folder)} contains a run; {advice}")
         return
     for name in _FILES:
         if os.path.lexists(folder / name):
-            raise TrainingError(f"{shown(folder / name)}: is there already and belongs to no run; remove it")
+            raise TrainingError(f"{shown(folder / name)}: already exists and belongs to no run; remove it")
 
 
 def load_run(folder: Path) -> Run:
     """Reads `run.json`, and checks that all files with the names of a run's files are its own.
 
-    Raises TrainingError, also when there is no run and for a link, because the run would write to the link's target.
-    Raises OSError for a file of another kind.
+    Raises TrainingError if there is no usable run, or if a file is a link, because the run would write to its target.
+    Raises OSError if a file is of another kind.
     """
     path = folder / RUN
     for name in (RUN, *_FILES):
@@ -98,7 +99,7 @@ def load_run(folder: Path) -> Run:
         values["recipe"] = Recipe(**values["recipe"])
         run = Run(**values | {"data": tuple(values["data"])})
     except FileNotFoundError:
-        raise TrainingError(f"{shown(folder)}: holds no run to resume") from None
+        raise TrainingError(f"{shown(folder)}: contains no run to resume") from None
     except OSError as error:
         raise TrainingError(f"{shown(path)}: {reason(error)}") from None
     except (ValueError, KeyError, TypeError) as error:
@@ -109,14 +110,14 @@ def load_run(folder: Path) -> Run:
 
 
 def _output(folder: Path, name: str) -> Output:
-    """A file of a run to write. Raises OSError where a file of another kind has its name."""
+    """Returns a file of a run, ready to write. Raises OSError if a file of another kind has its name."""
     kind, is_own = _FILES[name]
     return Output(folder / name, is_own, kind)
 
 
 @contextmanager
 def new_pool(folder: Path) -> Iterator[Path]:
-    """An empty folder within a run's folder to make a pool in. Removed in the end, with those of killed commands."""
+    """Removes the pool folders of killed commands, then yields a new one, empty and temporary, in a run's folder."""
     for left in folder.glob(f"{_NEW}*/"):
         if not left.is_symlink() and all(
             path.name.isdecimal() or path.name in (TRAINING, VALIDATION, FACTS) for path in left.iterdir()
@@ -127,11 +128,11 @@ def new_pool(folder: Path) -> Iterator[Path]:
 
 
 def begin_run(folder: Path, run: Run, start: bytes | None) -> None:
-    """Replaces an earlier run by a new one without a pool. Raises OSError, and TrainingError as `check_new`.
+    """Replaces an earlier run with a new one without a pool. Raises OSError, and TrainingError as `check_new` does.
 
-    `start` is the network file that the run begins with, None for random weights.
+    `start` is the contents of the network file that the run begins with, or None for random weights.
     """
-    check_new(folder, overwrite=True)  # again: making the pool may have taken hours
+    check_new(folder, overwrite=True)  # again, because making the pool may take hours
     for name in _FILES:
         (folder / name).unlink(missing_ok=True)
     save_run(folder, run)
@@ -145,19 +146,19 @@ def save_run(folder: Path, run: Run) -> None:
 
 
 def adopt_pool(folder: Path, new: Path) -> None:
-    """Moves a pool from `new` into the run's folder; `pool.json`, the mark of a whole pool, last. Raises OSError."""
+    """Moves a pool from `new` to the run's folder; `pool.json` is last and marks it as whole. Raises OSError."""
     for name in (TRAINING, VALIDATION, FACTS):
-        _output(folder, name)  # again: only a file of the run is replaced
+        _output(folder, name)  # again, so that only a file of the run is replaced
         (new / name).replace(folder / name)
 
 
 def state_outputs(folder: Path) -> tuple[Output, Output]:
-    """The checkpoint and the log. Raises OSError where other files have their names."""
+    """Returns the checkpoint and the log. Raises OSError if other files have their names."""
     return _output(folder, CHECKPOINT), _output(folder, LOG)
 
 
 def save_state(outputs: tuple[Output, Output], state: State) -> None:
-    """Writes checkpoint and log. Raises OSError."""
+    """Writes the checkpoint and the log. Raises OSError."""
     checkpoint, log_file = outputs
     lines = "".join(json.dumps(asdict(entry)) + "\n" for entry in state.log).encode()
     buffer = io.BytesIO()
@@ -174,9 +175,9 @@ def save_state(outputs: tuple[Output, Output], state: State) -> None:
 
 
 def load_state(folder: Path, recipe: Recipe) -> State:
-    """The state after the last finished superbatch; before the first, the run's initial state.
+    """Returns the state after the last finished superbatch, or the run's initial state if there is none.
 
-    Raises TrainingError, and NetworkError for a damaged start.
+    Raises TrainingError, and NetworkError if the start network is damaged.
     """
     path = folder / CHECKPOINT
     if not path.exists():
@@ -186,7 +187,7 @@ def load_state(folder: Path, recipe: Recipe) -> State:
     try:
         with open_regular(path) as file, np.load(file) as data:
             for name in ("parameters", "momentum", "squares"):
-                # `new_vector` aligns the memory: the order of sums must not depend on its alignment.
+                # `new_vector` aligns the memory, because the order of sums must not depend on the alignment.
                 vectors[name] = new_vector(size)
                 vectors[name][:] = data[name]
             log = [Entry(**parse_json(line)) for line in data["log"].tobytes().splitlines()]
@@ -201,7 +202,7 @@ def load_state(folder: Path, recipe: Recipe) -> State:
 def train(
     folder: Path, trainer: Trainer, on_step: Callable[[Moment], None], on_superbatch: Callable[[Entry], None]
 ) -> None:
-    """Trains to the end, with a checkpoint after each superbatch. Raises OSError and TrainingError."""
+    """Trains to the end and saves the state after each superbatch. Raises OSError and TrainingError."""
     outputs = state_outputs(folder)
     while not trainer.is_finished:
         entry = trainer.superbatch(on_step)

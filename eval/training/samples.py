@@ -1,6 +1,6 @@
-"""Turns games into training positions: decodes, filters and packs at the speed of the disk.
+"""Turns games into training positions: decodes, filters and packs them.
 
-A position is a SAMPLE of 32 bytes; `unpacked` makes POSITION records of them. Scores and results are White's.
+A position is a SAMPLE of 32 bytes, which `unpacked` turns into a POSITION record. Scores and results are White's.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from eval.training.kernels.decoding import decode_samples
 from eval.training.kernels.records import SAMPLE, unpack_samples
 from eval.training.shards import Shard, find_shards, read_shard
 
-#: Scores from here on are as good as mates.
+#: Scores of at least this many centipawns count as mates, which the default filter leaves out.
 SCORE_LIMIT: Final = 10_000
 #: The search scales evaluations towards 0 by half a percent for each ply since the last capture or pawn move
 #: (`search.kernels.correction.corrected`). Below this many plies, a score is at most a fifth too small.
 HALFMOVES: Final = 40
-#: More than the clock of any position: the fifty-move rule ends games at 100.
+#: Greater than any halfmove clock: the fifty-move rule ends games at 100.
 ANY_HALFMOVES: Final = 256
 
 Samples = npt.NDArray[np.void]
@@ -32,11 +32,11 @@ Samples = npt.NDArray[np.void]
 
 @dataclass(frozen=True)
 class Filter:
-    """Selects positions of a game by leaving others out.
+    """A filter of positions; each field leaves some out.
 
-    `skip` leaves out the first plies of the game, random ones included; `score_limit` positions with a score
-    (centipawns) of at least that size; `quiet` those in check and those whose best move is a capture or a promotion;
-    `halfmoves` those with at least that many plies since the last capture or pawn move.
+    `skip` leaves out the first plies of a game, random ones included; `score_limit` positions with a score of at least
+    that size (centipawns); `quiet` positions in check and those whose best move is a capture or a promotion;
+    `halfmoves` positions with at least that many plies since the last capture or pawn move.
     """
 
     skip: int = 0
@@ -45,7 +45,7 @@ class Filter:
     halfmoves: int = HALFMOVES
 
     def as_array(self) -> npt.NDArray[np.int64]:
-        """As the kernels take it: int64[4]."""
+        """Returns the fields in order, as the kernels take them, int64[4]."""
         return np.array([self.skip, self.score_limit, self.quiet, self.halfmoves], np.int64)
 
 
@@ -53,7 +53,7 @@ ALL: Final = Filter(score_limit=1 << 15, quiet=False, halfmoves=ANY_HALFMOVES)
 
 
 def shard_samples(shard: Shard, wanted: Filter = Filter(), chosen: npt.NDArray[np.bool_] | None = None) -> Samples:
-    """The wanted positions of one shard in order, SAMPLE[n]; only those of the `chosen` games, if that is given."""
+    """Returns the wanted positions of a shard in order, SAMPLE[n], or only those of the `chosen` games, if given."""
     games, first = shard.games, shard.first
     if chosen is not None:
         games, first = games[chosen], first[chosen]
@@ -65,19 +65,19 @@ def shard_samples(shard: Shard, wanted: Filter = Filter(), chosen: npt.NDArray[n
 def samples(
     paths: Sequence[str | Path] | str | Path, wanted: Filter = Filter(), partial: bool = False
 ) -> Iterator[Samples]:
-    """The wanted positions of each shard, SAMPLE[n]; for `paths` and `partial` see `find_shards`. Raises ShardError."""
+    """Yields the wanted positions of each shard, SAMPLE[n]; see `find_shards` for the arguments. Raises ShardError."""
     for path in find_shards(paths, partial):
         yield shard_samples(read_shard(path), wanted)
 
 
 def unpacked(samples: Samples) -> Any:
-    """The positions of SAMPLE[n] as complete POSITION[n]."""
+    """Returns the positions of SAMPLE[n] as complete records, POSITION[n]."""
     positions = allocate(POSITION, len(samples))
     unpack_samples(samples, positions)
     return positions
 
 
 def game_numbers(samples: Samples) -> npt.NDArray[np.int64]:
-    """Numbers the games of one shard's SAMPLE[n] from 0 on: int64[n]."""
+    """Returns the number of each position's game, from 0 on, for SAMPLE[n] of one shard, int64[n]."""
     numbers: npt.NDArray[np.int64] = np.cumsum(np.diff(samples["game"], prepend=samples["game"][:1]) != 0)
     return numbers

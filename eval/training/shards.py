@@ -1,15 +1,15 @@
-"""Shards: the files of games. They take about 4.3 bytes a position.
+"""Shards: the files that contain games. They take about 4.3 bytes a position.
 
     file     head, settings (JSON, UTF-8, padded with spaces), blocks, and a foot once it is finished
-    head     "SECGAMES", then uint32: version, number of the shard, bytes of settings, CRC-32 of all before it and of
-             the settings; 24 bytes
+    head     "SECGAMES", then uint32: version, number of the shard, bytes of settings, CRC-32 of the bytes before
+             it and of the settings; 24 bytes
     block    BLOCK (24 bytes), then GAME[games] (32 bytes each), then PLY[positions] (4 bytes each): the games' plies
              one game after the other; padded with zeros to a multiple of 8
     foot     FOOT (32 bytes)
 
 Numbers are little-endian; `eval.training.kernels.records` describes GAME and PLY. An unfinished shard has the name
 `shard-000000.part`. Blocks are appended whole. When writing resumes after a crash, an incomplete last block is cut off.
-A finished shard has the name `shard-000000.games`. A shard whose CRC, length or counts are wrong is not read.
+A finished shard has the name `shard-000000.games`. A shard whose CRC, length or counts are wrong is rejected.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _HEAD: Final = np.dtype([("magic", "S8"), ("version", "<u4"), ("number", "<u4"),
 BLOCK: Final = np.dtype(
     [
         ("magic", "S4"),
-        # The block's number in the whole run: its games have the indices from number * games on.
+        # The block's number in the whole run. The index of its first game is number * games.
         ("number", "<u4"),
         ("games", "<u4"),
         ("positions", "<u4"),
-        # CRC-32 of the four fields before and of the games and plies after this head.
+        # CRC-32 of the four fields before it and of the games and plies after this head.
         ("crc", "<u4"),
         ("spare", "<u4"),
     ]
@@ -53,7 +53,7 @@ FOOT: Final = np.dtype(
         ("blocks", "<u4"),
         ("games", "<u8"),
         ("positions", "<u8"),
-        # CRC-32 of the whole file before it.
+        # CRC-32 of the whole file before the foot.
         ("crc", "<u4"),
         ("spare", "<u4"),
     ]
@@ -65,15 +65,15 @@ FINISHED, UNFINISHED = ".games", ".part"
 
 
 class ShardError(CommandError, ValueError):
-    """A shard is unusable; the message is one line that names the file."""
+    """Raised if a shard is unusable; the message is one line that names the file."""
 
 
 @dataclass(frozen=True)
 class Shard:
     """The games of one file, mapped into memory.
 
-    `games` is GAME[n], `plies` is PLY[m], a view of the whole file, and `first` (int64[n]) has the index in it where
-    each game's plies begin.
+    `games` is GAME[n], `plies` is PLY[m], a view of the whole file, and `first` (int64[n]) contains the index in
+    `plies` of the first ply of each game.
     """
 
     path: Path
@@ -86,12 +86,12 @@ class Shard:
 
     @property
     def positions(self) -> int:
-        """Positions, one for each recorded ply."""
+        """The number of positions, one for each recorded ply."""
         return int(self.games["plies"].sum())
 
 
 def encode_block(number: int, games: npt.NDArray[np.void], plies: npt.NDArray[np.void]) -> bytes:
-    """The bytes of a block from `games` GAME[n] and all their `plies` PLY[m] in order."""
+    """Returns the bytes of a block with `games`, GAME[n], and all their `plies`, PLY[m], in order."""
     head = np.zeros(1, BLOCK)
     head["magic"], head["number"], head["games"], head["positions"] = _BLOCK_MAGIC, number, len(games), len(plies)
     body = games.tobytes() + plies.tobytes()
@@ -100,15 +100,15 @@ def encode_block(number: int, games: npt.NDArray[np.void], plies: npt.NDArray[np
 
 
 def shard_path(folder: Path, number: int, ending: str = FINISHED) -> Path:
-    """The path of shard `number` in a folder."""
+    """Returns the path of shard `number` in a folder."""
     return folder / f"shard-{number:06}{ending}"
 
 
 class ShardWriter:
-    """Appends blocks to an unfinished shard, and finishes it; callers must close it.
+    """A writer that appends blocks to an unfinished shard and finishes it; callers must close it.
 
-    Continues an existing shard, even a finished one, after its last whole block. Raises OSError, and ShardError when
-    the existing shard is damaged or was made with other settings.
+    It continues an existing shard, even a finished one, after its last whole block. It raises OSError, and ShardError
+    if the existing shard is damaged or was made with other settings.
     """
 
     def __init__(self, folder: Path, number: int, settings: dict[str, Any]) -> None:
@@ -116,10 +116,10 @@ class ShardWriter:
         self._finished = shard_path(folder, number)
         for path in (self.path, self._finished):
             if path.is_symlink():
-                raise ShardError(f"{shown(path)}: is a symbolic link; what it leads to is left as it is")
+                raise ShardError(f"{shown(path)}: is a symbolic link; its target was not changed")
         if self._finished.exists():
             if self.path.exists():
-                raise ShardError(f"{self._finished}: is there beside {self.path.name}; remove one of them")
+                raise ShardError(f"{self._finished}: {self.path.name} also exists; remove one of them")
             read_shard(self._finished)
             self._finished.rename(self.path)
         self.blocks = self.positions = self._games = self._crc = 0
@@ -131,7 +131,7 @@ class ShardWriter:
             raise
 
     def _resume(self, number: int, settings: dict[str, Any]) -> None:
-        """Reads the existing file and cuts off what follows its whole blocks: an incomplete block, a foot, or zeros."""
+        """Reads the existing file and cuts off what follows its whole blocks: an incomplete block, a foot or zeros."""
         self._file.seek(0)
         data = self._file.read()
         if _is_empty(data, _encode_head(number, settings)):
@@ -141,7 +141,7 @@ class ShardWriter:
             return
         found_number, found, at = _read_head(self.path, data)
         if found_number != number:
-            raise ShardError(f"{self.path}: holds shard {found_number}")
+            raise ShardError(f"{self.path}: contains shard {found_number} instead of {number}")
         check_settings(self.path, found, settings)
         blocks, end = _read_blocks(self.path, data, at)
         rest = data[end:]
@@ -151,7 +151,7 @@ class ShardWriter:
         self.positions = sum(int(games["plies"].sum()) for games, _ in blocks)
         is_foot = len(rest) <= FOOT.itemsize and self._foot().startswith(rest.rstrip(b"\0"))
         is_cut = is_foot or not rest.strip(b"\0") or _BLOCK_MAGIC.startswith(rest[:4])
-        # A block with wrong lengths may look incomplete; cutting it off would also cut off all blocks behind it.
+        # A block with wrong lengths may look incomplete; cutting it off would also cut off all blocks after it.
         if not is_cut or _BLOCK_MAGIC in rest[4:]:
             raise ShardError(f"{self.path}: is corrupt: no block at byte {end}")
         self._file.truncate(end)
@@ -163,12 +163,12 @@ class ShardWriter:
         self._crc = zlib.crc32(data, self._crc)
 
     def _check(self) -> None:
-        """Raises ShardError when the file at the path is no longer the one that was opened."""
+        """Raises ShardError if the file at the path is no longer the open one."""
         if not leads_to(self.path, self._file):
-            raise ShardError(f"{shown(self.path)}: another file took its place; it is left as it is")
+            raise ShardError(f"{shown(self.path)}: was replaced by another file, which was not changed")
 
     def append(self, block: bytes) -> None:
-        """Adds a block from `encode_block`. From then on it survives the end of this process."""
+        """Appends a block from `encode_block`. The block is kept even if this process is killed."""
         self._write(block)
         head = np.frombuffer(block, BLOCK, 1)[0]
         self.blocks += 1
@@ -182,19 +182,19 @@ class ShardWriter:
         return foot.tobytes()
 
     def finish(self) -> Path:
-        """Adds the foot, forces everything to the disk and gives the shard its final name."""
+        """Writes the foot, forces all data to the disk, and renames the shard; returns its final path."""
         self._file.write(self._foot())
         self._file.flush()
         os.fsync(self._file.fileno())
         self._check()
         self._file.close()
         if self._finished.exists():
-            raise ShardError(f"{self._finished}: is there already")
+            raise ShardError(f"{self._finished}: already exists")
         self.path.rename(self._finished)
         return self._finished
 
     def close(self) -> None:
-        """Closes the file; appended blocks stay."""
+        """Closes the file, which keeps the appended blocks."""
         self._file.close()
 
 
@@ -208,7 +208,7 @@ def _encode_head(number: int, settings: dict[str, Any]) -> bytes:
 
 
 def check_settings(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """Raises ShardError, naming the differences, unless a shard was made with the wanted settings."""
+    """Raises ShardError, which names the differences, if a shard was not made with the wanted settings."""
     keys = [key for key in sorted(found.keys() | wanted.keys()) if found.get(key) != wanted.get(key)]
     if keys:
         differences = ", ".join(f"{key} {found.get(key)} instead of {wanted.get(key)}" for key in keys)
@@ -216,7 +216,7 @@ def check_settings(path: Path, found: dict[str, Any], wanted: dict[str, Any]) ->
 
 
 def is_empty(path: Path, number: int, settings: dict[str, Any]) -> bool:
-    """Whether an unfinished shard ends before the end of its head (this number and settings). Raises OSError."""
+    """Returns whether an unfinished shard ends before the end of the head with these settings. Raises OSError."""
     with open_regular(path) as file:
         head = _encode_head(number, settings)
         data: bytes = file.read(len(head))
@@ -224,20 +224,20 @@ def is_empty(path: Path, number: int, settings: dict[str, Any]) -> bool:
 
 
 def _is_empty(data: bytes, head: bytes) -> bool:
-    """Whether a file holds at most its head; a loss of power may leave zeros in its place."""
+    """Returns whether a file contains at most its head; a loss of power may leave zeros in its place."""
     return head.startswith(data) or not data.strip(b"\0")
 
 
 def _read_head(path: Path, data: bytes | mmap.mmap) -> tuple[int, dict[str, Any], int]:
-    """Number, settings and length of a shard's head. Raises ShardError."""
+    """Returns a shard's number and settings, and the length of its head. Raises ShardError."""
     if bytes(data[:8]) != MAGIC[: len(data)]:
         raise ShardError(f"{path}: is not a shard of games")
-    truncated = ShardError(f"{path}: is truncated: its head is not whole")
+    truncated = ShardError(f"{path}: is truncated: its head is incomplete")
     if len(data) < _HEAD.itemsize:
         raise truncated
     head = np.frombuffer(data[: _HEAD.itemsize], _HEAD)[0]
     if head["version"] != VERSION:
-        raise ShardError(f"{path}: has format version {head['version']}, this program reads version {VERSION}")
+        raise ShardError(f"{path}: has format version {head['version']}; only version {VERSION} is supported")
     end = _HEAD.itemsize + int(head["settings"])
     if len(data) < end:
         raise truncated
@@ -247,16 +247,16 @@ def _read_head(path: Path, data: bytes | mmap.mmap) -> tuple[int, dict[str, Any]
     try:
         settings = dict(parse_json(text))
     except (ValueError, TypeError) as error:
-        raise ShardError(f"{path}: is corrupt: its settings: {error}") from None
+        raise ShardError(f"{path}: is corrupt: its settings cannot be read: {error}") from None
     return int(head["number"]), settings, end
 
 
 def _read_blocks(
     path: Path, data: bytes | mmap.mmap, at: int, check: bool = True
 ) -> tuple[list[tuple[npt.NDArray[np.void], int]], int]:
-    """The games of each block with the index of its first ply in the file; and the end of the last whole block.
+    """Returns the games of each block with the index of its first ply, and the end of the last whole block.
 
-    Leaves out an incomplete block at the end, a foot, and zeros at the end. Raises ShardError for a faulty block.
+    Ignores an incomplete block, a foot and zeros at the end. Raises ShardError if a block is faulty.
     """
     blocks = []
     while at + BLOCK.itemsize <= len(data):
@@ -285,7 +285,7 @@ def _read_blocks(
 
 
 def _check_foot(path: Path, data: bytes | mmap.mmap) -> npt.NDArray[np.void]:
-    """The foot of a finished shard, after a check of its checksum. Raises ShardError."""
+    """Checks the checksum in the foot of a finished shard, and returns the foot. Raises ShardError."""
     at = len(data) - FOOT.itemsize
     foot = np.frombuffer(data, FOOT, 1, at)[0] if at >= _HEAD.itemsize else None
     if foot is None or foot["magic"] != _FOOT_MAGIC:
@@ -298,9 +298,9 @@ def _check_foot(path: Path, data: bytes | mmap.mmap) -> npt.NDArray[np.void]:
 
 
 def read_shard(path: str | Path) -> Shard:
-    """Opens a shard and checks all its checksums. For an unfinished shard, reads and checks the whole blocks.
+    """Opens a shard and checks all its checksums. Reads only the whole blocks of an unfinished shard.
 
-    Raises ShardError when it is truncated, corrupt, of another version, or unreadable.
+    Raises ShardError if the shard is truncated, corrupt, of another version, or unreadable.
     """
     path = Path(path)
     finished = path.suffix != UNFINISHED
@@ -325,18 +325,18 @@ def read_shard(path: str | Path) -> Shard:
     if foot is not None and (
         end != len(data) - FOOT.itemsize or counts != foot[["blocks", "games", "positions"]].item()
     ):
-        raise ShardError(f"{path}: is corrupt: its foot counts other games than there are")
+        raise ShardError(f"{path}: is corrupt: its foot does not match its games")
     for field, count in (("result", 3), ("ending", len(ENDINGS)), ("variant", len(VARIANTS))):
         if len(games) and games[field].max() >= count:
-            raise ShardError(f"{path}: is corrupt: a game has {field} {games[field].max()}")
+            raise ShardError(f"{path}: is corrupt: a game has an invalid {field}, {games[field].max()}")
     plies = np.frombuffer(data, PLY, len(data) // PLY.itemsize)
     return Shard(path, number, settings, len(blocks), games, plies, first)
 
 
 def find_shards(paths: Sequence[str | Path] | str | Path, partial: bool = False) -> list[Path]:
-    """The paths of the shards in files and folders: in a folder the finished ones, with `partial` also the unfinished.
+    """Returns the paths of shards in files and folders; with `partial`, also unfinished shards in folders.
 
-    Raises ShardError for a missing path and for a folder without shards.
+    Raises ShardError if a path is missing or a folder contains no shards.
     """
     found: list[Path] = []
     for path in [paths] if isinstance(paths, str | Path) else paths:
@@ -345,18 +345,18 @@ def find_shards(paths: Sequence[str | Path] | str | Path, partial: bool = False)
             endings = (FINISHED, UNFINISHED) if partial else (FINISHED,)
             inside = sorted(file for ending in endings for file in path.glob(f"shard-*{ending}"))
             if not inside:
-                raise ShardError(f"{path}: holds no {'' if partial else 'finished '}shards")
+                raise ShardError(f"{path}: contains no {'' if partial else 'finished '}shards")
             found += inside
         elif path.exists():
             found.append(path)
         else:
-            raise ShardError(f"{path}: there is no such file or folder")
+            raise ShardError(f"{path}: no such file or folder")
     return found
 
 
 @contextmanager
 def only_writer(folder: Path, doing: str) -> Iterator[None]:
-    """Holds a folder's lock; the process's end releases it, too. Raises ShardError when another process has it."""
+    """Locks a folder until the block or the process ends. Raises ShardError if another process has the lock."""
     with ExitStack() as held:
         try:
             held.enter_context(locked(folder / "lock"))

@@ -1,4 +1,4 @@
-"""Statistics of a data set: counts of positions, results, endings, scores and phases; and the check of its games."""
+"""Statistics of training data: counts of positions, results, endings, scores and phases; and the check of its games."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from eval.training.kernels.records import ENDINGS, VARIANTS
 from eval.training.samples import ALL, ANY_HALFMOVES, Filter, shard_samples
 from eval.training.shards import Shard, ShardError
 
-#: Positions with scores below each of these in size, in centipawns, are counted.
+#: `statistics` counts the positions with scores below each of these in size, in centipawns.
 SCORE_EDGES: Final = (50, 100, 200, 400, 800, 1600)
 
-#: What each code of a packed position adds to the game phase; 7 is a rook that may castle.
+#: The contribution of each piece code of a packed position to the game phase; code 7 is a rook that may castle.
 _CODE_PHASE: Final = np.array([0, 0, 1, 1, 2, 4, 0, 2], np.int64)
-#: The text counts positions by these ranges of phases.
+#: The ranges of phases in the text.
 _PHASES: Final = ((24, 24), (18, 23), (12, 17), (6, 11), (1, 5), (0, 0))
 
-#: The most keys: those of a game and of the position after it.
+#: The length of the buffer of keys: enough for all positions of the longest game.
 _MOST_KEYS: Final = 65_537
 
 
 def statistics(shards: Iterable[Shard]) -> dict[str, Any]:
-    """Counts over shards: `shards`, `bytes`, `games`, `positions`, `quiet`, and more counts by kind.
+    """Returns counts over shards: `shards`, `bytes`, `games`, `positions` and the following.
 
-    `quiet` counts positions that pass the default filter, the halfmove clock ignored. By kind: `results`, `endings` and
-    `variants` of games; `below`, positions with a score below each of SCORE_EDGES in size; `phases`, a list of the
-    positions of each game phase, 0 to FULL_PHASE.
+    `quiet` counts the positions that pass the default filter with any halfmove clock. `results`, `endings` and
+    `variants` count games; `below` counts positions with a score below each of SCORE_EDGES in size; `phases` is a list
+    of the numbers of positions in each game phase, 0 to FULL_PHASE.
     """
     found = dict.fromkeys(("shards", "bytes", "games", "positions", "quiet"), 0)
     results, endings, variants = (np.zeros(size, np.int64) for size in (3, len(ENDINGS), len(VARIANTS)))
@@ -66,10 +66,10 @@ def statistics(shards: Iterable[Shard]) -> dict[str, Any]:
 
 
 def statistics_text(found: dict[str, Any]) -> list[str]:
-    """What `statistics` counted, as lines of text."""
+    """Formats the counts of `statistics` as lines of text."""
     positions, games = max(found["positions"], 1), max(found["games"], 1)
     size = f"{found['bytes'] / 1e6:.1f} MB, {found['bytes'] / positions:.2f} bytes a position"
-    results = {"won by White": "white", "drawn": "draw", "lost": "black"}
+    results = {"won by White": "white", "drawn": "draw", "won by Black": "black"}
     phases = [
         f"{sum(found['phases'][low : high + 1]) / positions:.1%} {low if low == high else f'{low}-{high}'}"
         for low, high in _PHASES
@@ -91,16 +91,16 @@ def _shares(counts: dict[str, int], total: int) -> str:
 
 
 def verify(shard: Shard) -> None:
-    """Replays and checks every game of a shard, by the settings in its head.
+    """Replays and checks every game of a shard, with the settings in its head.
 
-    Raises ShardError, naming the first game with a problem.
+    Raises ShardError, which names the first game with a problem.
     """
     try:
         settings = Settings(**{entry.name: shard.settings[entry.name] for entry in fields(Settings)})
     except KeyError as error:
-        raise ShardError(f"{shard.path}: its head does not say {error.args[0]}") from None
+        raise ShardError(f"{shard.path}: the setting {error.args[0]} is missing from its head") from None
     except (TypeError, ValueError) as error:
-        raise ShardError(f"{shard.path}: its head cannot be used: {error}") from None
+        raise ShardError(f"{shard.path}: the settings in its head are invalid: {error}") from None
     scratch = (
         allocate(POSITION, 2),
         np.zeros(MAX_MOVES, np.int32),

@@ -1,10 +1,10 @@
-"""Trains a network: superbatches of steps, and a falling learning rate.
+"""Trains a network in superbatches of steps, with a falling learning rate.
 
-    step         one batch: each thread computes the gradient of a part; sum in the threads' order; then AdamW
+    step         one batch: each thread computes the gradient of a part; the sum, in order of threads, goes to AdamW
     superbatch   many steps, then the error on the validation positions
-    rate         rises over the first steps, then falls along a cosine to its last value in the last step
+    rate         rises over the first steps, then falls along a cosine to its final value in the last step
 
-The same recipe and data give the same network, to the last bit, on one machine.
+On one machine, the same recipe and data give the same network, to the last bit.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ from eval.training.kernels.optimizer import adamw_step, make_step, reduce_gradie
 from eval.training.pool import Pool, batches
 from eval.training.quantise import restore
 
-#: Standard deviation of the first feature weights: with some 22 pieces, accumulators begin between 0 and 1.
+#: The standard deviation of the initial feature weights. With 22 pieces, that of an accumulator is then about 0.5.
 _FEATURE_SPREAD: Final = 0.1
 #: The initial value of the accumulators' biases.
 _FIRST_BIAS: Final = 0.1
 
 
 class TrainingError(CommandError, ValueError):
-    """A recipe or a run is unusable; the message is one line."""
+    """Raised if a recipe or a run is unusable; the message is one line."""
 
 
 @dataclass(frozen=True)
 class Recipe:
     """The settings of a training run: with the data, they determine the network.
 
-    `superbatch_size` is the number of positions in a superbatch, 0 for one pass over the data. `scale` is the sigmoid's
-    in centipawns, 0 for the one that fits scores to results best. `rate` falls to `last_rate` after `warm_up` steps (or
-    a tenth of all steps, if that is less). Weights decay by `decay` times the rate a step. Gradients of a norm beyond
-    `clip` are scaled down to it. `start` is the SHA-256 of the network file whose weights the run began with, empty for
-    random weights.
+    `superbatch_size` is the number of positions in a superbatch, 0 for one pass over the data. `scale` is the scale of
+    the sigmoid in centipawns, 0 for the one that fits the scores to the results best. After `warm_up` steps (at most a
+    tenth of all steps), the learning rate falls from `rate` to `last_rate`. In each step, weights decay by `decay`
+    times the learning rate. Gradients with a norm above `clip` are scaled down to it. `start` is the digest of the
+    network whose weights the run began with, empty for random weights.
     """
 
     hidden: int = 128
@@ -76,23 +76,24 @@ class Recipe:
 
     def __post_init__(self) -> None:
         if self.hidden % BLOCK or not BLOCK <= self.hidden <= MAX_HIDDEN:
-            raise TrainingError(f"hidden is a multiple of {BLOCK} up to {MAX_HIDDEN}, not {self.hidden}")
+            raise TrainingError(f"hidden must be a multiple of {BLOCK} up to {MAX_HIDDEN} (got {self.hidden})")
         if self.buckets not in BUCKETS:
-            raise TrainingError(f"buckets is {' or '.join(map(str, BUCKETS))}, not {self.buckets}")
-        if self.batch_size < 1 or self.batch_size % (CHUNK * max(self.threads, 1)):
-            per_thread = f" for each of {self.threads} threads" if self.threads > 1 else ""
-            raise TrainingError(f"batch-size is a multiple of {CHUNK}{per_thread}, not {self.batch_size}")
+            raise TrainingError(f"buckets must be {' or '.join(map(str, BUCKETS))} (got {self.buckets})")
+        unit = CHUNK * max(self.threads, 1)
+        if self.batch_size < 1 or self.batch_size % unit:
+            threads = f" with {self.threads} threads" if self.threads > 1 else ""
+            raise TrainingError(f"batch-size must be a multiple of {unit}{threads} (got {self.batch_size})")
         if not 0.0 <= self.result_share <= 1.0:
-            raise TrainingError(f"result-share is 0 to 1, not {self.result_share:g}")
+            raise TrainingError(f"result-share must be 0 to 1 (got {self.result_share:g})")
         for name in ("superbatches", "threads", "rate", "clip"):
             if not getattr(self, name) > 0:
-                raise TrainingError(f"{name.replace('_', '-')} is more than 0, not {getattr(self, name):g}")
+                raise TrainingError(f"{name.replace('_', '-')} must be more than 0 (got {getattr(self, name):g})")
         for name in ("superbatch_size", "scale", "last_rate", "warm_up", "decay", "seed"):
             if not getattr(self, name) >= 0:
-                raise TrainingError(f"{name.replace('_', '-')} is 0 or more, not {getattr(self, name):g}")
+                raise TrainingError(f"{name.replace('_', '-')} must be 0 or more (got {getattr(self, name):g})")
 
     def steps_of_pass(self, positions: int) -> int:
-        """The number of whole batches in `positions` positions. Raises TrainingError if there is none."""
+        """Returns the number of whole batches in `positions` positions. Raises TrainingError if there is none."""
         steps = positions // CHUNK // (self.batch_size // CHUNK)
         if not steps:
             raise TrainingError(f"{positions} positions to train on do not fill a batch of {self.batch_size}")
@@ -101,8 +102,8 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Entry:
-    """A superbatch in the log: mean squared errors (`validation` is None without such positions), the learning rate of
-    its last step, and the speed of its steps.
+    """A superbatch in the log: its mean squared errors (`validation` is None if there are no validation positions), the
+    learning rate of its last step, and the speed of its steps.
     """
 
     superbatch: int
@@ -115,8 +116,8 @@ class Entry:
 
 @dataclass
 class State:
-    """The state of a run: `parameters` and the averages of gradients and of their squares, float32[n]; the log so far;
-    the checksum of the pool that it was trained on, None before training.
+    """The state of a run: the parameters and the averages of gradients and of their squares, float32[n]; the log; and
+    the checksum of the pool that the run is trained on, or None before training.
     """
 
     parameters: Floats
@@ -128,7 +129,7 @@ class State:
 
 @dataclass(frozen=True)
 class Moment:
-    """The progress for `on_step`: steps done of the superbatch's steps, its mean error so far, positions a second."""
+    """The progress in a superbatch: steps done, steps in all, the mean error so far, and positions per second."""
 
     superbatch: int
     step: int
@@ -138,7 +139,7 @@ class Moment:
 
 
 def first_state(recipe: Recipe) -> State:
-    """A network of random weights."""
+    """Returns a state with random weights."""
     size = parameter_count(recipe.hidden, recipe.buckets)
     state = State(new_vector(size), new_vector(size), new_vector(size))
     layers = layers_of(state.parameters, recipe.hidden, recipe.buckets)
@@ -146,17 +147,17 @@ def first_state(recipe: Recipe) -> State:
     layers.features[:] = rng.normal(0.0, _FEATURE_SPREAD, layers.features.shape)
     layers.bias[:] = _FIRST_BIAS
     bound = 1.0 / math.sqrt(2 * recipe.hidden)
-    # All buckets begin alike, because each learns from its own positions only, even what they have in common.
+    # All buckets begin with the same weights, because each learns only from its own positions.
     layers.output[:] = rng.uniform(-bound, bound, layers.output.shape[1])
     return state
 
 
 def state_from(network: Network, recipe: Recipe) -> State:
-    """A state that begins with a network's weights. Raises TrainingError when the recipe is for another size."""
+    """Returns a state with a network's weights. Raises TrainingError if the recipe is for a network of another size."""
     if (network.hidden, network.buckets) != (recipe.hidden, recipe.buckets):
         raise TrainingError(
-            f"the network to start from has hidden {network.hidden} and buckets {network.buckets}, "
-            f"not {recipe.hidden} and {recipe.buckets}"
+            f"the start network must have hidden {recipe.hidden} and buckets {recipe.buckets} "
+            f"(got {network.hidden} and {network.buckets})"
         )
     size = parameter_count(recipe.hidden, recipe.buckets)
     state = State(new_vector(size), new_vector(size), new_vector(size))
@@ -165,13 +166,13 @@ def state_from(network: Network, recipe: Recipe) -> State:
 
 
 class Trainer:
-    """Trains a state (mutated) on a pool. Raises TrainingError for a pool that is too small."""
+    """A trainer of a state (mutated) on a pool. Raises TrainingError if the pool is too small or has changed."""
 
     def __init__(self, recipe: Recipe, pool: Pool, state: State) -> None:
         self.recipe, self.pool, self.state = recipe, pool, state
         a_pass = recipe.steps_of_pass(len(pool.training))
         if state.pool not in (None, pool.facts.crc):
-            raise TrainingError("the data are not those that the run began with")
+            raise TrainingError("the data differ from those that the run began with")
         state.pool = pool.facts.crc
         self.scale = recipe.scale or pool.facts.slope
         self.steps = max(1, recipe.superbatch_size // recipe.batch_size) if recipe.superbatch_size else a_pass
@@ -184,16 +185,16 @@ class Trainer:
 
     @property
     def is_finished(self) -> bool:
-        """Whether all superbatches have been trained."""
+        """True if all superbatches have been trained."""
         return len(self.state.log) >= self.recipe.superbatches
 
     def pace(self) -> float:
-        """Positions a second in the steps of the superbatches in the log, which must not be empty."""
+        """Returns the training speed over the whole log, which must not be empty, in positions per second."""
         positions = sum(entry.positions for entry in self.state.log)
         return positions / sum(entry.positions / entry.positions_per_second for entry in self.state.log)
 
     def rate(self, step: int) -> float:
-        """The learning rate of a step (from 0 on) of the run."""
+        """Returns the learning rate of a step (from 0 on) of the run."""
         recipe, total = self.recipe, self.recipe.superbatches * self.steps
         warm_up = min(recipe.warm_up, total // 10)
         if step < warm_up:
@@ -202,7 +203,7 @@ class Trainer:
         return recipe.last_rate + (recipe.rate - recipe.last_rate) * 0.5 * (1.0 + math.cos(math.pi * progress))
 
     def superbatch(self, on_step: Callable[[Moment], None] = lambda moment: None) -> Entry:
-        """Trains one superbatch and adds it to the state's log. Raises TrainingError when the numbers diverge."""
+        """Trains one superbatch, and adds its entry to the log. Raises TrainingError if the error diverges."""
         number, recipe = len(self.state.log), self.recipe
         first = number * self.steps
         stream = batches(recipe.seed, len(self.pool.training) // CHUNK, recipe.batch_size // CHUNK, first)
@@ -212,7 +213,7 @@ class Trainer:
             for step in range(self.steps):
                 loss += self._step(threads, next(stream), first + step)
                 if not math.isfinite(loss):
-                    raise TrainingError(f"superbatch {number + 1}: the error is no number any more; lower --rate")
+                    raise TrainingError(f"superbatch {number + 1}: the training error diverged; lower --rate")
                 done = (step + 1) * recipe.batch_size
                 speed = done / (time.perf_counter() - began)
                 on_step(Moment(number + 1, step + 1, self.steps, loss / done, speed))
@@ -225,7 +226,7 @@ class Trainer:
         return entry
 
     def _step(self, threads: ThreadPoolExecutor, chunks: npt.NDArray[np.int64], step: int) -> float:
-        """One batch; returns the sum of its squared errors."""
+        """Trains on one batch; returns the sum of its squared errors."""
         recipe, state = self.recipe, self.state
         parts = np.split(chunks, recipe.threads)
 
@@ -244,7 +245,7 @@ class Trainer:
         return loss
 
     def validate(self) -> tuple[float | None, npt.NDArray[np.float64]]:
-        """The mean squared error over the validation positions, None without any, and their scores in centipawns."""
+        """Returns the mean squared error over the validation positions (None if none exist) and their scores in cp."""
         samples = self.pool.validation
         values = np.zeros(len(samples), np.float32)
         loss = float(outputs(self.layers, samples, self._blend, self._scratch[0], values))

@@ -14,7 +14,7 @@ _TRAINING, _VALIDATION, _RATE = "#1f5f8b", "#b03a2e", "#9aa5ad"
 
 
 class TrainingView(Display):
-    """Shows progress, speed, losses and the time left. A resumed run begins with `finished` superbatches."""
+    """A display of progress, speed, losses and the time left. A resumed run begins with `finished` superbatches."""
 
     def __init__(self, superbatches: int, steps: int, finished: int = 0, quiet: bool = False) -> None:
         super().__init__(quiet)
@@ -43,7 +43,7 @@ class TrainingView(Display):
         return duration((time.monotonic() - self.began) * total / self._done) if self._done else "?"
 
     def line(self) -> str:
-        """The progress of the current superbatch."""
+        """Returns one line about the current superbatch."""
         moment = self._moment
         if moment is None:
             return "starting (kernels may have to be compiled)"
@@ -54,7 +54,7 @@ class TrainingView(Display):
 
 
 def plot_losses(log: Sequence[Entry], path: Path | Output, title: str) -> None:
-    """Draws errors and learning rate over the superbatches. Raises `bench.plots.PlotError` when that fails."""
+    """Draws errors and learning rate over the superbatches. Raises `bench.plots.PlotError` if that fails."""
     from bench.plots import check_path, new_figure, save_figure
 
     picture = check_path(path)
@@ -67,7 +67,7 @@ def plot_losses(log: Sequence[Entry], path: Path | Output, title: str) -> None:
     checked = [(entry.superbatch, entry.validation) for entry in log if entry.validation is not None]
     if checked:
         axes.plot(*zip(*checked, strict=True), color=_VALIDATION, marker=".", label="validation")
-    # The large errors of the first superbatches would flatten the rest of the curve.
+    # On a linear scale, the large errors of the first superbatches would flatten the rest of the curve.
     axes.set(xlabel="superbatch", ylabel="mean squared error", title=title, yscale="log")
     axes.legend(frameon=False)
     axes.grid(alpha=0.3)

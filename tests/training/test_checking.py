@@ -109,17 +109,17 @@ LEVEL = [9, 9, 0, -4, 4]
         ([-900] * 3, WIN_SCORE, 0, ""),
         ([900] * 3, WIN_SCORE, 1, "ply 2: a result that does not fit its ending"),
         ([-900] * 3, WIN_SCORE, 2, "ply 2: a result that does not fit its ending"),
-        ([900, 900, 899], WIN_SCORE, 2, "ply 2: an adjudication that its scores do not bear out"),
-        ([900] * 3, DRAW_SCORE, 1, "ply 2: an adjudication that its scores do not bear out"),
-        ([900] * 4, WIN_SCORE, 2, "ply 3: moves after its scores or its length have ended it"),
+        ([900, 900, 899], WIN_SCORE, 2, "ply 2: an adjudication that its scores do not support"),
+        ([900] * 3, DRAW_SCORE, 1, "ply 2: an adjudication that its scores do not support"),
+        ([900] * 4, WIN_SCORE, 2, "ply 3: moves after its scores or its length ended it"),
         (LEVEL, DRAW_SCORE, 1, ""),
         (LEVEL, DRAW_SCORE, 2, "ply 4: a result that does not fit its ending"),
-        ([9, *LEVEL[:-1], 5], DRAW_SCORE, 1, "ply 5: an adjudication that its scores do not bear out"),
-        ([*LEVEL, 0], DRAW_SCORE, 1, "ply 5: moves after its scores or its length have ended it"),
+        ([9, *LEVEL[:-1], 5], DRAW_SCORE, 1, "ply 5: an adjudication that its scores do not support"),
+        ([*LEVEL, 0], DRAW_SCORE, 1, "ply 5: moves after its scores or its length ended it"),
         ([20] * 7, LENGTH, 1, ""),
         ([20] * 7, LENGTH, 0, "ply 6: a result that does not fit its ending"),
-        ([20] * 6, LENGTH, 1, "ply 5: an adjudication that its scores do not bear out"),
-        ([20] * 8, LENGTH, 1, "ply 7: moves after its scores or its length have ended it"),
+        ([20] * 6, LENGTH, 1, "ply 5: an adjudication that its scores do not support"),
+        ([20] * 8, LENGTH, 1, "ply 7: moves after its scores or its length ended it"),
     ],
 )
 def test_what_the_scores_say(tmp_path: Path, scores: list[int], ending: int, result: int, problem: str) -> None:
@@ -137,7 +137,7 @@ def test_what_the_scores_say(tmp_path: Path, scores: list[int], ending: int, res
 def test_a_game_that_ends_on_the_board_must_not_have_been_decided_before(tmp_path: Path) -> None:
     game = game_between(chess.STARTING_FEN, FOOLS_MATE, CHECKMATE, 0, [0, -900, -900, -31_999])
     verify(shard_of(tmp_path, [game], win_score=900, win_plies=4))
-    with pytest.raises(ShardError, match=r"ply 3: an adjudication that its scores do not bear out$"):
+    with pytest.raises(ShardError, match=r"ply 3: an adjudication that its scores do not support$"):
         verify(shard_of(tmp_path / "0", [game], win_score=900, win_plies=3))
 
 
@@ -147,7 +147,7 @@ def test_draws_count_from_the_start_of_the_game(tmp_path: Path) -> None:
     game.game["opening"] = 2
     verify(shard_of(tmp_path, [game], **ADJUDICATING))
     game.game["opening"] = 1
-    with pytest.raises(ShardError, match=r"an adjudication that its scores do not bear out$"):
+    with pytest.raises(ShardError, match=r"an adjudication that its scores do not support$"):
         verify(shard_of(tmp_path / "0", [game], **ADJUDICATING))
 
 
@@ -213,5 +213,5 @@ def test_starts_must_be_positions(tmp_path: Path, fen: str, is_position: bool) -
         verify(shard)
         assert start_of(shard.games).piece_map() == board.piece_map()
     else:
-        with pytest.raises(ShardError, match=r"game 0, ply 0: its start is no position$"):
+        with pytest.raises(ShardError, match=r"game 0, ply 0: its start is not a valid position$"):
             verify(shard)

@@ -33,7 +33,7 @@ def test_games_are_made_counted_and_verified(
     assert (told["folder"], told["games"]) == (str(folder), 16)
 
     assert uci_main.main(["datagen", "verify", str(folder)]) == 0
-    assert capsys.readouterr().out == f"1 shard sound: 16 games, {told['positions']} positions\n"
+    assert capsys.readouterr().out == f"1 sound shard: 16 games, {told['positions']} positions\n"
     assert uci_main.main(["datagen", "verify", str(folder), "--json"]) == 0
     sound = json.loads(capsys.readouterr().out)
     assert sound == {"sound": 1, "games": 16, "positions": told["positions"], "problems": []}
@@ -70,18 +70,18 @@ def test_unfinished_shards_count(copied: Callable[[], Path], capsys: pytest.Capt
     data = path.read_bytes()
     path.with_name("shard-000001.part").write_bytes(data[: len(data) // 2])
     assert datagen.main(["verify", str(path.parent)]) == 0
-    assert capsys.readouterr().out.startswith("2 shards sound: ")
+    assert capsys.readouterr().out.startswith("2 sound shards: ")
 
 
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ("F", "say how many: --games N or --positions N"),
+        ("F", "--games or --positions is required"),
         ("F --games 1 --positions 1", "argument --positions: not allowed with argument --games"),
-        ("F --games 0", "--games is at least 1, not 0"),
-        ("F --games 1 --hard-nodes 100", "hard nodes is 5000 to 1099511627776, not 100"),
-        ("F --games 1 --opening-plies 9,8", "opening most is 9 to 100, not 8"),
-        ("F --games 1 --win 5", "argument --win: '5' is not 2 whole numbers with commas between them"),
+        ("F --games 0", "--games: 0 is not a positive number"),
+        ("F --games 1 --hard-nodes 100", "hard nodes must be 5000 to 1099511627776 (got 100)"),
+        ("F --games 1 --opening-plies 9,8", "opening most must be 9 to 100 (got 8)"),
+        ("F --games 1 --win 5", "argument --win: expected 2 whole numbers separated by commas, got '5'"),
         ("stats", "the following arguments are required: FOLDER|FILE"),
     ],
 )
@@ -102,8 +102,8 @@ def test_wrong_usage_is_told_in_one_line(
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ("stats nowhere", "secateur datagen stats: nowhere: there is no such file or folder"),
-        ("verify .", "secateur datagen verify: .: holds no shards"),
+        ("stats nowhere", "secateur datagen stats: nowhere: no such file or folder"),
+        ("verify .", "secateur datagen verify: .: contains no shards"),
         ("file --games 16", "secateur datagen: file: File exists"),
     ],
 )
@@ -170,8 +170,8 @@ def test_progress_tells_pace_and_time_left(monkeypatch: pytest.MonkeyPatch) -> N
         view.update(Progress(10 + block, 20_000 + 2000 * block))
         lines.append(view.line())
     assert lines == [
-        "reading what is there (0:00:00)",
-        "160 games, 20000 positions, playing the first of this run (0:00:00)",
+        "reading existing shards (0:00:00)",
+        "160 games, 20000 positions, playing the first block (0:00:00)",
         "176 games, 22000 positions in 0:00:30, 67 positions/s, 0:19:30 left",
         "192 games, 24000 positions in 0:01:00, 67 positions/s, 0:19:00 left",
     ]

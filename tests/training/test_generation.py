@@ -123,11 +123,11 @@ def test_a_cluster_makes_the_same_files(start_cluster: Callable[[], Cluster], ma
 def test_a_folder_with_anything_doubtful_is_left_as_it_is(tmp_path: Path, made: Path) -> None:
     whole = (made / "shard-000000.games").read_bytes()
     for name, data, message in (
-        ("shard-notes.part", b"my notes", "has no name of a shard"),
+        ("shard-notes.part", b"my notes", r"is not named like a shard \(shard-NNNNNN\.part\)$"),
         ("shard-000000.part", b"my notes", "is not a shard of games"),
-        ("shard-000000.part", b"SECGAMES my notes", "is truncated: its head is not whole"),
+        ("shard-000000.part", b"SECGAMES my notes", "is truncated: its head is incomplete"),
         ("shard-000000.games", whole[:1000] + b"x" + whole[1001:], "is corrupt: wrong checksum$"),
-        ("shard-000001.games", whole, "holds shard 0$"),
+        ("shard-000001.games", whole, "contains shard 0 instead of 1$"),
     ):
         path = tmp_path / name
         path.write_bytes(data)

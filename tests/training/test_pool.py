@@ -76,7 +76,7 @@ def test_an_incomplete_pool_is_refused(made: Path, tmp_path: Path) -> None:
     path = tmp_path / TRAINING
     for lost in (32, 5):
         path.write_bytes(path.read_bytes()[:-lost])
-        with pytest.raises(ShardError, match=r"training\.samples: holds \d+ bytes instead of \d+$"):
+        with pytest.raises(ShardError, match=r"training\.samples: has \d+ bytes instead of \d+$"):
             open_pool(tmp_path)
 
 

@@ -35,7 +35,7 @@ def test_a_run_is_read_back(tmp_path: Path) -> None:
     run = Run(Recipe(scale=123.5), ("a", "b"), True, Filter(skip=3, quiet=False, halfmoves=30), 0.25)
     save_run(tmp_path, run)
     assert load_run(tmp_path) == run
-    with pytest.raises(TrainingError, match=r"holds no run to resume$"):
+    with pytest.raises(TrainingError, match=r"contains no run to resume$"):
         load_run(tmp_path / "other")
 
 
@@ -59,7 +59,7 @@ def test_a_new_run_takes_no_file_of_another_program(
         assert "is there already and is no network file" in capsys.readouterr().err
     output.write_bytes(MAGIC + b"another network")
     assert uci_main.main(given) == 1
-    assert "--overwrite replaces it" in capsys.readouterr().err
+    assert "already exists; pass --overwrite to replace it" in capsys.readouterr().err
     assert output.read_bytes() == MAGIC + b"another network"
 
 
@@ -73,7 +73,7 @@ def test_a_run_is_resumed_onto_its_own_network_only(
     given = ["--checkpoint", str(trained.with_suffix(".training")), "--resume", "--quiet", "--output", str(other)]
     assert train.main(given) == 1
     assert capsys.readouterr().err == (
-        f"secateur train: {other} is there already, and not of this run: name another file\n"
+        f"secateur train: {other} already exists and is not from this run; name another file\n"
     )
     assert other.read_bytes() == before
     other.write_bytes(b"")
@@ -148,11 +148,11 @@ def test_the_earlier_run_stays_until_the_new_one_can_begin(
     notes.write_text("mine")
     other.write_bytes(encode_network(random_network(hidden=64)))
     assert uci_main.main(given) == 1
-    told = f"secateur train: {folder} holds a run already: --resume continues it, --overwrite replaces it\n"
+    told = f"secateur train: {folder} contains a run; pass --resume to continue it or --overwrite to replace it\n"
     assert capsys.readouterr().err == told
     for more, words in (
         (["--batch-size", "1280000"], "do not fill a batch"),
-        (["--start", str(other), "--hidden", "32"], "the network to start from has hidden 64"),
+        (["--start", str(other), "--hidden", "32"], "(got 64 and 8)"),
     ):
         assert uci_main.main([*given, "--overwrite", *more]) == 1
         error = capsys.readouterr().err
@@ -195,6 +195,6 @@ def test_an_interrupted_run_says_how_to_resume(
     with monkeypatch.context() as patch:
         patch.setattr("eval.training.training_view.TrainingView.step", interrupt)
         assert uci_main.main(arguments(made, output, "--quiet")) == 1
-    told = f"secateur train: interrupted; --resume continues {tmp_path / 'net.training'}\n"
+    told = f"secateur train: interrupted; pass --resume to continue the run in {tmp_path / 'net.training'}\n"
     assert capsys.readouterr().err == told
     assert train.main(["--output", str(output), "--resume", "--quiet"]) == 0

@@ -134,7 +134,7 @@ def test_a_shard_never_takes_the_place_of_another(tmp_path: Path, blocks: list[b
     whole = write(tmp_path, blocks).read_bytes()
     part = tmp_path / "shard-000007.part"
     part.write_bytes(b"")
-    with pytest.raises(ShardError, match=r"shard-000007\.games: is there beside shard-000007\.part"):
+    with pytest.raises(ShardError, match=r"shard-000007\.games: shard-000007\.part also exists"):
         ShardWriter(tmp_path, 7, SETTINGS)
     part.unlink()
     finished = tmp_path / "shard-000007.games"
@@ -142,7 +142,7 @@ def test_a_shard_never_takes_the_place_of_another(tmp_path: Path, blocks: list[b
     with closing(ShardWriter(tmp_path, 7, SETTINGS)) as writer:
         writer.append(blocks[0])
         (tmp_path / "aside").rename(finished)
-        with pytest.raises(ShardError, match=r"shard-000007\.games: is there already"):
+        with pytest.raises(ShardError, match=r"shard-000007\.games: already exists"):
             writer.finish()
     assert finished.read_bytes() == whole
 
@@ -191,7 +191,7 @@ def test_other_files_and_versions_are_named(tmp_path: Path, blocks: list[bytes])
     other = bytearray(path.read_bytes())
     other[8] = 9
     path.write_bytes(other)
-    with pytest.raises(ShardError, match=r"has format version 9, this program reads version 1$"):
+    with pytest.raises(ShardError, match=r"has format version 9; only version 1 is supported$"):
         read_shard(path)
     path.write_text("PGN, perhaps")
     with pytest.raises(ShardError, match=r"is not a shard of games$"):
@@ -208,10 +208,10 @@ def test_shards_are_found(tmp_path: Path, copied: Callable[[], Path]) -> None:
     assert find_shards(tmp_path) == [path]
     assert find_shards(str(tmp_path), partial=True) == [path, part]
     assert find_shards([part, tmp_path]) == [part, path]
-    with pytest.raises(ShardError, match=r"nowhere: there is no such file or folder$"):
+    with pytest.raises(ShardError, match=r"nowhere: no such file or folder$"):
         find_shards(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ShardError, match=r"empty: holds no finished shards$"):
+    with pytest.raises(ShardError, match=r"empty: contains no finished shards$"):
         find_shards(tmp_path / "empty")
 
 
@@ -235,7 +235,7 @@ def test_what_somebody_puts_in_the_place_of_a_shard_stays(tmp_path: Path, blocks
         with closing(ShardWriter(tmp_path, 7, SETTINGS)) as writer:
             writer.append(blocks[0])
             mine.replace(writer.path)
-            with pytest.raises(ShardError, match="another file took its place; it is left as it is"):
+            with pytest.raises(ShardError, match="was replaced by another file, which was not changed"):
                 writer.finish() if last else writer.append(blocks[1])
         assert writer.path.read_bytes() == b"mine"
         assert not (tmp_path / "shard-000007.games").exists()

@@ -94,10 +94,10 @@ def test_a_resumed_run_keeps_its_recipe_and_its_data(
     assert read_network(trained).features.tobytes() == before.features.tobytes()
     folder = trained.with_suffix(".training")
     for more, words in (
-        (["--rate", "0.5"], f"{folder}: the run there has rate 0.004, not 0.5"),
-        (["--skip", "3"], f"{folder}: the run there has skip 0, not 3"),
-        (["--validation", "0.3"], f"{folder}: the run there has validation 0.2, not 0.3"),
-        (["elsewhere"], f"{folder}: the run there is on {made}, not elsewhere"),
+        (["--rate", "0.5"], f"{folder}: the existing run has rate 0.004, not 0.5"),
+        (["--skip", "3"], f"{folder}: the existing run has skip 0, not 3"),
+        (["--validation", "0.3"], f"{folder}: the existing run has validation 0.2, not 0.3"),
+        (["elsewhere"], f"{folder}: the existing run uses {made}, not elsewhere"),
     ):
         capsys.readouterr()
         assert train.main([*again, *more]) == 2
@@ -107,9 +107,9 @@ def test_a_resumed_run_keeps_its_recipe_and_its_data(
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (["--hidden", "7"], "hidden is a multiple of 32 up to 512, not 7"),
-        (["--halfmoves", "0"], "halfmoves is more than 0, not 0"),
-        (["--validation", "1"], "validation is 0 or more and less than 1, not 1"),
+        (["--hidden", "7"], "hidden must be a multiple of 32 up to 512 (got 7)"),
+        (["--halfmoves", "0"], "halfmoves must be more than 0 (got 0)"),
+        (["--validation", "1"], "validation must be at least 0 and less than 1 (got 1)"),
     ],
 )
 def test_wrong_options(
@@ -123,9 +123,9 @@ def test_wrong_options(
 def test_missing_and_wrong_things(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = tmp_path / "net.snet"
     for given, status, words in (
-        ([str(tmp_path / "none")], 1, f"{tmp_path / 'none'}: there is no such file or folder"),
-        ([], 2, "say what to train on: folders or shards of `secateur datagen`"),
-        (["--resume"], 1, f"{tmp_path / 'net.training'}: holds no run to resume"),
+        ([str(tmp_path / "none")], 1, f"{tmp_path / 'none'}: no such file or folder"),
+        ([], 2, "no training data given: name folders or shards from `secateur datagen`"),
+        (["--resume"], 1, f"{tmp_path / 'net.training'}: contains no run to resume"),
         ([str(made), "--batch-size", "1280000"], 1, "positions to train on do not fill a batch of 1280000"),
     ):
         threads = [] if given == ["--resume"] else ["--threads", "1"]
@@ -133,8 +133,8 @@ def test_missing_and_wrong_things(made: Path, tmp_path: Path, capsys: pytest.Cap
         assert capsys.readouterr().err.endswith(f"{words}\n")
     folder = tmp_path / "other.training"
     assert train.main([str(made), "--output", str(folder)]) == 2
-    words = "the folder of the run has this name; write FILE.snet"
-    assert capsys.readouterr().err == f"secateur train: --output {folder}: {words}\n"
+    words = "is the folder of the run; expected FILE.snet"
+    assert capsys.readouterr().err == f"secateur train: --output {folder} {words}\n"
     bad = tmp_path / "shard-000001.games"
     bad.write_bytes((made / "shard-000000.games").read_bytes()[:-1])
     assert uci_main.main(arguments(tmp_path, output, "--quiet")) == 1
@@ -168,7 +168,7 @@ def test_networks_that_cannot_be_trained_further(
     damaged = tmp_path / "damaged.snet"
     damaged.write_bytes(trained.read_bytes()[:-1])
     for start, more, words in (
-        (trained, ["--hidden", "64"], "the network to start from has hidden 32 and buckets 8, not 64 and 8"),
+        (trained, ["--hidden", "64"], "the start network must have hidden 64 and buckets 8 (got 32 and 8)"),
         (tmp_path / "none.snet", [], f"{tmp_path / 'none.snet'}: No such file or directory"),
         (damaged, [], f"{damaged}: the file is cut short: "),
     ):

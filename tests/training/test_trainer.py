@@ -120,7 +120,7 @@ def test_a_damaged_checkpoint_is_refused(pool: Pool, tmp_path: Path) -> None:
 def test_other_data_are_refused(pool: Pool, tmp_path: Path) -> None:
     trainer = Trainer(RECIPE, pool, first_state(RECIPE))
     save_state(state_outputs(tmp_path), trainer.state)
-    with pytest.raises(TrainingError, match="the data are not those that the run began with"):
+    with pytest.raises(TrainingError, match="the data differ from those that the run began with"):
         Trainer(RECIPE, pool_of(pool.training, pool.validation, crc=2), load_state(tmp_path, RECIPE))
 
 
@@ -146,13 +146,13 @@ def test_no_validation_is_no_error(pool: Pool) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"hidden": 48}, "hidden is a multiple of 32 up to 512, not 48"),
-        ({"buckets": 4}, "buckets is 1 or 8, not 4"),
-        ({"batch_size": 100}, "batch-size is a multiple of 128, not 100"),
-        ({"threads": 3}, "batch-size is a multiple of 128 for each of 3 threads, not 256"),
-        ({"result_share": 1.5}, "result-share is 0 to 1, not 1.5"),
-        ({"rate": math.nan}, "rate is more than 0, not nan"),
-        ({"seed": -1}, "seed is 0 or more, not -1"),
+        ({"hidden": 48}, "hidden must be a multiple of 32 up to 512 (got 48)"),
+        ({"buckets": 4}, "buckets must be 1 or 8 (got 4)"),
+        ({"batch_size": 100}, "batch-size must be a multiple of 128 (got 100)"),
+        ({"threads": 3}, "batch-size must be a multiple of 384 with 3 threads (got 256)"),
+        ({"result_share": 1.5}, "result-share must be 0 to 1 (got 1.5)"),
+        ({"rate": math.nan}, "rate must be more than 0 (got nan)"),
+        ({"seed": -1}, "seed must be 0 or more (got -1)"),
     ],
 )
 def test_recipes_that_make_no_sense_are_refused(change: dict[str, Any], words: str) -> None:

@@ -1,1 +1,1 @@
-"""The subcommands of the training pipeline: each a module with `main(arguments) -> exit status`."""
+"""The commands of the training pipeline. The `main(arguments)` of each module returns the exit status."""

@@ -29,33 +29,33 @@ examples:
   secateur datagen stats data/first
   secateur datagen verify data/first data/wild
 
-The same arguments make the same games, whatever the number of workers; after an interruption of any kind they go on
-where the last finished block ends. The format is described in docs/training.md.
+The same arguments make the same games, whatever the number of workers. After an interruption, run the same command
+to continue after the last finished block. docs/training.md describes the file format.
 """
 
 
 class ProgressView(Display):
-    """Shows games, positions, positions a second and the time left on stderr; `update` it with every finished block."""
+    """A display of games, positions, positions per second and the time left on stderr; `update` it after each block."""
 
     def __init__(self, games: int | None, positions: int | None, quiet: bool = False) -> None:
         super().__init__(quiet)
         self._games, self._positions = games, positions
-        # The pace is that of the last blocks.
+        # The pace is measured over the last blocks.
         self._pace: deque[tuple[float, Progress]] = deque(maxlen=200)
 
     def update(self, progress: Progress) -> None:
-        """Shows the state of the run after another block."""
+        """Shows the progress after another block."""
         self._pace.append((time.monotonic(), progress))
 
     def line(self) -> str:
-        """Games, positions, pace and time left."""
+        """Returns one line with games, positions, pace and time left."""
         elapsed = duration(time.monotonic() - self.began)
         if not self._pace:
-            return f"reading what is there ({elapsed})"
+            return f"reading existing shards ({elapsed})"
         (began, first), (now, last) = self._pace[0], self._pace[-1]
         text = f"{last.games} games, {last.positions} positions"
         if last.positions == first.positions or now == began:
-            return f"{text}, playing the first of this run ({elapsed})"
+            return f"{text}, playing the first block ({elapsed})"
         added, left = last.positions - first.positions, (self._positions or 0) - last.positions
         if self._games is not None:
             added, left = last.games - first.games, self._games - last.games
@@ -66,7 +66,7 @@ class ProgressView(Display):
 @command("secateur datagen")
 def main(arguments: list[str]) -> int:
     """Runs the command; returns the exit status."""
-    # Write ./stats for a folder of that name.
+    # A folder with the name stats must be given as ./stats.
     if arguments and arguments[0] in ("stats", "verify"):
         from eval.training.commands import inspection
 
@@ -78,11 +78,11 @@ def main(arguments: list[str]) -> int:
     with arguments_are_judged():
         require_own_evaluation("training data")
     if options.games is None and options.positions is None:
-        parser.error("say how many: --games N or --positions N")
+        parser.error("--games or --positions is required")
     for name in ("games", "positions", "workers"):
         value = getattr(options, name)
         if value is not None and value < 1:
-            parser.error(f"--{name} is at least 1, not {value}")
+            parser.error(f"--{name}: {value} is not a positive number")
     from eval.network.format import read_network_file
     from eval.training.generation import GAMES_PER_BLOCK, Settings, generate
 
@@ -126,53 +126,53 @@ def main(arguments: list[str]) -> int:
 def _parser() -> Parser:
     parser = Parser(
         prog="secateur datagen",
-        description="Plays games against itself and keeps every position with its score and the game's result. "
-        "`datagen stats` and `datagen verify` look at what there is; each has --help.",
+        description="Plays games against itself and saves every position with its score and the game's result. "
+        "`datagen stats` and `datagen verify` inspect existing data; each has --help.",
         epilog=_EPILOG,
     )
-    parser.add_argument("folder", metavar="FOLDER", help="where the shards are kept; made when it is not there")
+    parser.add_argument("folder", metavar="FOLDER", help="folder for the shards; created if missing")
     amount = parser.add_mutually_exclusive_group()
     amount.add_argument(
         "--games",
         type=int,
         metavar="N",
-        help="play until the folder holds N games, rounded up to a multiple of 16",
+        help="play until the folder contains N games, rounded up to a multiple of 16",
     )
-    amount.add_argument("--positions", type=int, metavar="N", help="play until the folder holds N positions")
+    amount.add_argument("--positions", type=int, metavar="N", help="play until the folder contains N positions")
     parser.add_argument("--seed", type=int, default=1, help="seed of the random openings (default 1)")
     parser.add_argument("--nodes", type=int, default=5000, help="begin no iteration after N nodes (default 5000)")
     parser.add_argument(
         "--hard-nodes", type=int, metavar="N", help="stop a search after N nodes (default 8 times --nodes)"
     )
-    parser.add_argument("--hash", type=int, default=1, metavar="MIB", help="table of each game (default 1)")
+    parser.add_argument("--hash", type=int, default=1, metavar="MIB", help="size of the TT in MiB (default 1)")
     parser.add_argument(
-        "--network", type=Path, metavar="FILE.snet", help="evaluate with this network (default: classically)"
+        "--network", type=Path, metavar="FILE.snet", help="evaluate with this network (default: classical)"
     )
     parser.add_argument(
         "--variant",
         choices=("standard", "chess960", "dfrc"),
         default="standard",
-        help="start positions; dfrc is Chess960 with an array of its own for each side (default standard)",
+        help="start positions; dfrc is Chess960 with a separate array for each side (default standard)",
     )
     parser.add_argument(
-        "--opening-plies", type=_numbers(2), default=(8, 9), metavar="N,M", help="random plies, N to M (default 8,9)"
+        "--opening-plies", type=_numbers(2), default=(8, 9), metavar="N,M", help="N to M random plies (default 8,9)"
     )
     parser.add_argument(
         "--opening-score", type=int, default=1000, metavar="CP", help="drop openings with a larger score (default 1000)"
     )
     parser.add_argument(
-        "--win", type=_numbers(2), default=(2500, 4), metavar="CP,PLIES", help="adjudicated wins (default 2500,4)"
+        "--win", type=_numbers(2), default=(2500, 4), metavar="CP,PLIES", help="adjudicate wins (default 2500,4)"
     )
     parser.add_argument(
         "--draw",
         type=_numbers(3),
         default=(4, 12, 60),
         metavar="CP,PLIES,FROM",
-        help="adjudicated draws: score, plies in a row, first ply (default 4,12,60)",
+        help="adjudicate draws: score, plies in a row, first ply (default 4,12,60)",
     )
     parser.add_argument("--max-plies", type=int, default=400, metavar="N", help="longer games are draws (default 400)")
     cores = os.cpu_count() or 1
-    parser.add_argument("--workers", type=int, default=cores, help=f"processes (default {cores}: one a core)")
+    parser.add_argument("--workers", type=int, default=cores, help=f"processes (default {cores}, one per core)")
     parser.add_argument("--cluster", metavar="tcp://HOST:PORT", help="play on the workers of this Dask scheduler")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_quiet()
@@ -180,7 +180,7 @@ def _parser() -> Parser:
 
 
 def _numbers(count: int) -> Callable[[str], tuple[int, ...]]:
-    """A parser of `count` numbers with commas between them."""
+    """Returns a parser of `count` numbers separated by commas."""
 
     def read(text: str) -> tuple[int, ...]:
         try:
@@ -188,7 +188,7 @@ def _numbers(count: int) -> Callable[[str], tuple[int, ...]]:
         except ValueError:
             numbers = ()
         if len(numbers) != count:
-            raise argparse.ArgumentTypeError(f"'{text}' is not {count} whole numbers with commas between them")
+            raise argparse.ArgumentTypeError(f"expected {count} whole numbers separated by commas, got '{text}'")
         return numbers
 
     return read

@@ -1,4 +1,4 @@
-"""`secateur datagen stats` and `secateur datagen verify`: statistics of training data, and checks of their games."""
+"""`secateur datagen stats` and `secateur datagen verify`: statistics of training data, and checks of its games."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eval.training.statistics import statistics, statistics_text, verify
 
 
 def main(arguments: list[str]) -> int:
-    """Runs `stats` or `verify`, the first of `arguments`; returns the exit status, 1 when a shard is not sound."""
+    """Runs `stats` or `verify`, the first of `arguments`; returns the exit status, 1 if a shard is unsound."""
     return command(f"secateur datagen {arguments[0]}")(_inspect)(arguments)
 
 
@@ -20,11 +20,11 @@ def _inspect(arguments: list[str]) -> int:
     action, *rest = arguments
     what = {
         "stats": "Counts games, positions, results, endings, scores and phases.",
-        "verify": "Checks all checksums and plays every game through: each move, score, end and result.",
+        "verify": "Checks all checksums and replays every game: each move, score, ending and result.",
     }
     parser = Parser(
         prog=f"secateur datagen {action}",
-        description=f"{what[action]} A truncated or corrupt shard is reported and left out.",
+        description=f"{what[action]} Truncated and corrupt shards are reported and left out.",
     )
     parser.add_argument("paths", nargs="+", metavar="FOLDER|FILE", help="folders of shards, or single shards")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -57,7 +57,7 @@ def _inspect(arguments: list[str]) -> int:
     elif action == "stats":
         print("\n".join(statistics_text(found)))
     else:
-        bad = f", {len(problems)} not sound" if problems else ""
-        shards_text = "1 shard" if found["sound"] == 1 else f"{found['sound']} shards"
-        print(f"{shards_text} sound{bad}: {found['games']} games, {found['positions']} positions")
+        bad = f", {len(problems)} unsound" if problems else ""
+        shards_text = "1 sound shard" if found["sound"] == 1 else f"{found['sound']} sound shards"
+        print(f"{shards_text}{bad}: {found['games']} games, {found['positions']} positions")
     return 1 if problems else 0

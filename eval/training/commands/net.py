@@ -23,17 +23,17 @@ examples:
   secateur net first.snet
   secateur net first.snet second.snet --on data/check
 
-Compare on games that no network was trained on: of another seed, and best of more nodes.
+Compare networks on games that none of them was trained on: use another seed and, if possible, more nodes.
 """
 
 
 @command("secateur net")
 def main(arguments: list[str]) -> int:
-    """Shows network files; returns the exit status, 1 when one is unusable."""
+    """Shows network files; returns the exit status, 1 if one is unusable."""
     parser = Parser(
         prog="secateur net",
-        description="Shows network files: architecture, size of the weights, where they come from, checksum. A file "
-        "that is of another kind, cut short or damaged is refused with what was expected and what was found.",
+        description="Shows the architecture, size, checksums and provenance of network files. Rejects a file that is "
+        "of another kind, truncated or damaged, and says what was expected and what was found.",
         epilog=_EPILOG,
     )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE.snet")
@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> int:
         metavar="FOLDER|SHARD",
         help="compare the files and the classical evaluation on the quiet positions of these games instead",
     )
-    parser.add_argument("--json", action="store_true", help="print all that there is to say as JSON")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_quiet()
     options = parser.parse_args(arguments)
     return _describe(options) if options.on is None else _compare(options)
@@ -74,7 +74,7 @@ def _compare(options: argparse.Namespace) -> int:
 
     from engine.compiler.library import JIT, KERNELS_VARIABLE
 
-    # The kernels of a comparison are in no precompiled library; describing a file needs none.
+    # No precompiled library contains the kernels of a comparison. Describing a file needs no kernels.
     os.environ[KERNELS_VARIABLE] = JIT
     with Steps("loading the kernels", options.quiet) as steps:
         from eval.network.format import read_network
@@ -91,11 +91,11 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _table(found: Comparison) -> list[str]:
-    """The comparison as lines of text; the others are compared with the first evaluation."""
+    """Formats a comparison as lines of text. Gains are over the first evaluation."""
     width = max(len(shown(errors.name)) for errors in found.errors)
     lines = [
-        f"{found.positions} quiet positions of {found.games} games; errors are mean squares of expected results",
-        f"{'':{width}}  to the scores  to the results  with scale  less than {found.errors[0].name}",
+        f"{found.positions} quiet positions of {found.games} games; mean squared errors of expected results",
+        f"{'':{width}}    score error    result error       scale  gain over {found.errors[0].name}",
     ]
     for errors in found.errors:
         less = "" if errors is found.errors[0] else f"  {-errors.difference:+.5f} +- {errors.deviation:.5f}"
@@ -106,7 +106,7 @@ def _table(found: Comparison) -> list[str]:
 
 
 def _facts(path: Path) -> dict[str, Any]:
-    """The facts about a network file. Raises NetworkError."""
+    """Returns the facts about a network file. Raises NetworkError."""
     from eval.network.format import read_network_file
 
     data, network = read_network_file(path)
@@ -130,6 +130,6 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         f"QB {architecture['qb']}, scale {architecture['scale']}",
         f"size       {facts['bytes']} bytes, {facts['dead']} of {architecture['hidden']} units without effect",
         f"SHA-256    {facts['sha256']}",
-        f"digest     {facts['digest']} (of the numbers: what games and trainings call it)",
+        f"digest     {facts['digest']} (of the weights; identifies the network in games and training runs)",
         f"provenance {json.dumps(facts['provenance'], indent=2)}",
     ]

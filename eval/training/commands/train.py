@@ -28,40 +28,40 @@ examples:
   secateur train --output net.snet --resume        continues an interrupted run
   secateur train data/third --start net.snet --rate 0.0003 --output next.snet
 
-The errors tell whether a run went well, not whether its network is better: only games decide that. The recipe and how
-to make the data are in docs/training.md.
+The errors show whether a run went well, not whether its network is stronger: only games decide that. docs/training.md
+describes the recipe and how to make the data.
 """
 
-#: Options with a value, by the group of the help: name, type, what the help calls the value, help.
+#: The options with a value, by group in the help: name, type, metavar, help.
 _OPTIONS: Final[dict[str, tuple[tuple[str, type, str | None, str], ...]]] = {
     "positions": (
-        ("--skip", int, "PLIES", "leave out the first plies of games (default 0)"),
-        ("--score-limit", int, "CP", "leave out scores from this on (default 10000)"),
+        ("--skip", int, "PLIES", "leave out the first PLIES of each game (default 0)"),
+        ("--score-limit", int, "CP", "leave out positions with scores of at least CP (default 10000)"),
         (
             "--halfmoves",
             int,
             "PLIES",
-            "leave out positions with so many plies since the last capture or pawn move (default 40)",
+            "leave out positions with at least PLIES since the last capture or pawn move (default 40)",
         ),
         ("--validation", float, "0..1", "share of games kept for validation (default 0.02)"),
     ),
     "the network": (
-        ("--start", Path, "FILE.snet", "train this network further (default: one with random weights)"),
+        ("--start", Path, "FILE.snet", "continue training this network (default: random weights)"),
         ("--hidden", int, "N", "width of an accumulator (default 128)"),
-        ("--buckets", int, "1|8", "outputs, by the number of pieces (default 8)"),
+        ("--buckets", int, "1|8", "number of outputs; the number of pieces selects one (default 8)"),
     ),
     "the recipe": (
-        ("--superbatches", int, "N", "superbatches of the run (default 40)"),
-        ("--superbatch-size", int, "N", "positions of each (default: one pass)"),
-        ("--batch-size", int, "N", "positions a step (default 4096)"),
+        ("--superbatches", int, "N", "number of superbatches (default 40)"),
+        ("--superbatch-size", int, "N", "positions in a superbatch (default: one pass over the data)"),
+        ("--batch-size", int, "N", "positions in a step (default 4096)"),
         ("--result-share", float, "0..1", "share of the result in the target (default 0)"),
-        ("--scale", float, "CP", "scale of the sigmoid (default: the one that fits the scores to the results)"),
+        ("--scale", float, "CP", "scale of the sigmoid (default: fitted to the scores and results)"),
         ("--rate", float, None, "highest learning rate (default 0.004)"),
         ("--last-rate", float, None, "learning rate in the last step (default 2e-06)"),
-        ("--warm-up", int, "STEPS", "steps in which the rate rises (default 400)"),
+        ("--warm-up", int, "STEPS", "steps during which the rate rises (default 400)"),
         ("--decay", float, None, "weight decay (default 0.01)"),
         ("--clip", float, None, "largest norm of a gradient (default 1)"),
-        ("--seed", int, None, "decides first weights and order (default 1)"),
+        ("--seed", int, None, "seed of the initial weights and the order of positions (default 1)"),
     ),
 }
 
@@ -69,22 +69,22 @@ _OPTIONS: Final[dict[str, tuple[tuple[str, type, str | None, str], ...]]] = {
 def _parser() -> Parser:
     parser = Parser(
         prog="secateur train",
-        description="Trains a network on the games of self-play shards, and writes it as a network file.",
+        description="Trains a network on the games of self-play shards and writes it to a network file.",
         epilog=_EPILOG,
     )
     add = parser.add_argument
-    add("data", nargs="*", metavar="FOLDER|SHARD", help="what `secateur datagen` wrote")
+    add("data", nargs="*", metavar="FOLDER|SHARD", help="folders of shards, or single shards")
     add("--output", type=Path, required=True, metavar="FILE.snet", help="the network file to write")
-    add("--checkpoint", type=Path, metavar="FOLDER", help="where the run is kept (default: FILE.training)")
+    add("--checkpoint", type=Path, metavar="FOLDER", help="folder for the run (default: FILE.training)")
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--resume", action="store_true", help="continue the run in that folder")
-    mode.add_argument("--overwrite", action="store_true", help="replace the run in that folder, and the network file")
+    mode.add_argument("--overwrite", action="store_true", help="replace the run in that folder and the network file")
     groups = {title: parser.add_argument_group(title) for title in _OPTIONS}
     for title, options in _OPTIONS.items():
         for name, kind, metavar, text in options:
             groups[title].add_argument(name, type=kind, metavar=metavar, help=text)
     groups["the recipe"].add_argument(
-        "--threads", type=int, metavar="N", help=f"parts of a batch (default here: {_default_threads()})"
+        "--threads", type=int, metavar="N", help=f"number of threads (default here: {_default_threads()})"
     )
     add_flag = groups["positions"].add_argument
     add_flag("--partial", action="store_true", default=None, help="also use unfinished shards")
@@ -93,23 +93,23 @@ def _parser() -> Parser:
         dest="quiet_only",
         action="store_false",
         default=None,
-        help="keep checks and positions whose best move is a capture",
+        help="also use positions in check or whose best move is a capture or promotion",
     )
     output = parser.add_argument_group("output")
     output.add_argument("--plot", type=Path, metavar="FILE.png|svg", help="draw the loss curves")
-    output.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    output.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_quiet()
     return parser
 
 
 def _default_threads() -> int:
-    """The largest power of two up to the number of cores and 16, so that batches divide equally."""
+    """Returns the largest power of two up to the number of cores and 16, so that batches divide equally."""
     return 1 << (min(os.cpu_count() or 1, 16).bit_length() - 1)
 
 
 @command("secateur train")
 def main(arguments: list[str]) -> int:
-    """Trains; returns the exit status."""
+    """Runs the command; returns the exit status."""
     options = _parser().parse_args(arguments)
     from bench.plots import check_path
     from eval.network.format import network_output
@@ -118,23 +118,23 @@ def main(arguments: list[str]) -> int:
     output = network_output(options.output)
     folder = options.checkpoint or options.output.with_suffix(".training")
     if folder.absolute() == options.output.absolute():
-        raise UsageError(f"--output {shown(options.output)}: the folder of the run has this name; write FILE.snet")
+        raise UsageError(f"--output {shown(options.output)} is the folder of the run; expected FILE.snet")
     if options.plot is not None:
         with arguments_are_judged():
             options.plot = check_path(options.plot)
     run, start = _run(options, folder)
     if output.size and not options.overwrite:
         if not options.resume:
-            raise CommandError(f"{shown(options.output)} is there already: --overwrite replaces it in the end")
+            raise CommandError(f"{shown(options.output)} already exists; pass --overwrite to replace it")
         if not _is_of(options.output, folder, run):
-            raise CommandError(f"{shown(options.output)} is there already, and not of this run: name another file")
+            raise CommandError(f"{shown(options.output)} already exists and is not from this run; name another file")
     folder.mkdir(parents=True, exist_ok=True)
     with only_writer(folder, "training"):
         return _train(options, folder, run, start, output)
 
 
 def _is_of(output: Path, folder: Path, run: Run) -> bool:
-    """Whether a network file names the recipe and the data of the run in `folder`."""
+    """Returns whether a network file names the recipe and the data of the run in `folder`."""
     from engine.files import parse_json
     from eval.network.format import read_network
     from eval.training.pool import read_facts
@@ -148,19 +148,19 @@ def _is_of(output: Path, folder: Path, run: Run) -> bool:
 
 
 def _origin(recipe: Recipe, pool: Facts) -> dict[str, Any]:
-    """The provenance for the network file: everything that the weights depend on, without the time taken."""
+    """Returns the provenance of the weights: the recipe and the facts about the data except the time taken."""
     data = asdict(pool)
     del data["seconds"]
     return {"data": data, "recipe": asdict(recipe)}
 
 
 def _given(options: argparse.Namespace, names: list[str]) -> dict[str, Any]:
-    """The options of these names that the user gave."""
+    """Returns the options among `names` that the user gave."""
     return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
 
 
 def _run(options: argparse.Namespace, folder: Path) -> tuple[Run, bytes | None]:
-    """The run to train, and the network file that it begins with. Raises CommandError and OSError."""
+    """Returns the run to train, and the network file's bytes if it starts from one. Raises CommandError and OSError."""
     from eval.network.format import read_network_file
     from eval.training.runs import Run, check_new, load_run
     from eval.training.samples import Filter
@@ -181,19 +181,19 @@ def _run(options: argparse.Namespace, folder: Path) -> tuple[Run, bytes | None]:
         there: dict[str, Any] = {**asdict(run), **asdict(run.recipe), **asdict(run.wanted)}
         for name, value in {**recipe, **wanted, **whole}.items():
             if there[name] != value:
-                raise UsageError(f"{folder}: the run there has {name.replace('_', '-')} {there[name]}, not {value}")
+                raise UsageError(f"{folder}: the existing run has {name.replace('_', '-')} {there[name]}, not {value}")
         if options.data and tuple(options.data) != run.data:
-            raise UsageError(f"{folder}: the run there is on {', '.join(run.data)}, not {', '.join(options.data)}")
+            raise UsageError(f"{folder}: the existing run uses {', '.join(run.data)}, not {', '.join(options.data)}")
         return run, start
     check_new(folder, options.overwrite)
     if not options.data:
-        raise UsageError("say what to train on: folders or shards of `secateur datagen`")
+        raise UsageError("no training data given: name folders or shards from `secateur datagen`")
     find_shards(options.data, bool(options.partial))
     recipe.setdefault("threads", _default_threads())
     with arguments_are_judged():
         run = Run(Recipe(**recipe), tuple(options.data), wanted=Filter(**wanted), **whole)
     if start is not None:
-        state_from(network, run.recipe)  # refuses a network of another size
+        state_from(network, run.recipe)  # raises TrainingError if the network has another size
     return run, start
 
 
@@ -211,7 +211,7 @@ def _train(options: argparse.Namespace, folder: Path, run: Run, start: bytes | N
     if not options.quiet:
         loaded = "" if pool.facts.seconds is None else f", loaded in {pool.facts.seconds:.1f} s"
         print(
-            f"{pool.facts.training} positions to train on, {pool.facts.validation} for validation, of "
+            f"{pool.facts.training} positions to train on and {pool.facts.validation} for validation, from "
             f"{pool.facts.games} games{loaded}; {trainer.steps} steps a superbatch; scale {trainer.scale:g}",
             file=sys.stderr,
         )
@@ -219,7 +219,7 @@ def _train(options: argparse.Namespace, folder: Path, run: Run, start: bytes | N
         with TrainingView(run.recipe.superbatches, trainer.steps, len(trainer.state.log), options.quiet) as view:
             train(folder, trainer, view.step, view.superbatch)
     except KeyboardInterrupt:
-        raise CommandError(f"interrupted; --resume continues {shown(folder)}") from None
+        raise CommandError(f"interrupted; pass --resume to continue the run in {shown(folder)}") from None
     with Steps("measuring and writing the network", options.quiet):
         facts = _export(trainer, output)
     if options.plot is not None:
@@ -239,7 +239,7 @@ def _train(options: argparse.Namespace, folder: Path, run: Run, start: bytes | N
 
 
 def _make_pool(options: argparse.Namespace, folder: Path, run: Run, start: bytes | None) -> None:
-    """Makes the run's pool, and begins the run unless it is resumed; until then an earlier run stays.
+    """Makes the run's pool, then begins the run unless it is resumed. Until then, an earlier run stays.
 
     Raises CommandError and OSError.
     """

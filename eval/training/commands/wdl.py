@@ -1,4 +1,4 @@
-"""`secateur wdl`: fits the model of results, which `UCI_ShowWDL` shows, to self-play games."""
+"""`secateur wdl`: fits the model of results behind `UCI_ShowWDL` to self-play games."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _EPILOG = """\
 example:
   secateur wdl data/first data/second
 
-The two lines of coefficients belong into search/outcome.py.
+Copy the two lines of coefficients into search/outcome.py.
 """
 
 
@@ -20,24 +20,24 @@ def main(arguments: list[str]) -> int:
     """Runs the command; returns the exit status."""
     parser = Parser(
         prog="secateur wdl",
-        description="Fits the chances to win, draw and lose by score and material to the games of self-play shards.",
+        description="Fits the chances of a win, a draw and a loss, by score and material, to self-play games.",
         epilog=_EPILOG,
         needs=("scipy",),
         extra="training",
     )
-    parser.add_argument("data", nargs="+", metavar="FOLDER|SHARD", help="what `secateur datagen` wrote")
+    parser.add_argument("data", nargs="+", metavar="FOLDER|SHARD", help="folders of shards, or single shards")
     parser.add_argument("--partial", action="store_true", help="also use unfinished shards")
-    parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_quiet()
     options = parser.parse_args(arguments)
     with Steps("loading the kernels", options.quiet) as steps:
         from eval.training.outcomes import calibration, count_results, fit
         from eval.training.samples import ANY_HALFMOVES, Filter, samples
 
-        # Captures, checks and any halfmove clock are included, because the model is shown for every position.
+        # Include all positions, because `UCI_ShowWDL` shows the chances in every position.
         wanted = Filter(quiet=False, halfmoves=ANY_HALFMOVES)
         counts = count_results(counted(samples(options.data, wanted, options.partial), steps.show, "shards read"))
-        steps.show("fitting")
+        steps.show("fitting the model")
         found = fit(counts)
     rows = calibration(counts, found)
     if options.json:
@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> int:
         return 0
     print(f"WIN_SCORE: Final = {found.win_score}\nSPREAD: Final = {found.spread}")
     print(f"{found.positions} positions, loss {found.loss:.4f} ({found.plain_loss:.4f} without scores)")
-    print("score  positions  expected  came")
+    print("score  positions  expected  actual")
     for score, positions, expected, came in rows:
-        print(f"{score:5d} {positions:10d} {expected:9.3f} {came:5.3f}")
+        print(f"{score:5d} {positions:10d} {expected:9.3f} {came:7.3f}")
     return 0

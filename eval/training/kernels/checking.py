@@ -1,4 +1,4 @@
-"""The kernel that checks games move by move. It trusts nothing: it checks the start, the moves and the end."""
+"""The kernel that checks the start, the moves and the end of recorded games."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from search.kernels.score import MATE
 #: The problems of a game, indexed by the codes of `check_games`.
 PROBLEMS: Final = (
     "",
-    "its start is no position",
+    "its start is not a valid position",
     "an illegal move",
     "an impossible score",
     "an ending that does not fit its moves",
     "a result that does not fit its ending",
-    "an adjudication that its scores do not bear out",
-    "moves after its scores or its length have ended it",
+    "an adjudication that its scores do not support",
+    "moves after its scores or its length ended it",
 )
 SOUND, BAD_START, ILLEGAL_MOVE, BAD_SCORE, BAD_ENDING, BAD_RESULT, BAD_ADJUDICATION, OVERDUE = range(8)
 
@@ -44,7 +44,7 @@ _NO_VERDICT: Final = -1
 
 @subkernel
 def _is_packed_position(packed):
-    """Whether a PACKED record has one king a side, no pawn on a back rank and a possible en passant square."""
+    """Returns whether a PACKED record has one king a side, no pawn on a back rank and a possible en passant square."""
     if popcount(packed.occupied) > 32:
         return False
     kings = np.int64(0)
@@ -66,7 +66,7 @@ def _is_packed_position(packed):
 
 @subkernel
 def _is_position(position):
-    """Whether the side that has just moved is not in check and each castling right's king is on its back rank."""
+    """Returns whether the side that just moved is not in check and castling kings and rooks are on their back ranks."""
     us = position.turn
     if is_attacked(position, king_square(position, us ^ 1), us, position.pieces[OCCUPIED]):
         return False
@@ -83,7 +83,7 @@ def _is_position(position):
 
 @inlined
 def _fits(game, position, moves, keys, index):
-    """Whether a game with this `ending` can end in the position after the last move."""
+    """Returns whether a game with this `ending` can end in the position after its last move. Mutates `moves`."""
     ending = np.int64(game.ending)
     over = generate_all(position, moves, 0) == 0
     if ending == CHECKMATE:
@@ -101,9 +101,9 @@ def _fits(game, position, moves, keys, index):
 
 @inlined
 def _lengthen(streaks, score, ply, rules):
-    """Adds the score that was recorded before ply `ply` (from 1 on) of the game to the streaks. Mutates `streaks`.
+    """Updates `streaks` (mutated) with the score that was recorded before ply `ply` (from 1 on) of the game.
 
-    `streaks` is int64[3]: the number of plies in a row that White has been winning, losing, level.
+    `streaks` is int64[3]: for how many plies in a row White was winning, White was losing, and the game was level.
     """
     streaks[0] = streaks[0] + 1 if score >= rules.win_score else 0
     streaks[1] = streaks[1] + 1 if score <= -rules.win_score else 0
@@ -112,7 +112,7 @@ def _lengthen(streaks, score, ply, rules):
 
 @inlined
 def _verdict(streaks, rules):
-    """The adjudication that the scores demand now, WIN_SCORE or DRAW_SCORE as int64, or -1 for none."""
+    """Returns the adjudication that the scores require now, WIN_SCORE or DRAW_SCORE as int64, or -1 for none."""
     if max(streaks[0], streaks[1]) >= rules.win_plies:
         return np.int64(WIN_SCORE)
     return np.int64(DRAW_SCORE if streaks[2] >= rules.draw_plies else _NO_VERDICT)
@@ -120,7 +120,7 @@ def _verdict(streaks, rules):
 
 @inlined
 def _is_borne_out(ending, streaks, count, rules):
-    """Whether a game of `count` recorded plies is adjudicated exactly when its scores and its length demand it."""
+    """Returns whether a game of `count` plies was adjudicated if and only if its scores or length require it."""
     verdict = _verdict(streaks, rules)
     if ending == WIN_SCORE or ending == DRAW_SCORE or verdict != _NO_VERDICT:
         return ending == verdict
@@ -129,7 +129,7 @@ def _is_borne_out(ending, streaks, count, rules):
 
 @inlined
 def _agrees(game, position, streaks):
-    """Whether a game's `result` follows from its `ending`, the position after the last move and the last scores."""
+    """Returns whether a game's `result` follows from its `ending`, its last scores and its final position."""
     result = np.int64(game.result)
     ending = np.int64(game.ending)
     if ending == CHECKMATE:
@@ -141,7 +141,7 @@ def _agrees(game, position, streaks):
 
 @subkernel
 def _check_game(game, plies, begin, rules, scratch, place):
-    """The code of one game's problem; see `check_games`."""
+    """Returns the code of one game's problem, int64; see `check_games`. Mutates `scratch` and `place`."""
     if not _is_packed_position(game.start):
         return np.int64(BAD_START)
     line, moves, keys, streaks = scratch
@@ -184,8 +184,8 @@ def check_games(games, plies, first, rules, scratch, place):
     """Replays GAME[n]; returns SOUND or the code of the first problem, int64.
 
     `plies` is PLY[m], `first` (int64[n]) the index in it where each game begins, `rules` the RULES of the games.
-    `scratch` is POSITION[2], int32[MAX_MOVES], uint64[65,537] and int64[3]. `place` (int64[2], mutated) gets game and
-    ply of the problem.
+    `scratch` (mutated) is POSITION[2], int32[MAX_MOVES], uint64[65,537] and int64[3]. `place` (int64[2], mutated)
+    receives the game and the ply of the problem.
     """
     for index in range(games.size):
         place[0] = index

@@ -14,7 +14,7 @@ from eval.training.kernels.records import pack, unpack
 
 @inlined
 def _is_wanted(position, move, score, ply, wanted):
-    """Whether a position passes the filter `wanted`, int64[4] of `Filter.as_array`."""
+    """Returns whether a position passes the filter `wanted`, int64[4] from `Filter.as_array`."""
     if ply < wanted[0] or abs(score) >= wanted[1] or position.halfmoves >= wanted[3]:
         return False
     return wanted[2] == 0 or (position.checkers == U0 and not is_capture(move) and not is_promotion(move))
@@ -24,8 +24,8 @@ def _is_wanted(position, move, score, ply, wanted):
 def decode_samples(games, plies, first, wanted, line, samples):
     """Packs the wanted positions of GAME[n] into `samples` (SAMPLE, mutated); returns their number, int64.
 
-    `plies` is PLY[m], `first` (int64[n]) the index in it where each game begins, `wanted` int64[4] of
-    `Filter.as_array`, `line` POSITION[2] scratch. `samples` must be long enough for all positions.
+    `plies` is PLY[m], `first` (int64[n]) the index in it where each game begins, `wanted` int64[4] from
+    `Filter.as_array`, `line` POSITION[2] scratch (mutated). `samples` must have room for all positions.
     """
     count = np.int64(0)
     for index in range(games.size):
@@ -51,9 +51,9 @@ def decode_samples(games, plies, first, wanted, line, samples):
 
 @kernel
 def sample_evaluations(samples, line, workspace, out):
-    """Writes the classical evaluation of each of SAMPLE[n], centipawns for the side to move, into `out` int64[n].
+    """Writes the classical evaluations of SAMPLE[n], in centipawns for the side to move, into `out` int64[n].
 
-    Mutates all arguments but `samples`; `line` is POSITION[1] scratch, `workspace` a WORKSPACE.
+    Mutates all arguments except `samples`; `line` is POSITION[1] scratch, `workspace` a WORKSPACE.
     """
     for index in range(samples.size):
         unpack(samples[index].position, line[0])

@@ -7,10 +7,10 @@
     target       t = share * result + (1 - share) * 1 / (1 + exp(-score / scale))
     loss         mean of (e - t)^2
 
-Everything is from the side to move's view. Features are those of `eval.kernels.features`: 768 (own pieces, then the
-opponent's; pawn to king; square), seen from each side's own first rank, and mirrored when its king is on the files e to
-h, so that kings stand on a to d. Both passes touch only the rows of the about 22 pieces on the board. The gradient of a
-batch is a sum; `reduce_gradients` makes it a mean.
+All values are from the side to move's view. The features are those of `eval.kernels.features`: 768 (own pieces, then
+the opponent's; pawn to king; square), seen from each side's own first rank and mirrored if its king is on the files e
+to h, so that kings stand on the files a to d. Both passes touch only the rows of the pieces on the board, about 22. The
+gradient of a batch is a sum, which `reduce_gradients` turns into a mean.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from eval.training.kernels.records import BLACK_PIECE, BLACK_TO_MOVE, CASTLING_R
 
 Floats = npt.NDArray[np.float32]
 
-#: Training draws positions from the pool in runs of this many: 4096 bytes, a page.
+#: Training reads positions from the pool in runs of this length: 4096 bytes, a page.
 CHUNK: Final = 128
 
-#: The number of features of a side's own pieces; the opponent's follow.
+#: The number of features of the own pieces; the features of the opponent's pieces follow.
 _SIDE: Final = FEATURES // 2
-#: XORed with a square or a feature, this mirrors it left to right.
+#: XOR with this mirrors a square or a feature left to right.
 _MIRROR: Final = 7
-#: XORed with a square or a feature, this flips it upside down.
+#: XOR with this flips a square or a feature upside down.
 _FLIP: Final = 56
-#: This bit is set in squares on the files e to h.
+#: This bit is set in the squares of the files e to h.
 _RIGHT_HALF: Final = 4
 
 # Float literals are float64 and would widen every expression they appear in.
@@ -51,7 +51,7 @@ _TWO: Final = np.float32(2.0)
 
 
 class Layers(NamedTuple):
-    """A network's parameters, or their gradient: views of one float32 vector.
+    """A network's parameters, or their gradient, as views of one float32 vector.
 
     `features` [768][H], `bias` [H], `output` [B][2 H] (side to move first), `output_bias` [B].
     """
@@ -63,7 +63,7 @@ class Layers(NamedTuple):
 
 
 class Integers(NamedTuple):
-    """A quantised network's arrays as `eval.network.format.Network` has them."""
+    """The arrays of a quantised network, as in `eval.network.format.Network`."""
 
     features: npt.NDArray[np.int16]
     bias: npt.NDArray[np.int16]
@@ -72,39 +72,39 @@ class Integers(NamedTuple):
 
 
 class Blend(NamedTuple):
-    """The target: the share of the result in it, and the sigmoid's scale in centipawns."""
+    """The parameters of the target: the share of the result in it, and the sigmoid's scale in centipawns."""
 
     result_share: float
     scale: float
 
 
 class Scratch(NamedTuple):
-    """A thread's scratch memory: the rows of a position's features, int64[2][32], and accumulators float32[2][H]."""
+    """A thread's scratch memory: the rows of a position's features, int64[2][32], and accumulators, float32[2][H]."""
 
     rows: npt.NDArray[np.int64]
     accumulators: Floats
 
 
 def parameter_count(hidden: int, buckets: int) -> int:
-    """Parameters of a network, rounded up to whole cache lines; those beyond the network stay 0."""
+    """Returns the number of a network's parameters, rounded up to whole cache lines; the padding stays 0."""
     return -(-(FEATURES * hidden + hidden + buckets * (2 * hidden + 1)) // 16) * 16
 
 
 def layers_of(vector: Floats, hidden: int, buckets: int) -> Layers:
-    """The parts of a vector of `parameter_count` floats; they share its memory."""
+    """Splits a vector of `parameter_count` floats into Layers, which share its memory."""
     ends = np.cumsum([FEATURES * hidden, hidden, buckets * 2 * hidden, buckets])
     parts = [vector[end - size : end] for end, size in zip(ends, np.diff(ends, prepend=0), strict=True)]
     return Layers(parts[0].reshape(FEATURES, hidden), parts[1], parts[2].reshape(buckets, 2 * hidden), parts[3])
 
 
 def new_vector(size: int) -> Floats:
-    """Zeros, float32[size], in cache lines that nothing else uses."""
+    """Returns zeros, float32[size], in cache lines that nothing else uses."""
     vector: Floats = allocate(np.dtype(np.float32), size)
     return vector
 
 
 def new_scratch(hidden: int) -> Scratch:
-    """Scratch for one thread."""
+    """Allocates the scratch memory of one thread."""
     rows: Any = allocate(np.dtype(np.int64), 2 * MOST_PIECES)
     return Scratch(rows.reshape(2, MOST_PIECES), new_vector(2 * hidden).reshape(2, hidden))
 
@@ -150,7 +150,7 @@ def _sigmoid(value):
 
 @inlined
 def _target(sample, blend):
-    """The expected result for the side to move that a SAMPLE teaches, 0 to 1, float64."""
+    """Returns the target of a SAMPLE: an expected result for the side to move, 0 to 1, float64."""
     score = np.float64(sample.score)
     result = 0.5 * np.float64(sample.result)
     if np.int64(sample.position.state) & BLACK_TO_MOVE != 0:
@@ -161,8 +161,8 @@ def _target(sample, blend):
 
 @float_inlined
 def _forward(layers, scratch, pieces, bucket):
-    """The network's output, float32, for the features in `scratch`. Mutates `scratch.accumulators`: leaves in them the
-    square roots of the activations, 1 where a sum is above 1.
+    """Returns the network's output, float32, for the features in `scratch`. Leaves the sums, clipped to 0 to 1, in
+    `scratch.accumulators` (mutated); their squares are the activations.
     """
     hidden = layers.bias.size
     out = layers.output_bias[bucket]
@@ -185,9 +185,9 @@ def _forward(layers, scratch, pieces, bucket):
 
 @float_inlined
 def _backward(layers, scratch, pieces, bucket, slope, gradient):
-    """Adds `slope`, d loss / d output (float32), times the output's derivatives to `gradient` (Layers, mutated).
+    """Adds the output's derivatives times `slope` (d loss / d output, float32) to `gradient` (Layers, mutated).
 
-    `scratch` is as `_forward` left it; its accumulators are mutated.
+    `scratch` must be as `_forward` left it; its accumulators are mutated.
     """
     hidden = layers.bias.size
     gradient.output_bias[bucket] += slope
@@ -196,7 +196,7 @@ def _backward(layers, scratch, pieces, bucket, slope, gradient):
         for unit in range(hidden):
             value = scratch.accumulators[side, unit]
             gradient.output[bucket, first + unit] += slope * value * value
-            # A clipped activation has no slope; at 0 the formula gives that by itself.
+            # The slope of a clipped activation is 0. For a sum clipped to 0, the formula already gives that.
             delta = _TWO * slope * value * layers.output[bucket, first + unit]
             delta = delta if value < _ONE else _ZERO
             scratch.accumulators[side, unit] = delta
@@ -211,7 +211,7 @@ def _backward(layers, scratch, pieces, bucket, slope, gradient):
 def add_gradients(layers, samples, chunks, blend, scratch, gradient):
     """Returns the sum of the squared errors, float64, over the runs `chunks` (int64[k]) of `samples` (SAMPLE[n]).
 
-    Run c has the CHUNK positions from CHUNK * c on. Adds the derivatives of that sum to `gradient` (Layers, mutated).
+    Run c is the CHUNK positions from CHUNK * c on. Adds the derivatives of that sum to `gradient` (Layers, mutated).
     Mutates `scratch` (Scratch).
     """
     factor = SCALE / blend.scale
@@ -232,7 +232,7 @@ def add_gradients(layers, samples, chunks, blend, scratch, gradient):
 
 @float_kernel
 def outputs(layers, samples, blend, scratch, out):
-    """Writes the network's output for SAMPLE[n] into `out` float32[n] (mutated); times SCALE, it is in centipawns.
+    """Writes the network's output for SAMPLE[n] into `out` float32[n] (mutated), in units of SCALE centipawns.
 
     Returns the sum of the squared errors, float64. Mutates `scratch` (Scratch).
     """
@@ -272,11 +272,10 @@ def integer_scores(network, scale, samples, rows, accumulator, out):
 
 @kernel
 def count_unsound(samples):
-    """How many of SAMPLE[n] are unusable: not one king a side, a piece without a type, or too many pieces."""
+    """Counts positions without one king a side, with a piece of no type, or with too many pieces; returns int64."""
     unsound = np.int64(0)
     for index in range(samples.size):
         packed = samples[index].position
-        # Codes of a white and of a black king, and of pieces of no type.
         white_kings = np.int64(0)
         black_kings = np.int64(0)
         nameless = np.int64(0)

@@ -16,16 +16,16 @@ _ZERO: Final = np.float32(0.0)
 _NEW_MOMENTUM: Final = np.float32(1.0 - MOMENTUM)
 _NEW_SQUARES: Final = np.float32(1.0 - SQUARES)
 
-#: Parameters stay within -1.98 to 1.98. Then the bias and 32 pieces' weights, in units of 1/255, always fit into the
-#: int16 of accumulators. (`eval.training.quantise` stretches the outputs to their integers' range.)
+#: Parameters stay within -1.98 to 1.98. Then the bias plus the weights of 32 pieces, in units of 1/255, fits into an
+#: int16 accumulator. (`eval.training.quantise` stretches the outputs to the range of their integers.)
 MOST_WEIGHT: Final = np.float32(1.98)
 
 
 class Step(NamedTuple):
-    """One step, all np.float32.
+    """The factors of one step, all np.float32.
 
-    `shrink` multiplies the gradient (1 unless it is clipped), `keep` the weights (weight decay); `length` and `spread`
-    correct the step's rate and the squares for the averages' start at 0.
+    `shrink` multiplies the gradient (1 unless it is clipped), `keep` the weights (weight decay), `length` (the learning
+    rate) the momentum, and `spread` the squares. `length` and `spread` correct for averages that start at 0.
     """
 
     shrink: np.float32
@@ -35,7 +35,7 @@ class Step(NamedTuple):
 
 
 def make_step(number: int, rate: float, decay: float, norm: float, most_norm: float) -> Step:
-    """Step `number` (from 1 on) at a learning rate; gradients of a norm beyond `most_norm` are scaled down to it."""
+    """Returns step `number` (from 1 on) at a learning rate. It limits the norm of the gradient to `most_norm`."""
     shrink = most_norm / norm if norm > most_norm else 1.0
     length, spread = rate / (1.0 - MOMENTUM**number), 1.0 / (1.0 - SQUARES**number)
     return Step(np.float32(shrink), np.float32(1.0 - rate * decay), np.float32(length), np.float32(spread))
@@ -43,9 +43,9 @@ def make_step(number: int, rate: float, decay: float, norm: float, most_norm: fl
 
 @float_kernel
 def reduce_gradients(gradients, scale):
-    """Sums float32[threads][n] over threads, times `scale` (float32), into `gradients[0]`, and zeroes the others.
+    """Sums float32[threads][n] over threads, times `scale` (float32), into `gradients[0]`, and zeroes the other rows.
 
-    Returns its squared norm, float64. Mutates `gradients`.
+    Returns the squared norm of the result, float64. Mutates `gradients`.
     """
     for thread in range(1, gradients.shape[0]):
         for index in range(gradients.shape[1]):
@@ -61,7 +61,7 @@ def reduce_gradients(gradients, scale):
 
 @float_kernel
 def adamw_step(parameters, momentum, squares, gradient, step):
-    """Moves all parameters by one Step, and zeroes the gradient.
+    """Updates all parameters by one Step and zeroes the gradient.
 
     Mutates `parameters`, `momentum`, `squares` and `gradient`, float32[n] each.
     """

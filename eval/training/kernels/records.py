@@ -1,10 +1,10 @@
 """The records of games and positions, and their packing: 32 bytes a game and 4 bytes a ply.
 
-A position packs into 26 bytes (`PACKED`). With 6 bytes more it is the head of a game (`GAME`), followed by `plies`
-records of 4 bytes (`PLY`), or a training sample (`SAMPLE`) that stands alone. All numbers are little-endian.
+A position packs into 26 bytes (`PACKED`). Six more bytes make it a training sample (`SAMPLE`) or the head of a game
+(`GAME`), which is followed by `plies` records of 4 bytes (`PLY`). All numbers are little-endian.
 
-**Scores and results are White's throughout**: centipawns that are positive when White is better, and half points of
-White (0 lost, 1 drawn, 2 won).
+**Scores and results are always White's**: scores are centipawns, positive if White is better, and results are half
+points of White (0 lost, 1 drawn, 2 won).
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from engine.board.make import compute_keys, update_checks
 from engine.board.position import BLACK, EMPTY, NO_SQUARE, OCCUPIED, ROOK, WHITE, piece_at
 from engine.compiler.jit import inlined, kernel, subkernel
 
-#: A position: everything but the move number.
+#: A position without its move number.
 PACKED: Final = np.dtype(
     [
         ("occupied", "<u8"),
         # Four bits for each piece in the order of its square from a1 to h8, the lower half of a byte first: piece type
-        # (1 pawn to 6 king, 7 a rook that may castle) plus 8 for a black one.
+        # (1 pawn to 6 king, 7 a rook that may castle) plus 8 for a black piece.
         ("pieces", "u1", (16,)),
-        # Bits 0-6 en passant square, 64 for none; bit 7 set when Black is to move.
+        # Bits 0-6 are the en passant square, 64 for none; bit 7 is set if Black is to move.
         ("state", "u1"),
-        # Plies since the last capture or pawn move.
+        # The number of plies since the last capture or pawn move.
         ("halfmoves", "u1"),
     ]
 )
@@ -35,13 +35,13 @@ PACKED: Final = np.dtype(
 #: The head of a game.
 GAME: Final = np.dtype(
     [
-        # The position where the recorded moves begin, after the random ones.
+        # The position before the first recorded move, after the random moves.
         ("start", PACKED),
-        # Recorded plies, which follow as PLY records.
+        # The number of recorded plies, which follow as PLY records.
         ("plies", "<u2"),
-        # Random plies before the start; not recorded.
+        # The number of random plies before the start, which are not recorded.
         ("opening", "u1"),
-        # Half points of White: 0, 1 or 2.
+        # The result in half points of White: 0, 1 or 2.
         ("result", "u1"),
         # One of ENDINGS.
         ("ending", "u1"),
@@ -58,11 +58,11 @@ SAMPLE: Final = np.dtype(
     [
         ("position", PACKED),
         ("score", "<i2"),
-        # Half points of White in the end: 0, 1 or 2.
+        # The result of the game in half points of White: 0, 1 or 2.
         ("result", "u1"),
-        # The low byte of the game's number among those decoded together; it differs in the next game.
+        # The low byte of the game's index among those decoded together; the next game has a different one.
         ("game", "u1"),
-        # Plies from the start of the game, random ones included.
+        # The number of plies since the beginning of the game, including random ones.
         ("ply", "<u2"),
     ]
 )
@@ -83,12 +83,12 @@ ENDINGS: Final = (
 )
 CHECKMATE, STALEMATE, REPETITION, FIFTY_MOVES, MATERIAL, WIN_SCORE, DRAW_SCORE, LENGTH = range(8)
 
-#: Start positions: the usual one; Chess960's, both sides alike; Chess960's, each side its own.
+#: Kinds of start positions: the standard one; Chess960 with the same array for both sides, or with one for each side.
 VARIANTS: Final = ("standard", "chess960", "dfrc")
 STANDARD, CHESS960, DFRC = range(3)
 
 _NO_EP = 64
-#: In a PACKED record: the bit of `state`; the code of a rook that may castle; the number added for a black piece.
+#: In a PACKED record: a bit of `state`; the code of a rook that may castle; the number added to a black piece's code.
 BLACK_TO_MOVE: Final = 128
 CASTLING_ROOK: Final = 7
 BLACK_PIECE: Final = 8
@@ -119,7 +119,7 @@ def pack(position, packed):
 
 @inlined
 def clear(position):
-    """Makes a position record an empty board with White to move. Mutates `position`."""
+    """Resets a position record to an empty board with White to move. Mutates `position`."""
     for piece in range(7):
         position.pieces[piece] = U0
     for color in range(2):

@@ -1,7 +1,7 @@
-"""Self-play inside compiled code: one kernel call plays one game.
+"""Self-play in compiled code: one kernel call plays one game.
 
-The search is the engine's own, `search_iteration`. This module does in a kernel what Python does around it in play:
-iterative deepening, and the rules that end a game.
+The search is the engine's own `search_iteration`. The kernels around it replace Python code of normal play: they deepen
+iteratively and apply the rules that end a game.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ RULES: Final = np.dtype(
             "hard_nodes",
             # One of VARIANTS.
             "variant",
-            # The least and the most random plies, and the score that a start must not exceed.
+            # The minimum and maximum number of random plies, and the largest absolute score of a start position.
             "opening_least",
             "opening_most",
             "opening_score",
-            # A score of at least this size for this many plies is a win.
+            # A score of at least this size for this many plies in a row is a win.
             "win_score",
             "win_plies",
-            # A score of at most this size for this many plies is a draw, from this ply of the game on.
+            # A score of at most this size for this many plies in a row is a draw, from this ply of the game on.
             "draw_score",
             "draw_plies",
             "draw_from",
@@ -67,7 +67,7 @@ RULES: Final = np.dtype(
     ]
 )
 
-#: The number of the usual back rank among Chess960's.
+#: The number of the standard back rank in Chess960.
 STANDARD_RANK = 518
 
 _RANKS = 960
@@ -81,7 +81,7 @@ _U12, _U25, _U27 = np.uint64(12), np.uint64(25), np.uint64(27)
 
 @inlined
 def _random_below(random, limit):
-    """A random number from 0 to limit - 1, int64. `random` is uint64[1], not 0 (mutated)."""
+    """Returns a random number from 0 to limit - 1, int64. `random` is uint64[1], not 0 (mutated)."""
     state = random[0]
     state ^= state >> _U12
     state ^= state << _U25
@@ -116,7 +116,7 @@ def _advance(worker, move):
 
 @inlined
 def _place(position, color, ranks, number):
-    """Places a side's pieces and pawns; `ranks` is uint8[960, 8], `number` a row of it. Mutates `position`."""
+    """Places a side's pieces and pawns; `ranks` is uint8[960, 8], `number` one of its rows. Mutates `position`."""
     back = 0 if color == WHITE else 56
     front = 8 if color == WHITE else 48
     for file in range(8):
@@ -126,7 +126,7 @@ def _place(position, color, ranks, number):
 
 @subkernel
 def _set_up(worker, variant, ranks, random):
-    """Sets up a start position. Mutates `worker` and `random`."""
+    """Sets up a start position of the variant. Mutates `worker` and `random`."""
     position = worker.stack[0].position
     white = np.int64(STANDARD_RANK)
     black = np.int64(STANDARD_RANK)
@@ -144,7 +144,7 @@ def _set_up(worker, variant, ranks, random):
 
 @subkernel
 def _ending(worker):
-    """How the rules end the game at the root, one of ENDINGS as int64, or -1. Mutates `worker`."""
+    """Returns how the rules end the game at the root, an index of ENDINGS as int64, or -1. Mutates `worker`."""
     frame = worker.stack[0]
     position = frame.position
     if generate_all(position, frame.moves, 0) == 0:
@@ -160,7 +160,7 @@ def _ending(worker):
 
 @subkernel
 def _random_opening(worker, rules, ranks, random):
-    """Plays random moves from a start position; returns their number, -1 when the game ended. Mutates all but rules."""
+    """Plays random moves from a start; returns their number, or -1 if the game ended. Mutates `worker` and `random`."""
     _set_up(worker, rules.variant, ranks, random)
     frame = worker.stack[0]
     count = rules.opening_least + _random_below(random, rules.opening_most - rules.opening_least + 1)
@@ -209,10 +209,10 @@ def _prepare_root(worker, table):
 
 @subkernel
 def think(worker, table, soft_nodes, hard_nodes):
-    """Searches the position in the first frame; returns its score for the side to move, int64. Mutates both.
+    """Searches the position in the first frame; returns its score for the side to move, int64.
 
-    No iteration begins after `soft_nodes`, and none but the first continues beyond `hard_nodes`. Afterwards, the best
-    move is the first of `frames[0].pv`; the score is that of the last finished iteration.
+    No iteration begins after `soft_nodes`, and none except the first continues beyond `hard_nodes`. The score is that
+    of the last finished iteration. Mutates `worker` and `table`; the best move is then `worker.stack[0].pv[0]`.
     """
     frame = worker.stack[0]
     _prepare_root(worker, table)
@@ -239,17 +239,17 @@ def think(worker, table, soft_nodes, hard_nodes):
 
 @inlined
 def _streak(count, holds):
-    """The number of plies in a row for which a condition has held, the last one included."""
+    """Returns the length of a streak after one more ply, int64: `count + 1` if the condition `holds`, else 0."""
     return count + 1 if holds else np.int64(0)
 
 
 @kernel
 def play_game(worker, table, rules, ranks, random, game, plies):
-    """Plays a game; returns the number of positions searched for it, those of rejected openings included, int64.
+    """Plays a game; returns the number of positions searched, including those of rejected openings, int64.
 
     `worker` is a WORKER cleared of all earlier games and `table` an empty ENTRY[n], so that a game depends only on
     `rules` (RULES) and `random` (uint64[1], not 0). `ranks` is uint8[960, 8], Chess960's back ranks as piece types.
-    Mutates everything but `rules` and `ranks`; `game` (GAME) and `plies` (PLY[rules.max_plies]) get the game.
+    Writes the game to `game` (GAME) and `plies` (PLY[rules.max_plies]). Mutates everything except `rules` and `ranks`.
     """
     position = worker.stack[0].position
     searched = np.int64(0)
