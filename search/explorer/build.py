@@ -49,7 +49,7 @@ class KernelLoader:
         """Starts loading, unless an earlier call has started it, and waits until the kernels are loaded.
 
         Reports progress to the job after SILENCE seconds and then every `every` seconds. Raises `StoppedError` if the
-        job is stopped, while loading continues. If loading failed, raises its exception.
+        job is stopped; loading continues. If loading failed, raises its exception.
         """
         with self._lock:
             if self._thread is None:

@@ -1,4 +1,4 @@
-"""The command `secateur explore`: it serves the page that shows searches, and records and prints searches."""
+"""The command `secateur explore`, which serves the page, and records and prints searches."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class FileError(CommandError, ValueError):
 
 @command("secateur explore")
 def main(arguments: list[str]) -> int:
-    """Serves the page until interrupted, with its URL as the first line on stdout; or records, or prints a file."""
+    """Prints the page's URL and serves the page until interrupted; or records a search; or prints a file."""
     parser = _parser()
     options = parser.parse_args(arguments)
     if not 0 <= options.port <= 65535:
@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> int:
     for name in ("position", "pgn", "after", "depth", "nodes", "costs"):
         if options.record is None and getattr(options, name) != parser.get_default(name):
             parser.error(f"--{name} needs --record")
-    # Both the page and --record record chess searches. Nothing has imported the kernels yet.
+    # The page and --record both record chess searches. Nothing has imported the kernels yet.
     choose_tracing()
     if options.record is not None:
         return _record(options)
@@ -74,7 +74,7 @@ def _parser() -> Parser:
     recording.add_argument("--depth", type=int, metavar="N", help=f"plies (default {_DEFAULT_DEPTH} without --nodes)")
     recording.add_argument("--nodes", type=int, metavar="N", help="nodes")
     recording.add_argument(
-        "--costs", action="store_true", help="search again without each technique, and record its node count"
+        "--costs", action="store_true", help="search again without each technique, and record the node counts"
     )
     parser.add_quiet()
     return parser

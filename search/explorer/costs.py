@@ -1,12 +1,12 @@
-"""Counts of the nodes that a search takes without a technique. A recording's statistics only estimate them.
+"""Node counts of searches without single techniques. A recording's statistics only estimate them.
 
-A count comes from a separate search of the same position to the same depth. This search starts from an empty TT and,
-because the position is its root, with an open window. The counts have this form, also as `costs` in a document:
+Each count comes from a separate search of the same position to the same depth. This search starts from an empty TT and,
+because the position is its root, with an open window. The counts, and a document's `costs`, have this form:
 
     {"depth", "nodes", "value", "without": [{"reason", "nodes", "value"}]}
 
-The first nodes and value (centipawns, from the side to move's view) are those of the unchanged search, the others those
-of the search without each reason's technique. Like `search.explorer.recording`, this module needs the tracing build.
+The first "nodes" and "value" (centipawns, from the side to move's view) belong to the unchanged search, the others to
+the search without each reason's technique. Like `search.explorer.recording`, this module needs the tracing build.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def costs_at(
 
 
 def costs_of_search(document: Document, job: Job) -> dict[str, Any]:
-    """Returns `costs_at` for a document's search, to its last complete depth, and every technique that pruned in it.
+    """Returns `costs_at` for the search of a document, to its last complete depth, with each technique that it used.
 
-    Raises RecordingError, PositionError.
+    Raises RecordingError and PositionError.
     """
     complete = [iteration["depth"] for iteration in document["iterations"] if iteration["complete"]]
     if not complete:

@@ -19,7 +19,10 @@ _COLUMNS: Final = "abcdefg"
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An example tree. `make` is or returns its text; `algorithm` ("" for any) and `lattice` are its settings."""
+    """An example tree and the settings of its search.
+
+    `make` is the tree's text or returns it. `algorithm` is "" for any; `lattice` is kind and spec, None for numbers.
+    """
 
     key: str
     name: str
@@ -73,7 +76,7 @@ _GROUPS: Final = {
         ),
         Example(
             "calculator",
-            "A sure 3",
+            "A guaranteed 3",
             "Move B is worth 3. F is worth only 2, so move C cannot be better, and the search never visits G.",
             "[B:[D:3 E:5] C:[F:2 G:-1000]]",
         ),

@@ -13,7 +13,7 @@ class StoppedError(Exception):
 class Job:
     """One piece of work. Other threads may read `progress` and call `stop` at any time.
 
-    `progress` describes the progress; "" is no description. `on_progress` is called with every new description.
+    `progress` describes how far the work is, or is "". `on_progress` is called with every new description.
     """
 
     def __init__(self, on_progress: Callable[[str], None] | None = None) -> None:

@@ -1,9 +1,9 @@
 """Statistics of a recorded search: the quality of its move ordering, how much it left out, and what that saved.
 
-They are computed from the columns of the document alone (see `search.explorer.chess_document`).
+They are computed only from the columns of the document (see `search.explorer.chess_document`).
 
     first_move_best, branching, minimax_estimate, minimal_tree
-                    the main results among the fields below, the last three for the deepest complete iteration; or null
+                    the main results below, the last three of them for the deepest complete iteration; null if unknown
     first_move      how often the first move was the best, at nodes of the main search that ended with a cutoff or an
                     exact value: {"nodes", "first", "share", "by_number"}; the last number includes all later moves
     quiescence_first_move  the same for quiescence, cutoffs only
@@ -12,7 +12,7 @@ They are computed from the columns of the document alone (see `search.explorer.c
     trees           for each complete iteration the "nodes" searched, and the sizes of the full and the minimal tree
                     without quiescence: {"depth", "nodes", "minimax", "minimax_leaves", "minimal", "minimal_leaves"}
     mobility        the mean number of legal moves at each ply, over its visits in the deepest iteration
-    reasons         for each reason {"key", "ended": nodes, "skipped": moves, "saved": nodes, estimated}
+    reasons         for each reason {"key", "ended": nodes, "skipped": moves, "saved": nodes (estimated)}
     costs           a text that says how "saved" is estimated
 
 Plain minimax visits every node of the full tree. At ply k these are m0 * m1 * ... * m(k-1) nodes, where mi is the
@@ -33,9 +33,9 @@ from search.explorer.chess_document import MOVE_SEARCHES, Document, decoded, ski
 #: The length of "by_number". The last number includes all later moves.
 TOLD_APART: Final = 10
 
-#: How nodes end that have searched their moves.
+#: The ends of nodes that searched their moves.
 _THROUGH_MOVES: Final = ("cutoff", "all-moves")
-#: How nodes end that did not have to search their moves.
+#: The ends of nodes that did not have to search their moves.
 _SPARED: Final = (
     "draw",
     "mate-distance",
@@ -131,7 +131,7 @@ def _numbers_of_exact_moves(nodes: Nodes) -> Iterator[int]:
 
 
 def _growth(iterations: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Returns the row of "iterations" for each iteration."""
+    """Returns the rows of "iterations"."""
     rows: list[dict[str, Any]] = []
     for iteration in iterations:
         depth, nodes = iteration["depth"], iteration["nodes"]
@@ -148,7 +148,7 @@ def _growth(iterations: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _mobility(nodes: Nodes, iterations: list[dict[str, Any]]) -> list[float]:
-    """Returns the mean number of legal moves at each ply above the deepest iteration's depth; [] without rows.
+    """Returns the mean number of legal moves at each ply from 0 to the last iteration's depth - 1; [] without rows.
 
     The numbers come from the last iteration with rows. Quiescence counts only at plies that the main search does not
     reach, because it mostly sees positions after captures. A ply without visits takes the number from two plies above.
@@ -196,7 +196,7 @@ def _trees(iteration: dict[str, Any], mobility: list[float]) -> dict[str, Any]:
 
 
 class _Means:
-    """Mean values by kind, a pair of quiescence (0 or 1) and depth or ply."""
+    """Means by kind, a pair of quiescence (0 or 1) and depth or ply."""
 
     def __init__(self) -> None:
         self._sums: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])

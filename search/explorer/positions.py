@@ -1,4 +1,4 @@
-"""Readers of the positions that users enter: a FEN, a FEN with moves, or a PGN."""
+"""Reading the positions that users enter: a FEN, a FEN with moves, or a PGN."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _chosen(game: chess.pgn.Game, after: str) -> Any:
     """Returns the node of the main line after the move that `after` names, such as "23w"."""
     match = _MOVE_NUMBER.fullmatch(after.strip())
     if match is None:
-        raise PositionError(f"no move {_quoted(after)}: expected a number with w or b, such as 23w")
+        raise PositionError(f"bad move {_quoted(after)}: expected a number with w or b, such as 23w")
     number, suffix = int(match[1]), match[2]
     if number == 0:
         return game

@@ -1,4 +1,4 @@
-"""Recording of chess searches: the search of a position with the tracing build, and the document of its recording.
+"""Recording of chess searches with the tracing build, and the documents of the recordings.
 
 Importing this module imports the kernels, so call `search.explorer.build.choose_tracing` first.
 """
@@ -72,7 +72,7 @@ def record(
     Of the limits, only depth and nodes are used. The same arguments give the same document. It contains up to
     `capacity` visits; further visits are only counted. The evaluation is the network that comes with the engine unless
     `classical` is set. `without` contains keys of SWITCHES, whose techniques are switched off. The search reports each
-    iteration to the job. If the job is stopped, the search ends, and the document contains everything up to then.
+    iteration to the job. If the job is stopped, the search ends, and the document contains what was searched so far.
 
     Raises RecordingError, MemoryError, and RuntimeError in the playing build.
     """
@@ -85,7 +85,7 @@ def record(
     if unknown:
         raise RecordingError(f"{unknown[0]!r} cannot be switched off; expected one of {', '.join(SWITCHES)}")
     if not any(game.board.legal_moves):
-        raise RecordingError(f"the game is over, there is no move to search: {game.board.fen()}")
+        raise RecordingError(f"the game is over, so there is no move to search: {game.board.fen()}")
     worker = new_worker()
     set_tunables(worker, switched_off(BY_NAME[key] for key in off))
     network = None if classical else shipped_network()

@@ -38,7 +38,7 @@ def _heading(document: Document) -> Iterator[str]:
     yield f"position  {document['position']}"
     yield (
         f"result    {result['move']} {result['score']} at depth {result['depth']}: {result['nodes']:,} nodes, "
-        f"{result['visits']:,} visits including repeated searches of a position"
+        f"{result['visits']:,} visits (including repeated searches of a position)"
     )
     if document["truncated"]:
         left = document["left_out"]
@@ -122,7 +122,7 @@ def _summary(document: Document) -> Iterator[str]:
         cell = f"{counted.get(key, ''):>20}  " if costs else ""
         yield f"{key:<20} {row['ended']:>11,} {row['skipped']:>14,} {row['saved']:>16,}  {cell}{texts[key]}"
     if costs:
-        yield f"nodes without it: the same search to depth {costs['depth']}; unchanged it takes {costs['nodes']:,}"
+        yield f"nodes without it: the same search to depth {costs['depth']}; unchanged, it takes {costs['nodes']:,}"
 
 
 def _measures(document: Document) -> Iterator[str]:

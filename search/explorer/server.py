@@ -123,7 +123,7 @@ class _Jobs:
 
     def __init__(self) -> None:
         self._jobs: dict[str, Job] = {}
-        # Searches are plain Python and share one interpreter, so running several at a time would not be faster.
+        # Searches of trees are plain Python and share one interpreter, so several at a time would not be faster.
         self._turn = asyncio.Semaphore(1)
 
     def find(self, name: object) -> Job | None:
@@ -154,7 +154,7 @@ class _Jobs:
             except ClientDisconnect:
                 return _json({"error": "the request ended early"}, 400)
             finally:
-                # This also stops the work if the server shuts down, because no client would read the answer.
+                # Stop the work also if the server shuts down, because no client would read the answer.
                 job.stop()
                 if gone is not None:
                     gone.cancel()
@@ -193,7 +193,7 @@ class _Jobs:
 
 
 async def _stop_when_gone(request: Request, job: Job) -> None:
-    """Stops the job if the page that requested it disconnects: it is closed, or has requested something else."""
+    """Stops the job when the page disconnects, because it was closed or has requested something else."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
     job.stop()

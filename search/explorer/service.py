@@ -47,7 +47,7 @@ _ORDER_NAMES: Final[dict[str, str]] = {
 
 
 class RequestError(ValueError):
-    """Raised if a request cannot be answered. `line` and `column` are a place in the tree's text; 0 is no place."""
+    """Raised if a request cannot be answered. `line` and `column` are a place in the tree's text, 0 for no place."""
 
     def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
         self.line, self.column = line, column
@@ -65,7 +65,7 @@ ANSWERS: Final[dict[str, Answer]] = {}
 
 
 def _answer(work: Callable[[object, Job], dict[str, Any]]) -> Answer:
-    """Registers an answer, and turns its errors in trees, lattices, algorithms and positions into RequestErrors."""
+    """Registers an answer, and turns its errors about trees, lattices, algorithms and positions into RequestErrors."""
 
     @functools.wraps(work)
     def answer(body: object, job: Job | None = None) -> dict[str, Any]:
@@ -306,7 +306,7 @@ def _run(asked: _Asked, job: Job) -> Run:
 def chess(body: object, job: Job) -> Document:
     """Returns the recording of a chess search; needs the tracing build, see `search.explorer.build`.
 
-    If the job is stopped during the search, the recording contains everything up to then.
+    If the job is stopped during the search, the recording contains what was searched until then.
     """
     fields = _fields(body, ("position", "after", "depth", "nodes"))
     position = _text(fields, "position", default="", most=MAX_BYTES)

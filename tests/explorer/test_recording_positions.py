@@ -63,7 +63,7 @@ def test_the_start_of_a_game_is_chosen() -> None:
         ("hello world", None, "neither a FEN nor a PGN: 'hello world'"),
         ("x" * 200, None, "neither a FEN nor a PGN: 'xxx"),
         (GAME, "4w", "no move 4w in the game: the last is 3... a6"),
-        (GAME, "x", "no move 'x': expected a number with w or b, such as 23w"),
+        (GAME, "x", "bad move 'x': expected a number with w or b, such as 23w"),
         (GAME.replace("Bb5", "Bb6"), None, "bad PGN: illegal san: 'Bb6'"),
         (GAME.replace("[Event", '[FEN "nonsense"]\n[Event'), None, "bad PGN: "),
         (GAME.replace("[Event", '[Variant "Atomic"]\n[Event'), None, "bad PGN: the variant 'Atomic' is not supported"),

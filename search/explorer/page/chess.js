@@ -10,7 +10,7 @@ const LOOKS = {PV: ["diamond", "best"], CUT: ["up", "min"], ALL: ["down", "max"]
 const MOVE_SEARCHES = new Set(["move", "full-depth", "open-window"]);
 // A null move in recordings, and on the page.
 const NULL_MOVE = "0000", PASS = "pass";
-// In larger trees, the lower plies are collapsed at first.
+// If a tree has more nodes, its lower plies are collapsed at first.
 const SHOWN_AT_ONCE = 400;
 
 function demand(condition, message) {
@@ -155,7 +155,7 @@ export class ChessPanel {
     this.view.fit();
   }
 
-  /** Collapses nodes two plies off the principal variation. */
+  /** Collapses all nodes off the principal variation that are more than one level below the root. */
   #collapse() {
     for (let node = 0; node < this.model.count; node++) {
       const off = !this.line.has(node) && !this.line.has(this.model.parent(node));

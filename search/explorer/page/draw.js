@@ -173,7 +173,7 @@ export function palette(element) {
   return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
 }
 
-/** Returns the points of a shape. Shapes distinguish nodes without colours: MAX is up, MIN down, a PV node a diamond. */
+/** Returns the points of a shape. Without colours, it distinguishes MAX (up), MIN (down), leaves (square) and PV nodes. */
 function outline(shape, x, y, r, half) {
   switch (shape) {
     case "up": return [[x, y - r * 1.1], [x + r * 1.15, y + r * 0.8], [x - r * 1.15, y + r * 0.8]];
@@ -191,7 +191,7 @@ function drawEdge(surface, colours, look, x0, y0, x1, y1, scale) {
     surface.line(x0, y0, x1, y1, colour, look.onPath || look.onLine ? 3.5 : 1.2, look.onLine && !look.onPath ? [9, 3] : []);
   }
   if (look.cut && scale >= TEXT_SCALE) {
-    // Two strokes across the edge of a branch that was cut off.
+    // Two strokes mark the edge of a branch that was cut off.
     const t = 0.5, x = x0 + (x1 - x0) * t, y = y0 + (y1 - y0) * t, length = Math.hypot(x1 - x0, y1 - y0) || 1;
     const nx = -(y1 - y0) / length * 7, ny = (x1 - x0) / length * 7;
     const dx = (x1 - x0) / length * 2.5, dy = (y1 - y0) / length * 2.5;

@@ -41,15 +41,15 @@ const WORDS = [
   ["minimax", "MAX takes the child with the largest value, MIN the child with the smallest, from the leaves up to the root. Minimax visits every node."],
   ["alpha", "the value that MAX is sure of, here or at a node above"],
   ["beta", "the value that MIN can hold MAX to, here or at a node above"],
-  ["window", "the values from alpha to beta: only values between them can still change the root"],
-  ["cut", "The value so far has reached the other side's bound. That side will not play to this node, so its other children cannot matter."],
+  ["window", "the interval from alpha to beta: only values inside it can still change the value of the root"],
+  ["cut", "The value so far has reached the other side's bound. That side will avoid this node, so its other children cannot matter."],
   ["principal variation", "best play by both sides"],
 ];
 const TREE_WORDS = [
   ["visited", "a node that the search reached; each visit counts"],
   ["valued", "a leaf whose value the search needed; alpha-beta skips many of them"],
   ["table hit", "a position that was searched before, on another path, and whose result was stored"],
-  ["join, meet", "in a lattice, the least element above both values, and the greatest element below both. For numbers, they are max and min."],
+  ["join, meet", "in a lattice, the least element that is at least both values, and the greatest that is at most both. For numbers, they are max and min."],
 ];
 const CHESS_WORDS = [
   ["ply, depth", "a ply is one side's move; depth is the number of plies still to be searched"],

@@ -1,4 +1,4 @@
-// The start of the page: makes its parts, connects its controls, and shows its first tree.
+// Starts the page: makes its parts, connects its controls, and shows its first tree.
 
 import {ChessPanel} from "./chess.js";
 import {copyAddress, exportAs, importFile, open, restore, share} from "./files.js";
@@ -144,6 +144,6 @@ async function start() {
   document.body.dataset.ready = "yes";
 }
 
-// For the console and for tests.
+// The console and the tests use this.
 window.secateur = {state, seek, player, run, pause};
 start();

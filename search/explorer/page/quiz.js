@@ -4,7 +4,7 @@ import {$, first, isChess, isGuessing, state} from "./shared.js";
 import {jump, setStepping, toTheEnd} from "./stepping.js";
 import {SKIPPED} from "./trace.js";
 
-/** Judges the guesses at the end of the search. The tops of branches that were cut off are right. */
+/** Judges the guesses at the end of the search. A guess is right if it marks the top of a branch that was cut off. */
 function verdict(trace, replay, guesses) {
   const isTop = (node) => replay.status(node) === SKIPPED && !replay.skipped(trace.parent[node]);
   const branches = trace.parent.reduce((count, _, node) => count + (node > 0 && isTop(node)), 0);

@@ -54,7 +54,7 @@ export function showPruned(recording) {
   }));
   $("count-costs").disabled = !recording.iterations.some((iteration) => iteration.complete);
   $("costs-note").textContent = costs
-    ? `Without it: the same search to depth ${costs.depth}; unchanged it takes ${number(costs.nodes)} nodes.` : "";
+    ? `Without it: the same search to depth ${costs.depth}; unchanged, it takes ${number(costs.nodes)} nodes.` : "";
   $("pruned-note").textContent = statistics.costs ?? "";
 }
 

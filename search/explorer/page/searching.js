@@ -100,7 +100,7 @@ export function markPlace(line, column) {
 export async function initialise() {
   begin();
   const one = request(), focus = document.activeElement;
-  // If the user has moved to the text or changed it meanwhile, the cursor stays.
+  // If the user has moved to the text or changed it meanwhile, the cursor stays where it is.
   const mark = (line, column) => {
     if (document.activeElement === focus && $("tree-text").value === one.text) markPlace(line, column);
   };

@@ -29,7 +29,7 @@ export async function ask(path, body, signal) {
 const underWay = new Set();
 let current = new AbortController();
 
-/** Works like `ask` for requests that may take long: the user can stop them, and the page shows their progress. */
+/** Works like `ask`, for requests that may take long: the user can stop them, and the page shows their progress. */
 export async function search(path, body) {
   const name = crypto.randomUUID();
   underWay.add(name);

@@ -81,7 +81,7 @@ function showPath() {
   }));
 }
 
-// The running replay: its speed in events per second, and the events that are due. Each frame makes one step.
+// The player runs the search at `speed` events per second, and updates the page once per frame.
 export const player = {speed: 4, playing: false, due: 0, last: 0};
 
 function setPlaying(playing) {

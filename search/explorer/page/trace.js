@@ -98,7 +98,7 @@ export class Trace {
     return path.reverse();
   }
 
-  /** Returns the number of events up to the next cut, at `index` or later, including it; or of all events. */
+  /** Returns the index after the first cut at or after `index`, or the number of events if there is none. */
   nextCut(index) {
     while (index < this.length && this.kind(index) !== "cut") index++;
     return Math.min(index + 1, this.length);
@@ -136,7 +136,7 @@ export class Replay {
   alpha(node) { return this.trace.text(this.cells[node * FIELDS + ALPHA]); }
   beta(node) { return this.trace.text(this.cells[node * FIELDS + BETA]); }
   value(node) { return this.trace.text(this.cells[node * FIELDS + VALUE]); }
-  /** Returns the index of the event by which the latest visit cut or used the table, or -1. */
+  /** Returns the index of the event at which the latest visit cut or used the table, or -1. */
   own(node) { return this.cells[node * FIELDS + OWN]; }
   /** Returns the index of the event at the parent that caused the node to be skipped, or -1. */
   above(node) { return this.status(node) === SKIPPED ? this.cells[node * FIELDS + ABOVE] : -1; }
@@ -223,7 +223,7 @@ export class Replay {
   #enter(node, cell, i) {
     const {cells} = this;
     this.#count("visited");
-    // An earlier search may have skipped this node and nodes below it, which may now be visited.
+    // An earlier search may have skipped this node and the nodes below it. They may be visited now.
     const end = this.status(node) === SKIPPED ? node + this.trace.size[node] : node;
     for (let below = node; below < end; below++) if (cells[below * FIELDS + SKIPPED_WITH] === node) this.#cover(below, -1);
     this.#set(cell + ENTERED, i);

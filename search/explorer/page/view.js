@@ -100,7 +100,7 @@ export class TreeView {
     this.draw();
   }
 
-  /** Moves the view if a node is not visible. */
+  /** Moves the view, if necessary, so that a node is visible. */
   reveal(node) {
     if (!this.layout || node < 0) return;
     while (node >= 0 && !this.layout.placed[node]) node = this.model.parent(node);

@@ -107,7 +107,7 @@ def test_it_listens_on_loopback_alone(explorer: Explorer) -> None:
 def test_large_bodies_are_answered_and_too_large_ones_refused(explorer: Explorer) -> None:
     text = "[" + "[1 2]\n" * 20_000 + "]"
     assert answer(explorer, "/api/trace", TREE | {"text": text})["statistics"]["nodes"] == 60_001
-    assert "at most" in answer(explorer, "/api/trace", b" " * (MAX_BODY + 1))["error"]
+    assert "longer than" in answer(explorer, "/api/trace", b" " * (MAX_BODY + 1))["error"]
     head = (
         f"POST /api/trace HTTP/1.1\r\nHost: 127.0.0.1:{explorer.port}\r\nContent-Type: application/json\r\n"
         "Transfer-Encoding: chunked\r\n\r\n"
@@ -263,7 +263,7 @@ def test_a_search_is_recorded_printed_and_opened(tmp_path: Path) -> None:
     assert printed.returncode == 0
     assert "d1d8" in printed.stdout
     assert printed.stdout.startswith(f"{full_name()}, ")
-    assert f"unchanged it takes {document['costs']['nodes']:,}" in printed.stdout
+    assert f"unchanged, it takes {document['costs']['nodes']:,}" in printed.stdout
     (tmp_path / "damaged.json").write_text(json.dumps(document | {"statistics": {}}))
     printed = run_explore(str(tmp_path / "damaged.json"), "--text")
     assert (printed.returncode, printed.stdout, printed.stderr.count("\n")) == (1, "", 1)
