@@ -277,7 +277,7 @@ def test_a_search_is_recorded_printed_and_opened(tmp_path: Path) -> None:
         ("bad.json", b'{"format": "secateur trace", "version": 1', "damaged"),
         ("new.json", b'{"format": "secateur trace", "version": 2, "kind": "tree"}', "version 2"),
         ("bytes.txt", b"\xff\xfe\x00", "UTF-8"),
-        ("bad.gz", b"\x1f\x8b\x08\x00", "cut off"),
+        ("bad.gz", b"\x1f\x8b\x08\x00", "truncated"),
         ("empty.txt", b"", "no tree"),
     ],
 )
