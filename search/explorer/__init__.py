@@ -1,1 +1,1 @@
-"""The explorer: a page that shows searches step by step, of small trees and of chess positions."""
+"""The explorer: a page that shows searches of small trees and of chess positions step by step."""

@@ -1,7 +1,7 @@
-"""The tracing build of the kernels: choosing it, and loading it. Imports nothing heavy.
+"""Functions that select and load the tracing build of the kernels. Importing this module does not import the kernels.
 
-Loading takes a second from the cache, and half a minute when the kernels must be compiled. A separate thread loads
-them, so that a waiting caller gets progress reports and can stop waiting before the end.
+Loading takes a second from the cache, or half a minute if the kernels must be compiled. It runs on a separate thread,
+so that a caller who waits gets progress reports and can stop waiting early.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from search.explorer.jobs import Job
 #: The environment variable that `engine.compiler.jit` reads.
 VARIABLE: Final = "SECATEUR_TRACING"
 
-#: Seconds of loading without a report: loading from the cache takes no longer.
+#: Seconds of loading before the first report. Loading from the cache takes less.
 SILENCE: Final = 1.5
 
 
 def choose_tracing() -> None:
-    """Makes this process, and those that it starts, use the tracing build.
+    """Makes this process and its child processes use the tracing build.
 
-    Call it before the kernels are imported: raises RuntimeError when those of the playing build have been.
+    Call it before the kernels are imported. Raises RuntimeError if those of the playing build are already imported.
     """
     jit = sys.modules.get("engine.compiler.jit")
     if jit is not None and not jit.TRACING:
-        raise RuntimeError("the playing build is in use already; a process has only one")
-    # A warmup compiles the playing build.
+        raise RuntimeError("the playing build is already in use, and a process can use only one build")
+    # The advice is to run `warmup`, which compiles only the playing build.
     compiling.without_advice()
     os.environ[VARIABLE] = "1"
 
 
 class KernelLoader:
-    """Loads the kernels that a recorded search runs, once for this process; any number of threads may wait for it."""
+    """A loader of the kernels that a recorded search runs. It loads them once, and any number of threads may wait."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -46,10 +46,10 @@ class KernelLoader:
         self._began = 0.0
 
     def wait(self, job: Job, every: float) -> None:
-        """Starts loading, unless it has started, and waits for its end.
+        """Starts loading, unless an earlier call has started it, and waits until the kernels are loaded.
 
-        After SILENCE and then every `every` seconds it tells the job how far it is. When the job is stopped, it raises
-        `StoppedError`, and the loading goes on. Raises the exception of the loading, if any.
+        Reports progress to the job after SILENCE seconds and then every `every` seconds. Raises `StoppedError` if the
+        job is stopped; loading continues. If loading failed, raises its exception.
         """
         with self._lock:
             if self._thread is None:
@@ -63,22 +63,22 @@ class KernelLoader:
             now = time.monotonic()
             if now >= due and self._thread.is_alive():
                 due = now + every
-                job.tell(f"loading {self._step}, {now - self._began:.0f} s so far; a new version compiles them once")
+                job.tell(f"loading {self._step}, {now - self._began:.0f} s so far; each new version is compiled once")
         if self._error is not None:
             raise self._error
 
     def _load(self) -> None:
         try:
-            # Imported here because the import takes the first second.
+            # Imported here because the import alone takes a second.
             from search.warmup import load_kernels
 
             load_kernels(on_step=self._on_step)
-        except BaseException as error:  # raised again in every waiting thread
+        except BaseException as error:  # `wait` raises it in every waiting thread
             self._error = error
 
     def _on_step(self, index: int, count: int, name: str) -> None:
         self._step = f"{name} kernels ({index + 1} of {count})"
 
 
-#: The loader of this process.
+#: The loader that the whole process shares.
 KERNELS: Final = KernelLoader()

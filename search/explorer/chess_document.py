@@ -1,6 +1,6 @@
-"""The document of a recorded chess search: its fields and its files. Needs no compiler.
+"""The document of a recorded chess search: its fields and its files. This module does not import the kernels.
 
-A document is one JSON object. Its long tables are columns, so that 100,000 visits stay small.
+A document is one JSON object. Its long tables are stored as columns, which keeps 100,000 visits small.
 
     format, version, kind   "secateur trace", 1, "chess"
     engine, evaluation      the engine with its version, and the evaluation that it used
@@ -18,11 +18,11 @@ A document is one JSON object. Its long tables are columns, so that 100,000 visi
     reasons                 [{"key", "text"}] that the columns "end" and "reason" index
     searches, stages, types [{"key", "text"}] that the columns "search", "stage" and "type" index
     statistics              see `search.explorer.measures`
-    truncated, left_out     whether the recording was too small, and how much is missing: {"visits", "pruned"}
-    costs                   null, or the costs without single techniques, see `search.explorer.costs`
+    truncated, left_out     whether the recording is incomplete, and how much is missing: {"visits", "pruned"}
+    costs                   null, or the costs of searching without each technique, see `search.explorer.costs`
 
-Scores in columns are centipawns from the view of the side to move at that node. When a position is searched again, with
-another depth or window, that is another visit below the same parent; "search" says why.
+Scores in columns are centipawns from the view of the side to move at that node. If a position is searched again, with
+another depth or window, this is another visit below the same parent; "search" says why.
 """
 
 from __future__ import annotations
@@ -41,64 +41,64 @@ FORMAT: Final = "secateur trace"
 VERSION: Final = 1
 KIND: Final = "chess"
 
-#: The largest recording in bytes, compressed and decompressed.
+#: The largest recording in bytes, compressed or decompressed.
 MOST_BYTES: Final = 512 << 20
 
 #: A JSON object.
 Document = dict[str, Any]
 
-#: How a node ended or why a move was skipped: key and meaning, by the codes of `search.kernels.tracing`.
+#: Why a node ended or a move was skipped: key and meaning, in the order of the codes of `search.kernels.tracing`.
 REASONS: Final = (
     ("stopped", "the search was stopped before this node ended"),
     ("draw", "a draw by the rules: repetition, fifty moves, or too little material to mate"),
     ("mate-distance", "a shorter mate is already known: nothing here can change the result"),
-    ("table", "the transposition table holds a result of at least this depth that settles this window"),
-    ("razoring", "so far below alpha that only captures could help, and quiescence says they do not"),
-    ("reverse-futility", "so far above beta that the opponent cannot catch up in the next plies"),
-    ("null-move", "even passing fails high: a real move surely would"),
-    ("probcut", "a capture is far above beta in a shallower search"),
-    ("multi-cut", "the position fails high even without the table's move: more than one move refutes it"),
-    ("cutoff", "a move is worth beta or more: the opponent would not allow this position"),
+    ("table", "the transposition table contains a result of at least this depth that settles this window"),
+    ("razoring", "the evaluation is so far below alpha that only a capture could help, and quiescence finds none"),
+    ("reverse-futility", "the evaluation is so far above beta that the opponent cannot catch up within the next plies"),
+    ("null-move", "even passing fails high, so a real move surely will"),
+    ("probcut", "a shallower search of a capture scores far above beta"),
+    ("multi-cut", "the position fails high even without the TT move: more than one move refutes it"),
+    ("cutoff", "a move is worth at least beta: the opponent would not allow this position"),
     ("all-moves", "every move that was not skipped has been searched"),
-    ("only-move", "the test for a singular move leaves that move out, and there is no other"),
+    ("only-move", "the singular search leaves out the only legal move"),
     ("checkmate", "the side to move is checkmated"),
     ("stalemate", "the side to move has no legal move: stalemate"),
-    ("stand-pat", "in quiescence the static evaluation alone is worth beta or more"),
-    ("horizon", "the search is as deep as it can go"),
-    ("late-move", "late move pruning: enough quiet moves came before it"),
-    ("futility", "futility: it will not lift an evaluation so far below alpha"),
-    ("evasions", "quiescence: enough other ways out of the check have been tried"),
-    ("history", "history pruning: it has failed again and again"),
+    ("stand-pat", "in quiescence, the static evaluation alone is at least beta"),
+    ("horizon", "the search has reached its greatest depth"),
+    ("late-move", "late move pruning: enough quiet moves were searched before it"),
+    ("futility", "futility pruning: it will not raise an evaluation so far below alpha"),
+    ("evasions", "quiescence: enough other check evasions have been tried"),
+    ("history", "history pruning: it has often failed before"),
     ("exchange-quiet", "SEE pruning: the piece would be lost on its new square"),
-    ("exchange-noisy", "SEE pruning: it loses more material than the depth can win back"),
-    ("delta", "delta pruning: not even a free capture lifts the score to alpha"),
+    ("exchange-noisy", "SEE pruning: it loses more material than a search of this depth can win back"),
+    ("delta", "delta pruning: not even a free capture raises the score to alpha"),
     ("exchange-quiescence", "quiescence: the exchange loses material"),
-    ("excluded", "left out on purpose, to see whether the other moves come near it"),
+    ("excluded", "left out by the singular search, to see whether the other moves come close to it"),
 )
 
-#: Reasons whose technique can be switched off, so that a search without it shows what it saves.
+#: Reasons whose technique can be switched off; a search without it shows what it saves.
 SWITCHES: Final = tuple(key for key, _ in REASONS if key in BY_NAME)
 
-#: Why a position is searched, by the codes of `search.kernels.tracing`.
+#: Why a position is searched: key and meaning, in the order of the codes of `search.kernels.tracing`.
 SEARCHES: Final = (
     ("window", "the root, with this window"),
     ("razor", "quiescence at the same position, to see whether captures help (razoring)"),
     ("verify", "the same position again without passing, to confirm a null move's cutoff"),
-    ("singular", "the same position without the table's move, to see whether that move is singular"),
+    ("singular", "the same position without the TT move, to see whether that move is singular"),
     ("null", "the position after passing"),
     ("probe", "ProbCut: quiescence after a capture"),
     ("probcut", "ProbCut: a shallower search after a capture"),
     ("move", "a move, for the first time"),
-    ("full-depth", "the same move again to its full depth: its reduced search beat alpha"),
-    ("open-window", "the same move again with an open window: it beat alpha"),
+    ("full-depth", "the same move again to its full depth, because its reduced search beat alpha"),
+    ("open-window", "the same move again with an open window, because it beat alpha"),
 )
-#: Searches of one move: the first, and those that repeat it.
+#: The searches of a move: the first one, and those that repeat it.
 MOVE_SEARCHES: Final = ("move", "full-depth", "open-window")
 
-#: Where the move picker got the move from.
+#: The stages of the move picker in which it returns moves.
 STAGES: Final = (
     ("root", "the root's moves, in the order of the last iteration"),
-    ("table", "the move that the transposition table holds"),
+    ("table", "the move from the transposition table (TT)"),
     ("noisy", "captures and promotions that lose no material"),
     ("killer", "a quiet move that refuted a sibling"),
     ("counter", "the quiet move that last refuted the opponent's move"),
@@ -125,20 +125,20 @@ NODE_COLUMNS: Final = (
 
 
 class DocumentError(ValueError):
-    """A file that cannot be read as text; the message says why in one line."""
+    """Raised if a file cannot be read as text; the message says why in one line."""
 
 
 class RecordingError(ValueError):
-    """A search that cannot be recorded; the message says why in one line."""
+    """Raised if a search cannot be recorded; the message says why in one line."""
 
 
 def tables() -> dict[str, list[dict[str, str]]]:
-    """The tables of keys and texts as a document holds them."""
+    """Returns the tables of keys and texts that every document contains."""
     return {name: [{"key": key, "text": text} for key, text in rows] for name, rows in _TABLES.items()}
 
 
 def decoded(document: Document) -> dict[str, list[Any]]:
-    """The columns of nodes, with keys instead of codes; "" for no stage."""
+    """Returns the columns of nodes with keys instead of codes; "" is no stage."""
     nodes: dict[str, list[Any]] = dict(document["nodes"])
     for name, table in _CODES.items():
         keys = [*(row["key"] for row in document[table]), ""]
@@ -147,14 +147,14 @@ def decoded(document: Document) -> dict[str, list[Any]]:
 
 
 def skips(document: Document) -> list[tuple[int, str, str]]:
-    """The skipped moves: node, move and the key of the reason."""
+    """Returns the skipped moves: node, move and the key of the reason."""
     pruned, moves, reasons = document["pruned"], document["moves"], document["reasons"]
     rows = zip(pruned["node"], pruned["move"], pruned["reason"], strict=True)
     return [(node, moves[move], reasons[reason]["key"]) for node, move, reason in rows]
 
 
 def score_text(score: int | None, scores: dict[str, int]) -> str:
-    """A score for people: "+0.31", "#3" (mates in three moves), "#-2", an infinity, or "-" for none."""
+    """Formats a score for people: "+0.31", "#3" (mate in three moves), "#-2", an infinity, or "-" for None."""
     if score is None:
         return "-"
     if abs(score) >= scores["infinite"]:
@@ -175,12 +175,12 @@ def save(document: Document, path: Path | Output) -> None:
     """Writes a document to a file, compressed if the file's name ends in ".gz". Raises OSError."""
     output = recording_output(path)
     data = json.dumps(document, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
-    # Without a time stamp, so that the same search gives the same file.
+    # There is no time stamp, so the same search gives the same file.
     output.replace(gzip.compress(data, mtime=0) if output.path.suffix == ".gz" else data)
 
 
 def recording_output(path: Path | Output) -> Output:
-    """The file for a document. Raises OSError unless the file is new or holds a recording."""
+    """Returns the output file for a document. Raises OSError unless it is new or contains a recording."""
     return Output.at(path, _is_recording, "recording")
 
 
@@ -194,19 +194,19 @@ def _is_recording(head: bytes) -> bool:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file, which may be compressed. Raises OSError, DocumentError."""
+    """Returns the text of a file, which may be compressed. Raises OSError and DocumentError."""
     data = read_bytes(path, MOST_BYTES)
     if data.startswith(b"\x1f\x8b"):
         try:
             with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
                 data = stream.read(MOST_BYTES + 1)
         except EOFError:
-            raise DocumentError("the compressed file ends too early: it was cut off") from None
+            raise DocumentError("the compressed file is truncated") from None
         except (OSError, zlib.error) as error:
             raise DocumentError(f"the compressed file is damaged: {error}") from None
         if len(data) > MOST_BYTES:
-            raise DocumentError(f"is larger than {MOST_BYTES >> 20} MiB after decompression")
+            raise DocumentError(f"larger than {MOST_BYTES >> 20} MiB after decompression")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DocumentError(f"no text: byte {error.start} is not UTF-8") from None
+        raise DocumentError(f"not a text file: byte {error.start} is not UTF-8") from None

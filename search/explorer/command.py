@@ -1,4 +1,4 @@
-"""`secateur explore`: serves the page that shows searches; makes and prints recordings without it."""
+"""The command `secateur explore`, which serves the page, and records and prints searches."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from search.explorer.chess_document import DocumentError, RecordingError
 from search.explorer.jobs import Job
 from search.theory.trees import MAX_BYTES, TreeError, shortened
 
-#: How deep a recorded search goes unless told otherwise.
+#: The depth of a recorded search if neither --depth nor --nodes is given.
 _DEFAULT_DEPTH: Final = 8
 
-#: What the extra 'explore' brings, directly or not.
+#: The packages that the extra 'explore' installs, directly or as dependencies.
 _SERVER_PACKAGES: Final = ("starlette", "uvicorn", "anyio", "h11", "click", "idna", "typing_extensions")
 
 
 class FileError(CommandError, ValueError):
-    """A file that cannot be opened, shown or written; one line names it and says why."""
+    """Raised if a file cannot be opened, shown or written; the message names it and says why, in one line."""
 
 
 @command("secateur explore")
 def main(arguments: list[str]) -> int:
-    """Serves the page until it is interrupted; the first line on stdout is its URL. Or records, or prints."""
+    """Prints the page's URL and serves the page until interrupted; or records a search; or prints a file."""
     parser = _parser()
     options = parser.parse_args(arguments)
     if not 0 <= options.port <= 65535:
-        parser.error(f"--port is 0 to 65535, not {options.port}")
+        parser.error(f"--port must be 0 to 65535 (got {options.port})")
     if options.file is not None and options.record is not None:
-        parser.error("--record makes a new recording: it takes no FILE to open")
+        parser.error("--record cannot be combined with FILE")
     for name in ("position", "pgn", "after", "depth", "nodes", "costs"):
         if options.record is None and getattr(options, name) != parser.get_default(name):
             parser.error(f"--{name} needs --record")
-    # Searches of chess are recorded, and nothing has imported the kernels yet.
+    # The page and --record both record chess searches. Nothing has imported the kernels yet.
     choose_tracing()
     if options.record is not None:
         return _record(options)
@@ -59,22 +59,22 @@ def main(arguments: list[str]) -> int:
 def _parser() -> Parser:
     parser = Parser(
         prog="secateur explore",
-        description="Shows how alpha-beta prunes, step by step: on trees, on games, and in Secateur's own search. "
-        "Opens a page in the browser that this machine alone can reach, and serves it until Ctrl-C.",
+        description="Shows step by step how alpha-beta prunes: in trees, in games and in Secateur's own search. "
+        "Serves a page to this machine only, opens it in the browser, and stops at Ctrl-C.",
     )
     parser.add_argument("file", nargs="?", metavar="FILE", help="a trace or a recording (JSON), or a tree as text")
     parser.add_argument("--port", type=int, default=0, metavar="P", help="port on 127.0.0.1 (default: any free one)")
     parser.add_argument("--no-browser", action="store_true", help="only print the URL")
-    parser.add_argument("--text", action="store_true", help="print FILE, or what is recorded, and show no page")
+    parser.add_argument("--text", action="store_true", help="print FILE or the recording instead of serving the page")
     recording = parser.add_argument_group("recording a chess search")
-    recording.add_argument("--record", metavar="OUT", help="search, save the recording (.json or .json.gz), and end")
+    recording.add_argument("--record", metavar="OUT", help="search, save the recording (.json or .json.gz), and exit")
     recording.add_argument("--position", default="", metavar="FEN", help="FEN, or FEN moves ... (default: the start)")
-    recording.add_argument("--pgn", metavar="PGN", help="a file with a game: its last position, or that of --after")
-    recording.add_argument("--after", metavar="MOVE", help="the position after this move of the PGN, such as 23w")
+    recording.add_argument("--pgn", metavar="PGN", help="search the last position of the game in this file")
+    recording.add_argument("--after", metavar="MOVE", help="with --pgn: search after this move, such as 23w")
     recording.add_argument("--depth", type=int, metavar="N", help=f"plies (default {_DEFAULT_DEPTH} without --nodes)")
     recording.add_argument("--nodes", type=int, metavar="N", help="nodes")
     recording.add_argument(
-        "--costs", action="store_true", help="search again without each technique, and record what it takes"
+        "--costs", action="store_true", help="search again without each technique, and record the node counts"
     )
     parser.add_quiet()
     return parser
@@ -103,7 +103,7 @@ def _serve(opened: dict[str, Any] | None, port: int, *, open_browser: bool) -> i
 
 @contextmanager
 def _errors(path: object) -> Iterator[None]:
-    """Errors in the block become FileErrors that name `path`."""
+    """Turns errors in the block into FileErrors that name `path`."""
     try:
         yield
     except (OSError, DocumentError, TreeError) as error:
@@ -117,7 +117,7 @@ def _errors(path: object) -> Iterator[None]:
 
 
 def _record(options: argparse.Namespace) -> int:
-    """Searches, saves, and prints the result. Refuses what it can before anything is compiled."""
+    """Searches, saves the recording and prints the result. Checks the options before anything is compiled."""
     from search.explorer.positions import read_board
 
     with _errors(options.record):
@@ -125,11 +125,11 @@ def _record(options: argparse.Namespace) -> int:
     for name in ("depth", "nodes"):
         value = getattr(options, name)
         if value is not None and value < 1:
-            raise UsageError(f"--{name} is at least 1, not {value}")
+            raise UsageError(f"--{name} must be at least 1 (got {value})")
     if options.depth is None and options.nodes is None:
         options.depth = _DEFAULT_DEPTH
     if options.pgn is not None and options.position:
-        raise UsageError("--position and --pgn both say what to search")
+        raise UsageError("--position cannot be combined with --pgn")
     with _errors(options.pgn):
         text = options.position if options.pgn is None else read_text(options.pgn, MAX_BYTES)
     try:
@@ -163,7 +163,7 @@ def _say(text: str, quiet: bool) -> None:
 
 
 def _print_text(opened: dict[str, Any], path: Path) -> int:
-    """A recording of chess as a report, a tree as indented text with windows and values."""
+    """Prints a recording of chess as a report, or a tree as indented text with windows and values."""
     from search.explorer import service
 
     document = opened.get("document")
@@ -171,7 +171,7 @@ def _print_text(opened: dict[str, Any], path: Path) -> int:
         try:
             return _print_report(document)
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
-            raise FileError(f"{shown(path)}: a damaged recording: some of it is missing or wrong") from None
+            raise FileError(f"{shown(path)}: damaged recording: some fields are missing or invalid") from None
     request = {"text": opened["tree"]["text"], "algorithm": "alpha-beta"} if document is None else document["request"]
     try:
         print(service.export(request)["text"], end="")
@@ -194,7 +194,7 @@ def _print_report(document: dict[str, Any]) -> int:
 
 
 def read_file(path: Path) -> dict[str, Any]:
-    """What the page shows first: {"document"} for a trace or a recording, {"tree"} for a tree's text.
+    """Reads a file and returns {"document"} for a trace or a recording, {"tree"} for a tree's text.
 
     Raises `FileError`.
     """
@@ -204,15 +204,15 @@ def read_file(path: Path) -> dict[str, Any]:
         value = parse_json(text)
     except ValueError as error:
         if text.lstrip().startswith("{") and chess_document.FORMAT in text[:1000]:
-            raise FileError(f"{shown(path)}: a damaged trace: {error}") from None
+            raise FileError(f"{shown(path)}: damaged trace: {error}") from None
         value = None
     if isinstance(value, dict) and value.get("format") == chess_document.FORMAT:
         if value.get("version") != 1 or value.get("kind") not in ("tree", "chess"):
             kind = shortened(f"version {value.get('version')!r}, kind {value.get('kind')!r}")
-            raise FileError(f"{shown(path)}: a trace that this version cannot show: {kind}")
+            raise FileError(f"{shown(path)}: unsupported trace: {kind}")
         return {"document": value | {"request": value.get("request")}}
     if len(text.encode()) > MAX_BYTES:
-        raise FileError(f"{shown(path)}: a tree's text has at most {MAX_BYTES:,} bytes")
+        raise FileError(f"{shown(path)}: the tree's text is larger than {MAX_BYTES:,} bytes")
     from search.theory.tree_text import read_tree
 
     with _errors(path):

@@ -1,12 +1,12 @@
-"""The cost of a search without a technique, counted by another search; a recording's statistics only estimate it.
+"""Node counts of searches without single techniques. A recording's statistics only estimate them.
 
-A count is a separate search of the same position to the same depth, but from an empty TT and, because the position is
-its root, with an open window. In a document `costs` is
+Each count comes from a separate search of the same position to the same depth. This search starts from an empty TT and,
+because the position is its root, with an open window. The counts, and a document's `costs`, have this form:
 
     {"depth", "nodes", "value", "without": [{"reason", "nodes", "value"}]}
 
-with nodes and value (centipawns, of the side to move) of the unchanged search, and of the search without each reason's
-technique. Needs the tracing build, like `search.explorer.recording`.
+The first "nodes" and "value" (centipawns, from the side to move's view) belong to the unchanged search, the others to
+the search without each reason's technique. Like `search.explorer.recording`, this module needs the tracing build.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from search.limits import Limits
 def costs_at(
     game: Game, depth: int, reasons: Iterable[str], job: Job, *, classical: bool = False, without: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """Searches a position to `depth` unchanged, then without each technique of `reasons`, keys of SWITCHES.
+    """Searches a position to `depth` unchanged, then without each technique of `reasons` (keys of SWITCHES).
 
-    `classical` and `without` as in `record`: techniques that are already off stay off. Tells the job which search it
-    does. Raises `StoppedError` when the job is stopped, because the count of an interrupted search means nothing.
+    Returns the counts. `classical` and `without` apply to all searches, as in `record`. Tells the job which search is
+    running. Raises `StoppedError` if the job is stopped, because the count of an interrupted search means nothing.
     """
     asked, off = list(dict.fromkeys(reasons)), list(without)
     found: list[dict[str, Any]] = []
     for number, reason in enumerate(["", *asked], start=1):
-        what = f"without {reason}" if reason else "as it is"
+        what = f"without {reason}" if reason else "unchanged"
         job.go_on(f"search {number} of {len(asked) + 1}, {what}")
         now = [*off, reason] if reason else off
         search = Job()
@@ -46,13 +46,13 @@ def costs_at(
 
 
 def costs_of_search(document: Document, job: Job) -> dict[str, Any]:
-    """`costs_at` for the whole search, to its last complete depth, and every technique that left something out there.
+    """Returns `costs_at` for the search of a document, to its last complete depth, with each technique that it used.
 
-    Raises RecordingError, PositionError.
+    Raises RecordingError and PositionError.
     """
     complete = [iteration["depth"] for iteration in document["iterations"] if iteration["complete"]]
     if not complete:
-        raise RecordingError("no depth was searched completely: there is nothing to compare with")
+        raise RecordingError("no iteration is complete, so there is nothing to compare with")
     game = replay(document["fen"], document["before"], chess960=document["chess960"])
     used = {row["key"] for row in document["statistics"]["reasons"]}
     reasons = [key for key in SWITCHES if key in used]

@@ -1,25 +1,24 @@
 """The document of a search of a tree: everything the page needs to replay it, as one JSON object.
 
     format, version, kind   "secateur trace", 1, "tree"
-    title                   what the tree is
-    algorithm, algorithm_name   key and name of `search.theory.algorithms`
+    title                   the title of the tree
+    algorithm, algorithm_name   key and name, see `search.theory.algorithms`
     lattice                 {"kind", "spec"}, null for numbers
     tree                    columns, a row for each node in preorder: "parent" (-1 at the root), "leaf" (text of a
-                            leaf's value, null at inner nodes), "label"; and "mover", "max" or "min", who moves first
-    order, order_name       all nodes in the order of visiting if nothing were cut, null for the tree's own; its name
+                            leaf's value, null at inner nodes), "label"; and "mover", who moves first: "max" or "min"
+    order, order_name       all nodes in the order of an unpruned search, null for the tree's own order; its name
     events                  columns, a row for each event: "kind" and "reason" are indices of "kinds" and "reasons";
-                            "node" and "other" nodes, -1 for none; "alpha", "beta", "value" indices of "texts", -1 for
-                            none
+                            "node" and "other" are nodes; "alpha", "beta" and "value" are indices of "texts"; -1 is none
     kinds, sentences        the kinds of events, and a sentence for each
-    reasons                 [{"key", "text"}], the first of which is no reason
-    texts                   values and bounds as they are shown, from MAX's view
+    reasons                 [{"key", "text"}]; the first is empty and stands for no reason
+    texts                   values and bounds as text, from MAX's view
     result                  {"value": text, "line": nodes of the principal variation}
     statistics              "visited", "evaluated", "pruned", "cuts", "table_hits"; "nodes" and "leaves" of the tree,
                             which are also "minimax_visited" and "minimax_evaluated"; "minimal_leaves", the fewest that
                             any search needs (-1 if unknown); "uniform": {"branching", "depth", "bound"} or null
-    request                 the request for this search, so that it can be sent again; null if unknown
+    request                 the request for this search, which can be sent again; null if unknown
 
-Columns of small numbers keep 100,000 events at about 2 MB.
+Because the columns contain small numbers, 100,000 events take about 2 MB.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from search.theory.orders import visiting_order
 _KINDS: Final = list(KINDS)
 _REASONS: Final = ["", *REASONS]
 
-#: The sentence of each kind of event; a visit with a window has its own.
+#: The sentence for each kind of event. A visit with a window has a separate one.
 SENTENCES: Final = dict(KINDS) | {"enter-window": "Visit {node} with the window {alpha} to {beta}."}
 
 
@@ -46,7 +45,7 @@ def build_document(
     order_name: str = "",
     request: dict[str, Any] | None = None,
 ) -> Document:
-    """The document of a run; `lattice` is the requested one, None for numbers."""
+    """Returns the document of a run; `lattice` is the requested lattice, None for numbers."""
     tree = run.tree
     order = visiting_order(tree, run.children)
     texts: list[str] = []
@@ -78,7 +77,7 @@ def build_document(
 
 
 def _columns(run: Run, texts: list[str]) -> dict[str, list[int]]:
-    """The events as columns; fills `texts` with each text once."""
+    """Returns the events as columns, and adds each of their texts to `texts` once."""
     events = run.events
     kinds = {kind: code for code, kind in enumerate(_KINDS)}
     reasons = {key: code for code, key in enumerate(_REASONS)}
@@ -92,7 +91,7 @@ def _columns(run: Run, texts: list[str]) -> dict[str, list[int]]:
         return code
 
     def value_code(value: Any) -> int:
-        # Formatting an element of a lattice takes long.
+        # Formatting an element of a lattice is slow.
         if value not in of_value:
             of_value[value] = text_code(run.lattice.format(value))
         return of_value[value]
@@ -103,7 +102,7 @@ def _columns(run: Run, texts: list[str]) -> dict[str, list[int]]:
         "alpha": [value_code(event.alpha) for event in events],
         "beta": [value_code(event.beta) for event in events],
         "value": [
-            # An iteration's value is a number of plies, whatever the others are.
+            # The value of an iteration is a number of plies, even in a lattice.
             text_code(str(event.value)) if event.kind == "iteration" else value_code(event.value)
             for event in events
         ],

@@ -1,4 +1,4 @@
-"""Trees to begin with: small ones that show one thing each, and positions of games."""
+"""Example trees: small ones that show one idea each, and positions of games."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _COLUMNS: Final = "abcdefg"
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A tree that can be chosen: `make` gives its text; `lattice` and `algorithm` go with it, "" and None for none."""
+    """An example tree and the settings of its search.
+
+    `make` is the tree's text or returns it. `algorithm` is "" for any; `lattice` is kind and spec, None for numbers.
+    """
 
     key: str
     name: str
@@ -30,22 +33,22 @@ class Example:
     group: str = ""
 
     def text(self) -> str:
-        """The tree as text."""
+        """Returns the tree as text."""
         return self.make if isinstance(self.make, str) else self.make()
 
 
 def _tic_tac_toe(board: str, depth: int) -> str:
-    """The tree of a position written row by row with X, O and dots; X began."""
+    """Returns the tree of a position as text. `board` lists the rows, with X, O and dots; X moved first."""
     cells = board.replace("/", "")
     crosses, noughts = (sum(1 << square for square, cell in enumerate(cells) if cell == sign) for sign in "XO")
-    # The side to move comes first.
+    # A position lists the squares of the side to move first.
     position = (crosses, noughts) if crosses.bit_count() == noughts.bit_count() else (noughts, crosses)
     squares = [f"{column}{row}" for row in (3, 2, 1) for column in "abc"]
     return write_list(game_tree(TicTacToe(), position, depth, lambda _, move: squares[move]))
 
 
 def _connect_four(columns: str, depth: int) -> str:
-    """The tree behind stones that were thrown into these columns, a to g."""
+    """Returns the tree of the position after stones are dropped into these columns (a to g), as text."""
     game, position = ConnectFour(), connect_four.START
     for column in columns:
         position = game.apply(position, _COLUMNS.index(column))
@@ -68,37 +71,37 @@ _GROUPS: Final = {
         Example(
             "seven",
             "Seven leaves",
-            "Two cuts: one where MAX has found enough for MIN to stay away, one where MIN has.",
+            "Two cuts: C is already too good for MAX, so MIN avoids it; D is already too bad, so MAX avoids it.",
             "[A:[B:[5 6] C:[7 4]] D:[E:[3 2] 8]]",
         ),
         Example(
             "calculator",
-            "The promise of 3",
-            "Move B is worth 3. As soon as F is worth 2, move C cannot be better: G is never looked at.",
+            "A guaranteed 3",
+            "Move B is worth 3. F is worth only 2, so move C cannot be better, and the search never visits G.",
             "[B:[D:3 E:5] C:[F:2 G:-1000]]",
         ),
         Example(
             "alpha",
             "Alpha: beat a 10",
-            "MAX has 10 for certain. MIN finds an 8 and stops: it would only go down from there.",
+            "MAX is sure of 10. MIN finds an 8 and stops: this value could only fall.",
             "[10 [8 20 15]]",
         ),
         Example(
             "beta",
             "Beta: stay below 5",
-            "MIN moves first here and has a 5. MAX finds a 6 and stops: it would only go up from there.",
+            "Here MIN moves first and is sure of 5. MAX finds a 6 and stops: this value could only rise.",
             "MIN [5 [6 1 3]]",
         ),
         Example(
             "deep",
             "A deep cut",
-            "The bound that cuts comes from three plies further up, not from the parent.",
+            "The bound that cuts comes from three plies higher up, not from the parent.",
             "[5 [[[4 9 8] 7] 6]]",
         ),
         Example(
             "textbook",
             "Three by three",
-            "The tree of many textbooks: 3, then two moves that are refuted.",
+            "A tree from many textbooks: the first move is worth 3, and the other two are refuted.",
             "[[3 12 8] [2 4 6] [14 5 2]]",
         ),
     ),
@@ -106,7 +109,7 @@ _GROUPS: Final = {
         Example(
             "uniform",
             "3 children, 4 plies, at random",
-            "81 leaves. Best first, Knuth and Moore's 17 are enough; worst first, all 81 are visited.",
+            "81 leaves. Best first, alpha-beta visits Knuth and Moore's 17 leaves; worst first, it visits all 81.",
             partial(_uniform, 3, 4, 1),
         ),
         Example(
@@ -126,19 +129,19 @@ _GROUPS: Final = {
         Example(
             "tic-tac-toe-fork",
             "Tic-tac-toe: a fork",
-            "O to move in X../.O./..X, to the end: 6 squares are left.",
+            "O to move in X../.O./..X, searched to the end. Six squares are empty.",
             partial(_tic_tac_toe, "X../.O./..X", 9),
         ),
         Example(
             "tic-tac-toe-start",
             "Tic-tac-toe: the empty board, 4 plies",
-            "Leaves are guesses: open lines. Many positions come up by several ways: try a transposition table.",
+            "Leaf values are guesses that count open lines. Many positions recur: try a transposition table.",
             partial(_tic_tac_toe, ".........", 4),
         ),
         Example(
             "connect-four",
             "Connect Four: the start, 4 plies",
-            "Leaves are guesses: lines that can still be completed.",
+            "Leaf values are guesses that count the lines that only one side can still complete.",
             partial(_connect_four, "", 4),
         ),
     ),
@@ -146,7 +149,7 @@ _GROUPS: Final = {
         Example(
             "worlds",
             "Sets of possible worlds",
-            "A leaf says in which of the worlds a, b and c MAX wins. Join is union, meet intersection. Compare rules.",
+            "A leaf lists the worlds, out of a, b and c, in which MAX wins. Join is union; meet is intersection.",
             partial(_random_sets, 120),
             "lattice-strong",
             ("sets", "a b c"),
@@ -154,7 +157,7 @@ _GROUPS: Final = {
         Example(
             "strong",
             "Where strong beats weak",
-            "Two aims at once. The strong rule visits 5 nodes, the weak one 6: compare them.",
+            "A value is a pair of numbers. The strong rule visits 5 nodes, and the weak rule 6: compare them.",
             "[(1,0) [[(0,1) (0,1)]]]",
             "lattice-strong",
             ("product", "0..1 x 0..1"),
@@ -162,7 +165,7 @@ _GROUPS: Final = {
         Example(
             "M3",
             "M3: not distributive",
-            "The closed form would say c where the truth is 1, so it is refused. The shallow rule is never wrong.",
+            "The closed form would return c, but the value is 1: it is refused. The shallow rule is never wrong.",
             "[c [b [a b]]]",
             "lattice-shallow",
             ("M3", ""),
@@ -170,15 +173,15 @@ _GROUPS: Final = {
         Example(
             "N5",
             "N5: not distributive",
-            "The closed form would say a where the truth is b. Pruning by the parent alone is never wrong.",
+            "The closed form would return a, but the value is b. Pruning by the parent alone is never wrong.",
             "[a [b [c a 0]]]",
             "lattice-shallow",
             ("N5", ""),
         ),
         Example(
             "intervals",
-            "Values that are only known to lie between bounds",
-            "Join and meet go bound by bound.",
+            "Values known only to lie between two bounds",
+            "Join and meet apply to the lower bounds and to the upper bounds separately.",
             "[[3..5 4..6] [2..7 1..2 5..5] [6..9 0..9]]",
             "lattice-weak",
             ("intervals", "0..9"),
@@ -186,7 +189,7 @@ _GROUPS: Final = {
     ),
 }
 
-#: Every example by its key.
+#: All examples by key.
 EXAMPLES: Final[dict[str, Example]] = {
     example.key: replace(example, group=group) for group, examples in _GROUPS.items() for example in examples
 }

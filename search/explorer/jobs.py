@@ -1,4 +1,4 @@
-"""Long-running work, seen by its waiting callers: its progress, and a way to end it early."""
+"""Jobs: the progress of long-running work, and a way to stop it early."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 
 class StoppedError(Exception):
-    """The work was stopped; the work itself raises this at its next check."""
+    """Raised by stopped work when it next checks its job."""
 
 
 class Job:
     """One piece of work. Other threads may read `progress` and call `stop` at any time.
 
-    `progress` describes the progress, "" for none. `on_progress` gets every new description.
+    `progress` describes how far the work is, or is "". `on_progress` is called with every new description.
     """
 
     def __init__(self, on_progress: Callable[[str], None] | None = None) -> None:
@@ -45,12 +45,12 @@ class Job:
             raise StoppedError
 
     def tell(self, progress: str) -> None:
-        """Sets the progress."""
+        """Sets the progress and reports it."""
         self.progress = progress
         if self._on_progress is not None:
             self._on_progress(progress)
 
     def go_on(self, progress: str) -> None:
-        """Sets the progress if the work should go on; otherwise raises `StoppedError`."""
+        """Sets the progress if the work should continue; otherwise raises `StoppedError`."""
         self.check()
         self.tell(progress)

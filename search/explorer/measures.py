@@ -1,25 +1,25 @@
 """Statistics of a recorded search: the quality of its move ordering, how much it left out, and what that saved.
 
-They are computed from the columns of the document alone (see `search.explorer.chess_document`).
+They are computed only from the columns of the document (see `search.explorer.chess_document`).
 
     first_move_best, branching, minimax_estimate, minimal_tree
-                    the most telling of the fields below, for the deepest complete iteration; null without one
+                    the main results below, the last three of them for the deepest complete iteration; null if unknown
     first_move      how often the first move was the best, at nodes of the main search that ended with a cutoff or an
-                    exact value: {"nodes", "first", "share", "by_number"}, whose last number is "or later"
+                    exact value: {"nodes", "first", "share", "by_number"}; the last number includes all later moves
     quiescence_first_move  the same for quiescence, cutoffs only
-    iterations      per complete iteration {"depth", "nodes", "branching": nodes ** (1 / depth), "growth": nodes as a
-                    multiple of the last iteration's}
-    trees           per complete iteration the sizes of three trees of its depth without quiescence: {"depth", "nodes"
-                    that were searched, "minimax" and "minimax_leaves", "minimal" and "minimal_leaves"}
-    mobility        legal moves by ply, the mean over the visits to it in the deepest iteration
-    reasons         by reason {"key", "ended": nodes it ended, "skipped": moves it left out, "saved": nodes saved so}
-    costs           in words: how "saved" is estimated
+    iterations      for each complete iteration {"depth", "nodes", "branching": nodes ** (1 / depth), "growth": nodes
+                    divided by those of the iteration before}
+    trees           for each complete iteration the "nodes" searched, and the sizes of the full and the minimal tree
+                    without quiescence: {"depth", "nodes", "minimax", "minimax_leaves", "minimal", "minimal_leaves"}
+    mobility        the mean number of legal moves at each ply, over its visits in the deepest iteration
+    reasons         for each reason {"key", "ended": nodes, "skipped": moves, "saved": nodes (estimated)}
+    costs           a text that says how "saved" is estimated
 
-Plain minimax visits every node of the full tree, m0 * m1 * ... * m(k-1) of them at ply k, if mi is the mobility at ply
-i. Any search without selectivity must visit at least Knuth and Moore's minimal tree to prove the value. At ply k it has
-the product of the mi with even i, plus that of those with odd i, less one ("An analysis of alpha-beta pruning",
-Artificial Intelligence 6, 1975, here with branching that changes from ply to ply). The search may still be smaller than
-the minimal tree: it reduces and skips moves, and finds positions in the TT.
+Plain minimax visits every node of the full tree. At ply k these are m0 * m1 * ... * m(k-1) nodes, where mi is the
+mobility at ply i. Any search without selectivity must visit at least Knuth and Moore's minimal tree to prove the value.
+At ply k it has the product of the mi with even i, plus that of the mi with odd i, less one ("An analysis of alpha-beta
+pruning", Artificial Intelligence 6, 1975, here with branching that changes from ply to ply). The recorded search may
+still be smaller, because it reduces and skips moves and finds positions in the TT.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from typing import Any, Final
 
 from search.explorer.chess_document import MOVE_SEARCHES, Document, decoded, skips
 
-#: How many moves have their own share of the cutoffs; later moves share one.
+#: The length of "by_number". The last number includes all later moves.
 TOLD_APART: Final = 10
 
-#: How a node ends that has searched moves.
+#: The ends of nodes that searched their moves.
 _THROUGH_MOVES: Final = ("cutoff", "all-moves")
-#: How a node ends that did not have to.
+#: The ends of nodes that did not have to search their moves.
 _SPARED: Final = (
     "draw",
     "mate-distance",
@@ -49,11 +49,11 @@ _SPARED: Final = (
 )
 
 COSTS: Final = (
-    "Estimated from this recording. A move that was skipped, or left over after a cutoff, counts as many visits as a "
-    "searched move took on average at nodes of the same depth, with its repeated searches. A node that ended without "
-    "searching moves counts the average size of nodes of the same depth that did search some, less its own visits. "
-    "Moves come in order of promise, and the searches that were saved would have pruned too, so this shows the size of "
-    "the saving and is no exact count."
+    "Estimated from this recording. A move that was skipped, or left over after a cutoff, is assumed to save as many "
+    "visits as an average searched move at nodes of the same depth, including repeated searches. A node that ended "
+    "without searching moves is assumed to save the average size of nodes of the same depth that searched some, less "
+    "its own visits. The most promising moves come first, and the saved searches would have pruned too, so the result "
+    "is only a rough estimate."
 )
 
 #: The columns of nodes, with keys instead of codes.
@@ -61,7 +61,7 @@ Nodes = dict[str, list[Any]]
 
 
 def statistics(document: Document) -> dict[str, Any]:
-    """The numbers above for a document whose columns are filled."""
+    """Returns the statistics described above, for a document whose columns are filled."""
     nodes = decoded(document)
     iterations = [iteration for iteration in document["iterations"] if iteration["complete"]]
     mobility = _mobility(nodes, iterations)
@@ -89,7 +89,7 @@ def statistics(document: Document) -> dict[str, Any]:
 
 
 def _first_moves(nodes: Nodes, quiescence: int) -> dict[str, Any]:
-    """How often the move of which number was the best one."""
+    """Returns how often the best move was the first, the second and so on."""
     rows = zip(nodes["cutter"], nodes["end"], nodes["quiescence"], strict=True)
     numbers = Counter(cutter for cutter, end, kind in rows if end == "cutoff" and kind == quiescence)
     if not quiescence:
@@ -131,7 +131,7 @@ def _numbers_of_exact_moves(nodes: Nodes) -> Iterator[int]:
 
 
 def _growth(iterations: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """How the iterations grow."""
+    """Returns the rows of "iterations"."""
     rows: list[dict[str, Any]] = []
     for iteration in iterations:
         depth, nodes = iteration["depth"], iteration["nodes"]
@@ -148,11 +148,10 @@ def _growth(iterations: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _mobility(nodes: Nodes, iterations: list[dict[str, Any]]) -> list[float]:
-    """Mean number of legal moves by ply, down to the last but one of the deepest iteration; empty without any.
+    """Returns the mean number of legal moves at each ply from 0 to the last iteration's depth - 1; [] without rows.
 
-    They come from the last iteration with rows. Main search and quiescence are averaged apart, because quiescence sees
-    positions after captures; it counts only at plies that the main search does not reach. A ply without visits takes
-    the number of two plies above.
+    The numbers come from the last iteration with rows. Quiescence counts only at plies that the main search does not
+    reach, because it mostly sees positions after captures. A ply without visits takes the number from two plies above.
     """
     recorded = [iteration for iteration in iterations if iteration["first_node"] >= 0]
     if not recorded:
@@ -169,7 +168,7 @@ def _mobility(nodes: Nodes, iterations: list[dict[str, Any]]) -> list[float]:
 
 
 def tree_sizes(mobility: list[float]) -> dict[str, float]:
-    """Nodes and leaves of the full tree and of the minimal tree whose nodes at ply i have `mobility[i]` moves."""
+    """Returns the nodes and leaves of the full and the minimal tree if nodes at ply i have `mobility[i]` moves."""
     even = odd = full = 1.0
     minimax = minimal = 1.0
     leaves = 1.0
@@ -197,7 +196,7 @@ def _trees(iteration: dict[str, Any], mobility: list[float]) -> dict[str, Any]:
 
 
 class _Means:
-    """Means by quiescence and depth or ply."""
+    """Means by kind, a pair of quiescence (0 or 1) and depth or ply."""
 
     def __init__(self) -> None:
         self._sums: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
@@ -208,19 +207,19 @@ class _Means:
         entry[1] += times
 
     def at(self, kind: tuple[int, int]) -> float | None:
-        """The mean of this kind; None where nothing is known."""
+        """Returns the mean of this kind, or None if it has no values."""
         total, times = self._sums.get(kind, (0, 0))
         return total / times if times else None
 
     def near(self, kind: tuple[int, int]) -> float:
-        """The mean of this depth or the next lower one that has one; 1 without any."""
+        """Returns the mean of this depth, or of the next lower depth that has values; 1 if there is none."""
         quiescence, depth = kind
         means = (self.at((quiescence, lower)) for lower in range(depth, -1, -1))
         return next((mean for mean in means if mean is not None), 1.0)
 
 
 def _reasons(nodes: Nodes, document: Document) -> list[dict[str, Any]]:
-    """What each reason ended, skipped and saved, most saved first."""
+    """Returns what each reason ended, skipped and saved, with the largest savings first."""
     per_move, per_node = _Means(), _Means()
     kinds, sizes, ends = list(zip(nodes["quiescence"], nodes["depth"], strict=True)), nodes["size"], nodes["end"]
     for row, search in enumerate(nodes["search"]):

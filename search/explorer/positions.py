@@ -1,4 +1,4 @@
-"""Positions in the forms that users give them: a FEN, a FEN with moves, or a PGN."""
+"""Reading the positions that users enter: a FEN, a FEN with moves, or a PGN."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ _MOVE_NUMBER: Final = re.compile(r"(\d{1,5})(w|b|\.\.\.|\.)?")
 
 
 class PositionError(RecordingError):
-    """An invalid text of a position; the message says in one line what is wrong, and where."""
+    """Raised if the text of a position is invalid; the message says in one line what is wrong, and where."""
 
 
 def read_board(text: str, after: str | None = None) -> chess.Board:
-    """The board of a text, with its moves; the start position for an empty one or "startpos". Needs no kernels.
+    """Returns the board that a text describes, with its moves; "" and "startpos" are the start position.
 
     `moves` and moves in UCI notation may follow a FEN, standard or Chess960. A PGN gives the position of its first game
     after the last move of the main line, or after the move that `after` names: "23w" or "23" is White's 23rd move,
-    "23b" Black's, "0" the start. Raises PositionError.
+    "23b" is Black's, and "0" is the position before the first move. Raises PositionError. Needs no kernels.
     """
     stripped = text.strip()
     head, _, moves = stripped.partition(" moves ")
     if stripped in ("", "startpos") or head == "startpos" or _FEN.match(stripped):
         if after is not None:
-            raise PositionError("a move can be chosen in a PGN only, and this is a FEN")
+            raise PositionError("a move can be chosen only in a PGN, not in a FEN")
         board = _board(chess.STARTING_FEN if head in ("", "startpos") else head)
         if board.status() & chess.STATUS_BAD_CASTLING_RIGHTS:
-            # Taken as Chess960 where its castling rights demand that.
+            # These castling rights may be valid in Chess960.
             board = _board(head, chess960=True)
         _play(board, moves.split())
     else:
@@ -44,7 +44,7 @@ def read_board(text: str, after: str | None = None) -> chess.Board:
 
 
 def replay(fen: str, moves: Sequence[str], *, chess960: bool) -> Game:
-    """The game after `moves` (UCI notation, "0000" for a null move) from `fen`, as a recording has them.
+    """Returns the game after `moves` from `fen`, in the notation of recordings: UCI, with "0000" for a null move.
 
     Raises PositionError.
     """
@@ -71,7 +71,7 @@ def _play(board: chess.Board, moves: Sequence[str], *, may_pass: bool = False) -
 
 
 def _playable(board: chess.Board) -> chess.Board:
-    """The board, if the engine can play from where its game began."""
+    """Returns the board. Raises PositionError if the engine cannot play from the position where its game began."""
     fatal = board.root().status() & FATAL_STATUS
     if fatal:
         raise PositionError(f"illegal position: {status_text(fatal)}")
@@ -79,9 +79,9 @@ def _playable(board: chess.Board) -> chess.Board:
 
 
 class _StrictBuilder(chess.pgn.GameBuilder[chess.pgn.Game]):
-    """Builds a game's main line and refuses the first error in it, which python-chess would ignore."""
+    """A builder of a game's main line that raises the first error in it, which python-chess would ignore."""
 
-    # python-chess declares None as the result here, but uses the result.
+    # python-chess declares that this returns None, but uses the result.
     def begin_variation(self) -> chess.pgn.SkipType:  # type: ignore[override]
         return chess.pgn.SKIP
 
@@ -100,20 +100,20 @@ def _pgn_board(text: str, after: str | None) -> chess.Board:
     node = game.end() if after is None else _chosen(game, after)
     board = node.board()
     if board.uci_variant != "chess":
-        raise PositionError(f"bad PGN: {_quoted(game.headers.get('Variant', ''))} is not played here")
+        raise PositionError(f"bad PGN: the variant {_quoted(game.headers.get('Variant', ''))} is not supported")
     return board
 
 
 def _chosen(game: chess.pgn.Game, after: str) -> Any:
-    """The node of the main line after the move that a name like "23w" gives."""
+    """Returns the node of the main line after the move that `after` names, such as "23w"."""
     match = _MOVE_NUMBER.fullmatch(after.strip())
     if match is None:
-        raise PositionError(f"no move {_quoted(after)}: expected a number with w or b, such as 23w")
+        raise PositionError(f"bad move {_quoted(after)}: expected a number with w or b, such as 23w")
     number, suffix = int(match[1]), match[2]
     if number == 0:
         return game
     wanted = (number, suffix not in ("b", "..."))
-    last = "there is none"
+    last = "it has no moves"
     board = game.board()
     for node in game.mainline():
         if (board.fullmove_number, board.turn) == wanted:
@@ -124,6 +124,6 @@ def _chosen(game: chess.pgn.Game, after: str) -> Any:
 
 
 def _quoted(text: str) -> str:
-    """A text quoted for a message of one line."""
+    """Quotes a text on one line, and shortens it to 80 characters."""
     line = " ".join(text.split())
     return repr(line if len(line) <= 80 else line[:77] + "...")

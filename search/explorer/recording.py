@@ -1,6 +1,6 @@
-"""Searches a position with the tracing build and makes a document of the recording.
+"""Recording of chess searches with the tracing build, and the documents of the recordings.
 
-Importing this module imports the kernels, so call `search.explorer.build.choose_tracing` before.
+Importing this module imports the kernels, so call `search.explorer.build.choose_tracing` first.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from search.kernels.worker import STOP, new_worker, set_network, set_tunables
 from search.limits import DEFAULT_HASH, Limits
 from search.techniques import BY_NAME, switched_off
 
-#: Visits that a recording holds unless told otherwise.
+#: The default number of visits that a recording can hold.
 DEFAULT_CAPACITY: Final = 200_000
 
-# The picker's stage after it has returned a move, by the keys of `chess_document.STAGES`. After the TT move and the
-# killers it is at the next stage already.
+# The keys of `chess_document.STAGES` by the picker's stage after it has returned a move. After the TT move and the
+# killers, the picker is already at the next stage.
 _STAGE_KEYS: Final = {
     ROOT: "root",
     NOISY_START: "table",
@@ -51,7 +51,7 @@ _SCORES: Final = {"infinite": INFINITE, "mate": MATE, "mate_bound": MATE_BOUND}
 
 @dataclass
 class _Search:
-    """A finished search: its iterations and, for each, the rows and nodes at its end."""
+    """A finished search: its iterations and, for each, the numbers of rows and nodes at its end."""
 
     worker: Any
     iterations: list[Iteration] = field(default_factory=list)
@@ -69,23 +69,23 @@ def record(
 ) -> Document:
     """Searches a position within `limits`, on one thread from an empty TT, and returns the document of the search.
 
-    Of the limits only depth and nodes count. The document is the same every time; it holds `capacity` visits, and
-    further visits are only counted. The evaluation is the network that comes with the engine unless `classical`.
-    `without` are keys of SWITCHES: those techniques are switched off. The job is told of each iteration. When it is
-    stopped, the search ends, and the document holds what was searched by then.
+    Of the limits, only depth and nodes are used. The same arguments give the same document. It contains up to
+    `capacity` visits; further visits are only counted. The evaluation is the network that comes with the engine unless
+    `classical` is set. `without` contains keys of SWITCHES, whose techniques are switched off. The search reports each
+    iteration to the job. If the job is stopped, the search ends, and the document contains what was searched so far.
 
     Raises RecordingError, MemoryError, and RuntimeError in the playing build.
     """
     if not TRACING:
-        raise RuntimeError(f"recording needs the tracing build: {TRACING_VARIABLE}=1 before the engine is imported")
+        raise RuntimeError(f"recording needs the tracing build: set {TRACING_VARIABLE}=1 before importing the engine")
     if not 1 <= capacity <= tracing.MOST_VISITS:
-        raise RecordingError(f"a recording holds 1 to {tracing.MOST_VISITS} visits, not {capacity}")
+        raise RecordingError(f"the capacity must be 1 to {tracing.MOST_VISITS} visits (got {capacity})")
     off = sorted(set(without))
     unknown = sorted(set(off) - set(SWITCHES))
     if unknown:
-        raise RecordingError(f"{unknown[0]!r} cannot be switched off; what can is {', '.join(SWITCHES)}")
+        raise RecordingError(f"{unknown[0]!r} cannot be switched off; expected one of {', '.join(SWITCHES)}")
     if not any(game.board.legal_moves):
-        raise RecordingError(f"the game is over here ({game.board.fen()}): there is no move to search")
+        raise RecordingError(f"the game is over, so there is no move to search: {game.board.fen()}")
     worker = new_worker()
     set_tunables(worker, switched_off(BY_NAME[key] for key in off))
     network = None if classical else shipped_network()
@@ -95,7 +95,7 @@ def record(
 
 
 def _search(worker: Any, game: Game, limits: Limits, capacity: int, job: Job) -> _Search:
-    """The engine's iterative deepening, one thread, with a look at the recording between iterations."""
+    """Runs the engine's iterative deepening on one thread, and notes the recording's size after each iteration."""
     deepest = MAX_DEPTH if limits.depth is None else min(limits.depth, MAX_DEPTH)
     write_board(game.board, worker["stack"][0]["position"])
     moves = [encode(game.board, move) for move in game.board.legal_moves]
@@ -111,7 +111,7 @@ def _search(worker: Any, game: Game, limits: Limits, capacity: int, job: Job) ->
     for iteration in Deepening(worker, allocate_table(DEFAULT_HASH), root).iterations():
         search.iterations.append(iteration)
         search.ends.append((int(worker["recording"]["node_count"]), int(worker["nodes"])))
-        job.tell(f"depth {iteration.depth} is done, {int(worker['nodes']):,} nodes")
+        job.tell(f"completed depth {iteration.depth}, {int(worker['nodes']):,} nodes")
         if worker["stop"] or worker["nodes"] >= worker["node_limit"]:
             break
     return search
@@ -127,7 +127,7 @@ def _document(game: Game, limits: Limits, search: _Search, without: list[str], c
     rows = trace["nodes"][: int(trace["node_count"])].copy()
     skips = trace["skipped"][: int(trace["skip_count"])].copy()
     visits, skipped = int(trace["visits"]), int(trace["skips"])
-    # A node that was open when the search ended still holds the number of its visit.
+    # If a node was open when the search ended, `visits` is still the number of its visit, not the size of its subtree.
     is_open = rows["end"] == tracing.STOPPED
     rows["visits"][is_open] = visits - rows["visits"][is_open] + 1
 
@@ -155,7 +155,7 @@ def _document(game: Game, limits: Limits, search: _Search, without: list[str], c
         "costs": None,
     }
     document["iterations"] = _iterations(search, rows, board.chess960)
-    # A search that ended within its first iteration has nothing but a legal move, like the engine.
+    # A search that ended within its first iteration returns the first legal move, as the engine does.
     last = search.iterations[-1] if search.iterations else None
     line = [next(iter(board.legal_moves))] if last is None else [decode(move, board.chess960) for move in last.line]
     value = None if last is None else last.score
@@ -173,14 +173,14 @@ def _document(game: Game, limits: Limits, search: _Search, without: list[str], c
 
 
 def _evaluation(search: _Search, classical: bool) -> str:
-    """The evaluation that was used: the name of a custom one, "classical" or "network"."""
+    """Returns the name of the evaluation that was used: that of a custom one, "classical" or "network"."""
     if CHOICE is not None:
         return CHOICE.name
     return "classical" if classical or not int(search.worker["network"]["hidden"]) else "network"
 
 
 def _move_texts(rows: Any, skips: Any, chess960: bool) -> tuple[list[str], list[int], list[int]]:
-    """The texts of all moves, and the moves of rows and of skips as indexes of them (-1: none)."""
+    """Returns the texts of all moves, and the moves of rows and skips as indices of these texts; -1 is no move."""
     codes = np.unique(np.concatenate([rows["move"], skips["move"].astype(np.int32)]))
     texts = [decode(code, chess960).uci() if code else "0000" for code in codes.tolist()]
     indexes = np.searchsorted(codes, rows["move"])
@@ -188,7 +188,7 @@ def _move_texts(rows: Any, skips: Any, chess960: bool) -> tuple[list[str], list[
     return texts, np.where(has_none, -1, indexes).tolist(), np.searchsorted(codes, skips["move"]).tolist()
 
 
-#: The columns whose fields of `search.kernels.tracing.NODE` have other names.
+#: The fields of `search.kernels.tracing.NODE` that differ in name from their columns, by column.
 _FIELDS: Final = {
     "type": "expected",
     "eval": "static_eval",
@@ -213,7 +213,7 @@ def _node_columns(rows: Any, moves: list[int]) -> dict[str, list[Any]]:
 
 
 def _iterations(search: _Search, rows: Any, chess960: bool) -> list[dict[str, Any]]:
-    """The iterations with the rows of each; the last may be one that the end of the search interrupted."""
+    """Returns the iterations with the rows of each. The end of the search may have interrupted the last one."""
     found: list[tuple[int, Iteration | None, int, int]] = []
     for iteration, (row_end, node_end) in zip(search.iterations, search.ends, strict=True):
         found.append((iteration.depth, iteration, row_end, node_end))
@@ -249,7 +249,7 @@ def _iterations(search: _Search, rows: Any, chess960: bool) -> list[dict[str, An
 
 
 def _window(rows: Any, row: int) -> dict[str, Any]:
-    """One search of the root: its window and its outcome."""
+    """Returns one search of the root: its window, outcome and first row."""
     alpha, beta = int(rows["alpha"][row]), int(rows["beta"][row])
     if rows["end"][row] == tracing.STOPPED:
         return {"alpha": alpha, "beta": beta, "value": None, "outcome": "stopped", "first_node": row}

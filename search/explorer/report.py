@@ -1,4 +1,4 @@
-"""A recorded chess search as text: iterations, the tree, and what pruned it."""
+"""The text report of a recorded chess search: its iterations, its tree, and what each reason pruned."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Final
 
 from search.explorer.chess_document import Document, decoded, score_text, skips
 
-#: Moves of a line that fit beside the other numbers of an iteration.
+#: The most moves of an iteration's PV that fit beside its numbers.
 _LINE_MOVES: Final = 8
 
 
 def report(document: Document, plies: int = 2, lines: int = 200) -> Iterator[str]:
-    """The lines of a report: what was searched, its iterations, its tree to `plies`, and what ended and skipped there.
+    """Yields the lines of a report: the position and result, the iterations, the tree, and what each reason pruned.
 
-    The tree is that of the last iteration, `lines` lines at most.
+    The tree is that of the last iteration, to `plies` plies and at most `lines` lines.
     """
     yield from _heading(document)
     yield ""
@@ -38,13 +38,13 @@ def _heading(document: Document) -> Iterator[str]:
     yield f"position  {document['position']}"
     yield (
         f"result    {result['move']} {result['score']} at depth {result['depth']}: {result['nodes']:,} nodes, "
-        f"{result['visits']:,} visits with those that search a position again"
+        f"{result['visits']:,} visits (including repeated searches of a position)"
     )
     if document["truncated"]:
         left = document["left_out"]
         yield (
-            f"TRUNCATED: the recording is full; it counts {left['visits']:,} more visits and {left['pruned']:,} more "
-            "skipped moves but does not hold them"
+            f"TRUNCATED: the recording is full; {left['visits']:,} more visits and {left['pruned']:,} more skipped "
+            "moves were counted but not recorded"
         )
 
 
@@ -60,7 +60,7 @@ def _iterations(document: Document) -> Iterator[str]:
 
 
 def _tree(document: Document, plies: int, lines: int) -> Iterator[str]:
-    """The tree of the last iteration with rows."""
+    """Yields the tree of the last iteration that has rows."""
     recorded = [iteration for iteration in document["iterations"] if iteration["first_node"] >= 0]
     if not recorded:
         return
@@ -73,7 +73,7 @@ def _tree(document: Document, plies: int, lines: int) -> Iterator[str]:
         skipped[row][reason] += 1
 
     def describe(row: int) -> str:
-        """One visit in a line: move, type, depth, window, value, how it ended, size."""
+        """Returns one visit as a line: move, type, depth, window, value, how it ended, size."""
         code, search = nodes["move"][row], nodes["search"][row]
         name = document["moves"][code] if code >= 0 else f"({search})"
         if code >= 0 and search not in ("move", "null"):
@@ -94,7 +94,7 @@ def _tree(document: Document, plies: int, lines: int) -> Iterator[str]:
 
     first, last = recorded[-1]["first_node"], recorded[-1]["last_node"]
     yield f"tree of depth {recorded[-1]['depth']}, scores from the view of the side to move at each node"
-    # Rows and their indentation; the next row to be printed is the last.
+    # A stack of rows and their indentation; its last row is printed next.
     waiting = [(row, 0) for row in reversed(children[-1]) if first <= row <= last]
     for _ in range(lines):
         if not waiting:
@@ -104,11 +104,11 @@ def _tree(document: Document, plies: int, lines: int) -> Iterator[str]:
         if nodes["ply"][row] < plies:
             waiting += [(child, level + 1) for child in reversed(children[row])]
     if waiting:
-        yield f"... and {len(waiting)} more lines at these plies"
+        yield f"... and at least {len(waiting)} more lines"
 
 
 def _summary(document: Document) -> Iterator[str]:
-    """What each reason ended and left out, and what that saved: estimated, and counted if the document has costs."""
+    """Yields what each reason ended, skipped and saved: an estimate, and a count if the document has costs."""
     texts = {row["key"]: row["text"] for row in document["reasons"]}
     costs = document.get("costs")
     counted = {}
@@ -122,7 +122,7 @@ def _summary(document: Document) -> Iterator[str]:
         cell = f"{counted.get(key, ''):>20}  " if costs else ""
         yield f"{key:<20} {row['ended']:>11,} {row['skipped']:>14,} {row['saved']:>16,}  {cell}{texts[key]}"
     if costs:
-        yield f"nodes without it: of the same search to depth {costs['depth']}, which takes {costs['nodes']:,} as it is"
+        yield f"nodes without it: the same search to depth {costs['depth']}; unchanged, it takes {costs['nodes']:,}"
 
 
 def _measures(document: Document) -> Iterator[str]:

@@ -1,8 +1,8 @@
-"""The explorer's server: the page's own files, and searches on request, for this machine alone.
+"""The explorer's server, which serves the page and its searches to this machine only.
 
-It listens on 127.0.0.1. A web page from elsewhere that is open in the same browser could still try to reach it: through
-a name that resolves to 127.0.0.1, which the check of the Host header refuses, or by posting forms, which the checks of
-Origin and content type refuse. Files are looked up in a table that is made at the start, so no path leads out.
+It listens on 127.0.0.1. Another web page in the same browser could still try to reach it: through a name that resolves
+to 127.0.0.1, which the check of the Host header refuses, or by posting forms, which the checks of Origin and content
+type refuse. Paths are looked up in a table that is built at the start, so no other file can be read.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from search.theory.trees import MAX_BYTES
 
 HOST: Final = "127.0.0.1"
 
-#: A tree's text may be twice as long in JSON, where line ends and quotes are written with a backslash.
+#: The longest request in bytes. A tree's text may be twice as long in JSON, which escapes line ends and quotes.
 MAX_BODY: Final = 2 * MAX_BYTES + 100_000
 
-#: Seconds that a search waits for its turn.
+#: The most seconds that a search waits for its turn.
 PATIENCE: Final = 120.0
 
-#: Connections at a time: more than a browser opens, and fewer than the files that a process may have open.
+#: The most open connections: more than a browser opens, and fewer than the files that a process may have open.
 MOST_CONNECTIONS: Final = 64
 
 #: Seconds between two checks of whether a search that waits for its turn is still wanted.
@@ -59,12 +59,12 @@ _HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
 }
 
-#: What the system's own table may call otherwise.
+#: Content types by suffix. The system's own table may contain different ones.
 _TYPES: Final = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
 def page_files() -> dict[str, Traversable]:
-    """The page's files by the path under which they are served."""
+    """Returns the page's files by the path under which they are served."""
     found: dict[str, Traversable] = {}
 
     def collect(folder: Traversable, prefix: str) -> None:
@@ -80,14 +80,14 @@ def page_files() -> dict[str, Traversable]:
 
 
 def make_app(port: int, opened: dict[str, Any] | None = None) -> ASGIApp:
-    """The application for a server on `port`; `opened` is what the page shows first: {"document"} or {"tree"}."""
+    """Returns the application for a server on `port`. The page shows `opened` first: {"document"} or {"tree"}."""
     pages = page_files()
     jobs = _Jobs()
 
     async def page(request: Request) -> Response:
         entry = pages.get(request.url.path)
         if entry is None:
-            return _json({"error": "there is nothing here"}, 404)
+            return _json({"error": "not found"}, 404)
         kind = _TYPES.get(entry.name[entry.name.rfind(".") :]) or mimetypes.guess_type(entry.name)[0]
         return Response(entry.read_bytes(), media_type=kind or "text/plain")
 
@@ -123,15 +123,15 @@ class _Jobs:
 
     def __init__(self) -> None:
         self._jobs: dict[str, Job] = {}
-        # Searches are plain Python and share one interpreter: more than one at a time would not be faster.
+        # Searches of trees are plain Python and share one interpreter, so several at a time would not be faster.
         self._turn = asyncio.Semaphore(1)
 
     def find(self, name: object) -> Job | None:
-        """The job of this name, if it has not ended."""
+        """Returns the job of this name, or None if it has ended or there is none."""
         return self._jobs.get(name) if isinstance(name, str) else None
 
     def endpoint(self, work: service.Answer) -> Callable[[Request], Any]:
-        """An endpoint that answers requests with the result of `work`."""
+        """Returns an endpoint that answers requests with the result of `work`."""
 
         async def answer(request: Request) -> Response:
             job = Job()
@@ -150,11 +150,11 @@ class _Jobs:
             except StoppedError:
                 return _json({"error": "stopped", "stopped": True}, 409)
             except TimeoutError:
-                return _json({"error": "the searches that were requested earlier are still running"}, 503)
+                return _json({"error": "earlier searches are still running"}, 503)
             except ClientDisconnect:
                 return _json({"error": "the request ended early"}, 400)
             finally:
-                # Also when the server ends: nobody would read the answer.
+                # Stop the work also if the server shuts down, because no client would read the answer.
                 job.stop()
                 if gone is not None:
                     gone.cancel()
@@ -163,11 +163,11 @@ class _Jobs:
 
     @contextmanager
     def _entered(self, name: str, job: Job) -> Iterator[None]:
-        """Makes the job known by its name for the time of the block; "" is no name. Raises RequestError."""
+        """Registers the job under its name during the block, unless the name is "". Raises RequestError."""
         if name and not _JOB_NAME.fullmatch(name):
-            raise RequestError("a job's name has 1 to 64 letters, digits and hyphens")
+            raise RequestError("a job's name must be 1 to 64 letters, digits or hyphens")
         if name in self._jobs:
-            raise RequestError(f"there is a job '{name}' already")
+            raise RequestError(f"there is already a job '{name}'")
         if name:
             self._jobs[name] = job
         try:
@@ -176,10 +176,10 @@ class _Jobs:
             self._jobs.pop(name, None)
 
     async def _take_turn(self, job: Job) -> None:
-        """Waits for the turn. Raises TimeoutError after PATIENCE seconds, and StoppedError."""
+        """Waits for the job's turn. Raises TimeoutError after PATIENCE seconds, and StoppedError."""
         clock = asyncio.get_running_loop().time
         deadline = clock() + PATIENCE
-        job.tell("waiting for the search before this one")
+        job.tell("waiting for an earlier search")
         while True:
             job.check()
             try:
@@ -193,25 +193,25 @@ class _Jobs:
 
 
 async def _stop_when_gone(request: Request, job: Job) -> None:
-    """Stops the job when the page that requested it is closed, or requests something else instead."""
+    """Stops the job when the page disconnects, because it was closed or has requested something else."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
     job.stop()
 
 
 async def _body(request: Request) -> object:
-    """The JSON value of a request, read no further than MAX_BODY. Raises RequestError."""
+    """Returns the JSON value of a request. Raises RequestError, also if the request is longer than MAX_BODY."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise RequestError("a request is JSON: its content type is application/json")
+        raise RequestError("the content type of a request must be application/json")
     data = bytearray()
     async for chunk in request.stream():
         data += chunk
         if len(data) > MAX_BODY:
-            raise RequestError(f"a request has at most {MAX_BODY:,} bytes")
+            raise RequestError(f"the request is longer than {MAX_BODY:,} bytes")
     try:
         return parse_json(bytes(data))
     except ValueError as error:
-        raise RequestError(f"the request is no JSON: {error}") from None
+        raise RequestError(f"the request is not valid JSON: {error}") from None
 
 
 def _json(value: object, status: int = 200) -> Response:
@@ -220,7 +220,7 @@ def _json(value: object, status: int = 200) -> Response:
 
 
 class _Guard:
-    """Refuses requests that do not come from the page itself, and adds the headers to every answer."""
+    """Middleware that refuses requests of other pages, and adds the security headers to every response."""
 
     def __init__(self, app: ASGIApp, port: int) -> None:
         self._app = app
@@ -229,7 +229,7 @@ class _Guard:
             self._hosts |= {b"127.0.0.1", b"localhost", b"[::1]"}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI."""
+        """Handles an ASGI connection."""
         if scope["type"] != "http":
             return
 
@@ -247,20 +247,20 @@ class _Guard:
     def _refusal(self, scope: Scope) -> Response | None:
         hosts = [value.lower() for name, value in scope["headers"] if name == b"host"]
         if len(hosts) != 1 or hosts[0] not in self._hosts:
-            return _json({"error": "this server is for this machine alone: the Host header names another one"}, 421)
+            return _json({"error": "this server answers only this machine, but the Host header names another"}, 421)
         origins = [value.lower() for name, value in scope["headers"] if name == b"origin"]
         if any(origin.partition(b"://")[2] not in self._hosts for origin in origins):
             return _json({"error": "only the page itself may send requests"}, 403)
         if scope["method"] not in ("GET", "HEAD", "POST"):
-            return _json({"error": f"there is no method {scope['method'][:20]} here"}, 405)
+            return _json({"error": f"method {scope['method'][:20]} is not allowed"}, 405)
         return None
 
 
 class _Connection(H11Protocol):
-    """A connection. If there are too many, a new one replaces the one that has waited longest for its client."""
+    """A connection. If there are too many, a new one replaces the oldest, preferably one that waits for its client."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Accepts a connection."""
+        """Accepts a connection, and closes another one if there are too many."""
         super().connection_made(transport)
         self._since = self.loop.time()
         others = [each for each in self.connections if isinstance(each, _Connection) and each is not self]
@@ -269,16 +269,16 @@ class _Connection(H11Protocol):
             min(others, key=lambda each: (not each._is_waiting(), each._since)).transport.abort()
 
     def _is_waiting(self) -> bool:
-        """Whether the client has sent no request, or only a part of one."""
+        """Returns whether the server is waiting for a request, or for the rest of one."""
         return self.cycle is None or self.cycle.response_complete or self.cycle.more_body
 
 
 def listen(port: int) -> socket.socket:
-    """A socket that listens on loopback; port 0 takes any that is free. Raises OSError."""
+    """Returns a socket that listens on 127.0.0.1; port 0 is any free port. Raises OSError."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         if os.name == "posix":
-            # A port that was just in use can be used again. Windows means something else by this.
+            # This allows a port that was just in use. On Windows, the option has another meaning.
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((HOST, port))
         listener.listen(MOST_CONNECTIONS)
@@ -289,14 +289,14 @@ def listen(port: int) -> socket.socket:
 
 
 def serve(listener: socket.socket, opened: dict[str, Any] | None = None) -> None:
-    """Serves until it is interrupted."""
+    """Serves the page until interrupted."""
     config = uvicorn.Config(
         make_app(listener.getsockname()[1], opened),
         log_level="critical",
         access_log=False,
         lifespan="off",
         http=_Connection,
-        # So many are accepted before the first of them is read.
+        # asyncio accepts this many connections before it reads from the first one.
         backlog=MOST_CONNECTIONS,
         ws="none",
         server_header=False,

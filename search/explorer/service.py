@@ -1,7 +1,7 @@
-"""The requests of the page, checked and answered: JSON values in, JSON values out. Knows nothing of HTTP.
+"""The answers to the page's requests, as functions from JSON values to JSON values. They are independent of HTTP.
 
-Every answer may take a while, so it gets a job: the answer tells the job how far it is, and raises `StoppedError` once
-the job is stopped.
+An answer may take a while, so each one gets a job: it reports its progress to the job, and raises `StoppedError` if the
+job is stopped.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from search.theory.run_text import run_as_dot, run_as_text
 from search.theory.tree_text import FORMATS, Format, read_tree, write_list
 from search.theory.trees import MAX_BYTES, MAX_NODES, Children, Tree, TreeError
 
-#: Limits of a chess search that is asked for on the page.
+#: The largest limits of a chess search that the page may request.
 MOST_CHESS_DEPTH: Final = 60
 MOST_CHESS_NODES: Final = 10_000_000
 
 _LONGEST_TITLE: Final = 200
-#: Moves of a game, or names of techniques.
+#: The most moves of a game, or names of techniques, in a request.
 _MOST_TEXTS: Final = 2_000
 _MOST_SEED: Final = 10**9
 
@@ -47,25 +47,25 @@ _ORDER_NAMES: Final[dict[str, str]] = {
 
 
 class RequestError(ValueError):
-    """A request without an answer; one line says why. `line` and `column` of the tree's text, 0 for nowhere."""
+    """Raised if a request cannot be answered. `line` and `column` are a place in the tree's text, 0 for no place."""
 
     def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
         self.line, self.column = line, column
         super().__init__(message)
 
     def as_json(self) -> dict[str, Any]:
-        """The answer to the page."""
+        """Returns the answer that the page gets."""
         return {"error": str(self), "line": self.line, "column": self.column}
 
 
-#: Answers a request: a JSON value, and the job of the work, if anybody watches it.
+#: A function that answers a request, which is a JSON value, and may report to a job.
 Answer = Callable[..., dict[str, Any]]
-#: The answers by the names of their requests.
+#: The answers by the name of their request.
 ANSWERS: Final[dict[str, Answer]] = {}
 
 
 def _answer(work: Callable[[object, Job], dict[str, Any]]) -> Answer:
-    """Enters an answer; errors in trees, lattices, algorithms and positions become RequestErrors."""
+    """Registers an answer, and turns its errors about trees, lattices, algorithms and positions into RequestErrors."""
 
     @functools.wraps(work)
     def answer(body: object, job: Job | None = None) -> dict[str, Any]:
@@ -94,43 +94,43 @@ class _Asked:
     lattice: Lattice[Any] | None
     order: Order
     seed: int
-    #: Children of some nodes as ordered by hand.
+    #: The children of nodes that were reordered by hand.
     hand: dict[int, tuple[int, ...]]
     #: The request, in a form that can be sent again.
     request: dict[str, Any]
 
     def children(self) -> Children:
-        """The order of visiting."""
+        """Returns the children of each node in the order of visiting."""
         children = ordered_children(self.tree, self.order, self.seed)
         if not self.hand:
             return children
         return [self.hand.get(node, tuple(siblings)) for node, siblings in enumerate(children)]
 
     def order_name(self) -> str:
-        """The name of the order."""
+        """Returns the name of the order."""
         if self.hand:
             return _ORDER_NAMES["hand"]
         return f"random, seed {self.seed}" if self.order == "random" else _ORDER_NAMES[self.order]
 
     def run(self, job: Job) -> Run:
-        """The search. Raises `StoppedError`, and the errors of `search.theory`."""
+        """Runs the search. Raises `StoppedError`, and the errors of `search.theory`."""
         job.go_on(f"searching {len(self.tree):,} nodes, {self.order_name()}")
         return run(self.tree, self.algorithm, children=self.children(), lattice=self.lattice, check=job.check)
 
 
 def _ask(body: object) -> _Asked:
-    """The search that a request describes."""
+    """Returns the search that a request describes."""
     fields = _fields(body, ("text", "format", "algorithm", "lattice", "order", "title"))
     text = _text(fields, "text", most=None)
     form = fields.get("format")
     if form is not None and form not in FORMATS:
-        raise RequestError(f'"format" is null or one of {", ".join(FORMATS)}')
+        raise RequestError(f'"format" must be null or one of {", ".join(FORMATS)}')
     algorithm = _text(fields, "algorithm")
     choice, lattice = _lattice(fields.get("lattice"))
     order = _fields(fields.get("order", {}), ("kind", "seed", "hand"))
     kind = order.get("kind", "given")
     if kind not in ORDERS:
-        raise RequestError(f"an order is one of {', '.join(ORDERS)}")
+        raise RequestError(f"the order must be one of {', '.join(ORDERS)}")
     seed = _whole(order, "seed", 0, _MOST_SEED, default=0)
     title = _text(fields, "title", default="")
     tree = read_tree(text, cast("Format | None", form))
@@ -151,35 +151,35 @@ def _fields(value: object, names: Sequence[str]) -> Mapping[str, Any]:
         raise RequestError(f"expected an object with {', '.join(names)}")
     for name in value:
         if name not in names:
-            raise RequestError(f"there is no field {quoted(str(name))} here, only {', '.join(names)}")
+            raise RequestError(f"unknown field {quoted(str(name))}; expected {', '.join(names)}")
     return value
 
 
 def _text(fields: Mapping[str, Any], name: str, default: str | None = None, most: int | None = _LONGEST_TITLE) -> str:
     value = fields.get(name, default)
     if not isinstance(value, str):
-        raise RequestError(f'"{name}" is a text')
+        raise RequestError(f'"{name}" must be a string')
     if most is not None and len(value) > most:
-        raise RequestError(f'"{name}" has at most {most} characters')
+        raise RequestError(f'"{name}" is longer than {most} characters')
     return value
 
 
 def _whole(fields: Mapping[str, Any], name: str, low: int, high: int, default: int | None = None) -> int:
     value = fields.get(name, default)
     if type(value) is not int or not low <= value <= high:
-        raise RequestError(f'"{name}" is a whole number from {low:,} to {high:,}')
+        raise RequestError(f'"{name}" must be a whole number from {low:,} to {high:,}')
     return value
 
 
 def _texts(fields: Mapping[str, Any], name: str) -> list[str]:
     value = fields.get(name, [])
     if not isinstance(value, list) or len(value) > _MOST_TEXTS or not all(isinstance(text, str) for text in value):
-        raise RequestError(f'"{name}" is a list of at most {_MOST_TEXTS:,} texts')
+        raise RequestError(f'"{name}" must be a list of at most {_MOST_TEXTS:,} strings')
     return value
 
 
 def _lattice(value: object) -> tuple[dict[str, str] | None, Lattice[Any] | None]:
-    """The choice of a lattice, and the lattice."""
+    """Returns how the lattice was chosen, and the lattice; None and None for numbers."""
     if value is None:
         return None, None
     fields = _fields(value, ("kind", "spec"))
@@ -187,23 +187,23 @@ def _lattice(value: object) -> tuple[dict[str, str] | None, Lattice[Any] | None]
     try:
         return {"kind": kind, "spec": spec}, make_lattice(kind, spec)
     except LatticeError as error:
-        # The place is one in the lattice's description, not in the tree's text.
+        # The error's place is in the lattice's description, not in the tree's text.
         raise RequestError(f"lattice: {error}") from None
 
 
 def _hand(value: object, tree: Tree) -> dict[int, tuple[int, ...]]:
-    """Children by node, each a permutation of the node's children."""
+    """Returns the children of each reordered node, a permutation of those in the tree."""
     if not isinstance(value, dict):
-        raise RequestError('"hand" is an object: node to children')
+        raise RequestError('"hand" must be an object from nodes to children')
     hand: dict[int, tuple[int, ...]] = {}
     for key, children in value.items():
         node = int(key) if isinstance(key, str) and key.isdecimal() and len(key) < 9 else -1
         if not 0 <= node < len(tree):
-            raise RequestError(f"this tree has no node {quoted(str(key))} to order by hand")
-        # A bool or a float can equal an int, but is no node's number.
+            raise RequestError(f"the tree has no node {quoted(str(key))} to reorder")
+        # A bool or a float can equal an int, but is not a node's number.
         are_numbers = isinstance(children, list) and all(type(child) is int for child in children)
         if not are_numbers or sorted(children) != sorted(tree.children[node]):
-            raise RequestError(f"the order by hand of node {node} does not name each of its children once")
+            raise RequestError(f"the new order of node {node} must name each of its children once")
         hand[node] = tuple(children)
     return hand
 
@@ -214,7 +214,7 @@ def _hand(value: object, tree: Tree) -> dict[int, tuple[int, ...]]:
 
 
 def catalogue() -> dict[str, Any]:
-    """The available choices."""
+    """Returns the choices that the page offers."""
     return {
         "version": version(),
         "techniques": list(SWITCHES),
@@ -238,10 +238,10 @@ def catalogue() -> dict[str, Any]:
 
 @_answer
 def example(body: object, job: Job) -> dict[str, Any]:
-    """The tree of an example as text, and the settings of its search."""
+    """Returns the tree of an example as text, and the settings of its search."""
     key = _text(_fields(body, ("key",)), "key")
     if key not in EXAMPLES:
-        raise RequestError(f"there is no example {quoted(key)}")
+        raise RequestError(f"unknown example {quoted(key)}")
     chosen = EXAMPLES[key]
     lattice = None if chosen.lattice is None else {"kind": chosen.lattice[0], "spec": chosen.lattice[1]}
     return {"text": chosen.text(), "title": chosen.name, "algorithm": chosen.algorithm, "lattice": lattice}
@@ -249,14 +249,14 @@ def example(body: object, job: Job) -> dict[str, Any]:
 
 @_answer
 def generate(body: object, job: Job) -> dict[str, Any]:
-    """A uniform tree as text."""
+    """Returns a uniform tree as text."""
     fields = _fields(body, ("branching", "depth", "arrangement", "seed"))
     branching = _whole(fields, "branching", 1, MAX_NODES)
     depth = _whole(fields, "depth", 0, 2000)
     seed = _whole(fields, "seed", 0, _MOST_SEED, default=0)
     arrangement = fields.get("arrangement", "random")
     if arrangement not in get_args(Arrangement):
-        raise RequestError(f'"arrangement" is one of {", ".join(get_args(Arrangement))}')
+        raise RequestError(f'"arrangement" must be one of {", ".join(get_args(Arrangement))}')
     tree = uniform_tree(branching, depth, arrangement, seed)
     title = f"{branching} children, {depth} plies, {_ORDER_NAMES[arrangement]}, seed {seed}"
     return {"text": write_list(tree), "title": title}
@@ -264,7 +264,7 @@ def generate(body: object, job: Job) -> dict[str, Any]:
 
 @_answer
 def trace(body: object, job: Job) -> Document:
-    """The document of the requested search."""
+    """Returns the document of the requested search."""
     asked = _ask(body)
     done = _run(asked, job)
     job.check()
@@ -281,7 +281,7 @@ def trace(body: object, job: Job) -> Document:
 
 @_answer
 def export(body: object, job: Job) -> dict[str, Any]:
-    """The requested search as indented text and as a graph for Graphviz."""
+    """Returns the requested search as indented text and as a graph for Graphviz."""
     done = _run(_ask(body), job)
     return {"text": run_as_text(done), "dot": run_as_dot(done)}
 
@@ -292,8 +292,8 @@ def _run(asked: _Asked, job: Job) -> Run:
     except TreeError as error:
         if asked.lattice is None:
             raise
-        # Most likely the tree was changed, and the algorithm is still that of the tree before.
-        hint = "if these are numbers, choose an algorithm with numbers"
+        # Most likely the user has changed the tree but not the algorithm.
+        hint = "if these are numbers, choose an algorithm for numbers"
         raise RequestError(f"{error}; {hint}", error.line, error.column) from None
 
 
@@ -304,20 +304,20 @@ def _run(asked: _Asked, job: Job) -> Run:
 
 @_answer
 def chess(body: object, job: Job) -> Document:
-    """The recording of a chess search; needs the tracing build, see `search.explorer.build`.
+    """Returns the recording of a chess search; needs the tracing build, see `search.explorer.build`.
 
-    When the job is stopped during the search, the recording holds what was searched by then.
+    If the job is stopped during the search, the recording contains what was searched until then.
     """
     fields = _fields(body, ("position", "after", "depth", "nodes"))
     position = _text(fields, "position", default="", most=MAX_BYTES)
     after = fields.get("after")
     if after is not None and not isinstance(after, str):
-        raise RequestError('"after" is a text like 23w')
+        raise RequestError('"after" must be a move such as 23w')
     depth = _whole(fields, "depth", 1, MOST_CHESS_DEPTH)
     nodes = _whole(fields, "nodes", 1, MOST_CHESS_NODES)
     from search.explorer.positions import read_board
 
-    # Before the kernels are loaded, because that may take half a minute.
+    # The position is checked first, because loading the kernels may take half a minute.
     board = read_board(position, after)
     load_kernels(job)
     from search.explorer.recording import record
@@ -330,7 +330,7 @@ def chess(body: object, job: Job) -> Document:
 
 @_answer
 def cost(body: object, job: Job) -> dict[str, Any]:
-    """The cost of searching a position unchanged and without single techniques; see `search.explorer.costs`."""
+    """Returns the cost of searching a position unchanged and without each technique; see `search.explorer.costs`."""
     fields = _fields(body, ("fen", "moves", "chess960", "depth", "classical", "without", "reasons"))
     fen = _text(fields, "fen")
     depth = _whole(fields, "depth", 1, MOST_CHESS_DEPTH)
@@ -338,7 +338,7 @@ def cost(body: object, job: Job) -> dict[str, Any]:
     chess960, classical = (bool(fields.get(name)) for name in ("chess960", "classical"))
     for reason in (*reasons, *without):
         if reason not in SWITCHES:
-            raise RequestError(f"{quoted(reason)} cannot be switched off; what can is {', '.join(SWITCHES)}")
+            raise RequestError(f"{quoted(reason)} cannot be switched off; expected one of {', '.join(SWITCHES)}")
     load_kernels(job)
     from search.explorer.costs import costs_at
     from search.explorer.positions import replay
@@ -348,6 +348,6 @@ def cost(body: object, job: Job) -> dict[str, Any]:
 
 
 def load_kernels(job: Job) -> None:
-    """Waits for the compiled kernels, which only chess needs; a stopped job does not wait to the end."""
+    """Waits for the kernels, which only chess needs. Raises `StoppedError` if the job is stopped."""
     KERNELS.wait(job, every=0.5)
     job.check()

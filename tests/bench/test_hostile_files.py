@@ -219,7 +219,7 @@ def test_json_that_is_none_is_refused_in_one_line(text: str, tmp_path: Path) -> 
         StateFile(run, "spsa", write=False)
     trace = tmp_path / "trace.json"
     trace.write_text(f'{{"format": "secateur trace", "version": 1, "kind": "chess", "x": {text}}}')
-    with pytest.raises(ValueError, match="a damaged trace"):
+    with pytest.raises(ValueError, match="damaged trace"):
         read_file(trace)
 
 

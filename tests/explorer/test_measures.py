@@ -105,5 +105,5 @@ def test_what_ended_a_single_node_is_counted_there(recorded: Recorded) -> None:
 
 
 def test_a_search_without_a_complete_depth_has_no_costs(recorded: Recorded) -> None:
-    with pytest.raises(RecordingError, match="no depth was searched completely"):
+    with pytest.raises(RecordingError, match="no iteration is complete"):
         costs_of_search(recorded["one node"], Job())

@@ -59,14 +59,14 @@ def test_the_start_of_a_game_is_chosen() -> None:
         ("4k3/8/8/8/8/8/8/4K4 w - - 0 1", None, "bad FEN "),
         ("startpos moves e2e4 e2e4", None, "illegal move 'e2e4' (number 2)"),
         ("startpos moves e2e9", None, "illegal move 'e2e9' (number 1)"),
-        (chess.STARTING_FEN, "3w", "a move can be chosen in a PGN only"),
+        (chess.STARTING_FEN, "3w", "a move can be chosen only in a PGN"),
         ("hello world", None, "neither a FEN nor a PGN: 'hello world'"),
         ("x" * 200, None, "neither a FEN nor a PGN: 'xxx"),
         (GAME, "4w", "no move 4w in the game: the last is 3... a6"),
-        (GAME, "x", "no move 'x': expected a number with w or b, such as 23w"),
+        (GAME, "x", "bad move 'x': expected a number with w or b, such as 23w"),
         (GAME.replace("Bb5", "Bb6"), None, "bad PGN: illegal san: 'Bb6'"),
         (GAME.replace("[Event", '[FEN "nonsense"]\n[Event'), None, "bad PGN: "),
-        (GAME.replace("[Event", '[Variant "Atomic"]\n[Event'), None, "bad PGN: 'Atomic' is not played here"),
+        (GAME.replace("[Event", '[Variant "Atomic"]\n[Event'), None, "bad PGN: the variant 'Atomic' is not supported"),
     ],
 )
 def test_what_is_no_position_is_refused_in_one_line(text: str, after: str | None, message: str) -> None:

@@ -120,7 +120,7 @@ def test_numbers_in_a_lattice_get_advice() -> None:
     lattice = {"kind": "product", "spec": "0..9 x 0..9"}
     error = refusal(service.trace, request(text="[3 [12 8]]", algorithm="lattice-weak", lattice=lattice))
     assert str(error).startswith("line 1, column 2: the leaf '3' is not an element of the product: ")
-    assert str(error).endswith("; if these are numbers, choose an algorithm with numbers")
+    assert str(error).endswith("; if these are numbers, choose an algorithm for numbers")
     assert (error.line, error.column) == (1, 2)
 
 
@@ -131,24 +131,24 @@ SEARCH = {"fen": "8/8/8/8/8/8/8/8 w - - 0 1", "moves": [], "depth": 3, "reasons"
     ("call", "body", "complaint"),
     [
         (service.trace, None, "expected an object with text"),
-        (service.trace, {}, '"text" is a text'),
+        (service.trace, {}, '"text" must be a string'),
         (service.trace, request(algorithm="no such"), "unknown algorithm 'no such'"),
-        (service.trace, request(format="xml"), '"format" is null or one of'),
+        (service.trace, request(format="xml"), '"format" must be null or one of'),
         (service.trace, request(lattice={"kind": "no such", "spec": ""}), "lattice: "),
         (service.trace, request(lattice={"kind": "sets", "spec": "a b"}), "compares numbers"),
-        (service.trace, request(order={"kind": "no such"}), "an order is one of given"),
-        (service.trace, request(order={"seed": True}), '"seed" is a whole number'),
+        (service.trace, request(order={"kind": "no such"}), "the order must be one of given"),
+        (service.trace, request(order={"seed": True}), '"seed" must be a whole number'),
         (service.trace, request(order={"hand": {"0": [1, 1]}}), "each of its children once"),
         (service.trace, request(order={"hand": {"0": [8, True]}}), "each of its children once"),
         (service.trace, request(order={"hand": {"²": []}}), "no node"),
-        (service.trace, request(more=1), "there is no field 'more'"),
-        (service.trace, request(title="x" * 1000), "at most 200 characters"),
-        (service.example, {"key": "no such"}, "there is no example"),
-        (service.generate, {"branching": 0, "depth": 1}, '"branching" is a whole number from 1'),
-        (service.generate, {"branching": 2, "depth": 2, "arrangement": "no"}, '"arrangement" is one of'),
-        (service.cost, SEARCH | {"moves": "e2e4"}, '"moves" is a list'),
-        (service.cost, SEARCH | {"moves": ["e2e4"] * 2001}, "at most 2,000 texts"),
-        (service.cost, SEARCH | {"depth": 0}, '"depth" is a whole number from 1 to 60'),
+        (service.trace, request(more=1), "unknown field 'more'"),
+        (service.trace, request(title="x" * 1000), "longer than 200 characters"),
+        (service.example, {"key": "no such"}, "unknown example"),
+        (service.generate, {"branching": 0, "depth": 1}, '"branching" must be a whole number from 1'),
+        (service.generate, {"branching": 2, "depth": 2, "arrangement": "no"}, '"arrangement" must be one of'),
+        (service.cost, SEARCH | {"moves": "e2e4"}, '"moves" must be a list'),
+        (service.cost, SEARCH | {"moves": ["e2e4"] * 2001}, "at most 2,000 strings"),
+        (service.cost, SEARCH | {"depth": 0}, '"depth" must be a whole number from 1 to 60'),
         (service.cost, SEARCH | {"reasons": ["cutoff"]}, "'cutoff' cannot be switched off"),
         (service.cost, SEARCH | {"without": ["cutoff"]}, "'cutoff' cannot be switched off"),
         (service.chess, {"position": "no FEN", "depth": 1, "nodes": 1}, "neither a FEN nor a PGN"),

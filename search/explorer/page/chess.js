@@ -3,21 +3,21 @@
 import {DocumentError, opened} from "./trace.js";
 import {Position} from "./vendor/cm-chessboard/src/model/Position.js";
 
-/** How a node ends that need not search all its moves. */
+/** The reasons that end a node before all its moves are searched. */
 const CUTS = new Set(["mate-distance", "table", "razoring", "reverse-futility", "null-move", "probcut", "multi-cut",
   "cutoff", "stand-pat"]);
 const LOOKS = {PV: ["diamond", "best"], CUT: ["up", "min"], ALL: ["down", "max"]};
 const MOVE_SEARCHES = new Set(["move", "full-depth", "open-window"]);
 // A null move in recordings, and on the page.
 const NULL_MOVE = "0000", PASS = "pass";
-// Beyond so many nodes the lower plies are collapsed at first.
+// If a tree has more nodes, its lower plies are collapsed at first.
 const SHOWN_AT_ONCE = 400;
 
 function demand(condition, message) {
   if (!condition) throw new DocumentError(`not a recording that this page can show: ${message}`);
 }
 
-/** A move as the page shows it: UCI notation, or a word for a null move. */
+/** Returns a move as the page shows it: UCI notation, or a word for a null move. */
 function shownMove(move) { return move === NULL_MOVE ? PASS : move; }
 
 /** A chess document. */
@@ -39,7 +39,7 @@ class Recording {
     this.#measure();
   }
 
-  /** Counts the rows below each row, and sums up the cost of searched moves by their parent's depth. */
+  /** Counts the rows below each row, and adds up the cost of searched moves by their parent's depth. */
   #measure() {
     const {parent, depth} = this.columns;
     this.size = new Int32Array(this.count).fill(1);
@@ -58,7 +58,7 @@ class Recording {
 
   #kind(row, depth) { return `${this.columns.quiescence[row] ? "q" : ""}${depth}`; }
 
-  /** The mean cost in nodes of a move that was searched at the depth of this row. */
+  /** Returns the mean cost, in visits, of a searched move at the depth of this row. */
   costOfMove(row) {
     for (let depth = this.columns.depth[row]; depth >= 0; depth--) {
       const sum = this.sums.get(this.#kind(row, depth));
@@ -71,14 +71,14 @@ class Recording {
   end(row) { return this.reasons[this.columns.end[row]] ?? {key: "?", text: "unknown"}; }
   type(row) { return this.types[this.columns.type[row]]?.key ?? "PV"; }
 
-  /** Moves from the root to a row; searches of the same position again add none. */
+  /** Returns the moves from the root to a row; repeated searches of a position add none. */
   line(row) {
     const line = [];
     for (; row >= 0; row = this.columns.parent[row]) if (this.move(row)) line.push(this.move(row));
     return line.reverse();
   }
 
-  /** The moves that lead to a row, as text; "" for the root. */
+  /** Returns the moves that lead to a row, as text; "" for the root. */
   path(row) { return this.line(row).map(shownMove).join(" "); }
 
   score(value) {
@@ -91,7 +91,7 @@ class Recording {
   }
 }
 
-/** The rows of one iteration as a tree; several searches of the root hang below a node of their own. */
+/** The rows of one iteration as a tree. If the root was searched several times, an extra node joins these searches. */
 class IterationModel {
   constructor(recording, iteration) {
     this.first = iteration.first_node;
@@ -123,7 +123,7 @@ class IterationModel {
 }
 
 export class ChessPanel {
-  /** Shows recordings on the canvas of a tree. */
+  /** `canvas`, `caption` and `view` are those of a tree's panel. */
   constructor(canvas, caption, view) {
     this.canvas = canvas;
     this.caption = caption;
@@ -147,7 +147,7 @@ export class ChessPanel {
     this.onPath = new Set();
     this.line = this.#principal();
     const remarks = [...(this.iteration.complete === false ? ["stopped before it was complete"] : []),
-      ...(recording.document.truncated ? ["the recording is full: not all nodes are held"] : [])];
+      ...(recording.document.truncated ? ["the recording is full: some nodes are missing"] : [])];
     this.caption.textContent = `${recording.document.engine ?? "Recording"}: depth ${this.iteration.depth}, ${this.iteration.score}` +
       (remarks.length ? ` (${remarks.join("; ")})` : "");
     this.view.show(this.model, (node) => this.look(node));
@@ -155,7 +155,7 @@ export class ChessPanel {
     this.view.fit();
   }
 
-  /** Collapses nodes two plies off the principal variation. */
+  /** Collapses all nodes off the principal variation that are more than one level below the root. */
   #collapse() {
     for (let node = 0; node < this.model.count; node++) {
       const off = !this.line.has(node) && !this.line.has(this.model.parent(node));
@@ -253,8 +253,8 @@ export class ChessPanel {
 
   describe() {
     if (this.index === 0) {
-      return `The search to depth ${this.iteration.depth}, of which ${this.length.toLocaleString("en")} visits are recorded, before it begins. ` +
-        "Step (n) visits the positions as Secateur did; the scissors (c) run to the next one that was cut short.";
+      return `The search to depth ${this.iteration.depth}, before its first visit; ${this.length.toLocaleString("en")} visits are recorded. ` +
+        "Step (n) visits positions in the order in which Secateur did; the scissors (c) run to the next cut.";
     }
     return this.sentence(this.current);
   }
@@ -296,19 +296,19 @@ export class ChessPanel {
     for (const [reason, moves] of byReason) facts.push([reason, moves.join(" ")]);
     if (columns.moves_pruned[row] > 0) {
       const cost = columns.moves_pruned[row] * recording.costOfMove(row);
-      facts.push(["saved", `about ${Math.round(cost).toLocaleString("en")} visits, going by the moves searched at this depth`]);
+      facts.push(["saved", `about ${Math.round(cost).toLocaleString("en")} visits, estimated from the moves searched at this depth`]);
     }
     return facts;
   }
 
-  /** The board at a node: its placement, and the last move. */
+  /** Returns the board at a node: its placement and the last move. */
   board(node) {
     const line = node < this.model.offset ? [] : this.recording.line(this.model.row(node));
     return {placement: placementAfter(this.recording.position, line), last: line.at(-1) ?? ""};
   }
 }
 
-/** Moves a piece on the vendored board, which knows no rules; legality is not the page's business. */
+/** Plays a move, which is assumed to be legal, on the vendored board, which knows no rules. */
 function play(board, move) {
   const from = move.slice(0, 2), to = move.slice(2, 4), piece = board.getPiece(from), taken = board.getPiece(to);
   if (!piece) return;
@@ -326,7 +326,7 @@ function play(board, move) {
   }
 }
 
-/** The placement (first field of a FEN) after moves in UCI notation. */
+/** Returns the placement (first field of a FEN) after moves in UCI notation. */
 function placementAfter(fen, moves) {
   const board = new Position(fen.split(" ")[0]);
   for (const move of moves) if (move !== NULL_MOVE) play(board, move);

@@ -5,7 +5,7 @@ import {hierarchy, tree as tidy} from "./vendor/d3-hierarchy/d3-hierarchy.min.js
 export const LEVEL = 84;
 const GAP = 10;
 
-/** Positions at scale 1 in pixels: `x` and `y` of every node, and the extent of its subtree: `left` to `right`, down to `low`.
+/** Positions at scale 1, in pixels: `x` and `y` of each node, and its subtree's extent from `left` to `right`, down to `low`.
  *
  * `model` has `count`, `root`, `children(node)` and `width(node)`, the width of a node's text. Children of nodes in
  * the set `collapsed` are left out. `order` lists the nodes that are laid out, parents before their children.
@@ -98,7 +98,7 @@ export class CanvasSurface {
     this.paint(fill, stroke, width, dash);
   }
 
-  /** Centred text; with `halo`, a colour, it stays readable where it crosses lines. */
+  /** Draws centred text. A `halo`, which is a colour, keeps it readable where it crosses lines. */
   text(x, y, text, size, colour, bold = false, halo = "") {
     const c = this.context;
     c.font = `${bold ? "bold " : ""}${size.toFixed(1)}px ${FONT}`;
@@ -160,20 +160,20 @@ export class SvgSurface {
 
 // A subtree that is narrower than this on the screen is drawn as one wedge.
 const WEDGE = 5;
-// Below these scales a node is drawn without its window, and without its value.
+// Below the first scale a node is drawn without its window, below the second without its value.
 const WINDOW_SCALE = 0.62, TEXT_SCALE = 0.34;
 const RADIUS = 17;
-// Nodes grow with the zoom no further than this.
+// The largest scale of a node, however far the user zooms in.
 const MOST_SCALE = 1.3;
 
-/** The colours of the page's theme, by what they mean. */
+/** Returns the colours of the page's theme by their meaning. */
 export function palette(element) {
   const style = getComputedStyle(element);
   const names = ["ink", "faint", "paper", "max", "min", "leaf", "path", "cut", "best", "chosen", "guess", "on-node"];
   return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
 }
 
-/** Up for MAX, down for MIN, a square for leaves, a diamond for PV nodes: shapes besides colours. */
+/** Returns the points of a shape. Without colours, it distinguishes MAX (up), MIN (down), leaves (square) and PV nodes. */
 function outline(shape, x, y, r, half) {
   switch (shape) {
     case "up": return [[x, y - r * 1.1], [x + r * 1.15, y + r * 0.8], [x - r * 1.15, y + r * 0.8]];
@@ -191,7 +191,7 @@ function drawEdge(surface, colours, look, x0, y0, x1, y1, scale) {
     surface.line(x0, y0, x1, y1, colour, look.onPath || look.onLine ? 3.5 : 1.2, look.onLine && !look.onPath ? [9, 3] : []);
   }
   if (look.cut && scale >= TEXT_SCALE) {
-    // Two strokes across the edge of a branch that was cut off.
+    // Two strokes mark the edge of a branch that was cut off.
     const t = 0.5, x = x0 + (x1 - x0) * t, y = y0 + (y1 - y0) * t, length = Math.hypot(x1 - x0, y1 - y0) || 1;
     const nx = -(y1 - y0) / length * 7, ny = (x1 - x0) / length * 7;
     const dx = (x1 - x0) / length * 2.5, dy = (y1 - y0) / length * 2.5;
@@ -208,7 +208,7 @@ function drawNode(surface, colours, look, x, y, scale) {
   const stroke = look.skipped ? colours.cut : look.reached ? colours.ink : colours.faint;
   const size = 13 * Math.max(scale, 0.75);
   const isBox = look.shape === "square";
-  // Boxes are as wide as their text; where it would not be readable they stay square.
+  // Boxes are as wide as their text, but square if the text would be too small to read.
   const half = isBox && look.value && scale >= TEXT_SCALE ? Math.max(r * 0.85, look.value.length * size * 0.31 + 4) : r * 0.85;
   const points = outline(look.shape, x, y, r, half);
   surface.polygon(points, fill, stroke, look.onPath ? 2.4 : 1.2, look.skipped && scale >= TEXT_SCALE ? [4, 3] : []);
@@ -221,7 +221,7 @@ function drawNode(surface, colours, look, x, y, scale) {
   }
   if (look.current && look.label && scale < WINDOW_SCALE) surface.text(x, y - r - 16, look.label, 12, colours.ink, true, colours.paper);
   if (scale < TEXT_SCALE) return;
-  // Below a triangle that points up there is less room than below one that points down.
+  // A triangle that points up ends less far below its centre than one that points down.
   const below = y + r * (look.shape === "up" ? 0.8 : isBox ? 0.85 : 1.1) + (look.chosen ? 11 : look.current ? 8 : 3);
   const middle = look.shape === "up" ? y + r * 0.18 : look.shape === "down" ? y - r * 0.18 : y;
   const inside = look.value && (isBox || look.value.length <= 3);
@@ -240,10 +240,10 @@ function drawNode(surface, colours, look, x, y, scale) {
   }
 }
 
-/** Draws the part of a layout that `view` shows: {tx, ty, kx, ky, width, height}; returns how many nodes it drew.
+/** Draws the part of a layout that `view` shows, {tx, ty, kx, ky, width, height}; returns the number of nodes drawn.
  *
  * `look(node)` describes how a node looks: shape, tint, value, window, label, reached, skipped, cut, onPath, onLine,
- * current, chosen, guessed, note. With `everything`, nothing is drawn as a wedge or left out.
+ * current, chosen, guessed, note. If `everything` is set, nothing is drawn as a wedge or left out.
  */
 export function drawTree(surface, layout, model, look, view, colours, everything = false) {
   const {tx, ty, kx, ky, width, height} = view;
@@ -263,7 +263,7 @@ export function drawTree(surface, layout, model, look, view, colours, everything
       surface.polygon([[x, y], [x + half, bottom], [x - half, bottom]], colour, "");
       continue;
     }
-    // A node may be as large as the space that its subtree leaves it, but no larger than its text needs.
+    // A node is drawn no larger than the width of its subtree and the height of its level allow.
     const room = Math.max(right - left, 1) / model.width(node);
     nodes.push([seen, x, y, Math.min(Math.max(1, Math.min(kx, MOST_SCALE)), room, vertical)]);
     for (let i = shown.length - 1; i >= 0; i--) {

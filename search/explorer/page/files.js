@@ -28,7 +28,7 @@ export async function copyAddress() {
   setTimeout(() => { $("share-copy").textContent = "Copy"; }, 2000);
 }
 
-/** Shows what the page's address holds; returns whether it holds anything. */
+/** Shows the search in the page's address; returns whether there is one. */
 export async function restore() {
   let shared;
   try {
@@ -66,9 +66,9 @@ export async function exportAs(kind) {
     else if (kind === "json") {
       download(`${name}.json`, "application/json", JSON.stringify(isChess() ? panel.recording.document : panel.trace.document));
     } else if (isChess()) {
-      throw new Error("a chess search can be exported as SVG, PNG and JSON; secateur explore FILE --text prints it");
+      throw new Error("a chess search can be exported as SVG, PNG or JSON; secateur explore FILE --text prints it");
     } else if (!state.request) {
-      throw new Error("this search was imported without its tree's text: export SVG, PNG or JSON");
+      throw new Error("this search was imported without its tree's text: export it as SVG, PNG or JSON");
     } else {
       const {compare, ...asked} = state.request;
       const {text, dot} = await search("export", asked);
@@ -88,13 +88,13 @@ export async function importFile(file) {
     try {
       text = await new Response(stream).text();
     } catch {
-      throw new Error(`${file.name} cannot be read${isZipped ? ": the compressed file is damaged" : ""}`);
+      throw new Error(`cannot read ${file.name}${isZipped ? ": the compressed file is damaged" : ""}`);
     }
     let value = null;
     try {
       value = JSON.parse(text);
     } catch {
-      // No JSON: a tree, perhaps, in one of the other formats.
+      // Text that is not JSON may be a tree in one of the other formats.
     }
     if (value && typeof value === "object" && value.format === "secateur trace") {
       open(value);
@@ -106,7 +106,7 @@ export async function importFile(file) {
   });
 }
 
-/** Shows a document that was imported or that the page was started with. */
+/** Shows a document that was imported or with which the page was started. */
 export function open(value) {
   const made = value.request ?? null;
   begin();
@@ -119,7 +119,7 @@ export function open(value) {
 }
 
 const PREFIX = "#s=";
-// Browsers and chats truncate longer addresses.
+// Some browsers and chat programs truncate longer addresses.
 const LONGEST = 16000;
 
 async function through(stream, bytes) {
@@ -140,25 +140,25 @@ function fromBase64(text) {
   return Uint8Array.from(binary, (sign) => sign.charCodeAt(0));
 }
 
-/** The fragment for a state (any JSON value); null if it would be too long. */
+/** Returns the fragment for a state (any JSON value), or null if it would be too long. */
 async function pack(state) {
   const bytes = await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(JSON.stringify(state)));
   const fragment = PREFIX + toBase64(bytes);
   return fragment.length <= LONGEST ? fragment : null;
 }
 
-/** The state in a fragment; null if there is none, an Error if it is damaged. */
+/** Returns the state in a fragment, or null if there is none. Throws an Error if it is damaged. */
 async function unpack(fragment) {
   if (!fragment.startsWith(PREFIX)) return null;
   try {
     const bytes = await through(new DecompressionStream("deflate-raw"), fromBase64(fragment.slice(PREFIX.length)));
     return JSON.parse(new TextDecoder("utf-8", {fatal: true}).decode(bytes));
   } catch {
-    throw new Error("the address is damaged: what it should show cannot be read from it");
+    throw new Error("the address is damaged and cannot be decoded");
   }
 }
 
-/** Saves a text or a blob as a file of the user. */
+/** Downloads a text or a blob as a file. */
 function download(name, type, content) {
   const href = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], {type}));
   const link = make("a", "", {href, download: name});

@@ -1,12 +1,12 @@
-// Keys, signs and words, explained.
+// Explanations of keys, symbols and terms.
 
 import {$, make} from "./shared.js";
 
 const KEYS = [
   ["n", "step"], ["b", "step back"], ["space", "run, pause"], ["c", "run to the next cut"], ["r", "reset"], ["e", "to the end"],
   ["← → ↑ ↓", "select sibling, parent, child"], ["Enter", "collapse or expand the selected node"],
-  ["[  ]", "move it earlier or later among its siblings"], ["q", "mark it in the quiz"], ["+  −", "zoom"], ["0", "fit the whole tree"],
-  ["f", "follow the search"], ["Esc", "stop what is being searched for the page"], ["?", "this table"],
+  ["[  ]", "move the selected node earlier or later among its siblings"], ["q", "mark the selected node in the quiz"], ["+  −", "zoom"], ["0", "fit the whole tree"],
+  ["f", "follow the search"], ["Esc", "stop a search"], ["?", "show this table"],
 ];
 
 const triangle = (up, fill, stroke = "var(--ink)", more = "") =>
@@ -17,46 +17,46 @@ const TREE_SIGNS = [
   [triangle(true, "max"), "MAX is to move"],
   [triangle(false, "min"), "MIN is to move"],
   [SQUARE, "leaf, with its value"],
-  [triangle(true, "paper", "var(--cut)", 'stroke-dasharray="4 3"'), "dashed outline: cut off, never looked at"],
-  ['<line x1="2" y1="13" x2="38" y2="13" stroke="var(--cut)" stroke-dasharray="5 4"/><path d="M16 4l6 18M21 4l6 18" stroke="var(--cut)" stroke-width="2"/>', "two strokes: here it was cut"],
+  [triangle(true, "paper", "var(--cut)", 'stroke-dasharray="4 3"'), "dashed outline: cut off, never visited"],
+  ['<line x1="2" y1="13" x2="38" y2="13" stroke="var(--cut)" stroke-dasharray="5 4"/><path d="M16 4l6 18M21 4l6 18" stroke="var(--cut)" stroke-width="2"/>', "two strokes: the search cut here"],
   ['<path d="M13 6l14 14M13 20l14 -14" stroke="var(--guess)" stroke-width="3"/>', "your guess in the quiz"],
-  ['<text x="20" y="18" text-anchor="middle" font-size="11" fill="currentColor">3 … 7</text>', "below a node: alpha … beta (in lattices join and meet)"],
+  ['<text x="20" y="18" text-anchor="middle" font-size="11" fill="currentColor">3 … 7</text>', "below a node: alpha … beta (in lattices, join and meet)"],
 ];
 const CHESS_SIGNS = [
   ['<polygon points="20,2 32,13 20,24 8,13" fill="var(--best)" stroke="var(--ink)"/>', "PV: an exact value is wanted"],
   [triangle(true, "min"), "CUT: a cutoff is expected"],
   [triangle(false, "max"), "ALL: no move is expected to beat alpha"],
-  [SQUARE, "quiescence: only captures, and ways out of check"],
-  ['<text x="20" y="18" text-anchor="middle" font-size="11" fill="var(--chosen)">✂12</text>', "so many moves were skipped here"],
+  [SQUARE, "quiescence: only captures, and evasions of check"],
+  ['<text x="20" y="18" text-anchor="middle" font-size="11" fill="var(--chosen)">✂12</text>', "number of moves skipped here"],
   ['<text x="20" y="18" text-anchor="middle" font-size="9" fill="currentColor">0.1…0.3</text>', "below a node: alpha … beta, in pawns"],
 ];
 const COMMON_SIGNS = [
   [triangle(true, "paper", "var(--faint)"), "hollow: not reached yet"],
-  ['<line x1="2" y1="13" x2="38" y2="13" stroke="var(--path)" stroke-width="4"/>', "path to the current node, which has a ring"],
-  ['<line x1="2" y1="13" x2="38" y2="13" stroke="var(--best)" stroke-width="4" stroke-dasharray="9 3"/>', "principal variation, at the end"],
+  ['<line x1="2" y1="13" x2="38" y2="13" stroke="var(--path)" stroke-width="4"/>', "path to the current node, which is circled"],
+  ['<line x1="2" y1="13" x2="38" y2="13" stroke="var(--best)" stroke-width="4" stroke-dasharray="9 3"/>', "principal variation, shown at the end"],
   ['<circle cx="20" cy="13" r="10" fill="none" stroke="var(--chosen)" stroke-width="2" stroke-dasharray="3 3"/>', "selected"],
 ];
 
 const WORDS = [
-  ["minimax", "MAX takes the child of the largest value, MIN that of the smallest, leaf by leaf up to the root. It visits everything."],
-  ["alpha", "what MAX already has for certain, here or at a node above"],
-  ["beta", "what MIN can hold MAX to, here or at a node above"],
-  ["window", "from alpha to beta: only values between them can still change the root"],
-  ["cut", "a value so far has reached the other side's bound. That side will not come here, so the other children cannot matter."],
+  ["minimax", "MAX takes the child with the largest value, MIN the child with the smallest, from the leaves up to the root. Minimax visits every node."],
+  ["alpha", "the value that MAX is sure of, here or at a node above"],
+  ["beta", "the value that MIN can hold MAX to, here or at a node above"],
+  ["window", "the interval from alpha to beta: only values inside it can still change the value of the root"],
+  ["cut", "The value so far has reached the other side's bound. That side will avoid this node, so its other children cannot matter."],
   ["principal variation", "best play by both sides"],
 ];
 const TREE_WORDS = [
-  ["visited", "a node that the search came to; each visit counts"],
-  ["valued", "a leaf whose value the search looked at: what alpha-beta saves"],
-  ["table hit", "a position that was met before, by another way, and whose answer was remembered"],
-  ["join, meet", "in a lattice: the least that is no less than both, the greatest that is no more. They are max and min of numbers."],
+  ["visited", "a node that the search reached; each visit counts"],
+  ["valued", "a leaf whose value the search needed; alpha-beta skips many of them"],
+  ["table hit", "a position that was searched before, on another path, and whose result was stored"],
+  ["join, meet", "in a lattice, the least element that is at least both values, and the greatest that is at most both. For numbers, they are max and min."],
 ];
 const CHESS_WORDS = [
-  ["ply, depth", "a ply is one side's move; depth is how many of them are still searched"],
-  ["reduction, extension", "plies that a move is searched less, or more, than the others"],
-  ["move number 1", "the first move searched at a node: the better the order, the more often it is the one that cuts"],
-  ["minimal tree", "what a search must at least visit to be sure of the value"],
-  ["visit", "a position may be searched again, with another depth or window: that is one node, and several visits"],
+  ["ply, depth", "a ply is one side's move; depth is the number of plies still to be searched"],
+  ["reduction, extension", "the number of plies by which a move is searched less or more deeply than others"],
+  ["move number 1", "the first move searched at a node; the better the order, the more often this move cuts"],
+  ["minimal tree", "the smallest tree that a search without selectivity must visit to prove the value"],
+  ["visit", "one search of a position. A position that is searched again, with another depth or window, is one node with several visits."],
 ];
 
 export function fillLegend() {

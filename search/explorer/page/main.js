@@ -1,4 +1,4 @@
-// The page: makes its parts, connects its controls, and shows its first tree.
+// Starts the page: makes its parts, connects its controls, and shows its first tree.
 
 import {ChessPanel} from "./chess.js";
 import {copyAddress, exportAs, importFile, open, restore, share} from "./files.js";
@@ -15,7 +15,7 @@ import {advance, jump, nextCut, pause, player, run, seek, setFollow, stepBack, s
 
 const ZOOM = 1.3;
 
-// What keys do, and the buttons that have a key in `data-key`.
+// The actions of keys, and of buttons that name a key in `data-key`.
 const ACTIONS = {
   n: stepOn, b: stepBack, " ": () => (player.playing ? pause() : run()), c: nextCut, r: () => jump(0), e: toTheEnd,
   "+": () => first()?.view.zoom(ZOOM), "=": () => first()?.view.zoom(ZOOM), "-": () => first()?.view.zoom(1 / ZOOM),
@@ -24,7 +24,7 @@ const ACTIONS = {
   Enter: toggleSelected, "[": () => moveBy(-1), "]": () => moveBy(1), q: () => toggleGuess(first()?.selected ?? 0),
   Escape: stop, "?": showHelp,
 };
-// Keys that would show the answers of the quiz.
+// Keys that would reveal the answers to the quiz.
 const STEPPING = new Set(["n", "b", " ", "c", "e"]);
 
 function showHelp() {
@@ -36,7 +36,7 @@ function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || $("share-dialog").open) return;
   const target = event.target;
   const isTyping = target.matches?.("textarea, select, input:not([type=range])") && event.key !== "Escape";
-  // Buttons and summaries use the space bar and Enter themselves, sliders the arrows.
+  // Buttons and summaries handle the space bar and Enter themselves, and sliders handle the arrows.
   const isPressing = (target.matches?.("button, summary") && (event.key === " " || event.key === "Enter")) ||
     (target.matches?.("input[type=range]") && event.key.startsWith("Arrow"));
   const action = ACTIONS[event.key];
@@ -64,7 +64,7 @@ function makeParts() {
 
 function setSpeed() {
   player.speed = Math.round(10 ** (Number($("speed").value) / 10) * 10) / 10;
-  $("speed-value").textContent = `${player.speed >= 100 ? number(Math.round(player.speed)) : player.speed} a second`;
+  $("speed-value").textContent = `${player.speed >= 100 ? number(Math.round(player.speed)) : player.speed} per second`;
 }
 
 function setTheme(theme) {
@@ -139,11 +139,11 @@ async function start() {
       await initialise();
     } else await chooseExample(examples[0].key);
   });
-  // The tree that is shown instead must not hide that the address is damaged.
+  // Show the error of a damaged address again, because loading another tree has cleared it.
   if (state.problem) complain(state.problem);
   document.body.dataset.ready = "yes";
 }
 
-// For the console and for tests.
+// The console and the tests use this.
 window.secateur = {state, seek, player, run, pause};
 start();

@@ -1,4 +1,4 @@
-// The selected node: its facts, walking to another node, collapsing, and its place among its siblings.
+// The selected node: its facts, its neighbours, whether it is collapsed, and its place among its siblings.
 
 import {showBoard, showNodeCosts} from "./recording.js";
 import {initialise, showChoices} from "./searching.js";
@@ -65,10 +65,10 @@ export function collapseBelow() {
   showNode();
 }
 
-/** Whether nodes can be dragged. */
+/** Returns whether nodes can be dragged. */
 export const mayMove = () => $("order").value === "hand" && !isChess() && state.request !== null;
 
-/** Puts a node at another place among its siblings, and searches again. */
+/** Moves a node to another place among its siblings, and searches again. */
 export async function move(node, index) {
   const {trace} = state.trees.a;
   if (isChess() || !trace || state.request === null || node <= 0) return;
@@ -86,7 +86,7 @@ export async function move(node, index) {
   seek(Math.min(now, first().length));
 }
 
-/** Moves the selected node by so many places. */
+/** Moves the selected node by `step` places among its siblings. */
 export function moveBy(step) {
   const panel = first();
   if (isChess() || !panel || panel.selected <= 0) return;
@@ -94,7 +94,7 @@ export function moveBy(step) {
   move(panel.selected, siblings.indexOf(panel.selected) + step);
 }
 
-/** Children in the order that is chosen; by hand they stay as they are until one is moved. */
+/** Searches with the chosen order of children. "By hand" changes nothing until the user moves a node. */
 export function chooseOrder() {
   showChoices();
   if ($("order").value === "hand") return;

@@ -109,12 +109,12 @@ export class Panel {
     };
   }
 
-  /** Facts about a node as [name, text] pairs. */
+  /** Returns facts about a node as [name, text] pairs. */
   facts(node, inLattice) {
     const {trace, replay} = this;
     const kind = trace.leaf[node] !== null ? "leaf" : trace.isMax(node) ? "MAX" : "MIN";
     const skipped = replay.skipped(node);
-    const status = skipped ? "cut off: never looked at" : STATUS_NAMES[replay.status(node)];
+    const status = skipped ? "cut off, never visited" : STATUS_NAMES[replay.status(node)];
     const facts = [
       ["node", `${trace.name(node)} (${kind})`],
       ["depth", `${trace.depth[node]} of ${trace.height}`],
@@ -129,7 +129,7 @@ export class Panel {
     return facts;
   }
 
-  /** The event that explains why a node was cut or answered by the table, found at the node or above it; or -1. */
+  /** Returns the event, at the node or above it, that explains why the node was cut or answered by the table; or -1. */
   #reasonOf(node) {
     for (let at = node; at >= 0; at = this.trace.parent[at]) {
       if (this.replay.above(at) >= 0) return this.replay.above(at);

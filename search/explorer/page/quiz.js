@@ -4,7 +4,7 @@ import {$, first, isChess, isGuessing, state} from "./shared.js";
 import {jump, setStepping, toTheEnd} from "./stepping.js";
 import {SKIPPED} from "./trace.js";
 
-/** Judges the guesses at the end of the search: right is the top of a branch that was cut off. */
+/** Judges the guesses at the end of the search. A guess is right if it marks the top of a branch that was cut off. */
 function verdict(trace, replay, guesses) {
   const isTop = (node) => replay.status(node) === SKIPPED && !replay.skipped(trace.parent[node]);
   const branches = trace.parent.reduce((count, _, node) => count + (node > 0 && isTop(node)), 0);
@@ -14,7 +14,7 @@ function verdict(trace, replay, guesses) {
   const parts = [branches === 0 ? "Nothing was cut." : `You found ${found} of ${branches} cut branches.`];
   if (wrong) parts.push(`${wrong} ${wrong === 1 ? "mark is" : "marks are"} on nodes that were visited.`);
   if (inside) parts.push(`${inside} ${inside === 1 ? "mark lies" : "marks lie"} inside a cut branch: mark its top.`);
-  if (branches && found === branches && !wrong && !inside) parts.push("All right!");
+  if (branches && found === branches && !wrong && !inside) parts.push("All correct!");
   return parts.join(" ");
 }
 

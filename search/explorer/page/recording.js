@@ -5,7 +5,7 @@ import {$, isChess, make, number, state, tableRow, times} from "./shared.js";
 import {iterationChart} from "./statistics.js";
 import {BORDER_TYPE, Chessboard} from "./vendor/cm-chessboard/src/Chessboard.js";
 
-/** Iterations, reasons and statistics of a recording; `choose(i)` shows another iteration. */
+/** Shows the iterations, reasons and statistics of a recording; `choose(i)` shows another iteration. */
 export function showRecording(panel, choose) {
   const {recording} = panel;
   const {statistics = {}} = recording.document;
@@ -26,7 +26,7 @@ export function showRecording(panel, choose) {
   showPruned(recording);
   const share = statistics.first_move_best;
   const facts = [
-    ["searched by", recording.document.engine ?? "–"],
+    ["engine", recording.document.engine ?? "–"],
     ["evaluation", recording.document.evaluation ?? "–"],
     ["first move best", share === null || share === undefined ? "–" : `${(100 * share).toFixed(1)} %`],
     ["effective branching factor", statistics.branching?.toFixed(2) ?? "–"],
@@ -42,7 +42,7 @@ export function showRecording(panel, choose) {
   $("chart").replaceChildren();
 }
 
-/** What every reason ended, left out and saved; and the cost of the search without it, if it was counted. */
+/** Shows what each reason ended, skipped and saved, and the nodes without it if they were counted. */
 export function showPruned(recording) {
   const {statistics = {}, costs} = recording.document;
   const texts = new Map(recording.reasons.map((reason) => [reason.key, reason.text]));
@@ -54,11 +54,11 @@ export function showPruned(recording) {
   }));
   $("count-costs").disabled = !recording.iterations.some((iteration) => iteration.complete);
   $("costs-note").textContent = costs
-    ? `Without it: the same search to depth ${costs.depth}, which takes ${number(costs.nodes)} nodes as it is.` : "";
+    ? `Without it: the same search to depth ${costs.depth}; unchanged, it takes ${number(costs.nodes)} nodes.` : "";
   $("pruned-note").textContent = statistics.costs ?? "";
 }
 
-/** A row below another one, over its whole width. */
+/** Returns a row that explains the one above it, over the whole width of the table. */
 function meaning(text, without) {
   const row = tableRow([text]);
   row.className = "meaning";
@@ -71,7 +71,7 @@ function meaning(text, without) {
 
 let board = null;
 
-/** The position at a node of a recording, with its last move. */
+/** Shows the position at a node of a recording, with its last move. */
 export function showBoard(panel, node) {
   const {placement, last} = panel.board(node);
   if (!board) {
@@ -83,7 +83,7 @@ export function showBoard(panel, node) {
   } else {
     board.setPosition(placement, false);
   }
-  // The side to move at the root is below.
+  // The side to move at the root is at the bottom.
   const side = panel.recording.position.split(" ")[1] === "b" ? "b" : "w";
   if (board.getOrientation() !== side && !board.boardTurning) board.setOrientation(side);
   $("board").dataset.placement = placement;
@@ -109,20 +109,20 @@ function ask(recording, line, depth, reasons) {
   return search("cost", {fen, moves: [...before, ...line], chess960, depth, classical: evaluation === "classical", without, reasons});
 }
 
-/** Counts what every technique saves in the whole search, and keeps it in the document. */
+/** Counts what every technique saves in the whole search, and stores the counts in the document. */
 export async function countCosts() {
   if (!isChess()) return;
   const {recording} = state.chess, {document} = recording;
   await busily(async () => {
     const complete = document.iterations.filter((iteration) => iteration.complete);
-    if (!complete.length) throw new Error("no depth was searched completely: there is nothing to compare with");
+    if (!complete.length) throw new Error("no iteration is complete, so there is nothing to compare with");
     const used = new Set((document.statistics?.reasons ?? []).map((row) => row.key));
     document.costs = await ask(recording, [], complete.at(-1).depth, state.techniques.filter((key) => used.has(key)));
     if (state.chess.recording === recording) showPruned(recording);
   });
 }
 
-/** Counts what each technique saves that left something out at the selected node. */
+/** Counts what each technique that pruned at the selected node saves there. */
 export async function countNodeCosts() {
   if (!isChess()) return;
   const panel = state.chess, {recording} = panel, node = panel.selected;
@@ -133,7 +133,7 @@ export async function countNodeCosts() {
   });
 }
 
-/** The techniques that ended a node of the main search, or skipped moves there. */
+/** Returns the techniques that ended a node of the main search or skipped moves there. */
 function techniquesAt(panel, node) {
   if (node < panel.model.offset) return [];
   const {recording} = panel, row = panel.model.row(node);
@@ -154,6 +154,6 @@ export function showNodeCosts(panel) {
   $("node-costs").tHead.replaceChildren(tableRow([`to depth ${costs.depth}`, "nodes", "value"], "th"));
   $("node-costs").tBodies[0].replaceChildren(
     line("in this search", number(recording.columns.size[row]), recording.columns.value[row]),
-    line("searched by itself", number(costs.nodes), costs.value),
-    ...costs.without.map((one) => line(`and without ${one.reason}`, times(one.nodes, costs.nodes), one.value)));
+    line("searched separately", number(costs.nodes), costs.value),
+    ...costs.without.map((one) => line(`without ${one.reason}`, times(one.nodes, costs.nodes), one.value)));
 }

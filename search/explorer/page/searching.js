@@ -1,4 +1,4 @@
-// The controls that say what is searched, and the searches that they request.
+// The controls that describe a search, and the searches that they request.
 
 import {fillCollapseDepth} from "./node.js";
 import {stopQuiz} from "./quiz.js";
@@ -28,7 +28,7 @@ export function showChoices() {
   $("order-seed-label").hidden = $("order").value !== "random";
 }
 
-/** The request for the server that the controls describe. */
+/** Returns the request for the server that the controls describe. */
 export function request(algorithm = $("algorithm").value) {
   return {
     text: $("tree-text").value,
@@ -45,7 +45,7 @@ function latticeInUse(algorithm) {
   return isPlain ? null : {kind: $("lattice").value, spec: $("lattice-spec").value};
 }
 
-/** Sets the controls to a request. */
+/** Sets the controls to match a request. */
 export function setRequest(made) {
   $("tree-text").value = made.text;
   $("format").value = made.format ?? "";
@@ -65,7 +65,7 @@ export function setLattice(lattice) {
   $("lattice-spec").value = lattice?.spec ?? "";
 }
 
-/** Sets the controls to another tree, without an order by hand. */
+/** Puts another tree into the controls, and removes an order by hand. */
 export function setTree(text, title) {
   $("tree-text").value = text;
   $("format").value = "";
@@ -74,7 +74,7 @@ export function setTree(text, title) {
   if ($("order").value === "hand") $("order").value = state.base.kind;
 }
 
-/** The request for a chess search that the controls describe. */
+/** Returns the request for a chess search that the controls describe. */
 export const chessRequest = () => ({position: $("chess-position").value, after: $("chess-after").value.trim() || null,
   depth: Number($("chess-depth").value), nodes: Number($("chess-nodes").value)});
 
@@ -100,7 +100,7 @@ export function markPlace(line, column) {
 export async function initialise() {
   begin();
   const one = request(), focus = document.activeElement;
-  // A user who goes to the text meanwhile, or changes it, keeps the cursor.
+  // If the user has moved to the text or changed it meanwhile, the cursor stays where it is.
   const mark = (line, column) => {
     if (document.activeElement === focus && $("tree-text").value === one.text) markPlace(line, column);
   };
@@ -117,7 +117,7 @@ export async function initialise() {
   }, mark);
 }
 
-/** Ends everything that the page is doing, before it does something else. */
+/** Pauses, and abandons all searches, before something else begins. */
 export function begin() {
   pause();
   abandon();
@@ -130,7 +130,7 @@ export function show(documents, made) {
     state.chess.load(documents[0]);
     state.panels = [state.chess];
   } else {
-    // Both are checked before anything changes.
+    // `load` checks the documents before the rest of the page changes.
     documents.forEach((document, i) => state.trees["ab"[i]].load(document));
     state.panels = documents.map((_, i) => state.trees["ab"[i]]);
   }
@@ -190,7 +190,7 @@ export async function searchChess() {
     const made = chessRequest();
     const document = await search("chess", made);
     show([document], {chess: made});
-    if (isStopping()) say(`Stopped: what was searched by then is shown, ${number(state.chess.recording.count)} visits.`);
+    if (isStopping()) say(`Stopped. The page shows the search so far: ${number(state.chess.recording.count)} visits.`);
   });
 }
 

@@ -1,4 +1,4 @@
-// Requests of the server, and what the page shows meanwhile: the progress, a button that stops them, and errors.
+// Requests to the server, with their progress, a button that stops them, and their errors.
 
 import {$} from "./shared.js";
 
@@ -9,7 +9,7 @@ class RequestError extends Error {
   }
 }
 
-/** The answer of the server to `path`; with `body`, a JSON value, to a POST. Throws RequestError. */
+/** Requests `path`, with POST if there is a `body` (a JSON value), and returns the answer. Throws RequestError. */
 export async function ask(path, body, signal) {
   const headers = {"Content-Type": "application/json"};
   let response, answer;
@@ -17,7 +17,7 @@ export async function ask(path, body, signal) {
     response = await fetch(`api/${path}`, body === undefined ? {} : {method: "POST", headers, body: JSON.stringify(body), signal});
     answer = await response.json();
   } catch {
-    const problem = response ? `the server answered ${response.status} and no readable text`
+    const problem = response ? `the server answered ${response.status} without readable text`
       : "the server does not answer: is secateur explore still running?";
     throw new RequestError(problem, {}, signal?.aborted);
   }
@@ -25,11 +25,11 @@ export async function ask(path, body, signal) {
   throw new RequestError(answer.error ?? `the server answered ${response.status}`, answer, signal?.aborted);
 }
 
-// The names of the requests that the server works on, and the controller that aborts them.
+// The names of the unanswered requests, and the controller that aborts them.
 const underWay = new Set();
 let current = new AbortController();
 
-/** `ask` for what may take long: it can be stopped, and the page shows its progress. */
+/** Works like `ask`, for requests that may take long: the user can stop them, and the page shows their progress. */
 export async function search(path, body) {
   const name = crypto.randomUUID();
   underWay.add(name);
@@ -40,13 +40,13 @@ export async function search(path, body) {
   }
 }
 
-/** Ends all searches, because the user wants something else now: nothing of them will be shown. */
+/** Aborts all searches without showing their results, because the user wants something else. */
 export function abandon() {
   current.abort();
   current = new AbortController();
 }
 
-// Milliseconds without a message, and between two questions for the progress.
+// Milliseconds before the first message, and between two requests for the progress.
 const SILENCE = 500, TICK = 400;
 
 let busy = 0, began = 0, timer = 0, isAsking = false, wasStopped = false;
@@ -64,7 +64,7 @@ export function complain(error, mark = null) {
   if (error.line && error.isText && mark) mark(error.line, error.column);
 }
 
-/** Does `work`, an async function, and shows its errors. */
+/** Runs `work`, an async function, and shows its errors. */
 export async function busily(work, mark = null) {
   if (busy++ === 0) begin();
   try {
@@ -72,7 +72,7 @@ export async function busily(work, mark = null) {
     return await work();
   } catch (error) {
     if (error.isUnwanted) return undefined;
-    if (error.isStopped) say("Stopped. What was shown before is still shown.");
+    if (error.isStopped) say("Stopped. The page still shows the previous search.");
     else complain(error, mark);
     return undefined;
   } finally {
@@ -80,10 +80,10 @@ export async function busily(work, mark = null) {
   }
 }
 
-/** Whether the user has stopped the current work. */
+/** Returns whether the user has stopped the current work. */
 export const isStopping = () => wasStopped;
 
-/** Stops the work of the server for this page. */
+/** Stops the searches that the server runs for this page. */
 export function stop() {
   if (!busy) return;
   wasStopped = true;
@@ -115,7 +115,7 @@ async function look() {
   if (isAsking || wasStopped) return;
   isAsking = true;
   try {
-    // The oldest request is the one that the server works on.
+    // The server works on the oldest request.
     const [name] = underWay;
     const text = name && (await ask(`progress?job=${name}`)).progress;
     if (text && !wasStopped) $("work-text").textContent = text[0].toUpperCase() + text.slice(1);

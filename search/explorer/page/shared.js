@@ -1,4 +1,4 @@
-// What every part of the page uses: its state, and small helpers for its elements.
+// The state of the page, and small helpers for its elements.
 
 /** `panels` step together: one or two of `trees`, or `chess`. `request` is the request for the tree, null for an
  * imported one; `base` and `hand` are the order of its children. */
@@ -13,26 +13,26 @@ export const first = () => state.panels[0];
 export const isChess = () => state.panels.length > 0 && state.panels[0] === state.chess;
 export const position = () => Math.max(0, ...state.panels.map((panel) => panel.index));
 export const algorithmOf = (key) => state.algorithms.find((algorithm) => algorithm.key === key);
-/** Whether the quiz waits for marks. */
+/** Returns whether the quiz is waiting for marks. */
 export const isGuessing = () => state.quiz !== null && !state.quiz.checked;
 
 export const $ = (id) => document.getElementById(id);
 export const number = (value) => Number(value).toLocaleString("en");
-/** A count, and its ratio to another one. */
+/** Formats a count and its ratio to another one. */
 export const times = (count, usual) => `${number(count)} (×${(count / Math.max(usual, 1)).toFixed(2)})`;
 
-/** A new element with a text and other properties. */
+/** Returns a new element with a text and other properties. */
 export const make = (tag, textContent = "", properties = {}) =>
   Object.assign(document.createElement(tag), {textContent, ...properties});
 
-/** A row of a table, of texts. */
+/** Returns a table row with these texts. */
 export function tableRow(cells, tag = "td") {
   const row = make("tr");
   row.append(...cells.map((text) => make(tag, text)));
   return row;
 }
 
-/** Fills a select with rows of {key, name, group}; `before` are options in front of them. */
+/** Fills a select with the options `before` and then with rows of {key, name, group}. */
 export function fill(select, rows, before = []) {
   select.replaceChildren(...before);
   const groups = new Map([[undefined, select]]);

@@ -1,11 +1,11 @@
-// Stepping through the events of a search, at any speed, and what changes with each of them.
+// Stepping through the events of a search, at any speed, and updating the page after each step.
 
 import {selectNode, showNode} from "./node.js";
 import {showBoard} from "./recording.js";
 import {$, first, isChess, make, number, position, state} from "./shared.js";
 import {showStatistics} from "./statistics.js";
 
-// The most nodes of the path that are named; a longer path is shown without its middle.
+// The most nodes of a path that are shown; a longer path is shown without its middle.
 const MOST_PATH = 60;
 
 export function seek(index) {
@@ -13,14 +13,14 @@ export function seek(index) {
   refresh();
 }
 
-/** Goes forward by a number of events; returns whether there are more. */
+/** Advances by a number of events; returns whether any remain. */
 export function advance(events) {
   for (const panel of state.panels) panel.seek(Math.min(panel.index + events, panel.length));
   refresh();
   return state.panels.some((panel) => panel.index < panel.length);
 }
 
-/** Stops running, and goes to this event. */
+/** Pauses, and goes to an event. */
 export function jump(index) {
   pause();
   seek(index);
@@ -81,7 +81,7 @@ function showPath() {
   }));
 }
 
-// Runs the search at a speed in events a second, one step for each frame of the screen.
+// The player runs the search at `speed` events per second, and updates the page once per frame.
 export const player = {speed: 4, playing: false, due: 0, last: 0};
 
 function setPlaying(playing) {
@@ -93,7 +93,7 @@ function setPlaying(playing) {
 export function run() {
   if (player.playing) return;
   setPlaying(true);
-  // The first event follows at once.
+  // The first event is due at once.
   Object.assign(player, {due: 1, last: performance.now()});
   requestAnimationFrame(frame);
 }

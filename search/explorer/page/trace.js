@@ -15,23 +15,23 @@ function demand(condition, message) {
 
 /** Checks a parsed JSON value and returns its kind, "tree" or "chess"; throws DocumentError. */
 export function kindOf(document) {
-  demand(document !== null && typeof document === "object" && !Array.isArray(document), "it is no JSON object");
+  demand(document !== null && typeof document === "object" && !Array.isArray(document), "it is not a JSON object");
   demand(document.format === FORMAT, `"format" is not "${FORMAT}"`);
   demand(document.version === VERSION, `"version" is ${JSON.stringify(document.version)}, not ${VERSION}`);
   demand(document.kind === "tree" || document.kind === "chess", `"kind" is neither "tree" nor "chess"`);
   return document.kind;
 }
 
-/** A Trace or Recording of a document; throws DocumentError. */
+/** Returns a Trace or Recording of a document; throws DocumentError. */
 export function opened(Kind, document) {
   try {
     return new Kind(document);
   } catch (error) {
-    throw error instanceof DocumentError ? error : new DocumentError(`a damaged document: ${error.message}`);
+    throw error instanceof DocumentError ? error : new DocumentError(`damaged document: ${error.message}`);
   }
 }
 
-/** A tree document as typed arrays. A replay changes nothing here. */
+/** A tree document as typed arrays. A replay does not modify it. */
 export class Trace {
   constructor(document) {
     this.document = document;
@@ -91,29 +91,29 @@ export class Trace {
     return this.label[node] || `#${node}`;
   }
 
-  /** The nodes from the root to `node`. */
+  /** Returns the nodes from the root to `node`. */
   path(node) {
     const path = [];
     for (; node >= 0; node = this.parent[node]) path.push(node);
     return path.reverse();
   }
 
-  /** The index of the first event after `index` that cuts, or the number of events. */
+  /** Returns the index after the first cut at or after `index`, or the number of events if there is none. */
   nextCut(index) {
     while (index < this.length && this.kind(index) !== "cut") index++;
     return Math.min(index + 1, this.length);
   }
 }
 
-// The state of each node: the cells of node v are those from v * FIELDS on.
+// The state of each node: the cells of node v begin at v * FIELDS.
 const STATUS = 0, ALPHA = 1, BETA = 2, VALUE = 3, ENTERED = 4, ANSWERED = 5, OWN = 6, ABOVE = 7, SKIPPED_WITH = 8, FIELDS = 9;
-// The state of the whole search, after the cells of the nodes.
+// The state of the whole search, in the cells after those of the nodes.
 const COUNTERS = ["visited", "evaluated", "pruned", "cuts", "table_hits", "current"];
 
-/** The state of a search after `index` of its events: a pure function of that number.
+/** The state of a search after `index` of its events, a pure function of that number.
  *
- * All state is in one array of cells. An event that is replayed writes the cells that it changes and their old contents
- * to a journal, so that stepping back restores them exactly.
+ * All state is in one array of cells. A replayed event writes to a journal which cells it changes and their old contents,
+ * so that stepping back restores them exactly.
  */
 export class Replay {
   constructor(trace) {
@@ -136,14 +136,14 @@ export class Replay {
   alpha(node) { return this.trace.text(this.cells[node * FIELDS + ALPHA]); }
   beta(node) { return this.trace.text(this.cells[node * FIELDS + BETA]); }
   value(node) { return this.trace.text(this.cells[node * FIELDS + VALUE]); }
-  /** The index of the latest visit's cut or answer of the table, or -1. */
+  /** Returns the index of the event at which the latest visit cut or used the table, or -1. */
   own(node) { return this.cells[node * FIELDS + OWN]; }
-  /** The index of the event at the parent because of which the node is skipped, or -1. */
+  /** Returns the index of the event at the parent that caused the node to be skipped, or -1. */
   above(node) { return this.status(node) === SKIPPED ? this.cells[node * FIELDS + ABOVE] : -1; }
   counter(name) { return this.cells[this.base + COUNTERS.indexOf(name)]; }
   get current() { return this.counter("current"); }
 
-  /** Whether a node was not reached because it or an ancestor was cut off. */
+  /** Returns whether a node was not reached because it or an ancestor was cut off. */
   skipped(node) {
     if (this.status(node) !== UNSEEN) return this.status(node) === SKIPPED;
     for (let at = this.trace.parent[node]; at >= 0; at = this.trace.parent[at]) {
@@ -223,7 +223,7 @@ export class Replay {
   #enter(node, cell, i) {
     const {cells} = this;
     this.#count("visited");
-    // What was skipped with this node in an earlier search may be visited after all.
+    // An earlier search may have skipped this node and the nodes below it. They may be visited now.
     const end = this.status(node) === SKIPPED ? node + this.trace.size[node] : node;
     for (let below = node; below < end; below++) if (cells[below * FIELDS + SKIPPED_WITH] === node) this.#cover(below, -1);
     this.#set(cell + ENTERED, i);
@@ -233,7 +233,7 @@ export class Replay {
     this.#set(cell + VALUE, -1);
   }
 
-  /** The children that this visit of `node` has not entered are skipped. */
+  /** Marks the children that this visit of `node` has not entered as skipped. */
   #skip(node, i) {
     const {trace, cells} = this;
     const since = cells[node * FIELDS + ENTERED];
@@ -243,21 +243,21 @@ export class Replay {
       this.#set(cell + STATUS, SKIPPED);
       this.#set(cell + ABOVE, i);
       for (let below = child; below < child + trace.size[child]; below++) {
-        // Only nodes count that no search has reached and no other cut has counted.
+        // Count only nodes that no search has reached and no other cut has counted.
         if (cells[below * FIELDS + ENTERED] < 0 && cells[below * FIELDS + SKIPPED_WITH] < 0) this.#cover(below, child);
       }
     }
   }
 
-  /** Counts a node as skipped together with `top`, the top of a branch; with -1, counts it no longer. */
+  /** Counts a node as skipped in the branch below `top`; if `top` is -1, no longer counts it. */
   #cover(node, top) {
     this.#set(node * FIELDS + SKIPPED_WITH, top);
     this.#count("pruned", top < 0 ? -1 : 1);
   }
 }
 
-/** One or two sentences on event number `index` of a trace. The sentences come with the document, so that every reader
- * of it says the same; the Python twin is `search.theory.events.explain`. */
+/** Returns one or two sentences about event `index` of a trace. The document contains the sentences, so that every
+ * program shows the same ones; the Python counterpart is `search.theory.events.explain`. */
 export function describe(trace, index) {
   const {events} = trace;
   const other = events.other[index], kind = trace.kind(index);

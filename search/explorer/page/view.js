@@ -1,20 +1,20 @@
-// A tree on a canvas, which users fit, pan, zoom, select from, collapse, and reorder by dragging.
+// A tree on a canvas. Users can fit, pan and zoom it, select and collapse nodes, and reorder them by dragging.
 
 import {CanvasSurface, drawTree, Layout, LEVEL, palette, SvgSurface} from "./draw.js";
 
 const MARGIN = 46;
 const MOST_ZOOM = 1.8;
-// A level is never flatter than this on the screen, however deep the tree.
+// The least height of a level on the screen, in pixels, however deep the tree is.
 const LEAST_LEVEL = 13;
-// Below this scale a fitted tree is not made smaller just because the window is low.
+// A low window does not make a fitted tree smaller than this scale.
 const LEAST_FIT = 0.65;
 const TAP_DISTANCE = 6, DOUBLE_TAP = 350;
-// Exported drawings of larger trees show only what is on the screen.
+// SVG drawings of larger trees show only what is on the screen.
 const MOST_EXPORTED = 20000;
 
 export class TreeView {
-  /** `handlers`: select(node), toggled(), moved(node, index among its siblings); mayMove() and
-   * isMarking() tell whether nodes can be dragged, and whether every tap counts as one. */
+  /** `handlers` has select(node), toggled() and moved(node, index among its siblings). mayMove() returns whether nodes
+   * can be dragged, isMarking() whether a double tap counts as two taps. */
   constructor(canvas, handlers) {
     this.canvas = canvas;
     this.handlers = handlers;
@@ -32,7 +32,7 @@ export class TreeView {
     this.resize();
   }
 
-  /** Shows another tree; `look(node)` as in `drawTree`. Keeps position and zoom if `keep`. */
+  /** Shows another tree; `look(node)` is that of `drawTree`. `keep` keeps position, zoom and collapsed nodes. */
   show(model, look, keep = false) {
     this.model = model;
     this.look = look;
@@ -61,12 +61,12 @@ export class TreeView {
     this.draw();
   }
 
-  /** The vertical scale at which all levels are in sight. */
+  /** The vertical scale at which all levels are visible. */
   get fitting() {
     return (this.height - 2 * MARGIN) / (Math.max(1, this.layout?.levels ?? 1) * LEVEL);
   }
 
-  /** The vertical scale: the horizontal one, but as large as the height allows, and never too flat. */
+  /** The vertical scale: the horizontal scale, adjusted to the height of the window. */
   get ky() {
     const {fitting} = this;
     return Math.min(Math.max(this.kx, Math.min(fitting, 1.2), LEAST_LEVEL / LEVEL), Math.max(1.1, Math.min(fitting, 1.4)));
@@ -100,13 +100,13 @@ export class TreeView {
     this.draw();
   }
 
-  /** Moves the view just as far as is needed to see a node. */
+  /** Moves the view, if necessary, so that a node is visible. */
   reveal(node) {
     if (!this.layout || node < 0) return;
     while (node >= 0 && !this.layout.placed[node]) node = this.model.parent(node);
     if (node < 0) return;
     const x = this.layout.x[node] * this.kx + this.tx, y = this.layout.y[node] * this.ky + this.ty;
-    // In a view that fits the whole tree everything is in sight already, even at the edges.
+    // If the view fits the whole tree, every node is visible, even at the edges.
     const marginX = this.fitted ? 0 : Math.min(60, this.width / 4), marginY = this.fitted ? 0 : Math.min(60, this.height / 4);
     if (x < marginX || x > this.width - marginX) this.tx += this.width / 2 - x;
     if (y < marginY) this.ty += marginY - y;
@@ -121,7 +121,7 @@ export class TreeView {
     this.#rearranged(node);
   }
 
-  /** Collapses every node `depth` plies below the root, or none if it is negative. */
+  /** Collapses every node `depth` plies below the root, or none if `depth` is negative. */
   collapseBelow(depth) {
     this.collapsed = new Set();
     if (depth >= 0) {
@@ -133,7 +133,7 @@ export class TreeView {
     this.fit();
   }
 
-  /** Opens everything on the way to a node. */
+  /** Expands every ancestor of a node. */
   expandTo(node) {
     let changed = false;
     for (let at = this.model.parent(node); at >= 0; at = this.model.parent(at)) changed = this.collapsed.delete(at) || changed;
@@ -159,7 +159,7 @@ export class TreeView {
     });
   }
 
-  /** Draws at once. */
+  /** Draws without waiting for the next frame. */
   paint() {
     const context = this.canvas.getContext("2d");
     const colours = palette(this.canvas);
@@ -178,7 +178,7 @@ export class TreeView {
     return {tx: this.tx, ty: this.ty, kx: this.kx, ky: this.ky, width: this.width, height: this.height};
   }
 
-  /** The whole tree as SVG text, or what is on the screen if the tree is very large. */
+  /** Returns the whole tree as SVG text, or only what is on the screen if the tree is very large. */
   svg() {
     const colours = palette(this.canvas);
     const whole = this.layout.order.length <= MOST_EXPORTED;
@@ -188,7 +188,7 @@ export class TreeView {
     return surface.toString();
   }
 
-  /** The whole tree as a PNG blob, or what is on the screen if the tree does not fit a canvas. */
+  /** Returns the whole tree as a PNG blob, or only what is on the screen if the tree does not fit a canvas. */
   async png() {
     const colours = palette(this.canvas);
     const whole = this.#wholeWindow();
@@ -211,7 +211,7 @@ export class TreeView {
     };
   }
 
-  /** The node that is drawn nearest to a point of the canvas, or -1. */
+  /** Returns the node that is drawn nearest to a point of the canvas, or -1. */
   nodeAt(x, y) {
     if (!this.layout) return -1;
     const level = Math.round((y - this.ty) / (LEVEL * this.ky));

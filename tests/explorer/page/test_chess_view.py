@@ -199,7 +199,7 @@ def test_what_each_technique_saves_is_counted_on_request(tactics: Shown, recorde
     count(tactics, "count-costs")
     without = {row["reason"]: f"; without it {times(row['nodes'], costs['nodes'])} nodes" for row in costs["without"]}
     assert meanings(tactics) == [texts[row["key"]] + without.get(row["key"], "") for row in rows]
-    assert tactics.text("costs-note").endswith(f"to depth 8, which takes {costs['nodes']:,} nodes as it is.")
+    assert tactics.text("costs-note").endswith(f"to depth 8; unchanged, it takes {costs['nodes']:,} nodes.")
     for width in (360, 1600):
         tactics.assert_within(width, "step", "next-cut", "end", "count-costs", "count-node-costs", "collapse", "fit")
     # The costs are part of the recording from then on.
@@ -220,8 +220,8 @@ def test_what_cut_a_single_node_is_counted_there(tactics: Shown, recorded: Recor
     assert document["position"] == TACTICS
     assert tactics.table("node-costs") == [
         ["in this search", f"{nodes['size'][row]:,}", score_text(nodes["value"][row], scores)],
-        ["searched by itself", f"{costs['nodes']:,}", score_text(costs["value"], scores)],
-        ["and without reverse-futility", times(without["nodes"], costs["nodes"]), score_text(without["value"], scores)],
+        ["searched separately", f"{costs['nodes']:,}", score_text(costs["value"], scores)],
+        ["without reverse-futility", times(without["nodes"], costs["nodes"]), score_text(without["value"], scores)],
     ]
     # Another node has not been counted; this one is remembered.
     seek_row(tactics, document, row + 1)

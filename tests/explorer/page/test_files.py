@@ -105,5 +105,5 @@ def test_trees_can_be_imported_compressed_or_not_and_a_damaged_file_is_refused(s
     assert length == len(run(read_tree(THREES), "minimax").events)
     file.write_bytes(file.read_bytes()[:40])
     shown.import_file(file, until="#message:not([hidden])")
-    assert shown.message == "tree.json.gz cannot be read: the compressed file is damaged"
+    assert shown.message == "cannot read tree.json.gz: the compressed file is damaged"
     assert shown.length == length

@@ -46,7 +46,7 @@ def test_every_node_is_as_in_python_after_every_event(shown: Shown) -> None:
             for node, facts in enumerate(nodes):
                 leaf = done.tree.leaf[node] or "–"
                 if is_skipped(done, state, node):
-                    expected = ("–", "–", leaf, "cut off: never looked at")
+                    expected = ("–", "–", leaf, "cut off, never visited")
                 else:
                     known = (
                         "done" if node in state.done else "being searched" if node in state.entered else "not reached"
@@ -63,7 +63,7 @@ def test_the_selected_node_tells_its_window_and_why_it_was_cut(shown: Shown) -> 
     shown.click("end")
     for cut in (event for event in done.events if event.kind == "cut"):
         last = done.tree.children[cut.node][-1]
-        for node, state in ((last, "cut off: never looked at"), (cut.node, "done")):
+        for node, state in ((last, "cut off, never visited"), (cut.node, "done")):
             shown.select(node)
             facts = shown.facts()
             assert facts["node"].startswith(done.tree.name(node) + " ")
@@ -92,7 +92,7 @@ def test_step_step_back_cut_end_and_reset(shown: Shown) -> None:
     assert shown.counts(2) == {name: getattr(statistics, name) for name in shown.counts()}
     assert shown.counts(3) == {"visited": 121, "evaluated": 81, "pruned": 0, "cuts": 0, "table_hits": 0}
     assert shown.text("bound") == (
-        "No search can do with fewer than 17 leaves here. Knuth and Moore: 3^2 + 3^2 − 1 = 17 of 3^4 = 81."
+        "Every search needs at least 17 leaves here. Knuth and Moore: 3^2 + 3^2 − 1 = 17 of 3^4 = 81."
     )
     assert shown.page.is_visible("#chart canvas")
     shown.click("reset")
@@ -142,7 +142,7 @@ def test_the_keyboard_does_all_of_it(shown: Shown) -> None:
 def test_it_runs_at_a_speed_pauses_and_stops_at_the_end(shown: Shown) -> None:
     shown.enter(UNIFORM)
     slide(shown, "speed", 20)
-    assert shown.text("speed-value") == "100 a second"
+    assert shown.text("speed-value") == "100 per second"
     shown.press("Space")
     assert shown.page.get_attribute("#play", "aria-label") == "Pause"
     shown.page.evaluate(
@@ -211,4 +211,4 @@ def test_the_quiz_counts_found_missed_and_wrong(shown: Shown) -> None:
     for node in (*reversed(branches), wrong, wrong):
         shown.select(node)
     shown.click("quiz-check")
-    assert shown.text("quiz-score") == "You found 2 of 2 cut branches. All right!"
+    assert shown.text("quiz-score") == "You found 2 of 2 cut branches. All correct!"

@@ -29,11 +29,11 @@ def test_a_search_that_runs_and_one_that_waits_for_its_turn_are_stopped(explorer
     first = Asked(explorer, "/api/trace", LONG, "first")
     assert first.wait_for("searching") == "searching 3,001 nodes, as given"
     second = Asked(explorer, "/api/export", LONG, "second")
-    second.wait_for("waiting for the search before this one")
+    second.wait_for("waiting for an earlier search")
     second.stop()
     assert second.status == 409
     assert first.is_alive()
-    assert b"there is a job 'first' already" in ask(explorer, "POST", "/api/trace?job=first", TREE)[2]
+    assert b"there is already a job 'first'" in ask(explorer, "POST", "/api/trace?job=first", TREE)[2]
     first.stop()
     assert (first.status, first.answer) == (409, {"error": "stopped", "stopped": True})
     assert first.progress() == ""
@@ -78,7 +78,7 @@ def test_a_recording_on_the_command_line_tells_of_compiling(tmp_path: Path, monk
         # The first line says that kernels have to be compiled.
         line = next((line for line in process.stderr if line.startswith("secateur explore: loading ")), "")
         process.kill()
-    assert line.endswith(" s so far; a new version compiles them once\n")
+    assert line.endswith(" s so far; each new version is compiled once\n")
 
 
 def test_the_page_says_how_far_compiling_is_and_need_not_wait_for_it(browser: Any, tmp_path: Path) -> None:
@@ -88,13 +88,13 @@ def test_the_page_says_how_far_compiling_is_and_need_not_wait_for_it(browser: An
     ):
         page.page.click("#tab-chess")
         page.page.click("#chess-search")
-        page.page.wait_for_selector("#work:has-text('a new version compiles them once')")
+        page.page.wait_for_selector("#work:has-text('each new version is compiled once')")
         box = page.page.locator("#work").bounding_box()
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 360
         page.page.click("#stop")
         page.settle()
-        assert page.message == "Stopped. What was shown before is still shown."
+        assert page.message == "Stopped. The page still shows the previous search."
         assert stands(running)
 
 
@@ -128,7 +128,7 @@ def test_the_page_stops_a_search_and_shows_what_it_showed(shown: Shown, explorer
     else:
         shown.page.keyboard.press("Escape")
     shown.settle()
-    assert shown.message == "Stopped. What was shown before is still shown."
+    assert shown.message == "Stopped. The page still shows the previous search."
     assert not shown.page.is_visible("#work")
     assert (shown.length, shown.text("explanation"), shown.text("caption-a")) == before
     assert stands(explorer)
@@ -139,12 +139,12 @@ def test_the_page_shows_what_a_stopped_search_of_chess_has_recorded(shown: Shown
     shown.page.fill("#chess-depth", "60")
     shown.page.fill("#chess-nodes", "10000000")
     shown.page.click("#chess-search")
-    deep = re.compile(r"Depth ([5-9]|\d\d) is done")
+    deep = re.compile(r"Completed depth ([5-9]|\d\d),")
     shown.page.locator("#work", has_text=deep).wait_for(timeout=300_000)
     shown.page.click("#stop")
     shown.page.wait_for_selector("body:not([aria-busy])", timeout=60_000)
     shown.settle()
-    assert shown.message.startswith("Stopped: what was searched by then is shown, ")
+    assert shown.message.startswith("Stopped. The page shows the search so far: ")
     assert shown.page.is_visible("#board svg")
     assert len(shown.table("iteration-table")) >= 6
     assert shown.table("iteration-table")[-1][1] == "-"
