@@ -38,7 +38,7 @@ if not __package__:
 
 from engine.errors import FAILED, OK, USAGE, CommandError, UsageError  # noqa: E402 - see above
 
-#: Group of commands: help text.
+#: Help texts by group of commands.
 GROUPS: dict[str, str] = {
     "engine": "set up the engine",
     "measure": "speed, node counts and test suites",
@@ -49,7 +49,7 @@ GROUPS: dict[str, str] = {
 
 #: Command: (group, module with its `main`, help text, required extra).
 COMMANDS: dict[str, tuple[str, str, str, str | None]] = {
-    "warmup": ("engine", "bench.commands.warmup", "compile the kernels for play into the cache", None),
+    "warmup": ("engine", "bench.commands.warmup", "compile the kernels needed for play into the cache", None),
     "kernels": ("engine", "bench.commands.kernels", "compile the kernels ahead of time; list them", None),
     "bench": ("measure", "bench.commands.benchmark", "search fixed positions to a fixed depth; count the nodes", None),
     "perft": ("measure", "bench.commands.perft", "count the move sequences from a position", None),

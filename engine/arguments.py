@@ -77,7 +77,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def whole_number(text: str) -> int:
-    """Converts an option's text for `type=int`. Its absolute value must be at most MOST_WHOLE."""
+    """Converts an option's text to a whole number of at most MOST_WHOLE in absolute value, for `type=int`."""
     number = int(text) if re.fullmatch(r"\s*[-+]?[0-9]{1,20}\s*", text) else MOST_WHOLE + 1
     if abs(number) > MOST_WHOLE:
         raise argparse.ArgumentTypeError(f"expected a whole number, got {quoted(text)}")
@@ -85,7 +85,7 @@ def whole_number(text: str) -> int:
 
 
 def finite_number(text: str) -> float:
-    """Converts an option's text for `type=float`. Its absolute value must be at most MOST_REAL."""
+    """Converts an option's text to a number of at most MOST_REAL in absolute value, for `type=float`."""
     try:
         number = float(text)
     except ValueError:

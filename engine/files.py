@@ -349,7 +349,7 @@ def locked(path: Path) -> Iterator[None]:
     """Locks a file during the block; the system also releases the lock when the process ends.
 
     The file may be written meanwhile; `replace_file` passes the lock to the new file. A missing file is created, and
-    removed at the end if it is still empty. Raises BlockingIOError if the file is already locked, and OSError.
+    removed at the end if it is still empty. Raises BlockingIOError if the file is already locked, or another OSError.
     """
     target = Path(os.path.realpath(path))
     _locked_files[target], is_new = _open_locked(target, path)

@@ -18,7 +18,7 @@ from engine.progress import Line, say
 WARMUP: Final = {
     "engine.board.make.complete_position": ("the board", 0.9),
     "search.kernels.aspiration.search_iteration": ("the search", 20.0),
-    "search.kernels.transposition.hashfull": ("the table", 0.1),
+    "search.kernels.transposition.hashfull": ("the TT", 0.1),
 }
 COSTS: Final = {
     **WARMUP,
@@ -39,7 +39,7 @@ LIBRARY_SECONDS: Final = 75.0
 
 
 class _State:
-    """The state of compilation in this process. Numba compiles one kernel at a time."""
+    """The compilation in progress, and how to report it. Numba compiles one kernel at a time."""
 
     def __init__(self) -> None:
         self.kernel = ""
@@ -71,7 +71,7 @@ def silence() -> None:
 
 
 def advice() -> str:
-    """Returns advice on compiling ahead of time, so that no game waits for it."""
+    """Returns advice to compile ahead of time instead of, for example, during a game."""
     kind, name = ("evaluation", f"--evaluation {_STATE.evaluation} ") if _STATE.evaluation else ("version", "")
     return f"once for each {kind}: run 'secateur {name}warmup' to compile everything needed for play ahead of time"
 
@@ -124,7 +124,7 @@ def end(is_compiled: bool) -> None:
 
 
 def span(elapsed: float, expected: float | None) -> str:
-    """Formats the elapsed and the expected time, such as `7 s, about 20 s expected`; the latter is rounded."""
+    """Formats the elapsed and the expected time (None: unknown), such as `7 s, about 20 s expected`."""
     if expected is None:
         return f"{elapsed:.0f} s"
     guess = max(1, round(expected)) if expected < 10 else 5 * round(expected / 5)

@@ -1,6 +1,6 @@
 """Computes a fingerprint of everything that a function's machine code depends on.
 
-These are the code of the function and of all functions that it calls, and the values of global names, closure cells and
+It covers the code of the function and of all functions that it calls, and the values of global names, closure cells and
 module attributes, which Numba treats as constants.
 """
 

@@ -186,7 +186,7 @@ def compiler_report() -> str:
 
 #: The options of all compiled functions. A division by zero gives a value, so kernels contain no code that raises.
 _OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "boundscheck": CHECKED, "nogil": True}
-#: The freedoms of float kernels. Infinities and NaNs keep their meaning, so that they reveal wrong calculations.
+#: The optimizations that float kernels allow. Infinities and NaNs keep their meaning, so that they reveal bugs.
 _REORDER: Final[dict[str, Any]] = {"fastmath": {"reassoc", "nsz", "arcp", "contract", "afn"}}
 _INLINE: Final[dict[str, Any]] = {} if AHEAD_OF_TIME or CHECKED else numba_hooks.FORCE_INLINE
 

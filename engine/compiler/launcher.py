@@ -4,7 +4,7 @@
 
 Normally the executable starts the engine in the project's folder. OpenBench's client, however, unpacks the project into
 a temporary folder, runs `make EXE=name`, moves that one file away and deletes the rest. For this client, `--standing`
-first copies the sources and the environment to permanent folders, whose names contain hashes of their versions.
+first copies the sources and the environment to permanent folders, which are named by hash.
 """
 
 from __future__ import annotations

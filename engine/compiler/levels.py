@@ -20,7 +20,7 @@ _V2: Final = ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3")
 _V3: Final = (*_V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
 _V4: Final = (*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
 
-#: Features that GCC and Clang test by the same name. A processor with all of a level's has its other features, too.
+#: Features that GCC and Clang test by the same name. A processor that has a level's also has the level's others.
 _ASKED: Final = frozenset(
     ("popcnt", "sse4.2", "avx2", "bmi", "bmi2", "fma", "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
 )

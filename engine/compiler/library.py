@@ -40,11 +40,11 @@ KERNELS_VARIABLE: Final = "SECATEUR_KERNELS"
 JIT: Final = "jit"
 BUILD: Final = "build"
 
-#: Environment variable that overrides the folder of libraries; the default folder.
+#: The environment variable that overrides the folder of libraries, and the default folder.
 FOLDER_VARIABLE: Final = "SECATEUR_KERNELS_DIR"
 DEFAULT_FOLDER: Final = PROJECT_ROOT / "engine" / "kernels"
 
-#: Environment variables that select builds not available as libraries, with the values that select none of them.
+#: Environment variables that select builds for which there are no libraries, with values that do not select them.
 OTHER_BUILDS: Final = {
     "NUMBA_DISABLE_JIT": "0",
     "SECATEUR_CHECKED": "0",
@@ -135,7 +135,7 @@ def read_description(path: Path) -> Description:
 
 
 def fitting_description(path: Path, level: Level, sources: str | None) -> Description:
-    """Reads the description of a library for `level` on this machine, built from sources with that hash (None: any).
+    """Reads the description of a library for `level` and this machine, built from sources of that hash (None: any).
 
     Raises LibraryError if the library does not fit.
     """
@@ -216,7 +216,7 @@ def kernel_name(function: Callable[..., Any]) -> str:
 
 
 def not_built(function: Callable[..., Any]) -> Any:
-    """Returns a substitute for a function that is no entry point of the library; calling it raises RuntimeError."""
+    """Returns a substitute for a function that is not in the library; calling it raises RuntimeError."""
 
     @functools.wraps(function)
     def substitute(*arguments: Any, **named: Any) -> Any:

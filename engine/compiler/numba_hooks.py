@@ -1,4 +1,4 @@
-"""All uses of Numba beyond its documented interface. No other file has any.
+"""Contains all uses of Numba beyond its documented interface.
 
 Each hook says what it relies on and why we need it. `tests/board/test_numba_hooks.py` tests what each hook relies on:
 run it first with a new version of Numba.
@@ -215,7 +215,7 @@ class LinkedCompiler(KernelCompiler):
 def _dispatcher(function: Callable[..., Any], pipeline: Any, options: dict[str, Any]) -> Any:
     """Applies `njit` to a function so that calls with literal arguments share the code for the literals' type.
 
-    Otherwise `f(position, 2)` would be compiled separately, and a cached kernel might lack a symbol of a recursion.
+    Otherwise `f(position, 2)` is compiled separately, and a cached kernel may lack symbols of a recursive function.
 
     Relies on `get_call_template`, which the compiler calls to get the signature of a call.
     """
@@ -276,7 +276,7 @@ class Linked:
 def handing_on(function: Callable[..., Any]) -> Any:
     """Returns an intrinsic with the parameters of `function` that returns its last argument, without any instruction.
 
-    Relies on Numba to bind an intrinsic's arguments by `__signature__`; it would pack starred ones into a tuple.
+    Relies on `__signature__`, by which Numba binds the arguments: it would pack starred arguments into a tuple.
     """
 
     def generate(typing_context: Any, *arguments: Any) -> Any:
@@ -359,7 +359,7 @@ class _Reporter(event.Listener):
         self._depth = 0
 
     def on_start(self, event: Any) -> None:
-        """Reports the start if the function is the outermost of ours."""
+        """Reports the start, unless the function is compiled as part of a kernel."""
         if _is_ours(event.data["dispatcher"]):
             if self._depth == 0:
                 function = event.data["dispatcher"].py_func
@@ -367,7 +367,7 @@ class _Reporter(event.Listener):
             self._depth += 1
 
     def on_end(self, event: Any) -> None:
-        """Reports the end, and whether the compilation succeeded."""
+        """Reports the end and the success, unless the function is compiled as part of a kernel."""
         if _is_ours(event.data["dispatcher"]):
             self._depth -= 1
             if self._depth == 0:

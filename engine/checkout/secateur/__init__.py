@@ -1,8 +1,8 @@
 """The package `secateur` in the checkout, whose modules are in `engine`, `eval`, `search` and `bench`.
 
 An installed Secateur is the single package `secateur`: the build (`bench.packaging`) adds the prefix `secateur.` to the
-names of all modules. In the checkout, modules import each other without the prefix. If the folder above this package is
-on the path, `from secateur import Engine` and `from secateur.eval.api import subkernel` work in the checkout, too:
+names of all modules. In the checkout, modules import each other without the prefix. If the folder that contains this
+package is on the path, `from secateur import Engine` and `from secateur.eval.api import subkernel` also work there:
 
     alias     If `import engine` finds the checkout's `engine`, as in uci_main.py and after `make`, `secateur.X` is
               another name for the module `X`. No module is loaded twice.
@@ -79,7 +79,7 @@ def with_prefix(source: bytes) -> bytes:
 
 
 def _is_module(name: str) -> bool:
-    """Returns whether the first two parts of a dotted name form the name of an existing module."""
+    """Returns whether the first two parts of a dotted name are the name of a module."""
     return module_file(".".join(name.split(".")[:2])) is not None
 
 
