@@ -21,7 +21,7 @@ def remedy(extra: str) -> str:
     if getattr(sys, "frozen", False):
         return "use an installation with Python, because this stand-alone program does not include it"
     pip = f"{sys.executable} -m pip install"
-    if not (PROJECT_ROOT / "pyproject.toml").is_file():  # installed: the project's folder may no longer exist
+    if not (PROJECT_ROOT / "pyproject.toml").is_file():  # installed: the project's folder may be gone
         return f"run '{pip} \"secateur[{extra}]\"'"
     return f"run '{MAKE[extra]}', or '{pip} \".[{extra}]\"' in the project's folder"
 
