@@ -20,10 +20,10 @@ from engine.files import count_of, printable, quoted, reason, shown
 #: The end of every command's help.
 EXIT_STATUS: Final = """\
 exit status:
-  0  success
-  1  complete or partial failure: a file is missing, damaged or must not be replaced, a program or package is missing,
-     an engine is faulty, or Ctrl-C was pressed
-  2  invalid arguments: nothing was done
+  0  the command succeeded
+  1  it failed, wholly or in part: a file is missing, damaged or would be overwritten, a program or package is missing,
+     an engine failed, or Ctrl-C ended it
+  2  its arguments are invalid, and nothing was done
 An error is one line on stderr."""
 
 #: The maximum length of an error message, in characters, because it may quote arguments of any length.
