@@ -54,7 +54,7 @@ def test_refusals_name_the_file(tmp_path: Path) -> None:
     (tmp_path / "folder.svg").mkdir()
     for name, problem in (
         ("plot.pdf", r"plot\.pdf: a picture's name ends with"),
-        ("missing/plot.svg", "no such folder"),
+        ("missing/plot.svg", "its folder does not exist"),
         ("folder.svg", r"folder\.svg: is a folder, not a file"),
     ):
         with pytest.raises(PlotError, match=problem):

@@ -277,5 +277,5 @@ def test_json_that_cannot_be_written_again_is_refused(text: str, encoded: bool) 
 
 def test_json_is_read() -> None:
     assert parse_json('{"a": [1, -2.5, "\\ud83d\\ude00", null]}') == {"a": [1, -2.5, "\N{GRINNING FACE}", None]}
-    with pytest.raises(ValueError, match=r"no UTF-8 text \(byte 1\)"):
+    with pytest.raises(ValueError, match=r"not UTF-8 text \(byte 1\)"):
         parse_json(b'"\xff"')
