@@ -1,98 +1,99 @@
 # Secateur: `make` installs, `make run` plays UCI on stdin and stdout. `make help` lists all targets.
 #
-# Everything a recipe but `help` prints goes to stderr and no recipe but `run` reads stdin, so that `make -s run` speaks
-# nothing but UCI on stdout. What takes long says so every two seconds (TELL).
+# All recipes except `help` print to stderr, and only `run` reads stdin, so that `make -s run` prints only UCI on stdout.
+# Long steps report every two seconds (TELL).
 
 PYTHON ?= python3
 EXE ?= secateur
 VENV := .venv
 BIN := $(VENV)/bin
-# Runs a command and says what it does: `$(TELL) "text" command`. Before there is an environment, PYTHON does so.
+# Runs a command and reports its progress: `$(TELL) "text" command`. Without an environment, use PYTHON instead.
 TELL = $(BIN)/python -m engine.progress
 PIP = -m pip install --quiet --disable-pip-version-check --require-hashes -r
 KERNELS := $(wildcard engine/*.py engine/board/*.py engine/compiler/*.py eval/*.py eval/kernels/*.py eval/network/*.py \
 	eval/terms/*.py search/*.py search/kernels/*.py)
 
-# A folder that `clean` may remove is made with its stamp, too old to be up to date. In another the stamp has a text.
+# `clean` may remove a folder with an empty stamp. A new folder gets one, dated too old to be up to date; if the folder
+# existed already, its stamp contains text.
 .PRECIOUS: $(VENV)/.play $(VENV)-standalone/.ready
 CLAIM = [ -e $(@D) ] || { mkdir -p $(@D) && touch -t 200001010000 $@; }
 STAMP = if [ -e $@ ]; then touch $@; else echo "This folder was there before make installed into it." >$@; fi
 
 .PHONY: help all run lab explore kernels wheel standalone docs test lint coverage clean
 
-all: $(EXE)  ## installs into .venv and compiles the kernels, once, in about half a minute (the default)
+all: $(EXE)  ## installs into .venv and compiles the kernels once, in about half a minute (default)
 
 help:  ## lists these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
 $(VENV)/.play: requirements/play.txt
-	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "secateur needs Python 3.11 or newer, this is " + sys.version.split()[0])' >&2
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "secateur needs Python 3.11 or newer (found " + sys.version.split()[0] + ")")' >&2
 	@$(CLAIM)
-	@$(PYTHON) -m engine.progress "making an environment" $(PYTHON) -m venv $(VENV) </dev/null >&2
+	@$(PYTHON) -m engine.progress "creating an environment" $(PYTHON) -m venv $(VENV) </dev/null >&2
 	@$(TELL) "installing into $(VENV)" $(BIN)/python $(PIP) requirements/play.txt </dev/null >&2
 	@$(BIN)/python -c 'import pathlib, sys, sysconfig; pathlib.Path(sysconfig.get_path("purelib"), "secateur.pth").write_text("\n".join(sys.argv[1:]))' "$(CURDIR)" "$(CURDIR)/engine/checkout" >&2
 	@$(STAMP)
 
-# Compiles the kernels into the user's cache once, so that the first start is as quick as the others.
+# Compiles the kernels into the user's cache, so that the first start is as quick as later ones.
 $(VENV)/.warm: $(VENV)/.play $(KERNELS) uci_main.py
 	@$(BIN)/python uci_main.py warmup </dev/null >&2
 	@touch $@
 
-# OpenBench names a network to build in this way. One that was passed over would be tested against itself.
+# OpenBench sets EVALFILE to the network to build in. If we ignored it, the default network would be tested instead.
 ifeq ($(origin EVALFILE),command line)
-$(error EVALFILE= is not supported: the UCI option EvalFile loads a network)
+$(error EVALFILE= is not supported; use the UCI option EvalFile to load a network)
 endif
 
-# An executable that was asked for by name must outlive this folder: OpenBench builds in a temporary one.
+# If EXE is given, the executable must work after this folder is deleted: OpenBench builds in a temporary folder.
 $(EXE): $(VENV)/.warm
 	@$(TELL) "writing the launcher" $(BIN)/python -m engine.compiler.launcher $(if $(filter command line,$(origin EXE)),--standing) "$@" </dev/null >&2
 
-run: $(EXE)  ## the UCI loop on stdin and stdout
+run: $(EXE)  ## runs the UCI loop on stdin and stdout
 	@exec $(BIN)/python uci_main.py
 
 $(VENV)/.dev: $(VENV)/.play requirements/dev.txt
-	@$(TELL) "installing what the tests need" $(BIN)/python $(PIP) requirements/dev.txt </dev/null >&2
+	@$(TELL) "installing the development packages" $(BIN)/python $(PIP) requirements/dev.txt </dev/null >&2
 	@touch $@
 
-# What the commands of the match lab need besides the engine.
+# The packages that the match lab needs besides the engine.
 $(VENV)/.lab: $(VENV)/.play requirements/lab.txt
 	@$(TELL) "installing the match lab" $(BIN)/python $(PIP) requirements/lab.txt </dev/null >&2
 	@touch $@
 
-lab: $(EXE) $(VENV)/.lab  ## adds what the commands of the match lab need
+lab: $(EXE) $(VENV)/.lab  ## adds the packages for the match lab
 
-# What the explorer's page is served with.
+# The server of the explorer's page.
 $(VENV)/.explore: $(VENV)/.play requirements/explore.txt
 	@$(TELL) "installing the explorer's server" $(BIN)/python $(PIP) requirements/explore.txt </dev/null >&2
 	@touch $@
 
-explore: $(EXE) $(VENV)/.explore  ## shows the explorer's page, where pruning can be seen
+explore: $(EXE) $(VENV)/.explore  ## opens the explorer, a page that shows pruning
 	@exec $(BIN)/python uci_main.py explore
 
-kernels: $(VENV)/.play  ## compiles the kernels ahead of time, for every level of processor; takes a C compiler and minutes
+kernels: $(VENV)/.play  ## compiles the kernels ahead of time for every processor level; needs a C compiler and some minutes
 	@$(BIN)/python uci_main.py kernels build </dev/null >&2
 
-wheel: kernels  ## makes a wheel for this kind of machine, with kernels and network inside
-	@$(TELL) "making a wheel" $(BIN)/python -m pip wheel . --quiet --disable-pip-version-check --no-deps --wheel-dir dist \
+wheel: kernels  ## builds a wheel for this kind of machine, with kernels and network
+	@$(TELL) "building a wheel" $(BIN)/python -m pip wheel . --quiet --disable-pip-version-check --no-deps --wheel-dir dist \
 		</dev/null >&2
 	@ls -l dist/*.whl >&2
 
-# What the stand-alone program is made of: an environment without Numba.
+# The environment for the stand-alone program, without Numba.
 $(VENV)-standalone/.ready: requirements/standalone.txt | $(VENV)/.play
 	@$(CLAIM)
-	@$(PYTHON) -m engine.progress "making an environment" $(PYTHON) -m venv $(VENV)-standalone </dev/null >&2
-	@$(TELL) "installing what makes the stand-alone program" \
+	@$(PYTHON) -m engine.progress "creating an environment" $(PYTHON) -m venv $(VENV)-standalone </dev/null >&2
+	@$(TELL) "installing the packages for the stand-alone program" \
 		$(VENV)-standalone/bin/python $(PIP) requirements/standalone.txt </dev/null >&2
 	@$(STAMP)
 
-standalone: kernels $(VENV)-standalone/.ready  ## makes a folder with a program that needs not even Python
-	@$(TELL) "making the stand-alone program" $(VENV)-standalone/bin/python -m bench.standalone dist </dev/null >&2
+standalone: kernels $(VENV)-standalone/.ready  ## builds a folder with a program that does not need Python
+	@$(TELL) "building the stand-alone program" $(VENV)-standalone/bin/python -m bench.standalone dist </dev/null >&2
 
 $(VENV)/.docs: $(VENV)/.play requirements/docs.txt
-	@$(TELL) "installing what builds the documentation" $(BIN)/python $(PIP) requirements/docs.txt </dev/null >&2
+	@$(TELL) "installing the documentation tools" $(BIN)/python $(PIP) requirements/docs.txt </dev/null >&2
 	@touch $@
 
-docs: $(VENV)/.docs  ## builds the documentation in docs/_build, strictly
+docs: $(VENV)/.docs  ## builds the documentation in docs/_build; warnings are errors
 	@[ -e docs/_build ] || { mkdir docs/_build && touch docs/_build/.ready; }
 	@$(TELL) "building the documentation" $(BIN)/python -m sphinx -b html -W --keep-going -n -q docs docs/_build </dev/null >&2
 
@@ -101,15 +102,15 @@ LINT := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && PY
 lint: $(VENV)/.dev  ## runs the linters
 	$(LINT)
 
-# The linters leave a core idle: what the tests of recorded searches run on is compiled meanwhile.
+# The linters leave a core idle, so compile the tracing build for the tests of recorded searches meanwhile.
 test: $(EXE) $(VENV)/.dev  ## runs the linters and all tests
 	@SECATEUR_TRACING=1 $(BIN)/python uci_main.py warmup </dev/null >/dev/null 2>&1 & \
 		$(LINT); status=$$?; wait; exit $$status
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
-coverage: $(EXE) $(VENV)/.dev  ## runs all tests and reports which lines of the Python parts they run
+coverage: $(EXE) $(VENV)/.dev  ## runs all tests and reports the coverage of the Python parts
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --cov --cov-report term:skip-covered
 
-clean:  ## removes what the others have made here, with all of docs/_build, and names what else lies there
+clean:  ## removes what the other targets created, with all of docs/_build; lists the files that it keeps
 	@$(PYTHON) -m engine.compiler.launcher --remove "$(EXE)" </dev/null >&2
 	@$(PYTHON) -m engine.progress "cleaning" $(PYTHON) -m bench.clean $(VENV)/.play $(VENV)-standalone/.ready docs/_build/.ready </dev/null >&2

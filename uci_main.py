@@ -1,7 +1,7 @@
-"""Entry point: runs the UCI loop without arguments, otherwise a command.
+"""The entry point: runs the UCI loop if there are no arguments, otherwise a command.
 
-It imports nothing heavy before the UCI loop answers `uci`: no NumPy, Numba or python-chess. Each command is a module
-with a `main(arguments) -> exit status`, which is imported only for that command.
+It imports nothing heavy (NumPy, Numba, python-chess) before the UCI loop answers `uci`. Each command is a module with a
+`main(arguments) -> exit status`, which is imported only for that command.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 
 
 def _end_in_one_line(kind: Any, error: Any, trace: Any) -> None:
-    """Ends the process on an uncaught Ctrl-C, such as one during an import, with one line instead of a traceback."""
+    """Ends the process on an uncaught Ctrl-C, for example during an import, with one line instead of a traceback."""
     if not issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)
         return
@@ -22,7 +22,7 @@ def _end_in_one_line(kind: Any, error: Any, trace: Any) -> None:
 
 
 if __name__ == "__main__":
-    # Set before the other imports, so that it covers them.
+    # Set this before the other imports, so that it covers them.
     sys.excepthook = _end_in_one_line
 
 from importlib import import_module  # noqa: E402 - see above
@@ -30,26 +30,26 @@ from io import TextIOWrapper  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
-# In the checkout the packages are beside this file, and `secateur` is in the second folder. The installed file belongs
-# to a package and needs neither.
+# In the checkout, the packages are beside this file, and `secateur` is in the second folder. The installed file belongs
+# to a package and needs neither folder on the path.
 if not __package__:
     _HERE = Path(__file__).resolve().parent
     sys.path[:0] = [path for path in (str(_HERE), str(_HERE / "engine" / "checkout")) if path not in sys.path]
 
 from engine.errors import FAILED, OK, USAGE, CommandError, UsageError  # noqa: E402 - see above
 
-#: Group of commands: one line of help.
+#: Help texts by group of commands.
 GROUPS: dict[str, str] = {
     "engine": "set up the engine",
     "measure": "speed, node counts and test suites",
-    "lab": "play, test and tune by games",
+    "lab": "play, test and tune with games",
     "training": "make data, networks and evaluation weights",
     "learn": "see how alpha-beta prunes",
 }
 
-#: Command: (group, module with its `main`, one line of help, extra that it needs).
+#: Command: (group, module with its `main`, help text, required extra).
 COMMANDS: dict[str, tuple[str, str, str, str | None]] = {
-    "warmup": ("engine", "bench.commands.warmup", "compile the kernels that play into the cache", None),
+    "warmup": ("engine", "bench.commands.warmup", "compile the kernels needed for play into the cache", None),
     "kernels": ("engine", "bench.commands.kernels", "compile the kernels ahead of time; list them", None),
     "bench": ("measure", "bench.commands.benchmark", "search fixed positions to a fixed depth; count the nodes", None),
     "perft": ("measure", "bench.commands.perft", "count the move sequences from a position", None),
@@ -59,9 +59,9 @@ COMMANDS: dict[str, tuple[str, str, str, str | None]] = {
     "sprt": ("lab", "bench.commands.sprt", "play a match until it is decided, or evaluate a PGN file", "lab"),
     "tourney": ("lab", "bench.commands.tourney", "play a gauntlet or a round robin and rate the engines", "lab"),
     "rate": ("lab", "bench.commands.rate", "rate the players of PGN files", "lab"),
-    "spsa": ("lab", "bench.commands.spsa", "tune the search parameters by games", "lab"),
-    "ablation": ("lab", "bench.commands.ablation", "measure by games what each search technique gains", "lab"),
-    "ledger": ("lab", "bench.commands.ledger", "show the tests from which every quoted Elo comes", "lab"),
+    "spsa": ("lab", "bench.commands.spsa", "tune search parameters by playing games", "lab"),
+    "ablation": ("lab", "bench.commands.ablation", "measure in games what each search technique gains", "lab"),
+    "ledger": ("lab", "bench.commands.ledger", "show the test behind every quoted Elo", "lab"),
     "genfens": ("lab", "bench.commands.genfens", "generate random openings for OpenBench", None),
     "datagen": ("training", "eval.training.commands.datagen", "make and inspect self-play data", None),
     "train": ("training", "eval.training.commands.train", "train a network on self-play games", None),
@@ -71,30 +71,30 @@ COMMANDS: dict[str, tuple[str, str, str, str | None]] = {
     "claims": ("learn", "bench.commands.claims", "count what pruning, the TT and move ordering save", None),
 }
 
-#: Commands with their own kernels, which are in no library: Numba compiles all kernels of these commands.
+#: Commands with kernels that no library contains: Numba compiles all kernels of these commands.
 COMPILED_HERE: frozenset[str] = frozenset(("datagen", "train", "wdl"))
 
-#: Starts a tuning build, for the games of `spsa`.
+#: Starts the UCI loop with all search parameters as options, for the games of `spsa`.
 TUNING_FLAG = "--tuning"
 
-#: As the first argument, names a custom evaluation for this process and its children.
+#: As the first argument, sets a custom evaluation for this process and its children.
 EVALUATION_FLAG = "--evaluation"
 
-#: What may stand in the place of a command.
+#: The options that may take the place of a command.
 FLAGS: tuple[str, ...] = ("--help", "--version", TUNING_FLAG, EVALUATION_FLAG)
 
 
 def _usage() -> str:
-    """The help: the ways to start, a line for each group of commands, the exit statuses."""
+    """Returns the help: the ways to start, a line for each group of commands, and the exit statuses."""
     from engine.arguments import EXIT_STATUS
 
     groups = "\n".join(f"  {group:<9} {what}: {', '.join(_members(group))}" for group, what in GROUPS.items())
     return (
-        "usage: secateur                  the UCI loop on stdin and stdout\n"
-        "       secateur --tuning         the same, with every search parameter as an option\n"
-        "       secateur COMMAND [...]    a command\n"
+        "usage: secateur                  run the UCI loop on stdin and stdout\n"
+        "       secateur --tuning         the UCI loop with every search parameter as an option\n"
+        "       secateur COMMAND [...]    run a command\n"
         "       secateur --evaluation FILE.py[:FUNCTION] [...]\n"
-        "                                 any of these with your own evaluation\n"
+        "                                 any of the above with your own evaluation\n"
         "       secateur --version\n\n"
         f"commands ('secateur help GROUP' describes a group, 'secateur COMMAND --help' a command):\n{groups}\n\n"
         f"{EXIT_STATUS}"
@@ -102,12 +102,12 @@ def _usage() -> str:
 
 
 def _members(group: str) -> list[str]:
-    """The commands of a group."""
+    """Returns the commands of a group."""
     return [name for name, command in COMMANDS.items() if command[0] == group]
 
 
 def _help(words: list[str]) -> int:
-    """Prints the help, or that of a group or a command; returns the exit status."""
+    """Prints the general help, or the help for a group or command; returns the exit status."""
     if not words:
         print(_usage())
         return OK
@@ -121,9 +121,9 @@ def _help(words: list[str]) -> int:
 
 
 def _choose_evaluation(arguments: list[str]) -> list[str]:
-    """Chooses the evaluation that a leading `--evaluation` or else the environment variable names.
+    """Chooses the evaluation named by a leading `--evaluation`, or otherwise by the environment variable.
 
-    Returns the other arguments. Raises EvaluationError for an unusable evaluation, and UsageError for a missing name.
+    Returns the other arguments. Raises EvaluationError if it is unusable, and UsageError if its name is missing.
     """
     from eval.build import VARIABLE, choose_evaluation
 
@@ -139,7 +139,7 @@ def _choose_evaluation(arguments: list[str]) -> list[str]:
 
 
 def kernels() -> str:
-    """Says which kernels are in use: a library compiled ahead of time, or those that Numba compiles here."""
+    """Describes the kernels in use: a library compiled ahead of time, or kernels that Numba compiles here."""
     from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed_version
 
@@ -152,11 +152,11 @@ def kernels() -> str:
         why = f" ({'; '.join(remarks)})" if remarks else ""
         return f"kernels compiled here by Numba {installed_version('numba')}{why}"
     except PackageNotFoundError:
-        return "; ".join((*remarks, "no Numba to compile kernels"))
+        return "; ".join((*remarks, "Numba is not installed"))
 
 
 def _unknown(name: str) -> int:
-    """Complains about an unknown command, group or flag; returns the exit status."""
+    """Reports an unknown command, group or option; returns the exit status."""
     from difflib import get_close_matches
 
     from engine.files import quoted
@@ -164,7 +164,7 @@ def _unknown(name: str) -> int:
     kind = "option" if name.startswith("-") else "command"
     near = get_close_matches(name, (*COMMANDS, *FLAGS), n=1, cutoff=0.6)
     meant = f"; did you mean '{near[0]}'?" if near else ";"
-    print(f"secateur: there is no {kind} {quoted(name)}{meant} 'secateur --help' lists all of them", file=sys.stderr)
+    print(f"secateur: unknown {kind} {quoted(name)}{meant} see 'secateur --help'", file=sys.stderr)
     return USAGE
 
 
@@ -193,7 +193,7 @@ def _run(name: str, arguments: list[str]) -> int:
 
 
 def _discard_unwritable() -> None:
-    """Discards the rest of an unwritable stdout, so that Python does not retry and complain on exit."""
+    """Discards unwritten data if stdout is not writable, so that Python does not retry and complain on exit."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -202,14 +202,14 @@ def _discard_unwritable() -> None:
 
 
 def _escape_what_cannot_be_encoded() -> None:
-    """Makes stdout and stderr write escapes for what they cannot encode, such as a file name that is not UTF-8."""
+    """Makes stdout and stderr escape characters that they cannot encode, such as those of a non-UTF-8 file name."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the UCI loop or a command; returns the exit status (0 done, 1 failed, 2 wrong usage)."""
+    """Runs the UCI loop or a command; returns the exit status (0 success, 1 failure, 2 invalid usage)."""
     _escape_what_cannot_be_encoded()
     from engine.version import full_name, version
     from eval.build import with_evaluation

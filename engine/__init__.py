@@ -1,4 +1,4 @@
-"""The rules of chess as kernels, and the two interfaces of the engine: UCI, and `Engine` for Python programs."""
+"""The rules of chess as kernels, and the engine's two interfaces: UCI, and `Engine` for Python programs."""
 
 from __future__ import annotations
 

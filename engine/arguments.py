@@ -1,4 +1,4 @@
-"""The command line of all commands: one parser, the same exit statuses, and one line for each error."""
+"""The parser, exit statuses and one-line errors that all commands share."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from engine.files import count_of, printable, quoted, reason, shown
 #: The end of every command's help.
 EXIT_STATUS: Final = """\
 exit status:
-  0  the command has done all that it was asked for
-  1  it failed, in part or as a whole: a file is missing, damaged or in the way, a program or package is missing,
-     an engine has a fault, Ctrl-C ended it
-  2  its arguments make no sense: nothing was done
+  0  the command succeeded
+  1  it failed, wholly or in part: a file is missing, damaged or would be overwritten, a program or package is missing,
+     an engine failed, or Ctrl-C ended it
+  2  its arguments are invalid, and nothing was done
 An error is one line on stderr."""
 
-#: The longest error line, in characters: it may quote arguments of any length.
+#: The maximum length of an error message, in characters, because it may quote arguments of any length.
 ERROR_LENGTH: Final = 1000
 
-#: How many problems of a file or a match are printed one by one; `--json` has all of them.
+#: The maximum number of problems of a file or match that are printed; `--json` lists all of them.
 PROBLEM_LINES: Final = 20
 
-#: The largest numbers that options take.
+#: The largest whole and real numbers that options accept.
 MOST_WHOLE: Final = 2**63 - 1
 MOST_REAL: Final = 1e12
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, whose help states the exit statuses, and which works without the extras.
+    """A parser with one-line errors, exit statuses in its help, and a check for missing packages.
 
-    `needs` are packages without which the command cannot do anything; `extra` installs them.
+    `needs` are the packages that the command requires; `extra` installs them.
     """
 
     def __init__(
@@ -48,18 +48,18 @@ class Parser(argparse.ArgumentParser):
     ) -> None:
         whole = "\n\n".join(part.strip("\n") for part in (epilog, EXIT_STATUS) if part)
         super().__init__(epilog=whole, formatter_class=_Formatter, **options)
-        # Python reads some texts as numbers that no command can use, such as "nan" and "1_0".
+        # Python accepts some texts as numbers that no command can use, such as "nan" and "1_0".
         self.register("type", int, whole_number)
         self.register("type", float, finite_number)
         self._needs = needs
         self._extra = extra
 
     def add_quiet(self) -> None:
-        """Adds `--quiet`, which suppresses only the progress."""
-        self.add_argument("--quiet", action="store_true", help="show no progress")
+        """Adds `--quiet`, which turns off only the progress display."""
+        self.add_argument("--quiet", action="store_true", help="do not show progress")
 
     def parse_args(self, *arguments: Any, **options: Any) -> Any:
-        """Reads the arguments. Ends the process for `--help` and wrong usage; raises MissingError without an extra."""
+        """Parses the arguments. Exits for `--help` and invalid usage; raises MissingError if a package is missing."""
         found = super().parse_args(*arguments, **options)
         for package in self._needs:
             if util.find_spec(package) is None:
@@ -69,7 +69,7 @@ class Parser(argparse.ArgumentParser):
         return found
 
     def error(self, message: str) -> NoReturn:
-        """Prints one line, with a guess at a misspelt option, and ends the process with status USAGE."""
+        """Prints one line, with a suggestion for a misspelt option, and exits with status USAGE."""
         unknown = re.match(r"unrecognized arguments: (--[^\s=]+)", message)
         for option in get_close_matches(unknown[1], self._option_string_actions, 1) if unknown else ():
             message += f" (did you mean {option}?)"
@@ -77,27 +77,27 @@ class Parser(argparse.ArgumentParser):
 
 
 def whole_number(text: str) -> int:
-    """Converts an option's text for `type=int`: a whole number of at most 64 bits."""
+    """Converts an option's text to a whole number of at most MOST_WHOLE in absolute value, for `type=int`."""
     number = int(text) if re.fullmatch(r"\s*[-+]?[0-9]{1,20}\s*", text) else MOST_WHOLE + 1
     if abs(number) > MOST_WHOLE:
-        raise argparse.ArgumentTypeError(f"a whole number is expected, not {quoted(text)}")
+        raise argparse.ArgumentTypeError(f"expected a whole number, got {quoted(text)}")
     return number
 
 
 def finite_number(text: str) -> float:
-    """Converts an option's text for `type=float`: a finite number of at most MOST_REAL in size."""
+    """Converts an option's text to a number of at most MOST_REAL in absolute value, for `type=float`."""
     try:
         number = float(text)
     except ValueError:
         number = nan
     # NaN fails every comparison.
     if not abs(number) <= MOST_REAL:
-        raise argparse.ArgumentTypeError(f"a number is expected, not {quoted(text)}")
+        raise argparse.ArgumentTypeError(f"expected a number, got {quoted(text)}")
     return number
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Keeps the line breaks of texts with several lines, and wraps the others."""
+    """A help formatter that keeps the line breaks of multi-line texts and wraps other texts."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         if "\n" in text.strip():
@@ -106,7 +106,7 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 def missing(package: str, extra: str) -> str:
-    """The message about a package that is not installed."""
+    """Returns the message for a package that is not installed."""
     return f"needs the package '{package}': {remedy(extra)}"
 
 
@@ -124,7 +124,7 @@ def complain(prog: str, message: str) -> None:
 
 
 def complain_about(prog: str, problems: Sequence[str]) -> None:
-    """Prints one line for each of the first PROBLEM_LINES problems, and one that counts the others."""
+    """Prints one line for each of the first PROBLEM_LINES problems, and the number of the others."""
     for problem in problems[:PROBLEM_LINES]:
         complain(prog, problem)
     if len(problems) > PROBLEM_LINES:
@@ -132,9 +132,9 @@ def complain_about(prog: str, problems: Sequence[str]) -> None:
 
 
 def reported(prog: str, work: Callable[[], int], extra: str | None = None) -> int:
-    """Does the work and returns its exit status; prints an error as one line and returns the error's status.
+    """Calls `work` and returns its exit status; prints an error as one line and returns the error's status.
 
-    `extra` installs a package that turns out to be missing. A BrokenPipeError passes: the reader of stdout is gone.
+    `extra` names the extra that installs a missing package. Raises BrokenPipeError if the reader of stdout is gone.
     """
     from engine.compiler.library import KernelsMissingError
 
@@ -156,16 +156,16 @@ def reported(prog: str, work: Callable[[], int], extra: str | None = None) -> in
         where = "" if error.filename is None else f"{shown(str(error.filename))}: "
         complain(prog, where + reason(error))
     except UnicodeDecodeError as error:
-        complain(prog, f"a file is no UTF-8 text (byte {error.start} of what was read)")
+        complain(prog, f"a file is not UTF-8 text (byte {error.start} of the data read)")
     except MemoryError:
-        complain(prog, "there is not enough memory for what was asked")
+        complain(prog, "not enough memory")
     except KeyboardInterrupt:
         complain(prog, "interrupted")
     return FAILED
 
 
 def command(prog: str) -> Callable[[Callable[[list[str]], int]], Callable[[list[str]], int]]:
-    """Decorates the `main` of a command, so that it reports its errors and returns their status."""
+    """Returns a decorator for a command's `main` that reports errors and returns their exit status."""
 
     def decorate(main: Callable[[list[str]], int]) -> Callable[[list[str]], int]:
         @functools.wraps(main)

@@ -1,4 +1,4 @@
-"""Errors that end a command, and the exit statuses."""
+"""The exit statuses, and the errors that end a command."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ USAGE: Final = 2
 
 
 class CommandError(Exception):
-    """Says in one line why a command fails: the base of all errors that users see without a traceback."""
+    """Raised if a command fails, with a one-line message: the base of all errors that users see without a traceback."""
 
     status: ClassVar[int] = FAILED
 
 
 class UsageError(CommandError):
-    """Arguments that make no sense."""
+    """Raised if arguments are invalid."""
 
     status: ClassVar[int] = USAGE
 
 
 class MissingError(CommandError):
-    """A file, program or package that is missing or unusable: status 1, never 2."""
+    """Raised if a file, program or package is missing or unusable. The status is always 1."""
 
 
 @contextmanager
 def arguments_are_judged() -> Iterator[None]:
-    """Turns CommandErrors, except MissingError, and ValueErrors in the block into `UsageError`."""
+    """Converts any CommandError except MissingError, and any ValueError, in the block to UsageError."""
     try:
         yield
     except MissingError:

@@ -1,4 +1,4 @@
-"""Optional parts of Secateur, and how to install the packages of a missing one."""
+"""The optional parts of Secateur (extras), and how to install their packages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 from engine.compiler.sources import PROJECT_ROOT
 
-#: The commands that install the extras of `pyproject.toml` into the project's own environment.
+#: The commands that install the extras of `pyproject.toml` into the project's environment.
 MAKE: Final = {
     "jit": "make",
     "explore": "make explore",
@@ -17,9 +17,9 @@ MAKE: Final = {
 
 
 def remedy(extra: str) -> str:
-    """How to install the packages of an extra for the running Python: the end of a message, without a full stop."""
+    """Returns how to install an extra for the running Python, as the end of a message, without a full stop."""
     if getattr(sys, "frozen", False):
-        return "take an installation with Python, for this stand-alone program comes without it"
+        return "use an installation with Python, because this stand-alone program does not include it"
     pip = f"{sys.executable} -m pip install"
     if not (PROJECT_ROOT / "pyproject.toml").is_file():  # installed: the project's folder may be gone
         return f"run '{pip} \"secateur[{extra}]\"'"
@@ -27,5 +27,5 @@ def remedy(extra: str) -> str:
 
 
 def has_numba() -> bool:
-    """Whether the running Python can compile kernels."""
+    """Returns whether the running Python has Numba and can compile kernels."""
     return util.find_spec("numba") is not None

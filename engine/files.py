@@ -16,36 +16,36 @@ from typing import IO, Any, Final
 
 from engine.errors import CommandError
 
-#: The longest quotation of a user's own input in a message, in characters.
+#: The maximum length of a user's input quoted in a message, in characters.
 QUOTE_LENGTH: Final = 160
 
-#: The longest path that a message shows whole, in characters.
+#: The maximum length of a path that messages show in full, in characters.
 PATH_LENGTH: Final = 200
 
-#: The deepest nesting of the values of a JSON text.
+#: The maximum nesting depth of JSON values.
 NESTING: Final = 100
 
-#: How many bytes of a file's beginning are read to recognise an earlier output.
+#: The number of bytes at the start of a file that are read to recognise an earlier output.
 HEAD_LENGTH: Final = 1 << 12
 
-#: The byte that is locked on Windows, where it cannot be read or written: it is beyond any file's contents.
+#: The byte that is locked on Windows. It is beyond the contents of any file, because a locked byte cannot be accessed.
 _LOCKED_BYTE: Final = 0x7FFFFFFE
 
-#: Error numbers from a file system without locks.
+#: Error numbers from file systems without locks.
 _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
-#: Kinds of file besides a regular one.
+#: Names for irregular files, by the type bits of their modes.
 _KINDS: Final = {stat.S_IFDIR: "folder", stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
 
 
 class PathError(CommandError, ValueError):
-    """The text names no path; the message quotes it."""
+    """Raised if a text is not a valid path; the message quotes it."""
 
 
 def user_path(text: str) -> Path:
-    """The path that `text` names, with `~` and `~name` expanded. Raises PathError for a text that names no path."""
+    """Returns the path that `text` names, with `~` and `~name` expanded. Raises PathError if it is not a valid path."""
     if "\0" in text:
-        raise PathError(f"{shown(text)}: a path holds no null character")
+        raise PathError(f"{shown(text)}: a path cannot contain a null character")
     try:
         return Path(text).expanduser()
     except RuntimeError as error:
@@ -53,19 +53,19 @@ def user_path(text: str) -> Path:
 
 
 def printable(text: str) -> str:
-    r"""Makes text safe for a terminal: one line, with escapes such as `\x1b` for control characters and surrogates."""
+    r"""Returns text as one safe line for a terminal, with escapes (`\x1b`) for control characters and surrogates."""
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
 
 
 def quoted(text: str) -> str:
-    """A user's text for a message: in quotes, printable, cut to QUOTE_LENGTH characters."""
+    """Formats a user's text for a message: quoted, printable, and cut to QUOTE_LENGTH characters."""
     if len(text) > QUOTE_LENGTH:
         return f"'{printable(text[:QUOTE_LENGTH])}...' ({len(text)} characters)"
     return f"'{printable(text)}'"
 
 
 def shown(path: Path | str) -> str:
-    """A path for a message: printable; of a path longer than PATH_LENGTH only its beginning and its end."""
+    """Formats a path for a message: printable, and shortened in the middle if longer than PATH_LENGTH characters."""
     text = str(path)
     if len(text) > PATH_LENGTH:
         half = PATH_LENGTH // 2
@@ -74,21 +74,21 @@ def shown(path: Path | str) -> str:
 
 
 def count_of(count: int, noun: str) -> str:
-    """A number of things for a message: `1 game`, `2 games`."""
+    """Formats a number of things for a message: `1 game`, `2 games`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def reason(error: OSError) -> str:
-    """The system's reason for an error, without number and path."""
+    """Returns the system's reason for an error, without its number and path."""
     return error.strerror or str(error) or type(error).__name__
 
 
 def open_regular(path: Path | str, mode: str = "rb", **options: Any) -> IO[Any]:
-    """Opens a regular file as `open` does, and nothing else. Raises OSError, which names another kind of file."""
+    """Opens a regular file as `open` does. Raises OSError, also for any other kind of file, which the message names."""
     flags = {"r": 0, "w": os.O_CREAT, "a": os.O_CREAT | os.O_APPEND, "x": os.O_CREAT | os.O_EXCL}[mode[0]]
     flags |= os.O_RDWR if "+" in mode else os.O_RDONLY if mode[0] == "r" else os.O_WRONLY
     flags |= getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-    # With O_NONBLOCK, opening a pipe without a reader for writing fails at once with ENXIO.
+    # With O_NONBLOCK, opening a pipe without a reader for writing fails immediately with ENXIO.
     flags |= getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
     try:
         descriptor = os.open(path, flags, 0o666)
@@ -109,14 +109,14 @@ def open_regular(path: Path | str, mode: str = "rb", **options: Any) -> IO[Any]:
 
 
 def _refuse_irregular(path: Path | str, mode: int) -> None:
-    """Raises OSError for the mode of anything but a regular file."""
+    """Raises OSError unless `mode` is that of a regular file."""
     if not stat.S_ISREG(mode):
         kind = _KINDS.get(stat.S_IFMT(mode), "device")
         raise OSError(errno.EINVAL, f"is a {kind}, not a file", str(path))
 
 
 def read_bytes(path: Path | str, limit: int) -> bytes:
-    """All bytes of a regular file. Raises OSError, also for a file of more than `limit` bytes."""
+    """Reads a whole regular file. Raises OSError, also if the file has more than `limit` bytes."""
     with open_regular(path) as file:
         data: bytes = file.read(limit + 1)
     if len(data) > limit:
@@ -126,25 +126,25 @@ def read_bytes(path: Path | str, limit: int) -> bytes:
 
 
 def read_text(path: Path | str, limit: int) -> str:
-    """As `read_bytes`, but as UTF-8 text with newlines unchanged. Raises OSError, also for a file that is no UTF-8."""
+    """Reads a whole UTF-8 file as `read_bytes` does; keeps newlines. Raises OSError, also if it is not UTF-8."""
     try:
         return read_bytes(path, limit).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise OSError(errno.EILSEQ, f"is no UTF-8 text (byte {error.start})", str(path)) from None
+        raise OSError(errno.EILSEQ, f"is not UTF-8 text (byte {error.start})", str(path)) from None
 
 
 def parse_json(text: str | bytes, with_paths: bool = False) -> Any:
-    """The value of a JSON text, which can be written as JSON again. With `with_paths`, strings need not be UTF-8.
+    """Parses JSON; the value can be written as JSON again. `with_paths` allows paths that are not UTF-8 in strings.
 
     Raises json.JSONDecodeError for a syntax error. Raises ValueError for values nested deeper than NESTING, for numbers
-    beyond the range of a float, and for bytes that are no UTF-8 text.
+    beyond the range of a float, for lone surrogates, and for bytes that are not UTF-8 text.
     """
     import json
 
     def real(digits: str) -> float:
         value = float(digits)
         if not isfinite(value):
-            raise ValueError(f"the number {quoted(digits)} is not finite or too large")
+            raise ValueError(f"the number {quoted(digits)} is infinite, NaN or too large")
         return value
 
     def whole(digits: str) -> int:
@@ -156,7 +156,7 @@ def parse_json(text: str | bytes, with_paths: bool = False) -> Any:
     except RecursionError:
         raise ValueError("its values are nested too deeply") from None
     except UnicodeDecodeError as error:
-        raise ValueError(f"is no UTF-8 text (byte {error.start})") from None
+        raise ValueError(f"is not UTF-8 text (byte {error.start})") from None
     level: list[Any] = [[value]]
     for _ in range(NESTING + 1):
         contents = (container.values() if isinstance(container, dict) else container for container in level)
@@ -168,16 +168,16 @@ def parse_json(text: str | bytes, with_paths: bool = False) -> Any:
         try:
             json.dumps(value, ensure_ascii=False).encode(errors="surrogateescape" if with_paths else "strict")
         except UnicodeEncodeError:
-            raise ValueError("a text has half of a character (a lone surrogate)") from None
+            raise ValueError("a string contains a lone surrogate (half of a character)") from None
     return value
 
 
 def replace_file(path: Path, data: bytes | str, look: Callable[[], None] | None = None) -> os.stat_result:
-    """Replaces a file's contents all at once: after any failure the file has all of the old or all of the new contents.
+    """Replaces a file's contents atomically: after a failure, it has either all the old or all the new contents.
 
-    Text is written as UTF-8. An existing file keeps its permissions, and a symbolic link leads to the new contents.
-    `look` is called just before the replacement; if it raises OSError, the old contents stay. Returns the status of the
-    new file. Raises an OSError that names `path`.
+    Text is written as UTF-8. An existing file keeps its permissions, and a symbolic link remains. `look` is called just
+    before the replacement; if it raises OSError, the old contents remain. Returns the status of the new file. Raises an
+    OSError that names `path`.
     """
     target = Path(os.path.realpath(path))
     umask = os.umask(0o077)
@@ -200,7 +200,7 @@ def replace_file(path: Path, data: bytes | str, look: Callable[[], None] | None 
             _move(scratch, target)
             return status
         except BaseException:
-            with suppress(OSError):  # in a folder where nothing can be deleted
+            with suppress(OSError):  # the folder may not allow deletion
                 scratch.unlink(missing_ok=True)
             raise
     except OSError as error:
@@ -213,13 +213,13 @@ def _scratch_beside(target: Path) -> tuple[int, Path]:
 
 
 class Output:
-    """A file that a command writes, perhaps hours after the first check; never overwrites another file in its place.
+    """A file that a command writes, perhaps hours after the first check. It never overwrites a different file.
 
-    The file must be new, empty, or written by Secateur. `is_own` recognises the last by the first HEAD_LENGTH bytes;
-    messages call such a file `kind`. Raises OSError for another file, and if nothing can be written there.
+    The file must be new, empty, or written by Secateur. `is_own` recognises the latter by its first HEAD_LENGTH bytes;
+    messages call such a file `kind`. Raises OSError for any other file, and if it or its folder is not writable.
 
-    `size` is the file's size in bytes when it was last found or written. If `keep` is a number, the first `append`
-    keeps only that many bytes: it replaces the file by them and the record, all at once.
+    `size` is the file's size in bytes when it was last checked or written. If `keep` is a number, the first `append`
+    keeps only that many bytes: it atomically replaces the file with these bytes and the new record.
     """
 
     def __init__(self, path: Path, is_own: Callable[[bytes], bool], kind: str) -> None:
@@ -231,16 +231,16 @@ class Output:
         self._content: Any = None
         target = Path(os.path.realpath(path))
         if not target.parent.is_dir():
-            raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path))
+            raise FileNotFoundError(errno.ENOENT, "its folder does not exist", str(path))
         with suppress(FileNotFoundError):
             with open_regular(path) as file:
                 head = file.read(HEAD_LENGTH)
                 if head and not is_own(head):
-                    problem = f"is there already and is no {kind}; it is left as it is"
+                    problem = f"already exists and is not a {kind}; it is left unchanged"
                     raise FileExistsError(errno.EEXIST, problem, str(path))
                 self._remember(file)
             try:
-                open_regular(path, "r+b").close()  # a better test than the permissions: a file may be append-only
+                open_regular(path, "r+b").close()  # more reliable than the permissions: the file may be append-only
             except PermissionError:
                 raise PermissionError(errno.EACCES, "is write-protected", str(path)) from None
         try:
@@ -248,23 +248,23 @@ class Output:
             os.close(descriptor)
             scratch.unlink()
         except OSError as error:
-            problem = f"nothing can be written in {shown(target.parent)}: {reason(error)}"
+            problem = f"cannot write to {shown(target.parent)}: {reason(error)}"
             raise OSError(error.errno, problem, str(path)) from None
 
     @classmethod
     def at(cls, path: Path | Output, is_own: Callable[[bytes], bool], kind: str) -> Output:
-        """The output at a path; returns an `Output` unchanged. Raises OSError."""
+        """Returns the output at a path; an `Output` is returned unchanged. Raises OSError."""
         return path if isinstance(path, Output) else cls(path, is_own, kind)
 
     def beside(self) -> Output:
-        """An output with an unused name in the same folder. Raises OSError."""
+        """Returns an output with an unused name in the same folder. Raises OSError."""
         names = (self.path.with_stem(f"{self.path.stem[:60]}-{number}") for number in itertools.count(2))
         return Output(next(name for name in names if not os.path.lexists(name)), self._is_own, self._kind)
 
     def replace(self, data: bytes | str) -> None:
-        """Replaces the file's contents all at once; text is written as UTF-8.
+        """Replaces the file's contents atomically; text is written as UTF-8.
 
-        Raises OSError. If the file cannot be replaced, `beside` gets the contents, and the error says so.
+        If the file cannot be replaced, saves the contents in the file from `beside`. Raises an OSError that says so.
         """
         try:
             self._status = replace_file(self.path, data, self._look)
@@ -274,7 +274,7 @@ class Output:
         self.size, self._content = len(written), _sha256(written)
 
     def saved_beside(self, data: bytes | str, error: OSError) -> OSError:
-        """Saves `data` in another file after `error`; returns an error that names it, or `error` if that fails, too."""
+        """Saves `data` in another file after `error`; returns an error that names it, or `error` if that fails."""
         try:
             other = self.beside()
             replace_file(other.path, data, other._look)
@@ -283,9 +283,9 @@ class Output:
         return OSError(error.errno, f"{reason(error)}; its new contents are in {shown(other.path)}", str(self.path))
 
     def append(self, data: bytes) -> None:
-        """Appends a whole record and forces it to the disk; on failure, appends nothing. Raises OSError."""
+        """Appends a whole record and flushes it to disk. Raises OSError; then nothing is appended."""
         if self.size:
-            self.path.stat()  # raises if the file is gone: a new file must not begin in the middle
+            self.path.stat()  # raises if the file is gone: a new file must not start in the middle
         if self.keep is not None and self.keep < self.size:
             with open_regular(self.path) as file:
                 data = file.read(self.keep) + data
@@ -302,7 +302,7 @@ class Output:
                 while rest:
                     rest = rest[file.write(rest) :]
                 os.fsync(file.fileno())
-            except BaseException:  # Ctrl-C, too
+            except BaseException:  # including Ctrl-C
                 if os.fstat(file.fileno()).st_size > self.size:
                     file.truncate(self.size)
                 raise
@@ -314,7 +314,7 @@ class Output:
         self.size = file.tell()
 
     def _look(self) -> None:
-        """Raises OSError unless the path leads to the same file, an empty file or no file."""
+        """Raises OSError unless the path names the same unchanged file, an empty file or no file."""
         with suppress(FileNotFoundError), open_regular(self.path) as file:
             if os.fstat(file.fileno()).st_size:
                 self._check(file, whole=True)
@@ -323,12 +323,12 @@ class Output:
         """Raises FileExistsError unless an open file is unchanged: identity, size and, if `whole`, contents."""
         status = os.fstat(file.fileno())
         if status.st_size and (self._status is None or not os.path.samestat(self._status, status)):
-            problem = "another file took its place"
+            problem = "another file has replaced it"
         elif status.st_size != self.size or (whole and self.size and _sha256(file).digest() != self._content.digest()):
-            problem = "somebody changed it"
+            problem = "another program has changed it"
         else:
             return
-        raise FileExistsError(errno.EEXIST, f"{problem}; it is left as it is", str(self.path))
+        raise FileExistsError(errno.EEXIST, f"{problem}; it is left unchanged", str(self.path))
 
 
 def _sha256(source: IO[bytes] | bytes) -> Any:
@@ -340,16 +340,16 @@ def _sha256(source: IO[bytes] | bytes) -> Any:
     return hashlib.file_digest(source, "sha256")  # type: ignore[arg-type]
 
 
-#: The files that this process has locked, by their real paths.
+#: The files that this process has locked, by real path.
 _locked_files: Final[dict[Path, IO[Any]]] = {}
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Locks a file in the block; the system releases the lock when the process ends.
+    """Locks a file during the block; the system also releases the lock when the process ends.
 
     The file may be written meanwhile; `replace_file` passes the lock to the new file. A missing file is created, and
-    removed at the end if it is still empty. Raises BlockingIOError when the file is locked already, and OSError.
+    removed at the end if it is still empty. Raises BlockingIOError if the file is already locked, or another OSError.
     """
     target = Path(os.path.realpath(path))
     _locked_files[target], is_new = _open_locked(target, path)
@@ -372,16 +372,16 @@ def _open_locked(target: Path, path: Path) -> tuple[IO[Any], bool]:
         except BaseException:
             file.close()
             raise
-        file.close()  # its last holder removed or replaced it after we opened it
+        file.close()  # the previous holder of the lock removed or replaced the file after we opened it
 
 
 def _move(scratch: Path, target: Path) -> None:
-    """Moves a new file to `target`. If this process has locked the old file, it locks the new one first."""
+    """Moves a new file to `target`. If this process has locked the old file, locks the new one."""
     old = _locked_files.get(target)
     if old is None:
         scratch.replace(target)
         return
-    if sys.platform == "win32":  # Windows moves no open file, and replaces none
+    if sys.platform == "win32":  # Windows can neither move nor replace an open file
         old.close()
         try:
             scratch.replace(target)
@@ -412,12 +412,12 @@ def _lock(file: IO[Any], path: Path) -> None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno in _NO_LOCKS:
-            return  # some network file systems have no locks: continue without one
+            return  # some network file systems do not support locks: continue without one
         raise BlockingIOError(errno.EAGAIN, "is in use by another process", str(path)) from None
 
 
 def leads_to(path: Path, file: IO[Any]) -> bool:
-    """Whether `path` still leads to the open file. Raises OSError."""
+    """Returns whether `path` still names the open file. Raises OSError."""
     try:
         return os.path.samestat(path.stat(), os.fstat(file.fileno()))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Memory for the data of kernels: records, tables, frames."""
+"""Memory for the data of kernels: records and tables."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 
 from engine.compiler.jit import INTERPRETED
 
-#: Bytes of a cache line, the unit that the CPU's caches move and exchange.
+#: Size in bytes of a cache line, the unit that CPU caches transfer.
 CACHE_LINE: Final = 64
 
-#: Bytes of a huge page on the processors that Secateur supports.
+#: Size in bytes of a huge page on the processors that Secateur supports.
 HUGE_PAGE: Final = 2 << 20
 
 
 def allocate(dtype: np.dtype[Any], count: int) -> Any:
-    """An array of `count` zeroed records of `dtype`, readable by attribute in the interpreted mode too.
+    """Allocates an array of `count` zeroed records of `dtype`, readable by attribute in interpreted mode, too.
 
-    It shares no cache line with other data. Raises MemoryError when there is too little memory.
+    It shares no cache line with other data. Raises MemoryError if there is not enough memory.
     """
     size = count * dtype.itemsize
     raw = _huge_pages(size) if size >= HUGE_PAGE else np.zeros(size + 2 * CACHE_LINE, np.uint8)
@@ -30,25 +30,25 @@ def allocate(dtype: np.dtype[Any], count: int) -> Any:
 
 
 def _huge_pages(size: int) -> Any:
-    """Zeroed memory, uint8[at least size + HUGE_PAGE], in huge pages: a search reads its tables at random."""
+    """Returns zeroed memory, uint8[at least size + HUGE_PAGE], in huge pages: a search reads its tables at random."""
     if not hasattr(mmap, "MADV_HUGEPAGE"):
         return np.zeros(size + HUGE_PAGE, np.uint8)
     try:
         memory = mmap.mmap(-1, size + HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except (OSError, OverflowError) as error:
-        raise MemoryError(f"cannot have {size >> 20} MiB") from error
-    with suppress(OSError):  # without huge pages the search is only slower
+        raise MemoryError(f"cannot allocate {size >> 20} MiB") from error
+    with suppress(OSError):  # without huge pages, the search works but is slower
         memory.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(memory, np.uint8)
 
 
 def readable(array: Any) -> Any:
-    """An array of records as kernels take it; in the interpreted mode a view with fields as attributes."""
+    """Returns an array of records as kernels take it; in interpreted mode, a view with fields as attributes."""
     return array.view(_record_dtype(array.dtype)) if INTERPRETED else array
 
 
 def _record_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The same layout with `np.record`, which gives fields as attributes, at every level of nesting."""
+    """Returns the same layout with `np.record`, which makes fields attributes, at every level of nesting."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         return np.dtype((_record_dtype(base), shape))

@@ -1,6 +1,6 @@
 """Reports the progress of long work on stderr, so that users see that it does not hang.
 
-A terminal shows one line, or one picture, that is renewed in its place; any other stderr gets a line every second.
+On a terminal, one line or picture is updated in place; any other stderr gets a line every second.
 `python -m engine.progress TEXT COMMAND ...` reports on a silent command. This module imports little, because the engine
 imports it before it answers `uci`.
 """
@@ -18,27 +18,27 @@ from typing import Any, ClassVar, Final, Self, TypeVar
 
 T = TypeVar("T")
 
-#: Seconds between two versions of a terminal's only line.
+#: Seconds between updates of the line on a terminal.
 RENEWAL_SECONDS: Final = 0.5
 
-#: Erases the renewed line.
+#: Erases the progress line on a terminal.
 _CLEAR: Final = "\r\x1b[K"
 
-#: The active views of this process, the innermost last. Only the innermost writes.
+#: The active views of this process, innermost last. Only the innermost view writes.
 _views: Final[list[Display]] = []
-#: The views that have a line on the terminal now.
+#: The views that now have a line on the terminal.
 _renewing: Final[set[Display]] = set()
 
 
 def duration(seconds: float) -> str:
-    """Seconds as hours:minutes:seconds."""
+    """Formats seconds as hours:minutes:seconds."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}"
 
 
 def counted(items: Iterable[T], show: Callable[[str], None], what: str) -> Iterator[T]:
-    """Yields the items, and calls `show` with the count after each, such as `shards read: 3`."""
+    """Yields the items, and calls `show` after each one with its count, such as `shards read: 3`."""
     for number, item in enumerate(items, start=1):
         yield item
         show(f"{what}: {number}")
@@ -55,7 +55,7 @@ def _write(text: str) -> None:
         return
     with suppress(OSError, ValueError):
         if is_own:
-            # Bypass Python's buffer: a thread that waits for a reader there would keep the program from ending.
+            # Bypass Python's buffer: a thread blocked on it would keep the program from exiting.
             os.write(stream.fileno(), text.encode(errors="replace"))
         else:
             stream.write(text)
@@ -63,16 +63,16 @@ def _write(text: str) -> None:
 
 
 class Display:
-    """Base of the views of long work. Use as a context manager, or with `start` and `stop`; `quiet` shows nothing.
+    """A view of long work, to use as a context manager or with `start` and `stop`. With `quiet`, it shows nothing.
 
     A subclass defines `line`, and `picture` if a terminal can show more. A thread calls them repeatedly.
     """
 
-    #: Seconds between two lines where there is no terminal.
+    #: Seconds between lines if stderr is not a terminal.
     line_seconds: ClassVar[float] = 1.0
 
     def __init__(self, quiet: bool = False, patience: float | None = None) -> None:
-        """The first line comes after `patience` seconds (default: `line_seconds`)."""
+        """Shows the first line after `patience` seconds (default: `line_seconds`)."""
         self.began = time.monotonic()
         self._quiet = quiet
         self._patience = self.line_seconds if patience is None else patience
@@ -83,18 +83,18 @@ class Display:
         self._thread = threading.Thread(target=self._run, name="progress", daemon=True)
 
     def line(self) -> str:
-        """The progress of the work, in one line."""
+        """Returns the progress of the work in one line."""
         raise NotImplementedError
 
     def picture(self) -> Any:
-        """The progress of the work, as an object that rich can draw. Called only if a subclass overrides it."""
+        """Returns the progress of the work as an object that rich can draw. Called only if a subclass overrides it."""
         raise NotImplementedError
 
     def start(self) -> None:
-        """Begins. If the system gives no thread, the view shows almost nothing."""
+        """Starts the view. If no thread can be started, it shows almost nothing."""
         if self._quiet:
             return
-        # A replacement of stderr, such as that of a rich picture, takes whole lines.
+        # A replacement for stderr, such as rich's, expects whole lines.
         self._renews = sys.stderr is sys.__stderr__ and sys.stderr is not None and sys.stderr.isatty()
         if self._renews and not _views and type(self).picture is not Display.picture:
             self._live = self._new_live()
@@ -116,12 +116,12 @@ class Display:
             inner = _views[-1]
             return self.picture() if inner is self else Group(self.picture(), inner.line())
 
-        # The picture has a clock that runs on between events, so rich calls for a new picture each time.
+        # The picture shows the elapsed time, so rich gets a new picture at each refresh.
         console = Console(stderr=True, markup=False, emoji=False)
         return Live(get_renderable=whole, console=console, refresh_per_second=2, transient=True, redirect_stdout=False)
 
     def stop(self, last: str = "") -> None:
-        """Ends the view, with the line `last` if a line was due before. A second call is harmless."""
+        """Ends the view; prints the line `last` if `patience` seconds have passed. A second call is harmless."""
         if self._live is not None:
             self._live.stop()
         if self in _views:
@@ -141,7 +141,7 @@ class Display:
         self.stop()
 
     def _run(self) -> None:
-        """Shows the line repeatedly until the work has ended; pauses while an inner view is active."""
+        """Shows the line repeatedly until the view ends; pauses while an inner view is active."""
         pause = self._patience
         while not self._ended.wait(pause):
             pause = RENEWAL_SECONDS if self._renews else self.line_seconds
@@ -161,11 +161,11 @@ class Display:
 
     @property
     def shows_lines(self) -> bool:
-        """Whether the view shows lines, and not a picture."""
+        """Whether the view shows lines, not a picture or nothing."""
         return self._live is None and not self._quiet
 
     def print_line(self) -> None:
-        """Prints the progress line if the view shows lines and the line has changed."""
+        """Prints the progress line if the view shows lines and this one has changed."""
         line = self.line()
         if line != self._shown and self.shows_lines:
             self._shown = line
@@ -184,7 +184,7 @@ def _columns() -> int:
 
 
 class Steps(Display):
-    """Shows the current step and the elapsed time. `told` is the first step; `show` sets the next."""
+    """A view of the current step and the elapsed time. `told` is the first step; `show` sets the next one."""
 
     def __init__(self, told: str, quiet: bool = False) -> None:
         super().__init__(quiet)
@@ -195,24 +195,24 @@ class Steps(Display):
         self._told = text
 
     def line(self) -> str:
-        """The current step, and the time since the start."""
+        """Returns the current step and the elapsed time."""
         return f"{self._told} ({duration(time.monotonic() - self.began)})"
 
 
 class Line(Display):
-    """Shows what a function returns."""
+    """A view of the text that a function returns."""
 
     def __init__(self, text: Callable[[], str], patience: float = 0.3) -> None:
         super().__init__(patience=patience)
         self._text = text
 
     def line(self) -> str:
-        """The function's text."""
+        """Returns the function's text."""
         return self._text()
 
 
 def main(arguments: list[str]) -> int:
-    """Runs a command and meanwhile shows TEXT with the elapsed time; returns the command's exit status."""
+    """Runs a command while showing a text with the elapsed time; returns the command's exit status."""
     if len(arguments) < 2:
         say("usage: python -m engine.progress TEXT COMMAND ...")
         return 2
@@ -228,7 +228,7 @@ def main(arguments: list[str]) -> int:
             return 1
         try:
             status = process.wait()
-        except KeyboardInterrupt:  # the terminal has sent Ctrl-C to the command, too
+        except KeyboardInterrupt:  # the command has received Ctrl-C from the terminal, too
             process.wait()
             return 130
         return status if status >= 0 else 128 - status

@@ -1,1 +1,1 @@
-"""Makes one package `secateur` of the checkout's modules. It is not part of an installed Secateur."""
+"""Makes the checkout's modules available as one package `secateur`. An installed Secateur does not contain it."""

@@ -1,1 +1,1 @@
-"""Provides machine code: Numba with our own cache, or libraries compiled ahead of time."""
+"""The machine code of kernels: Numba with our own cache, or libraries compiled ahead of time."""

@@ -1,16 +1,15 @@
-"""Builds a library of kernels: Numba's machine code for one level of processor, linked with C bindings.
+"""Builds a library of kernels: machine code for one processor level, linked with C bindings.
 
-Numba compiles each entry point into an LLVM module that holds all that it calls. The builder links these modules into
-one, in which only the entry points are visible. LLVM turns it into a position-independent object file. The C compiler
-links that with the bindings, a few lines of generated C for each entry point:
+Numba compiles each entry point into an LLVM module that contains everything the entry point calls. The builder links
+these modules into one, in which only the entry points are visible. LLVM compiles it to a position-independent object
+file. The C compiler links that file with the bindings, a few lines of generated C for each entry point:
 
-    int64_t secateur_0(void *a0, void *a1, int64_t a1_0, int64_t a2)    a record, an array of one dimension, a number
+    int64_t secateur_0(void *a0, void *a1, int64_t a1_0, int64_t a2)    a record, a one-dimensional array, a number
 
-Numba's functions return a status, and take pointers for their result and an exception; they take an array as seven
-values or more. Kernels raise nothing, so the status is always success.
+Numba's functions return a status, take pointers to their result and to an exception, and take an array as seven or
+more values. Kernels never raise, so the status is always success.
 
-The environment must name the processor to compile for before Numba is imported
-(`engine.compiler.library.build_environment`).
+The environment must name the target processor before Numba is imported (`engine.compiler.library.build_environment`).
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ from engine.compiler.library import MARKER, RUNS_HERE, Description, Export, Libr
 from engine.compiler.sources import source_hash
 from engine.files import open_regular, reason, replace_file, shown
 
-#: The beginning of the generated C.
+#: The head of the generated C file.
 _HEAD: Final = """\
 #include <stdint.h>
 #if defined(_WIN32)
@@ -51,13 +50,13 @@ _HEAD: Final = """\
 
 
 class BuildError(Exception):
-    """The library cannot be built; the message says why."""
+    """Raised if the library cannot be built; the message says why."""
 
 
 def write_library(kernels: Sequence[DeclaredKernel], level: Level, path: Path) -> None:
-    """Compiles entry points and writes their library. Each must have been called once, so that its types are known.
+    """Compiles entry points into a library. Each must have been called once, so that its types are known.
 
-    Replaces an older library at `path` all at once. Raises BuildError.
+    Replaces an older library at `path` atomically. Raises BuildError.
     """
     if level.cpu != CPU_NAME or not all(CPU_FEATURES.get(feature, False) for feature in level.features):
         raise BuildError(f"this process compiles for {CPU_NAME}, not for {level.name}")
@@ -66,7 +65,7 @@ def write_library(kernels: Sequence[DeclaredKernel], level: Level, path: Path) -
     exports, symbols, modules = {}, {}, []
     for number, kernel in enumerate(kernels):
         if kernel.types is None:
-            raise BuildError(f"{kernel.name} was not called, so its types are not known")
+            raise BuildError(f"{kernel.name} was never called, so its argument types are unknown")
         try:
             signature, symbol, module = numba_hooks.compiled(kernel.dispatcher, kernel.types)
         except ValueError as error:
@@ -85,7 +84,7 @@ def write_library(kernels: Sequence[DeclaredKernel], level: Level, path: Path) -
 
 
 def _check_place(path: Path) -> None:
-    """Raises BuildError if `path` is anything but an undamaged library of kernels, or an empty file."""
+    """Raises BuildError unless `path` does not exist, is empty, or is an undamaged kernel library."""
     try:
         with open_regular(path) as file:
             is_empty = not file.read(1)
@@ -94,7 +93,7 @@ def _check_place(path: Path) -> None:
     except FileNotFoundError:
         return
     except LibraryError as error:
-        raise BuildError(f"{error}; it is left as it is") from None
+        raise BuildError(f"{error}; it is left unchanged") from None
     except OSError as error:
         raise BuildError(f"{shown(path)}: {reason(error)}") from None
 
@@ -103,7 +102,7 @@ def _export(name: str, symbol: str, signature: Any) -> Export:
     unliteral: Any = types.unliteral
     returned = unliteral(signature.return_type)
     if returned not in (types.none, types.int64):
-        raise BuildError(f"{name} returns {returned}; int64 or nothing is possible")
+        raise BuildError(f"{name} returns {returned}; expected int64 or nothing")
     return Export(symbol, tuple(_parameter(name, one) for one in signature.args), returned != types.none)
 
 
@@ -115,13 +114,13 @@ def _parameter(name: str, found: Any) -> Parameter:
         return Parameter("array", item.size if isinstance(item, types.Record) else item.bitwidth // 8, found.ndim)
     if found == types.int64:
         return Parameter("int")
-    raise BuildError(f"{name} takes {found}; records, C-contiguous arrays and int64 are possible")
+    raise BuildError(f"{name} takes {found}; expected a record, a C-contiguous array or int64")
 
 
 def _object_code(modules: Sequence[Any], symbols: dict[str, str], level: Level) -> bytes:
-    """An object file with the functions of LLVM modules and all they need; `symbols` gives their new names."""
+    """Links and optimizes LLVM modules; returns the object file. `symbols` maps their entry points to new names."""
     if not modules:
-        raise BuildError("there are no kernels")
+        raise BuildError("there are no kernels to compile")
     module, *others = modules
     for other in others:
         module.link_in(other)
@@ -137,7 +136,7 @@ def _object_code(modules: Sequence[Any], symbols: dict[str, str], level: Level) 
     )
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
     passes = llvm.create_new_module_pass_manager()
-    # Each entry point brings its own tables and functions: remove duplicates and unused ones.
+    # Each module has its own copies of tables and functions: remove duplicates and unused ones.
     passes.add_global_opt_pass()
     passes.add_constant_merge_pass()
     passes.add_global_dead_code_eliminate_pass()
@@ -147,7 +146,7 @@ def _object_code(modules: Sequence[Any], symbols: dict[str, str], level: Level) 
 
 
 def bindings(description: Description, level: Level) -> str:
-    """The C source of a library: description, processor check, and a function for each entry point."""
+    """Returns the C source of a library: description, processor check, and a function for each entry point."""
     text = json.dumps(MARKER.decode() + description.encode())
     parts = [_HEAD, f"EXPORT const char secateur_kernels[] = {text};", _runs_here(level)]
     parts += [_binding(export) for export in description.kernels.values()]
@@ -155,7 +154,7 @@ def bindings(description: Description, level: Level) -> str:
 
 
 def _runs_here(level: Level) -> str:
-    """The C function that returns whether this processor has the level's features, and fast PEXT if they include it."""
+    """Returns the C function that checks for the level's features, and for fast PEXT if the level uses it."""
     if not level.asked:
         return f"EXPORT int {RUNS_HERE}(void) {{ return 1; }}"
     terms = [f'__builtin_cpu_supports("{feature}")' for feature in level.asked]
@@ -169,7 +168,7 @@ def _kernel_symbol(export: Export) -> str:
 
 
 def _binding(export: Export) -> str:
-    """The C function that calls a kernel by Numba's calling convention."""
+    """Returns the C function that calls a kernel by Numba's calling convention."""
     taken, passed, declared = [], [], []
     for number, parameter in enumerate(export.parameters):
         argument = f"a{number}"
@@ -183,8 +182,8 @@ def _binding(export: Export) -> str:
             passed.append(argument)
             declared.append("void *")
             continue
-        # Numba's array: no owner of the memory (two nulls); number of items, their size, address; extents, and strides
-        # in bytes.
+        # Numba's array: two nulls, because it does not own its memory; number of items, item size, address; extents;
+        # strides in bytes.
         extents = [f"{argument}_{axis}" for axis in range(parameter.dimensions)]
         taken += [f"int64_t {extent}" for extent in extents]
         strides = [" * ".join([str(parameter.size), *extents[axis + 1 :]]) for axis in range(parameter.dimensions)]
@@ -203,17 +202,17 @@ EXPORT {result} {export.symbol}({", ".join(taken)}) {{
 
 
 def linker() -> list[str]:
-    """The command of the C compiler, from CC or `cc`. Raises BuildError if it is missing."""
+    """Returns the C compiler's command, from CC or `cc`. Raises BuildError if the compiler is missing."""
     command = shlex.split(os.environ.get("CC", "cc"))
     if not command or shutil.which(command[0]) is None:
-        raise BuildError(f"needs a C compiler: there is no '{' '.join(command)}' (set CC)")
+        raise BuildError(f"needs a C compiler: '{' '.join(command)}' not found (set CC)")
     return command
 
 
 def link(code: bytes, source: str, folder: Path) -> Path:
-    """Links an object file's bytes with C source into a shared library in `folder`; returns its path.
+    """Links object code with C source into a shared library in `folder`; returns its path.
 
-    Raises BuildError when there is no compiler, or when it fails, as for code that needs more than the C library.
+    Raises BuildError if the compiler is missing or fails, for example because the code needs more than the C library.
     """
     compiler = linker()
     kernels, stub, linked = folder / "kernels.o", folder / "bindings.c", folder / "linked"

@@ -1,6 +1,6 @@
 """Finds the user's cache folder for the kernels that Numba compiles, and removes old builds from it.
 
-Secateur marks the folders that it makes here and elsewhere, and deletes nothing in any other folder.
+Secateur marks the folders that it creates here and elsewhere, and deletes nothing in unmarked folders.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ from engine.files import read_bytes, user_path
 #: Environment variable that overrides the folder of compiled kernels.
 CACHE_VARIABLE: Final = "SECATEUR_CACHE_DIR"
 
-#: How long folders of other builds are kept after their last use, and at most how many of them.
+#: Folders of other builds are kept for this long after their last use; at most this many are kept.
 KEEP_SECONDS: Final = 14 * 24 * 3600
 KEEP_FOLDERS: Final = 6
 
-#: The names of a build, from `engine.compiler.jit.build_hash`, and of a kernel's file in it.
+#: Patterns for the name of a build, from `engine.compiler.jit.build_hash`, and of a kernel file in its folder.
 _NAME: Final = re.compile("[0-9a-f]{20}")
 _KERNEL: Final = re.compile(r"[0-9a-f]{32}\.nbc")
 
-#: The file that marks a folder as made by Secateur, and its greatest length in bytes: it may list all files there.
+#: The file that marks a folder as made by Secateur, and its maximum size in bytes. It may list all files of the folder.
 MARKER: Final = "made-by-secateur"
 _LONGEST_MARKER: Final = 1 << 26
 _MARKER_TEXT: Final = "Secateur keeps compiled kernels here, and deletes them when it has not used them for a while.\n"
 
-#: A kernel's file begins with a checksum over its folder's name, its own, and the rest.
+#: A kernel file begins with a checksum of the folder's name, the file's name, and the rest of the file.
 _CHECKSUM_BYTES: Final = 32
-#: Length in bytes of the largest file that may be a kernel's.
+#: Maximum size of a kernel file, in bytes.
 LARGEST_KERNEL: Final = 1 << 30
 
-#: Names of the files that `replace_file` leaves when the system crashes.
+#: Pattern for the temporary files that `replace_file` leaves behind if the system crashes.
 SCRATCH: Final = re.compile(r"\.secateur\.[a-z0-9_]{8}\.tmp")
 
 
 def _cache_roots() -> Iterator[Path]:
-    """The folders to try for compiled kernels, best first. Raises ValueError as `open_cache` does."""
+    """Yields the folders to try for compiled kernels, best first. Raises ValueError as `open_cache` does."""
     named = os.environ.get(CACHE_VARIABLE)
     if named:
         yield user_path(named).absolute()
     else:
-        with suppress(RuntimeError):  # a user without a home
+        with suppress(RuntimeError):  # the user has no home folder
             yield _user_caches().expanduser() / "secateur" / "kernels"
     user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
     yield Path(tempfile.gettempdir()) / f"secateur-kernels-{user}"
@@ -65,7 +65,7 @@ def _user_caches() -> Path:
 
 
 def _is_private(folder: Path, links: bool = False) -> bool:
-    """Whether only this user can write there. With `links`, a link that this user made counts as its folder."""
+    """Returns whether only this user can write to `folder`. `links` allows a symbolic link that this user owns."""
     if not hasattr(os, "getuid"):
         return True
     status = folder.lstat()
@@ -75,7 +75,7 @@ def _is_private(folder: Path, links: bool = False) -> bool:
 
 
 def open_cache(build: str) -> Path | None:
-    """The writable folder for the `build` of that name; None when there is none, so that nothing can be cached.
+    """Returns the cache folder of `build`, created if necessary; None if no folder is writable.
 
     Raises ValueError if CACHE_VARIABLE names the folder of an unknown user.
     """
@@ -83,7 +83,7 @@ def open_cache(build: str) -> Path | None:
         folder = root / build
         try:
             root.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # In a private root, nobody else can change the contents.
+            # Other users cannot change the contents of a private root.
             if not _is_private(root, links=True):
                 continue
             folder.mkdir(mode=0o700, exist_ok=True)
@@ -91,21 +91,21 @@ def open_cache(build: str) -> Path | None:
                 continue
             with tempfile.TemporaryFile(dir=folder):
                 pass
-            # A folder without a marker, such as one with a user's files, is never swept.
+            # A folder with a user's files gets no marker, so it is never swept.
             with suppress(OSError):
                 if not any(folder.iterdir()):
                     mark(folder, _MARKER_TEXT)
             os.utime(folder)
         except OSError:
             continue
-        with suppress(OSError):  # another start may be sweeping the same folders
+        with suppress(OSError):  # another process may be sweeping the same folders
             _sweep(root, folder)
         return folder
     return None
 
 
 def mark(folder: Path, text: str, names: Iterable[str] = ()) -> None:
-    """Writes the marker with a list of `names`, unless the folder has one. Raises OSError and leaves no marker."""
+    """Writes the marker with a list of `names`, unless the folder has one. Raises OSError, leaving no marker."""
     marker = folder / MARKER
     with suppress(FileExistsError), marker.open("x", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
         try:
@@ -117,7 +117,7 @@ def mark(folder: Path, text: str, names: Iterable[str] = ()) -> None:
 
 
 def listed(folder: Path, text: str) -> frozenset[str] | None:
-    """The names that the folder's marker lists; None for a link, and without a marker that begins with `text`."""
+    """Returns the names listed in the folder's marker; None for a link, and if no marker begins with `text`."""
     marker = folder / MARKER
     try:
         if not stat.S_ISDIR(folder.lstat().st_mode) or not stat.S_ISREG(marker.lstat().st_mode):
@@ -131,9 +131,9 @@ def listed(folder: Path, text: str) -> frozenset[str] | None:
 
 
 def strangers(folder: Path, names: frozenset[str]) -> list[Path]:
-    """The files in a marked folder that are not in `names`, or were changed since the marker was written; sorted.
+    """Returns the files of a marked folder that are not in `names` or are newer than the marker, sorted.
 
-    Leaves out the marker and bytecode.
+    Ignores the marker, and the bytecode of listed modules.
     """
     paths = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
     return sorted(path for path in paths if path != folder / MARKER and not _is_listed(path, folder, names))
@@ -147,9 +147,9 @@ def _is_listed(path: Path, folder: Path, names: frozenset[str]) -> bool:
 
 
 def remove_listed(folder: Path, text: str) -> None:
-    """Deletes the unchanged files that the folder's marker lists, their bytecode, and folders that are then empty.
+    """Deletes the unchanged files that the folder's marker lists, their bytecode, and folders that become empty.
 
-    Raises OSError, but not for a file that cannot be deleted.
+    Skips files that it cannot delete; raises OSError for other failures.
     """
     names = listed(folder, text)
     if not names:
@@ -167,7 +167,7 @@ def remove_listed(folder: Path, text: str) -> None:
 
 
 def _sweep(root: Path, current: Path) -> None:
-    """Removes the kernels of builds that were not used lately; all other files and folders stay."""
+    """Removes the kernels of builds that were not used recently; keeps all other files and folders."""
     others = [
         (path.lstat().st_mtime, path)
         for path in root.iterdir()
@@ -175,14 +175,14 @@ def _sweep(root: Path, current: Path) -> None:
     ]
     for rank, (used, path) in enumerate(sorted(others, reverse=True), start=1):
         unused = time.time() - used
-        # An hour of grace, because another version may be starting just now.
+        # Keep recent folders for an hour, because another version may be starting.
         if unused > KEEP_SECONDS or (rank > KEEP_FOLDERS and unused > 3600):
             with suppress(OSError):
                 _remove(path)
 
 
 def _remove(folder: Path) -> None:
-    """Deletes a build's kernels, then its marker, then the folder. Raises OSError if a user keeps a file in it."""
+    """Deletes a build's kernels, its marker and the folder. Raises OSError if the folder contains a user's file."""
     for path in list(folder.iterdir()):
         if _KERNEL.fullmatch(path.name) or SCRATCH.fullmatch(path.name):
             path.unlink()
@@ -191,12 +191,12 @@ def _remove(folder: Path) -> None:
 
 
 def sealed(path: Path, body: bytes) -> bytes:
-    """The contents of a kernel's file."""
+    """Returns the contents of a kernel file: a checksum, then `body`."""
     return _checksum(path, body) + body
 
 
 def unsealed(path: Path, content: bytes) -> bytes | None:
-    """The inverse of `sealed`; None for a file that Secateur did not write there, or that is damaged."""
+    """Inverts `sealed`; returns None if the file is damaged or Secateur did not write it at `path`."""
     body = content[_CHECKSUM_BYTES:]
     return body if content == sealed(path, body) else None
 

@@ -1,8 +1,7 @@
-"""Tracks what Numba compiles now, for how long, and how long it may take; reports it on stderr.
+"""Tracks the kernel that Numba is compiling, the elapsed and the expected time; reports them on stderr.
 
-`engine.compiler.numba_hooks` calls `begin` and `end` for every compilation. Code that reports in another way calls
-`silence`, and `current` from time to time. This module imports little, because the engine imports it before it answers
-`uci`.
+`engine.compiler.numba_hooks` calls `begin` and `end` for every compilation. Code with its own reports calls `silence`
+once and `current` from time to time. This module imports little, because the engine imports it before it answers `uci`.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from typing import Final
 
 from engine.progress import Line, say
 
-#: The kernels that take a second to compile, by full name: a phrase for messages, and about how many seconds on two
-#: quiet cores. Those of WARMUP are `search.warmup.PLAYING`.
+#: Kernels with a known compile time, by full name: a phrase for messages, and about how many seconds on two idle cores.
+#: WARMUP has the kernels of `search.warmup.PLAYING`.
 WARMUP: Final = {
     "engine.board.make.complete_position": ("the board", 0.9),
     "search.kernels.aspiration.search_iteration": ("the search", 20.0),
-    "search.kernels.transposition.hashfull": ("the table", 0.1),
+    "search.kernels.transposition.hashfull": ("the TT", 0.1),
 }
 COSTS: Final = {
     **WARMUP,
@@ -40,7 +39,7 @@ LIBRARY_SECONDS: Final = 75.0
 
 
 class _State:
-    """What this process compiles. Numba compiles one kernel at a time."""
+    """The compilation in progress, and how to report it. Numba compiles one kernel at a time."""
 
     def __init__(self) -> None:
         self.kernel = ""
@@ -56,7 +55,7 @@ _STATE: Final = _State()
 
 
 def current() -> str:
-    """What compiles now, in any thread, for how long, and how long it may take; empty when nothing does."""
+    """Returns a report on the compilation in progress in any thread, with its times; "" if there is none."""
     kernel = _STATE.kernel
     if not kernel:
         return ""
@@ -67,29 +66,29 @@ def current() -> str:
 
 
 def silence() -> None:
-    """Stops all messages on stderr."""
+    """Turns off all messages on stderr."""
     _STATE.is_silent = True
 
 
 def advice() -> str:
-    """Advice against compiling at a bad moment, such as in a game."""
+    """Returns advice to compile ahead of time instead of, for example, during a game."""
     kind, name = ("evaluation", f"--evaluation {_STATE.evaluation} ") if _STATE.evaluation else ("version", "")
-    return f"once for each {kind}: run 'secateur {name}warmup' to compile all that plays ahead of time"
+    return f"once for each {kind}: run 'secateur {name}warmup' to compile everything needed for play ahead of time"
 
 
 def set_evaluation(name: str) -> None:
-    """Says which custom evaluation is compiled in, as the command line would name it."""
+    """Sets the name of the custom evaluation in use, as the command line takes it."""
     _STATE.evaluation = name
 
 
 def without_advice() -> None:
-    """Stops printing `advice`, because this process follows it."""
+    """Turns off `advice`, because this process follows it."""
     _STATE.advises = False
 
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Reports the import of Numba in the block, which takes several seconds on a busy machine."""
+    """Reports progress while the block imports Numba, which takes several seconds on a busy machine."""
     if _STATE.is_silent:
         yield
         return
@@ -98,24 +97,24 @@ def loading() -> Iterator[None]:
 
 
 def set_place(number: int, total: int) -> None:
-    """Says that the next kernel is `number` of `total`; 0 of 0 for one that is not counted."""
+    """Sets the next kernel's number and the total for messages; 0 and 0 if kernels are not counted."""
     _STATE.place = (number, total)
 
 
 def begin(kernel: str) -> None:
-    """Notes that Numba begins to compile the kernel with that full name."""
+    """Records that Numba has begun to compile the kernel with this full name."""
     _STATE.began = time.monotonic()
     _STATE.kernel = kernel
     if not _STATE.is_silent:
         if _STATE.advises and kernel in WARMUP:
             _STATE.advises = False
-            say(f"secateur: kernels have to be compiled, {advice()}")
+            say(f"secateur: kernels must be compiled, {advice()}")
         _STATE.ticker = Line(lambda: f"secateur: {current()}")
         _STATE.ticker.start()
 
 
 def end(is_compiled: bool) -> None:
-    """Notes that Numba has compiled the kernel, or failed to."""
+    """Records that Numba has compiled the kernel or failed to."""
     if _STATE.ticker is not None:
         word = "compiled" if is_compiled else "could not compile"
         name, _ = COSTS.get(_STATE.kernel, (_STATE.kernel, None))
@@ -125,7 +124,7 @@ def end(is_compiled: bool) -> None:
 
 
 def span(elapsed: float, expected: float | None) -> str:
-    """Text of the seconds so far and the expected seconds, rounded as a guess should be."""
+    """Formats the elapsed and the expected time (None: unknown), such as `7 s, about 20 s expected`."""
     if expected is None:
         return f"{elapsed:.0f} s"
     guess = max(1, round(expected)) if expected < 10 else 5 * round(expected / 5)

@@ -1,7 +1,7 @@
 """Computes a fingerprint of everything that a function's machine code depends on.
 
-That is the code of the function and of all that it calls, and the values of global names, closures and attributes of
-modules, which Numba freezes into the machine code.
+It covers the code of the function and of all functions that it calls, and the values of global names, closure cells and
+module attributes, which Numba treats as constants.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 
 
 def fingerprint(function: Any) -> str:
-    """A hexadecimal digest of a function, plain or compiled, and of all that it refers to.
+    """Returns a hexadecimal digest of a function, plain or compiled, and of everything that it refers to.
 
     It does not depend on the function's own name, file or module, nor on comments and line numbers. Numbers, arrays,
-    functions and collections of them count by their contents, other objects by their `repr`, mostly an address.
+    functions and collections of them count by their contents, other objects by their `repr`, which is often an address.
     """
     digest = _Digest()
     digest.add(function)
@@ -28,17 +28,17 @@ def fingerprint(function: Any) -> str:
 class _Digest:
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
-        #: Functions already in the digest, with their numbers.
+        #: The number of each function that is already in the digest.
         self._functions: dict[FunctionType, int] = {}
 
     def hexdigest(self) -> str:
         return self._hash.hexdigest()
 
     def add(self, value: Any) -> None:
-        """Adds a value of any kind."""
+        """Adds a value of any type."""
         function = getattr(value, "py_func", value)
         if isinstance(function, FunctionType):
-            # The compile options count, too.
+            # The compile options change the machine code, too.
             self.add(getattr(value, "targetoptions", None))
             self._add_function(function)
         elif isinstance(value, np.ndarray) and not value.dtype.hasobject:
@@ -67,7 +67,7 @@ class _Digest:
         if function in self._functions:
             self._text("function", self._functions[function])
             return
-        # The machine code of a called function refers to its module. The first function's module does not count.
+        # The machine code of a called function refers to its module. The entry point's own module does not matter.
         self._text(function.__module__ if self._functions else "")
         self._functions[function] = len(self._functions)
         self.add(function.__code__)
@@ -81,7 +81,7 @@ class _Digest:
         self.add(code.co_consts)
 
     def _add_names(self, names: list[str], namespace: dict[str, Any]) -> None:
-        """Adds the values of `names` in a namespace; for a module, also the attributes of it that are in `names`."""
+        """Adds the values of `names` in a namespace; for a module, those of its attributes that are in `names`."""
         for name in names:
             if name not in namespace:
                 continue
@@ -96,7 +96,7 @@ class _Digest:
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """The names of globals and attributes that a function's code uses; includes the functions inside it."""
+    """Yields the names of globals and attributes that a function's code uses, nested functions included."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

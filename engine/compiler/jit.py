@@ -1,18 +1,18 @@
 """The only module that sets JIT options, chooses the source of kernels, and reads CPU features.
 
-Its decorators declare all that is compiled. `kernel` declares an entry point that Python calls; `subkernel` and
-`inlined` declare what kernels call. `float_kernel` and `float_inlined` are the same for arithmetic on floats.
+Its decorators declare every compiled function. `kernel` declares an entry point that Python calls; `subkernel` and
+`inlined` declare functions that kernels call. `float_kernel` and `float_inlined` are the same for arithmetic on floats.
 `machine_op` declares a few machine instructions, and `hook` a call that only the tracing build makes.
 
-Compiled code does not test indices: an index must be within its array, and is never negative. With
-`SECATEUR_CHECKED=1` it tests them all, and raises IndexError.
+Compiled code does not test indices: an index must be within its array and not negative. With `SECATEUR_CHECKED=1`, it
+tests all of them and raises IndexError.
 
-If a library of kernels compiled ahead of time fits (`engine.compiler.library`), `kernel` returns the entry point in
-it, the other decorators return a substitute, and Numba is not imported. Otherwise Numba compiles.
+If there is a usable library of kernels compiled ahead of time (`engine.compiler.library`), `kernel` returns its entry
+point, the other decorators return a substitute, and Numba is not imported. Otherwise Numba compiles the kernels.
 
-A hash over all that could change the machine code names the folder of our cache: the kernels' sources, the versions of
-Python, Numba, llvmlite and NumPy, the CPU's name and features, and the build. There are three builds: the playing
-build; with `SECATEUR_TRACING=1` the tracing build, whose search records its tree for the explorer; and the checked
+The name of the cache folder is a hash of everything that could change the machine code: the kernels' sources, the
+versions of Python, Numba, llvmlite and NumPy, the CPU's name and features, and the build. There are three builds: the
+playing build; the tracing build (`SECATEUR_TRACING=1`), whose search records its tree for the explorer; and the checked
 build. The first import of this module fixes the build for the process.
 
 `NUMBA_DISABLE_JIT=1` runs every kernel as plain Python, for a debugger or for coverage.
@@ -43,10 +43,10 @@ from engine.compiler.library import (
 )
 from engine.compiler.sources import add_sources, kernel_sources
 
-# The library that has the kernels, if any, and why other libraries are not used.
+# The library in use, if any, and why other libraries are not used.
 _LIBRARY, _REMARKS = library.choose()
 
-#: Whether kernels were compiled ahead of time, so that this process compiles nothing.
+#: True if kernels were compiled ahead of time; this process then compiles nothing.
 AHEAD_OF_TIME: Final = _LIBRARY is not None
 
 if _LIBRARY is None:
@@ -58,22 +58,22 @@ if _LIBRARY is None:
     except ModuleNotFoundError as error:
         if error.name not in ("numba", "llvmlite"):
             raise
-        reasons = "; ".join(_REMARKS) or "the kernels that were asked for are not compiled ahead of time"
+        reasons = "; ".join(_REMARKS) or "the requested kernels are not compiled ahead of time"
         raise KernelsMissingError(f"{reasons}; to compile them here, {REMEDY}") from None
 
     from engine.compiler import numba_hooks
     from engine.compiler.kernel_cache import KernelCache, save_errors
 
-#: Whether this process builds a library: entry points are compiled for their arguments, but not called.
+#: True if this process builds a library: entry points are compiled for their argument types, but not called.
 BUILDING: Final = os.environ.get(KERNELS_VARIABLE) == BUILD
 
-#: Whether kernels run as plain Python.
+#: True if kernels run as plain Python.
 INTERPRETED: Final = not AHEAD_OF_TIME and numba_hooks.is_interpreted()
 
-#: LLVM's name of the processor that kernels are compiled for, and its features by LLVM's names.
+#: LLVM's name for the target processor, and whether it has each feature, by LLVM's names.
 CPU_NAME: str
 CPU_FEATURES: dict[str, bool]
-#: True when PEXT indexes sliding attacks, False for magic multiplication. `SECATEUR_PEXT=0` forces the latter.
+#: True if PEXT indexes sliding attacks, False for magic multiplication. `SECATEUR_PEXT=0` forces the latter.
 USE_PEXT: bool
 if _LIBRARY is not None:
     CPU_NAME, CPU_FEATURES = _LIBRARY.level.cpu, dict.fromkeys(_LIBRARY.level.features, True)
@@ -83,37 +83,37 @@ else:
     has_fast_pext = CPU_FEATURES.get("bmi2", False) and CPU_NAME not in SLOW_PEXT_CPUS
     USE_PEXT = has_fast_pext and os.environ.get(PEXT_VARIABLE, "1") != "0"
 
-#: Environment variables that choose the tracing and the checked build when they are "1".
+#: Environment variables that select the tracing and the checked build if set to "1".
 TRACING_VARIABLE: Final = "SECATEUR_TRACING"
 CHECKED_VARIABLE: Final = "SECATEUR_CHECKED"
 
-#: Whether the search records its tree (see `search.kernels.tracing`). It is a constant of the build, so the playing
-#: build holds no code for it.
+#: True if the search records its tree (see `search.kernels.tracing`). It is a compile-time constant, so the playing
+#: build contains no code for it.
 TRACING: Final[bool] = os.environ.get(TRACING_VARIABLE) == "1"
 
-#: Whether an index beyond its array raises IndexError.
+#: True if an index outside its array raises IndexError.
 CHECKED: Final[bool] = os.environ.get(CHECKED_VARIABLE) == "1"
 
 
 def _vector_bits() -> int:
-    """Width in bits of the widest vector instructions that this CPU has and the environment allows."""
+    """Returns the width in bits of the widest vector instructions that this CPU has and the environment allows."""
     wanted = os.environ.get(VECTORS_VARIABLE)
     limit = int(wanted) if wanted in ("0", "256") else 512
     present = {512: CPU_FEATURES.get("avx512bw", False), 256: CPU_FEATURES.get("avx2", False), 0: True}
     return max(bits for bits, is_present in present.items() if is_present and bits <= limit)
 
 
-#: Width of the instructions that multiply int16 vectors: 512 (AVX-512) or 256 (AVX2); 0 for code that any CPU runs.
-#: `SECATEUR_VECTOR_BITS` narrows it.
+#: Width in bits of the instructions that multiply int16 vectors: 512 (AVX-512), 256 (AVX2), or 0 for code that runs on
+#: any CPU. `SECATEUR_VECTOR_BITS` limits it.
 VECTOR_BITS: Final = _vector_bits()
 
 
-#: Fingerprint of what newly declared kernels depend on besides the project's sources (see `keep_apart`).
+#: The fingerprint that `keep_apart` has set; it is part of the name of the cache folder.
 _companion = ""
 
 
 def build_hash() -> str:
-    """A 20-digit hexadecimal name for exactly this set of sources, versions and CPU."""
+    """Returns a 20-digit hexadecimal hash of the sources, versions, CPU and build."""
     digest = hashlib.sha256()
     features = ",".join(sorted(name for name, present in CPU_FEATURES.items() if present))
     for part in (
@@ -136,15 +136,14 @@ def build_hash() -> str:
     return digest.hexdigest()[:20]
 
 
-#: The cache folder of newly declared kernels, if Numba compiles them; None when no folder is writable or this process
-#: keeps no kernels.
+#: The cache folder of newly declared kernels; None if no folder is writable or this process caches no kernels.
 CACHE_FOLDER: Path | None = None if AHEAD_OF_TIME or INTERPRETED or BUILDING else open_cache(build_hash())
 
 
 def keep_apart(fingerprint: str) -> None:
     """Gives the kernels declared from now on their own cache folder, whose name also depends on `fingerprint`.
 
-    The fingerprint must cover all that their machine code depends on besides the project's sources.
+    The fingerprint must cover everything outside the project's sources that can change their machine code.
     """
     global CACHE_FOLDER, _companion
     _companion = fingerprint
@@ -153,56 +152,56 @@ def keep_apart(fingerprint: str) -> None:
 
 
 def cache_problem() -> str | None:
-    """One line that says why compiled kernels are not kept, or not where they should be; None when all is well."""
+    """Returns one line on why kernels are not cached, or not in the chosen folder; None if there is no problem."""
     if AHEAD_OF_TIME:
         return None
     if INTERPRETED:
-        return "kernels run interpreted (NUMBA_DISABLE_JIT)"
+        return "kernels run as plain Python (NUMBA_DISABLE_JIT)"
     if CACHE_FOLDER is None:
         return f"no writable cache folder: kernels are compiled at every start (set {CACHE_VARIABLE})"
     named = os.environ.get(CACHE_VARIABLE)
     if named and not CACHE_FOLDER.is_relative_to(Path(named).expanduser().absolute()):
-        reason = "it cannot be written, or others may write to it"
-        return f"{CACHE_VARIABLE}={named} is not used ({reason}): kernels are kept in {CACHE_FOLDER}"
+        reason = "it is not writable, or other users can write to it"
+        return f"{CACHE_VARIABLE}={named} is not used ({reason}): kernels are cached in {CACHE_FOLDER}"
     if save_errors:
-        return f"kernels not cached in {CACHE_FOLDER}: {save_errors[0]}"
+        return f"cannot cache kernels in {CACHE_FOLDER}: {save_errors[0]}"
     return None
 
 
 def remarks() -> list[str]:
-    """Remarks about the source of the kernels, one line each; empty when all is well."""
+    """Returns remarks about the source of the kernels, one line each; empty if there are no problems."""
     said = list(_REMARKS)
     if said and not AHEAD_OF_TIME:
-        said.append("kernels are compiled here, by Numba")
+        said.append("Numba compiles the kernels here")
     problem = cache_problem()
     return said if problem is None else [*said, problem]
 
 
 def compiler_report() -> str:
-    """One line that names the compiler of the kernels and the processor they are compiled for."""
+    """Returns one line that names the kernels' compiler and target processor."""
     if _LIBRARY is not None:
         return f"Compiled ahead of time by {_LIBRARY.description.compiler} for {_LIBRARY.level.name}"
     return f"Compiled by Numba {numba.__version__} (llvmlite {llvmlite.__version__}) for {CPU_NAME}"
 
 
-#: What all compiled functions share. A division by zero gives a value, so kernels hold no path that raises.
+#: The options of all compiled functions. A division by zero gives a value, so kernels contain no code that raises.
 _OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "boundscheck": CHECKED, "nogil": True}
-#: What float kernels may do. Infinities and NaNs keep their meaning, so that they reveal a wrong calculation.
+#: The optimizations that float kernels allow. Infinities and NaNs keep their meaning, so that they reveal bugs.
 _REORDER: Final[dict[str, Any]] = {"fastmath": {"reassoc", "nsz", "arcp", "contract", "afn"}}
 _INLINE: Final[dict[str, Any]] = {} if AHEAD_OF_TIME or CHECKED else numba_hooks.FORCE_INLINE
 
 
 class DeclaredKernel:
-    """An entry point in a process that builds a library: a call only notes the types of its arguments."""
+    """An entry point in a process that builds a library: a call only records the types of its arguments."""
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         self.name = library.kernel_name(function)
-        # Python calls it through the library. Without Numba's wrappers the code refers to none of Python's functions.
+        # Python calls it through the library, so the code needs no wrappers, which would refer to Python's functions.
         self.dispatcher = numba_hooks.linked(function, _OPTIONS | options)
         self.types: tuple[Any, ...] | None = None
 
     def __call__(self, *arguments: Any) -> int:
-        """Notes the types."""
+        """Records the types of the arguments; returns 0."""
         self.types = tuple(numba.typeof(argument) for argument in arguments)
         return 0
 
@@ -225,12 +224,12 @@ def _inner(function: Callable[..., Any], options: dict[str, Any]) -> Any:
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compiles an entry point that Python calls; it is cached and runs without the GIL."""
+    """Compiles an entry point that Python calls. It is cached and runs without the GIL."""
     return _entry_point(function, {})
 
 
 def float_kernel(function: Callable[..., Any]) -> Any:
-    """As `kernel`, but the compiler may reorder sums of floats, so that they use whole vectors."""
+    """Does the same as `kernel`, but the compiler may reorder float sums, so that they use whole vectors."""
     return _entry_point(function, _REORDER)
 
 
@@ -245,7 +244,7 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 def float_inlined(function: Callable[..., Any]) -> Any:
-    """As `inlined`, for `float_kernel`s: the permission to reorder covers only a function's own arithmetic."""
+    """Does the same as `inlined` for `float_kernel`s, whose permission to reorder does not extend to callees."""
     return _inner(function, _INLINE | _REORDER)
 
 
@@ -254,9 +253,9 @@ def _last(*arguments: Any) -> Any:
 
 
 def hook(function: Callable[..., Any]) -> Any:
-    """Declares a function that kernels call in the tracing build. It returns its last argument, or its value is unused.
+    """Declares a function that kernels call in the tracing build. It returns its last argument or an unused value.
 
-    In the playing build a call is that argument. Unused arguments are eliminated.
+    In other builds, a call is replaced by its last argument, and unused arguments are eliminated.
     """
     if TRACING:
         return subkernel(function)
@@ -264,7 +263,7 @@ def hook(function: Callable[..., Any]) -> Any:
 
 
 def machine_op(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
-    """Declares a Numba intrinsic and the plain-Python `twin` that the interpreted mode runs instead."""
+    """Declares a Numba intrinsic and its plain-Python `twin`, which interpreted mode runs instead."""
 
     def declare(codegen: Callable[..., Any]) -> Any:
         return twin if INTERPRETED or AHEAD_OF_TIME else intrinsic(codegen)

@@ -1,10 +1,10 @@
-"""Writes the executable that a GUI loads: `python -m engine.compiler.launcher [--standing] PATH`, run by `make`.
+"""Writes the executable that a GUI loads: `make` runs `python -m engine.compiler.launcher [--standing] PATH`.
 
-`--remove PATH`, run by `make clean`, deletes it again.
+`make clean` runs it with `--remove PATH`, which deletes the executable.
 
 Normally the executable starts the engine in the project's folder. OpenBench's client, however, unpacks the project into
-a temporary folder, runs `make EXE=name`, moves that one file away and deletes the rest. For it, `--standing` first
-copies the sources and the environment to a permanent place; their content names both copies.
+a temporary folder, runs `make EXE=name`, moves that one file away and deletes the rest. For this client, `--standing`
+first copies the sources and the environment to permanent folders, which are named by hash.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ from engine.files import HEAD_LENGTH, Output, open_regular, reason, shown, user_
 
 ENTRY_POINT = PROJECT_ROOT / "uci_main.py"
 
-#: Environment variable that overrides the folder of standing builds.
+#: Environment variable that overrides the folder of standing builds, which are the permanent copies.
 STANDING_VARIABLE = "SECATEUR_STANDING_DIR"
-#: How long standing builds are kept after the last build that used them.
+#: How long standing builds are kept after their last use by a build.
 KEEP_SECONDS = 90 * 24 * 3600
 #: The parts of the project that a running engine needs.
 _PARTS = ("engine", "search", "eval", "bench", "uci_main.py", "pyproject.toml", "LICENSE")
-#: Names of standing copies, and of those that a killed build left unfinished.
+#: Pattern for the names of standing copies, including unfinished ones from a killed build.
 _COPY = re.compile("(source|environment)-[0-9a-f]{20}(-[a-z0-9_]{8})?")
 _MARKER_TEXT = "Secateur made this folder, and deletes it when no build has asked for it for a while.\n"
-_KIND = "launcher of Secateur"
+_KIND = "Secateur launcher"
 
 
 def launcher_text(python: str, entry_point: Path = ENTRY_POINT) -> str:
-    """A script that replaces itself by the engine, so that killing the script's process kills the engine.
+    """Returns a script that replaces itself with the engine, so that killing its process kills the engine.
 
-    Its own name stays in the command line, as an option that Python ignores. By that name process lists show the
-    engine, and OpenBench's client finds the engines that it must end.
+    The script's name stays in the command line, as an option that Python ignores. Process lists show this name, and
+    OpenBench's client uses it to find the engines that it must stop.
     """
     return f'#!/bin/sh\nexec {shlex.quote(python)} -X "launcher=$0" {shlex.quote(str(entry_point))} "$@"\n'
 
 
 def is_launcher(head: bytes) -> bool:
-    """Whether a file that begins with `head` is a script of `launcher_text`."""
+    """Returns whether a file that begins with `head` is a script from `launcher_text`."""
     text = os.fsdecode(head)
     try:
         words = shlex.split(text.partition("\n")[2])
@@ -59,9 +59,9 @@ def is_launcher(head: bytes) -> bool:
 
 
 def write_launcher(path: Path, standing: bool = False) -> None:
-    """Writes an executable script that starts Secateur; a `standing` one works without the project's folder.
+    """Writes an executable script that starts Secateur. If `standing`, it works without the project's folder.
 
-    Raises OSError, also if `path` is another file.
+    Raises OSError, for example if `path` is a different file.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     output = Output(path, is_launcher, _KIND)
@@ -71,15 +71,15 @@ def write_launcher(path: Path, standing: bool = False) -> None:
 
 
 def remove_launcher(path: Path) -> None:
-    """Deletes a launcher, if there is one. Raises OSError for a link and any other file."""
+    """Deletes the launcher at `path` if it exists. Raises OSError for a symbolic link or another file."""
     if path.is_symlink():
-        raise FileExistsError(errno.EEXIST, "is a symbolic link; it is left as it is", str(path))
+        raise FileExistsError(errno.EEXIST, "is a symbolic link; it is left unchanged", str(path))
     if not path.exists():
         return
     with open_regular(path) as file:
         is_own = is_launcher(file.read(HEAD_LENGTH + 1))
     if not is_own:
-        raise FileExistsError(errno.EEXIST, f"is there already and is no {_KIND}; it is left as it is", str(path))
+        raise FileExistsError(errno.EEXIST, f"is not a {_KIND}; it is left unchanged", str(path))
     path.unlink()
 
 
@@ -89,14 +89,14 @@ def make_standing(root: Path) -> tuple[str, Path]:
     sources = _copy_once(root / f"source-{_source_hash()}", PROJECT_ROOT, _source_files())
     prefix = Path(sys.prefix)
     if prefix == Path(sys.base_prefix):
-        return sys.executable, sources / "uci_main.py"  # not a virtual environment: the interpreter stays anyway
+        return sys.executable, sources / "uci_main.py"  # not a virtual environment, so the interpreter is permanent
     digest = hashlib.sha256(sys.version.encode() + (PROJECT_ROOT / "requirements" / "play.txt").read_bytes())
     environment = _copy_once(root / f"environment-{digest.hexdigest()[:20]}", prefix, _files_below(prefix), links=True)
     return str(environment / Path(sys.executable).relative_to(prefix)), sources / "uci_main.py"
 
 
 def _sweep(root: Path) -> None:
-    """Removes copies that no build has used in KEEP_SECONDS; a user's own files stay."""
+    """Removes copies that no build has used for KEEP_SECONDS; keeps a user's own files."""
     if not root.is_dir():
         return
     for copy in root.iterdir():
@@ -108,10 +108,10 @@ def _sweep(root: Path) -> None:
 def _copy_once(target: Path, origin: Path, files: list[Path], links: bool = False) -> Path:
     """Copies `files` of `origin` to `target`, unless it exists; with `links`, copies symbolic links as links."""
     if target.is_dir():
-        os.utime(target)  # still wanted
+        os.utime(target)  # marks it as used
         return target
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # The marker with all names comes first: if this build is killed, a later build can remove what it left.
+    # Write the marker with all names first: if this build is killed, a later build can remove the copied files.
     fresh = Path(tempfile.mkdtemp(prefix=f"{target.name}-", dir=target.parent))
     try:
         names = [file.relative_to(origin) for file in files]
@@ -122,7 +122,7 @@ def _copy_once(target: Path, origin: Path, files: list[Path], links: bool = Fals
         os.utime(fresh)
         fresh.rename(target)
     except OSError:
-        if not target.is_dir():  # otherwise another build was faster
+        if not target.is_dir():  # otherwise another build has made it
             raise
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
@@ -142,7 +142,7 @@ def _source_hash() -> str:
 
 
 def _files_below(root: Path) -> list[Path]:
-    """Every file and every symbolic link of a folder, except Python's bytecode."""
+    """Returns all files and symbolic links below `root`, sorted, except Python's bytecode."""
     paths = (path for path in root.rglob("*") if path.is_symlink() or not path.is_dir())
     return sorted(path for path in paths if "__pycache__" not in path.parts and path.suffix != ".pyc")
 

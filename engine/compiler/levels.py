@@ -1,7 +1,7 @@
-"""The kinds of processor that kernels are compiled for ahead of time.
+"""The processor levels that kernels are compiled for ahead of time.
 
-For x86-64 they are the microarchitecture levels of its psABI. Level 3 comes twice: AMD processors before Zen 3 have the
-instruction PEXT, but run it in microcode, slower than a magic multiplication.
+For x86-64 they are the microarchitecture levels of the psABI. There are two variants of level 3, because AMD processors
+before Zen 3 run PEXT in microcode, slower than a magic multiplication.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ import platform
 from dataclasses import dataclass
 from typing import Final
 
-#: Processors with slow PEXT, by the names of LLVM, and of GCC and Clang in `__builtin_cpu_is`.
+#: Processors with slow PEXT, by the names that LLVM and `__builtin_cpu_is` use.
 SLOW_PEXT_CPUS: Final = ("bdver4", "znver1", "znver2")
 
-#: The names of x86-64 in `platform.machine`, depending on the system.
+#: The names that `platform.machine` gives x86-64 on different systems.
 X86_64: Final = ("x86_64", "AMD64")
 
 _V2: Final = ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3")
 _V3: Final = (*_V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
 _V4: Final = (*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
 
-#: Features that GCC and Clang can test by the same name. A processor that has those of a level has the others of it.
+#: Features that GCC and Clang test by the same name. A processor that has a level's also has the level's others.
 _ASKED: Final = frozenset(
     ("popcnt", "sse4.2", "avx2", "bmi", "bmi2", "fma", "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
 )
@@ -28,7 +28,7 @@ _ASKED: Final = frozenset(
 
 @dataclass(frozen=True)
 class Level:
-    """A kind of processor: LLVM's names of it and of its instruction sets, and whether PEXT finds sliding attacks."""
+    """A processor level: LLVM's names for the CPU and its features, and whether PEXT indexes sliding attacks."""
 
     name: str
     cpu: str
@@ -42,17 +42,17 @@ class Level:
 
     @property
     def signed_features(self) -> str:
-        """The features as LLVM and Numba take them."""
+        """The features in the form that LLVM and Numba take."""
         return ",".join(f"+{feature}" for feature in self.features)
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """The features that a library tests the processor for before its code runs."""
+        """The features that a library tests for before any kernel runs."""
         return tuple(name for name in self.features if name in _ASKED)
 
 
 def levels_of(machine: str) -> tuple[Level, ...]:
-    """The levels of a machine, as `platform.machine` names it, best first: the best library that runs is used."""
+    """Returns the levels of a machine, named as in `platform.machine`, best first."""
     if machine not in X86_64:
         return (Level(machine.lower(), "generic"),)
     return (
@@ -63,5 +63,5 @@ def levels_of(machine: str) -> tuple[Level, ...]:
     )
 
 
-#: This machine's.
+#: The levels of this machine, best first.
 LEVELS: Final = levels_of(platform.machine())

@@ -1,16 +1,16 @@
-"""Kernels compiled ahead of time: chooses the library for this process, and calls into it from Python.
+"""Kernels compiled ahead of time: chooses the library for this process and calls it from Python.
 
-`secateur kernels build` compiles every entry point, with all that it calls, for each level of processor
-(`engine.compiler.levels`) and links one library for each level (`engine.compiler.builder`). A library holds
+`secateur kernels build` compiles every entry point, with everything it calls, for each processor level
+(`engine.compiler.levels`) and links one library for each level (`engine.compiler.builder`). A library contains
 
-    kernels       the machine code, as Numba makes it; it needs only the C library's memory functions
-    bindings      for each entry point a C function that takes pointers and whole numbers, and returns one
-    description   JSON after MARKER: level, machine, hash of the kernels' sources, and the table of its functions
-    checksum      at the end of the file, after the linker's output: SHA-256 of all before it, 32 bytes
+    kernels       Numba's machine code, which needs only the C library's memory functions
+    bindings      a C function for each entry point, which takes pointers and integers and may return an integer
+    description   JSON after MARKER: level, machine, hash of the kernels' sources, compiler, table of the functions
+    checksum      at the end of the file, after the linker's output: SHA-256 of everything before it, 32 bytes
 
-On its import, `engine.compiler.jit` loads the best library that is undamaged, built from exactly these sources, and fit
-for this processor. Its kernels take the same arguments as those that Numba compiles, and give the same results. Python
-cannot then call functions that only kernels call. Without such a library Numba compiles the kernels.
+When `engine.compiler.jit` is imported, it loads the best library that is undamaged, built from exactly these sources,
+and usable on this processor. Its kernels take the same arguments and give the same results as kernels that Numba
+compiles here. Python then cannot call functions that only kernels call. Without such a library, Numba compiles.
 
 `SECATEUR_KERNELS` overrides the choice: `jit` for Numba, or the name of a level.
 """
@@ -35,16 +35,16 @@ from engine.compiler.sources import PROJECT_ROOT, source_hash
 from engine.extras import remedy
 from engine.files import user_path
 
-#: Environment variable that chooses the kernels: JIT, or the name of a level. BUILD is for the builder's own processes.
+#: Environment variable that chooses the kernels: JIT or the name of a level. The builder sets BUILD in its processes.
 KERNELS_VARIABLE: Final = "SECATEUR_KERNELS"
 JIT: Final = "jit"
 BUILD: Final = "build"
 
-#: Environment variable that overrides the folder of libraries, and the default folder.
+#: The environment variable that overrides the folder of libraries, and the default folder.
 FOLDER_VARIABLE: Final = "SECATEUR_KERNELS_DIR"
 DEFAULT_FOLDER: Final = PROJECT_ROOT / "engine" / "kernels"
 
-#: Variables that ask for kernels that no library has, with the values that do not.
+#: Environment variables that select builds for which there are no libraries, with values that do not select them.
 OTHER_BUILDS: Final = {
     "NUMBA_DISABLE_JIT": "0",
     "SECATEUR_CHECKED": "0",
@@ -52,7 +52,7 @@ OTHER_BUILDS: Final = {
     "SECATEUR_TRACING": "0",
 }
 
-#: Variables that restrict what kernels use: "0" forbids PEXT; "0" or "256" limits the vectors to that many bits.
+#: Environment variables that restrict kernels: "0" forbids PEXT; "0" or "256" limits vectors to that many bits.
 PEXT_VARIABLE: Final = "SECATEUR_PEXT"
 VECTORS_VARIABLE: Final = "SECATEUR_VECTOR_BITS"
 
@@ -65,20 +65,20 @@ CHECKSUM_BYTES: Final = 32
 #: The C function that returns whether this processor can run the kernels.
 RUNS_HERE: Final = "secateur_runs_here"
 
-#: How to install the compiler of kernels for this Python.
+#: How to install Numba for this Python.
 REMEDY: Final = remedy("jit")
 
 
 class LibraryError(Exception):
-    """An unusable library; the message names the file and the reason."""
+    """Raised if a library is unusable; the message names the file and the reason."""
 
 
 class KernelsMissingError(ImportError):
-    """There is neither a library of kernels nor a compiler; the message says what to install."""
+    """Raised if there is neither a library of kernels nor Numba; the message says what to install."""
 
 
 class Parameter(NamedTuple):
-    """A parameter of a kernel: a record, an array or an int; `size` is that of the record or an item, in bytes."""
+    """A parameter of a kernel: a record, array or int. `size` is that of the record or of an array item, in bytes."""
 
     kind: str
     size: int = 0
@@ -86,7 +86,7 @@ class Parameter(NamedTuple):
 
 
 class Export(NamedTuple):
-    """An entry point: the C function's name, its parameters, and whether it returns a number (int64) or nothing."""
+    """An entry point: the name of its C function, its parameters, and whether it returns an int64 or nothing."""
 
     symbol: str
     parameters: tuple[Parameter, ...]
@@ -104,29 +104,29 @@ class Description:
     kernels: dict[str, Export]
 
     def encode(self) -> str:
-        """The description as JSON."""
+        """Returns the description as JSON."""
         return json.dumps({**vars(self), "format": FORMAT})
 
     @staticmethod
     def decode(text: str) -> Description:
-        """The inverse of `encode`. Raises ValueError for another format."""
+        """Inverts `encode`. Raises ValueError for a different format."""
         found = json.loads(text)
         if found.pop("format") != FORMAT:
-            raise ValueError("has no description that is understood here")
+            raise ValueError("has a description of an unknown format")
         for name, (symbol, parameters, has_result) in found["kernels"].items():
             found["kernels"][name] = Export(symbol, tuple(Parameter(*one) for one in parameters), has_result)
         return Description(**found)
 
 
 def read_description(path: Path) -> Description:
-    """Reads the description in a library file, without loading the library. Raises LibraryError for a damaged file."""
+    """Reads a library's description without loading the library. Raises LibraryError if the file is damaged."""
     try:
         data = path.read_bytes()
     except OSError as error:
         raise LibraryError(f"{path}: {error.strerror or error}") from None
     body, checksum = data[:-CHECKSUM_BYTES], data[-CHECKSUM_BYTES:]
     if hashlib.sha256(body).digest() != checksum:
-        raise LibraryError(f"{path}: is damaged, or no library of kernels")
+        raise LibraryError(f"{path}: damaged, or not a library of kernels")
     _, _, behind = body.partition(MARKER)
     try:
         return Description.decode(behind.partition(b"\0")[0].decode("ascii", "replace"))
@@ -135,20 +135,20 @@ def read_description(path: Path) -> Description:
 
 
 def fitting_description(path: Path, level: Level, sources: str | None) -> Description:
-    """`read_description` of a library for `level` on this kind of machine, with that hash of its sources (None: any).
+    """Reads the description of a library for `level` and this machine, built from sources of that hash (None: any).
 
-    Raises LibraryError for any other library.
+    Raises LibraryError if the library does not fit.
     """
     found = read_description(path)
     if (found.level, found.machine) != (level.name, platform.machine()):
-        raise LibraryError(f"{path}: is for {found.level} on {found.machine}")
+        raise LibraryError(f"{path}: built for {found.level} on {found.machine}")
     if sources is not None and found.sources != sources:
-        raise LibraryError(f"{path}: is of other sources than these")
+        raise LibraryError(f"{path}: built from different sources")
     return found
 
 
 def _address_of_record(record: Any) -> tuple[int, ...]:
-    # The import of NumPy takes a tenth of a second, which `--version` can avoid.
+    # Importing NumPy takes a tenth of a second, which `--version` must not spend.
     import numpy as np
 
     return (np.frombuffer(record, np.uint8).ctypes.data,)
@@ -162,7 +162,7 @@ _PACKERS: Final[dict[str, Callable[[Any], tuple[int, ...]]]] = {
 
 
 class BuiltKernel:
-    """An entry point in a library, called like the kernel that Numba would compile; it runs without the GIL."""
+    """An entry point in a library, called like a kernel that Numba compiles. It runs without the GIL."""
 
     def __init__(self, export: Export, function: Any) -> None:
         self._parameters = export.parameters
@@ -175,7 +175,7 @@ class BuiltKernel:
         function.restype = ctypes.c_int64 if export.has_result else None
 
     def __call__(self, *arguments: Any) -> Any:
-        """Calls the kernel. The caller passes arguments of the right types: a wrong one may crash the process."""
+        """Calls the kernel. Arguments must have the right types: a wrong one may crash the process."""
         values: list[int] = []
         for argument, parameter in zip(arguments, self._parameters, strict=True):
             values += _PACKERS[parameter.kind](argument)
@@ -186,7 +186,7 @@ class Library:
     """A loaded library."""
 
     def __init__(self, path: Path, level: Level, sources: str | None) -> None:
-        """As `fitting_description`, and loads the library."""
+        """Checks the library as `fitting_description` does, and loads it. Raises LibraryError."""
         self.path = path
         self.level = level
         self.description = fitting_description(path, level, sources)
@@ -201,41 +201,41 @@ class Library:
             raise LibraryError(f"{path}: cannot be loaded: {error}") from None
 
     def runs_here(self) -> bool:
-        """Whether this processor has the instructions that the kernels use."""
+        """Returns whether this processor has the instructions that the kernels use."""
         return bool(self._runs_here())
 
     def kernel(self, function: Callable[..., Any]) -> Any:
-        """The entry point that `function` declares; if the library lacks it, a substitute that raises when called."""
+        """Returns the entry point that `function` declares, or a substitute that raises if the library lacks it."""
         found = self._kernels.get(kernel_name(function))
         return not_built(function) if found is None else functools.update_wrapper(found, function)
 
 
 def kernel_name(function: Callable[..., Any]) -> str:
-    """The name of an entry point in a library: its full name in the checkout, without an installation's prefix."""
+    """Returns an entry point's name in a library: its full name in the checkout, without an installation's prefix."""
     return f"{function.__module__.removeprefix('secateur.')}.{function.__qualname__}"
 
 
 def not_built(function: Callable[..., Any]) -> Any:
-    """A substitute for a function that the library inlined into its kernels or lacks; a call raises RuntimeError."""
+    """Returns a substitute for a function that is not in the library; calling it raises RuntimeError."""
 
     @functools.wraps(function)
     def substitute(*arguments: Any, **named: Any) -> Any:
         raise RuntimeError(
-            f"{kernel_name(function)} cannot be called from Python where kernels were compiled ahead of time: "
-            f"set {KERNELS_VARIABLE}={JIT} and have Numba ({REMEDY})"
+            f"the library of kernels has no entry point {kernel_name(function)}: to call it from Python, "
+            f"set {KERNELS_VARIABLE}={JIT} and install Numba ({REMEDY})"
         )
 
     return substitute
 
 
 def folder() -> Path:
-    """The folder of libraries. Raises ValueError if FOLDER_VARIABLE names the folder of an unknown user."""
+    """Returns the folder of libraries. Raises ValueError if FOLDER_VARIABLE names the folder of an unknown user."""
     named = os.environ.get(FOLDER_VARIABLE)
     return user_path(named).absolute() if named else DEFAULT_FOLDER
 
 
 def build_environment(level: Level) -> dict[str, str]:
-    """The environment variables of a process that builds the library of a level."""
+    """Returns the environment variables for a process that builds the library of a level."""
     return {
         KERNELS_VARIABLE: BUILD,
         "NUMBA_CPU_NAME": level.cpu,
@@ -247,17 +247,17 @@ def build_environment(level: Level) -> dict[str, str]:
 
 
 def library_path(level: Level, within: Path) -> Path:
-    """The file of a level's library in the folder `within`."""
+    """Returns the path of a level's library in the folder `within`."""
     return within / f"{level.name}{SUFFIX}"
 
 
 def is_any_built() -> bool:
-    """Whether the folder of libraries has one of any level, usable or not."""
+    """Returns whether the folder contains a library for any level, usable or not."""
     return any(library_path(level, folder()).exists() for level in LEVELS)
 
 
 def _is_allowed(level: Level, wanted: str) -> bool:
-    """Whether the environment allows the instructions that the kernels of a level use."""
+    """Returns whether the environment allows this level and the instructions that its kernels use."""
     if (wanted and level.name != wanted) or (level.pext and os.environ.get(PEXT_VARIABLE) == "0"):
         return False
     widest = os.environ.get(VECTORS_VARIABLE)
@@ -265,28 +265,28 @@ def _is_allowed(level: Level, wanted: str) -> bool:
 
 
 def compile_here() -> None:
-    """Makes this process, and those that it starts, compile their kernels. Raises RuntimeError when it is too late."""
+    """Makes this process and its children compile their kernels. Raises RuntimeError if a library is already loaded."""
     jit = sys.modules.get("engine.compiler.jit")
     if jit is not None and jit.AHEAD_OF_TIME:
         raise RuntimeError(
-            "this process has kernels that were compiled ahead of time, which evaluate in their own way: name the "
-            f"evaluation, or import secateur.eval.api, before the first Engine is made, or set {KERNELS_VARIABLE}={JIT}"
+            "this process already uses kernels compiled ahead of time, with the built-in evaluation: choose your own, "
+            f"or import secateur.eval.api, before you create the first Engine, or set {KERNELS_VARIABLE}={JIT}"
         )
     os.environ[KERNELS_VARIABLE] = JIT
 
 
 def choose() -> tuple[Library | None, tuple[str, ...]]:
-    """The library for this process, None when Numba is to compile; and remarks about unusable or missing libraries."""
+    """Returns the library for this process (None: Numba compiles), and remarks about unusable or missing libraries."""
     wanted = os.environ.get(KERNELS_VARIABLE, "")
     if wanted in (JIT, BUILD) or any(os.environ.get(name, "0") not in ("", "0") for name in OTHER_BUILDS):
         return None, ()
     names = [level.name for level in LEVELS]
     if wanted and wanted not in names:
-        return None, (f"{KERNELS_VARIABLE}={wanted}: there is {', '.join((JIT, *names))}",)
+        return None, (f"{KERNELS_VARIABLE}={wanted}: unknown; choose from {', '.join((JIT, *names))}",)
     place = folder()
     allowed = [(level, library_path(level, place)) for level in LEVELS if _is_allowed(level, wanted)]
     present = [(level, path) for level, path in allowed if path.exists()]
-    # Reading all sources is worth it only if there is a library to compare them with.
+    # Reading all sources takes time, so do it only if there is a library to compare them with.
     sources = source_hash() if present else None
     remarks: list[str] = []
     for level, path in present:
@@ -299,5 +299,5 @@ def choose() -> tuple[Library | None, tuple[str, ...]]:
             return library, tuple(remarks)
     if not remarks:
         asked = f"{KERNELS_VARIABLE}={wanted}: " if wanted else ""
-        remarks.append(f"{asked}no kernels that were compiled ahead of time for this processor in {place}")
+        remarks.append(f"{asked}no kernels compiled ahead of time for this processor in {place}")
     return None, tuple(remarks)

@@ -1,7 +1,7 @@
-"""All that Secateur uses of Numba beyond its documented interface. No other file does.
+"""Contains all uses of Numba beyond its documented interface.
 
-Each hook says what it relies on and why we need it. `tests/board/test_numba_hooks.py` tests for each hook what it
-relies on: run it first with a new version of Numba.
+Each hook says what it relies on and why we need it. `tests/board/test_numba_hooks.py` tests what each hook relies on:
+run it first with a new version of Numba.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from engine.compiler import compiling
 
 # --- configuration ---------------------------------------------------------------------------------------------------
 
-#: Options of `njit` that Numba does not document. `_nrt`: kernels create no arrays, so they need not count references
-#: to their arguments. The counts are atomic and cost a search 4 % of its time.
+#: Undocumented options of `njit`. `_nrt`: kernels create no arrays, so they need not count references to their
+#: arguments. The counts are atomic and would take 4 % of a search's time.
 _PRIVATE_OPTIONS: Final = {"_nrt": False}
 
 #: The option for a function that LLVM must inline into its callers.
@@ -39,14 +39,14 @@ _NO_WRAPPERS: Final = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def is_interpreted() -> bool:
-    """Whether `njit` returns functions unchanged. Relies on `config.DISABLE_JIT`, from NUMBA_DISABLE_JIT."""
+    """Returns whether `njit` returns functions unchanged. Relies on `config.DISABLE_JIT`, from NUMBA_DISABLE_JIT."""
     return bool(config.DISABLE_JIT)  # type: ignore[attr-defined]  # set at import
 
 
 def processor() -> tuple[str, dict[str, bool]]:
-    """LLVM's name of the processor that Numba compiles for, and its features by LLVM's names.
+    """Returns LLVM's name for the processor that Numba compiles for, and whether it has each feature, by LLVM's names.
 
-    Relies on `config.CPU_NAME` and `config.CPU_FEATURES`, from Numba's environment variables; None is this machine's.
+    Relies on `config.CPU_NAME` and `config.CPU_FEATURES`, from environment variables; None means this machine's.
     """
     name, features = config.CPU_NAME, config.CPU_FEATURES  # type: ignore[attr-defined]
     if features is None:
@@ -67,10 +67,10 @@ class _Code:
         self._count = 0
 
     def make_indices_unsigned(self) -> bool:
-        """Makes the indices unsigned; returns whether anything changed."""
+        """Makes the indices unsigned; returns whether the code changed."""
         for block in self._blocks.values():
             statements: list[Any] = []
-            # Unsigned twins of tuples, by the tuples' names.
+            # Unsigned versions of tuples, by the tuples' names.
             tuples: dict[str, Any] = {}
             for statement in block.body:
                 value = getattr(statement, "value", None)
@@ -79,7 +79,7 @@ class _Code:
                 elif isinstance(value, ir.Expr) and value.op == "getitem":
                     self._change_getitem(statement, tuples, statements)
                 elif isinstance(value, ir.Expr) and value.op == "build_tuple":
-                    # Make the twin here and not at its use: by then the tuple's parts may be gone.
+                    # Add the unsigned tuple here: at its use, the tuple's parts may have been deleted.
                     self._add_twin(statement, tuples, statements)
                 statements.append(statement)
             block.body = statements
@@ -111,7 +111,7 @@ class _Code:
             tuples[statement.target.name] = self._assign(ir.Expr.build_tuple(parts, statement.loc), found, statements)
 
     def _unsigned(self, index: Any, tuples: dict[str, Any], statements: list[Any]) -> Any:
-        """The variable with the unsigned version of an index; None when the index needs none."""
+        """Returns the variable with the unsigned version of an index; None if the index needs none."""
         if index.name in tuples:
             return tuples[index.name]
         if not _is_signed(self._types[index.name]):
@@ -119,7 +119,7 @@ class _Code:
         return self._assign(ir.Expr.cast(index, index.loc), types.uint64, statements)
 
     def _assign(self, value: Any, found: Any, statements: list[Any]) -> Any:
-        """A new variable of type `found`; appends the statement that assigns `value` to it. Mutates `statements`."""
+        """Returns a new variable of type `found`; appends to `statements` its assignment of `value`."""
         scope = self._blocks[min(self._blocks)].scope
         variable = ir.Var(scope, f"$unsigned.{self._count}", value.loc)
         self._count += 1
@@ -129,7 +129,7 @@ class _Code:
 
 
 def _is_signed(kind: Any) -> bool:
-    """Whether a value of this Numba type may be negative; False for a literal, whose sign the compiler knows."""
+    """Returns whether this Numba type has negative values; False for a literal, whose sign the compiler knows."""
     if not isinstance(kind, types.Integer) or isinstance(kind, types.Literal):
         return False
     return bool(kind.signed)  # type: ignore[attr-defined]
@@ -139,10 +139,10 @@ def _is_signed(kind: Any) -> bool:
 class UnsignedIndices(FunctionPass):
     """A compiler pass that makes the indices of a function unsigned.
 
-    For a signed index, Numba tests the sign at every access, because Python counts negative ones from the end. Kernels
-    count from the front only. With bounds checks, a negative index is a huge one, which is refused.
+    For a signed index, Numba tests the sign at every access, because a negative index counts from the end in Python.
+    Kernels use no negative indices. With bounds checks, a negative index becomes huge and raises IndexError.
 
-    Relies on Numba's intermediate code: statements, the types of variables by name, the signatures of operations.
+    Relies on Numba's intermediate code: statements, the types of variables by name, and the signatures of operations.
     """
 
     _name = "secateur_unsigned_indices"
@@ -156,14 +156,14 @@ class UnsignedIndices(FunctionPass):
 
 
 class KernelCompiler(CompilerBase):
-    """Compiles a function with unsigned indices.
+    """A compiler that makes the indices of functions unsigned.
 
-    Relies on `njit(pipeline_class=...)`, and on the name of the pass after which ours comes: Numba's rewrites of typed
-    code make the operations with constant indices, which stay as they are.
+    Relies on `njit(pipeline_class=...)`, and on the name of the pass that precedes ours: it creates operations with
+    constant indices, which our pass leaves unchanged.
     """
 
     def define_pipelines(self) -> list[Any]:
-        """Numba's pipeline with our pass."""
+        """Returns Numba's pipeline with our pass added."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.add_pass_after(UnsignedIndices, NopythonRewrites)
         passes.finalize()
@@ -174,52 +174,52 @@ class KernelCompiler(CompilerBase):
 
 
 class _LinkedLibrary(codegen.JITCodeLibrary):
-    """The code of a function that is only linked into its callers. Machine code of its own would double the time."""
+    """The code of a function that is only linked into its callers. Separate machine code would double the time."""
 
     def _optimize_final_module(self) -> None:
-        """Does nothing: the entry point has all the code and is optimized."""
+        """Does nothing, because the entry point contains this code and is optimized."""
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
         self._finalized = True
 
     def optimized(self) -> Any:
-        """The LLVM module after the optimization that Numba makes of an entry point."""
+        """Returns the LLVM module, optimized as Numba optimizes an entry point."""
         super()._optimize_final_module()  # type: ignore[no-untyped-call]
         return llvm.parse_bitcode(self._final_module.as_bitcode())
 
     def get_pointer_to_function(self, name: str) -> int:
-        """No address: there is no machine code."""
+        """Returns 0, because there is no machine code."""
         return 0
 
     @property
     def codegen(self) -> Any:
-        """Accepts the function's environment, which only machine code that runs needs."""
+        """A substitute that ignores the function's environment, which only machine code needs."""
         return SimpleNamespace(set_env=lambda name, environment: None)
 
 
 class LinkedCompiler(KernelCompiler):
-    """As KernelCompiler, but makes no machine code.
+    """A KernelCompiler that generates no machine code.
 
-    Relies on the compiler's state, which may name the library that the code goes into, and on the methods that
-    _LinkedLibrary replaces.
+    Relies on the compiler's state, which may name the library for the code, and on the methods that _LinkedLibrary
+    overrides.
     """
 
     def define_pipelines(self) -> list[Any]:
-        """The pipeline of KernelCompiler, with our library."""
+        """Sets our library; returns the pipeline of KernelCompiler."""
         self.state.library = _LinkedLibrary(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
         self.state.library.enable_object_caching()
         return super().define_pipelines()
 
 
 def _dispatcher(function: Callable[..., Any], pipeline: Any, options: dict[str, Any]) -> Any:
-    """What `njit` makes of a function, except that calls with literal arguments share the code for their type.
+    """Applies `njit` to a function so that calls with literal arguments share the code for the literals' type.
 
-    Otherwise `f(position, 2)` takes more compiling, and a cached kernel may miss a symbol of a recursive function.
+    Otherwise `f(position, 2)` is compiled separately, and a cached kernel may lack symbols of a recursive function.
 
-    Relies on `get_call_template`, by which the compiler asks a dispatcher for the signature of a call.
+    Relies on `get_call_template`, which the compiler calls to get the signature of a call.
     """
-    # Numba's stubs know neither all of its options nor all of its functions.
+    # Numba's type stubs lack some of its options and functions.
     njit: Any = numba.njit
     unliteral: Any = types.unliteral
     dispatcher = njit(pipeline_class=pipeline, **_PRIVATE_OPTIONS, **options)(function)
@@ -233,10 +233,10 @@ def _dispatcher(function: Callable[..., Any], pipeline: Any, options: dict[str, 
 
 
 def entry_point(function: Callable[..., Any], options: dict[str, Any], cache: Any) -> Any:
-    """A function that Python calls, compiled with `options` of `njit`; `cache` loads and saves it, None for no cache.
+    """Compiles a function that Python calls, with `options` of `njit`; `cache` loads and saves it (None: no cache).
 
-    Relies on a dispatcher calling only `load_overload(signature, target_context)`, which returns None to have the
-    function compiled, and `save_overload(signature, result)`; and on its reading `cache_path`.
+    Relies on dispatchers that use only three members of a cache: `load_overload(signature, target_context)`, which
+    returns None to have the function compiled, `save_overload(signature, result)` and `cache_path`.
     """
     dispatcher = _dispatcher(function, KernelCompiler, options)
     if cache is not None:
@@ -245,14 +245,14 @@ def entry_point(function: Callable[..., Any], options: dict[str, Any], cache: An
 
 
 def linked(function: Callable[..., Any], options: dict[str, Any]) -> Any:
-    """A function that only kernels call: its code is linked into them."""
+    """Compiles a function that only kernels call: its code is linked into them."""
     return _dispatcher(function, LinkedCompiler, _NO_WRAPPERS | options)
 
 
 class Linked:
-    """As `linked`. A call from Python, as in tests, compiles the function once more, as an entry point.
+    """A function from `linked` that Python can call, too. The first call, as in tests, compiles it as an entry point.
 
-    Relies on `_numba_type_`, by which Numba finds the type of an object that a function uses.
+    Relies on `_numba_type_`, from which Numba gets the type of an object that a function uses.
     """
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
@@ -262,7 +262,7 @@ class Linked:
         functools.update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
-        """Calls the function."""
+        """Calls the function, compiled as an entry point."""
         return self._entry_point(*arguments)
 
     @functools.cached_property
@@ -274,9 +274,9 @@ class Linked:
 
 
 def handing_on(function: Callable[..., Any]) -> Any:
-    """A function of kernels with the parameters of `function` that returns its last argument; it costs no instruction.
+    """Returns an intrinsic with the parameters of `function` that returns its last argument, without any instruction.
 
-    Relies on Numba binding an intrinsic's arguments by `__signature__`; it would make a tuple of the starred ones.
+    Relies on `__signature__`, by which Numba binds the arguments: it would pack starred arguments into a tuple.
     """
 
     def generate(typing_context: Any, *arguments: Any) -> Any:
@@ -292,11 +292,11 @@ def handing_on(function: Callable[..., Any]) -> Any:
 
 
 def element_pointer(context: Any, builder: Any, kind: Any, array: Any, index: Any, count: int = 1) -> Any:
-    """Generates the address of `array[index]`, an array of the Numba type `kind` and of one dimension.
+    """Generates the address of `array[index]`, where `array` has one dimension and the Numba type `kind`.
 
-    With bounds checks, all of `array[index : index + count]` must be in the array; 0 checks nothing.
+    With bounds checks, all of `array[index : index + count]` must be in the array; a count of 0 turns the check off.
 
-    Relies on the fields `data` and `nitems` of an array, and on `enable_boundscheck` and `do_boundscheck`.
+    Relies on an array's fields `data` and `nitems`, and on `enable_boundscheck` and `do_boundscheck`.
     """
     view = context.make_array(kind)(context, builder, array)
     if context.enable_boundscheck and count:
@@ -306,7 +306,7 @@ def element_pointer(context: Any, builder: Any, kind: Any, array: Any, index: An
 
 
 def for_range(builder: Any, count: Any) -> Any:
-    """Generates a loop, as a context manager that gives its `index`. Relies on `cgutils.for_range`."""
+    """Generates a loop; returns a context manager that provides its `index`. Relies on `cgutils.for_range`."""
     return cgutils.for_range(builder, count)
 
 
@@ -314,33 +314,33 @@ def for_range(builder: Any, count: Any) -> Any:
 
 
 def to_bytes(result: Any) -> bytes:
-    """The machine code and all that is needed to call it. Raises ValueError for code that only this process can run.
+    """Serializes a compilation's result. Raises ValueError for code that refers to addresses in this process.
 
-    Relies on `CompileResult._reduce` as Numba's own cache does.
+    Relies on `CompileResult._reduce`, as Numba's own cache does.
     """
     if result.library.has_dynamic_globals:
-        raise ValueError("the code refers to an array that is too large to be part of it")
+        raise ValueError("the code refers to an array that is too large to embed")
     return bytes(serialize.dumps(result._reduce()))
 
 
 def from_bytes(data: bytes, target_context: Any) -> Any:
-    """The inverse of `to_bytes`. Relies on `CompileResult._rebuild`, and on `refresh` to prepare the context."""
+    """Inverts `to_bytes`. Relies on `CompileResult._rebuild`, and on `refresh` to prepare the context."""
     target_context.refresh()
     return CompileResult._rebuild(target_context, *pickle.loads(data))
 
 
 def compiled(dispatcher: Any, argument_types: tuple[Any, ...]) -> tuple[Any, str, Any]:
-    """Compiles a `linked` function: its signature, its name in LLVM, and the LLVM module with all that it calls.
+    """Compiles a `linked` function; returns its signature, its LLVM name, and the LLVM module with all its callees.
 
-    Raises ValueError if the code refers to addresses in this process. Relies on the compiler's results, and on the
-    calling convention that `engine.compiler.builder` describes.
+    Raises ValueError if the code refers to addresses in this process. Relies on the fields of the compiler's results,
+    and on the calling convention that `engine.compiler.builder` describes.
     """
     dispatcher.compile(argument_types)
     result = dispatcher.overloads[argument_types]
     with global_compiler_lock:
         result.library._ensure_finalized()
     if result.library.has_dynamic_globals:
-        raise ValueError(f"{result.library.name} refers to an array that is too large to be part of the code")
+        raise ValueError(f"{result.library.name} refers to an array that is too large to embed")
     return result.signature, result.fndesc.llvm_func_name, result.library.optimized()
 
 
@@ -348,18 +348,18 @@ def compiled(dispatcher: Any, argument_types: tuple[Any, ...]) -> tuple[Any, str
 
 
 class _Reporter(event.Listener):
-    """Tells `engine.compiler.compiling` when Numba begins and ends to compile a kernel with all that it calls.
+    """A listener that tells `engine.compiler.compiling` when Numba starts and ends compiling a kernel and its callees.
 
-    Relies on the event "numba:compile", with the dispatcher and the types of arguments. Numba and LLVM let other
-    threads run meanwhile, so a thread can report.
+    Relies on the event "numba:compile", with the dispatcher and the argument types. Numba and LLVM let other threads
+    run meanwhile, so a thread can report progress.
     """
 
     def __init__(self) -> None:
-        # Depth of nested compilations. Numba's lock keeps other threads out meanwhile.
+        # Depth of nested compilations. Numba's lock prevents races with other threads.
         self._depth = 0
 
     def on_start(self, event: Any) -> None:
-        """Numba begins to compile a function, ours or another."""
+        """Reports the start, unless the function is compiled as part of a kernel."""
         if _is_ours(event.data["dispatcher"]):
             if self._depth == 0:
                 function = event.data["dispatcher"].py_func
@@ -367,7 +367,7 @@ class _Reporter(event.Listener):
             self._depth += 1
 
     def on_end(self, event: Any) -> None:
-        """Numba has compiled the function, or failed to."""
+        """Reports the end and the success, unless the function is compiled as part of a kernel."""
         if _is_ours(event.data["dispatcher"]):
             self._depth -= 1
             if self._depth == 0:

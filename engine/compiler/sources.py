@@ -1,4 +1,4 @@
-"""Lists the source files that machine code depends on, and hashes their text."""
+"""Lists and hashes the source files that machine code depends on."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Final
 
 PROJECT_ROOT: Final = Path(__file__).resolve().parent.parent.parent
 
-#: Folders of kernels: all files in them count.
+#: Folders of kernels. All Python files in them count, but not those in subfolders.
 KERNEL_FOLDERS: Final = ("engine/board", "engine/compiler", "eval", "eval/kernels", "eval/terms", "search/kernels")
 
-#: Other files from which kernels take values.
+#: Other files whose values kernels use.
 KERNEL_FILES: Final = ("engine/memory.py", "eval/network/layout.py", "search/limits.py", "search/tunables.py")
 
 
 def kernel_sources() -> list[Path]:
-    """The source files whose text can change machine code, sorted; none in a program without its sources."""
+    """Returns the sorted source files whose text can change machine code; [] if the sources are not installed."""
     paths = [path for folder in KERNEL_FOLDERS for path in (PROJECT_ROOT / folder).glob("*.py")]
     paths += [path for name in KERNEL_FILES if (path := PROJECT_ROOT / name).is_file()]
     return sorted(paths)
 
 
 def source_hash() -> str | None:
-    """A 20-digit hexadecimal name for the text of the kernels' sources; None if they are not on the disk."""
+    """Returns a 20-digit hexadecimal hash of the kernels' sources; None if they are not installed."""
     paths = kernel_sources()
     if not paths:
         return None
@@ -33,9 +33,9 @@ def source_hash() -> str | None:
 
 
 def add_sources(digest: hashlib._Hash, paths: list[Path]) -> None:
-    """Adds names and texts of the project's source files to `digest`, which is mutated.
+    """Adds the names and texts of project source files to `digest`, which is mutated.
 
-    The digest is the same in the checkout as in an installation, where module names have a prefix.
+    The digest is the same in the checkout and in an installation, where module names have a prefix.
     """
     for path in paths:
         text = path.read_bytes().replace(b"secateur.", b"")

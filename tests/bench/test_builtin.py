@@ -157,7 +157,7 @@ def test_what_stands_among_our_games_is_left_as_it_is(play_in: Callable[..., Mat
     ):
         for mode in modes:
             pgn.write_bytes(data)
-            with pytest.raises(CommandError, match=r"games\.pgn:( is there already and|\d+: )"):
+            with pytest.raises(CommandError, match=r"games\.pgn:( already exists and|\d+: )"):
                 play_in(2, **{mode: True})
             assert pgn.read_bytes() == data
     pgn.write_bytes(ours[:-30])  # half a game of ours is no obstacle
@@ -231,7 +231,8 @@ def test_what_somebody_writes_to_the_file_meanwhile_stays(
     assert pgn.read_bytes().endswith(b"\n; my notes\n")
     beside = tmp_path / "games-2.pgn"
     assert result.problems[-1] == (
-        f"{pgn}: cannot save a game: somebody changed it; it is left as it is; the games from now on are in {beside}"
+        f"{pgn}: cannot save a game: another program has changed it; it is left unchanged; "
+        f"the games from now on are in {beside}"
     )
     assert result.exit_status == 1
     assert len(list(read_games(beside))) == (3 if mode == "resume" else 4)

@@ -60,11 +60,11 @@ def test_wrong_usage_is_one_line_without_the_usage(name: str, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("name", "line"),
     [
-        ("mtch", "there is no command 'mtch'; did you mean 'match'? 'secateur --help' lists all of them"),
-        ("qqqqq", "there is no command 'qqqqq'; 'secateur --help' lists all of them"),
-        ("version", "there is no command 'version'; did you mean '--version'? 'secateur --help' lists all of them"),
-        ("--hlep", "there is no option '--hlep'; did you mean '--help'? 'secateur --help' lists all of them"),
-        ("--foo", "there is no option '--foo'; 'secateur --help' lists all of them"),
+        ("mtch", "unknown command 'mtch'; did you mean 'match'? see 'secateur --help'"),
+        ("qqqqq", "unknown command 'qqqqq'; see 'secateur --help'"),
+        ("version", "unknown command 'version'; did you mean '--version'? see 'secateur --help'"),
+        ("--hlep", "unknown option '--hlep'; did you mean '--help'? see 'secateur --help'"),
+        ("--foo", "unknown option '--foo'; see 'secateur --help'"),
         ("--tuning bench", "--tuning is for the UCI loop and takes no command"),
     ],
 )
@@ -89,7 +89,7 @@ def test_help_states_the_exit_statuses(capsys: pytest.CaptureFixture[str]) -> No
     assert "exit status:\n  0  " in said
     groups = said.partition("commands (")[2].split("\n\n")[0].splitlines()[1:]
     assert len(groups) == len(uci_main.GROUPS) == 5
-    assert "lab       play, test and tune by games: match, sprt," in groups[2]
+    assert "lab       play, test and tune with games: match, sprt," in groups[2]
 
 
 def test_help_describes_groups_and_commands(capsys: pytest.CaptureFixture[str]) -> None:

@@ -82,4 +82,4 @@ def test_remedies_are_for_the_way_in_which_secateur_came(tmp_path: Path, monkeyp
     monkeypatch.setattr(extras, "PROJECT_ROOT", tmp_path)
     assert extras.remedy("lab") == f"run '{sys.executable} -m pip install \"secateur[lab]\"'"
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    assert extras.remedy("lab").endswith("this stand-alone program comes without it")
+    assert extras.remedy("lab").endswith("this stand-alone program does not include it")

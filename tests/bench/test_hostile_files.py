@@ -213,7 +213,7 @@ def test_json_that_is_none_is_refused_in_one_line(text: str, tmp_path: Path) -> 
         records.load_suites(ledger)
     run = tmp_path / "run"
     run.write_text(text + "\n")
-    with pytest.raises(ValueError, match="run: is there already and is no state of `secateur spsa`"):
+    with pytest.raises(ValueError, match="run: already exists and is not a state of `secateur spsa`"):
         StateFile(run, "spsa")
     with pytest.raises(ValueError, match="run:1"):
         StateFile(run, "spsa", write=False)

@@ -208,7 +208,7 @@ def test_a_standing_copy_bears_the_mark_and_failures_leave_nothing(tmp_path: Pat
 )
 def test_a_launcher_takes_the_place_of_a_launcher_only(tmp_path: Path, data: bytes | None) -> None:
     path = tmp_path / "secateur"
-    problem = "is a folder, not a file" if data is None else "is no launcher of Secateur; it is left as it is"
+    problem = "is a folder, not a file" if data is None else "is not a Secateur launcher; it is left unchanged"
     if data is None:
         path.mkdir()
     else:
@@ -228,7 +228,7 @@ def test_no_link_and_no_empty_file_is_removed(tmp_path: Path, kind: str) -> None
         path.touch()
     else:
         path.symlink_to(target)
-    with pytest.raises(FileExistsError, match="it is left as it is"):
+    with pytest.raises(FileExistsError, match="it is left unchanged"):
         remove_launcher(path)
     assert os.path.lexists(path)
     assert target.exists() == (kind == "launcher")

@@ -63,9 +63,9 @@ def test_a_new_run_replaces_the_old_one_only_when_it_begins(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("my notes", "is there already and is no state of `secateur spsa`; it is left as it is"),
-        ("\x89PNG\r\n", "is there already and is no state"),
-        (HEADER.replace("spsa", "ablation"), "is there already and is no state"),
+        ("my notes", "already exists and is not a state of `secateur spsa`; it is left unchanged"),
+        ("\x89PNG\r\n", "already exists and is not a state"),
+        (HEADER.replace("spsa", "ablation"), "already exists and is not a state"),
         (HEADER.replace(str(FORMAT), "999"), r"run:1: no state of this version of `secateur spsa`"),
         ('{"secateur-spsa": ', "run:1: no state of this version"),
         (HEADER + "my notes\n", "run:2: no result of this run"),
@@ -97,8 +97,8 @@ def test_a_file_that_somebody_changes_meanwhile_is_left_alone(tmp_path: Path, ho
         with path.open("ab") as file:
             file.write(b"my notes\n")
     before, beside = path.read_bytes(), tmp_path / "run-2.jsonl"
-    words = "another file took its place" if how == "moved" else "somebody changed it"
-    with pytest.raises(PairsError, match=f"{path}: {words}; it is left as it is; its new contents are in {beside}"):
+    words = "another file has replaced it" if how == "moved" else "another program has changed it"
+    with pytest.raises(PairsError, match=f"{path}: {words}; it is left unchanged; its new contents are in {beside}"):
         state.begin({"seed": 3}) if begins else state.add(1, 2)
     assert path.read_bytes() == before
     saved = StateFile(beside, "spsa")

@@ -45,7 +45,7 @@ def test_a_picture_takes_the_place_of_our_own_only(tmp_path: Path, ending: str) 
     new_figure(1)[0].savefig(foreign, format=ending)
     for data in (b"my notes", foreign.read_bytes()):
         path.write_bytes(data)
-        with pytest.raises(PlotError, match=f"plot.{ending}: is there already and is no picture of Secateur"):
+        with pytest.raises(PlotError, match=f"plot.{ending}: already exists and is not a picture of Secateur"):
             check_path(path)
         assert path.read_bytes() == data
 
@@ -54,7 +54,7 @@ def test_refusals_name_the_file(tmp_path: Path) -> None:
     (tmp_path / "folder.svg").mkdir()
     for name, problem in (
         ("plot.pdf", r"plot\.pdf: a picture's name ends with"),
-        ("missing/plot.svg", "no such folder"),
+        ("missing/plot.svg", "its folder does not exist"),
         ("folder.svg", r"folder\.svg: is a folder, not a file"),
     ):
         with pytest.raises(PlotError, match=problem):

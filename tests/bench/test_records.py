@@ -185,7 +185,7 @@ def test_check_sees_a_stale_table_wrong_quotes_and_broken_records(tmp_path: Path
 def test_what_is_no_table_or_record_is_left_as_it_is(tmp_path: Path) -> None:
     readme, other = tmp_path / "README.md", tmp_path / "suites" / "wac.json"
     readme.write_text("# My notes\n", encoding="utf-8")
-    with pytest.raises(LedgerError, match=r"is there already and is no table of the ledger"):
+    with pytest.raises(LedgerError, match=r"already exists and is not a table of the ledger"):
         save_suite(SUITE, tmp_path)
     assert readme.read_text(encoding="utf-8") == "# My notes\n"
     readme.unlink()

@@ -63,7 +63,7 @@ def test_reading_stops_at_the_limit(tmp_path: Path) -> None:
     path.write_bytes(b"\xef\xbb\xbfa\xc3\xa4")
     assert read_text(path, 100) == "aä"
     path.write_bytes(b"ab\xff")
-    with pytest.raises(OSError, match=r"is no UTF-8 text \(byte 2\)"):
+    with pytest.raises(OSError, match=r"is not UTF-8 text \(byte 2\)"):
         read_text(path, 100)
 
 
@@ -157,12 +157,12 @@ def test_an_output_replaces_only_what_is_ours(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == "ours 2"
     path.write_bytes(b"my notes")
     for name in (path, link):
-        with pytest.raises(FileExistsError, match="is there already and is no picture; it is left as it is"):
+        with pytest.raises(FileExistsError, match="already exists and is not a picture; it is left unchanged"):
             Output(name, _is_ours, "picture").replace("ours 3")
     assert path.read_bytes() == b"my notes"
     path.write_bytes(b"")
     Output(path, _is_ours, "picture").replace("ours 3")
-    with pytest.raises(FileNotFoundError, match="there is no such folder"):
+    with pytest.raises(FileNotFoundError, match="its folder does not exist"):
         Output(tmp_path / "nowhere" / "picture.png", _is_ours, "picture")
     if hasattr(os, "getuid") and os.getuid():  # the administrator may write everywhere
         path.chmod(0o444)
@@ -198,13 +198,13 @@ def test_an_output_is_replaced_only_while_it_is_what_was_found(
         real.write_bytes(found)
     output = Output(path, _is_ours, "text")
     kept = _meanwhile(real, how)
-    words = "another file took its place" if how == "moved" or found is None else "somebody changed it"
+    words = "another file has replaced it" if how == "moved" or found is None else "another program has changed it"
     beside = path.with_stem(path.stem + "-2")
     with pytest.raises(FileExistsError, match=words) as error:
         output.replace("ours, the result")
     assert real.read_bytes() == kept
     assert beside.read_text(encoding="utf-8") == "ours, the result"
-    assert reason(error.value).endswith(f"; it is left as it is; its new contents are in {beside}")
+    assert reason(error.value).endswith(f"; it is left unchanged; its new contents are in {beside}")
     for keep in (None, 0):
         output.keep = keep
         with pytest.raises(FileExistsError, match=words):
@@ -226,9 +226,9 @@ def test_an_output_knows_what_it_wrote_itself(tmp_path: Path) -> None:
     output.replace("ours 3")
     path.write_bytes(b"ours 4")  # as long, but not the same
     output.keep = 0
-    with pytest.raises(FileExistsError, match="somebody changed it"):
+    with pytest.raises(FileExistsError, match="another program has changed it"):
         output.replace("ours 5")
-    with pytest.raises(FileExistsError, match="somebody changed it"):
+    with pytest.raises(FileExistsError, match="another program has changed it"):
         output.append(b"ours 5")
     assert path.read_bytes() == b"ours 4"
     path.unlink()
@@ -277,5 +277,5 @@ def test_json_that_cannot_be_written_again_is_refused(text: str, encoded: bool) 
 
 def test_json_is_read() -> None:
     assert parse_json('{"a": [1, -2.5, "\\ud83d\\ude00", null]}') == {"a": [1, -2.5, "\N{GRINNING FACE}", None]}
-    with pytest.raises(ValueError, match=r"no UTF-8 text \(byte 1\)"):
+    with pytest.raises(ValueError, match=r"not UTF-8 text \(byte 1\)"):
         parse_json(b'"\xff"')

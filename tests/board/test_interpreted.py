@@ -18,7 +18,7 @@ from tests.board.board_kernels import portrait
 from engine.compiler.jit import CACHE_FOLDER, INTERPRETED, cache_problem
 
 assert INTERPRETED and CACHE_FOLDER is None
-assert cache_problem() == "kernels run interpreted (NUMBA_DISABLE_JIT)"
+assert cache_problem() == "kernels run as plain Python (NUMBA_DISABLE_JIT)"
 warnings.simplefilter("error")
 json.dump([portrait(*position) for position in json.load(open(sys.argv[1]))], sys.stdout)
 """

@@ -291,7 +291,7 @@ def test_a_dispatcher_saves_its_code_and_loads_it() -> None:
 
 
 def test_code_with_an_address_of_this_process_is_not_saved() -> None:
-    with pytest.raises(ValueError, match="an array that is too large to be part of it"):
+    with pytest.raises(ValueError, match="an array that is too large to embed"):
         entry_point(_item_of_a_large_array, {}, Memory())(1)
     with pytest.raises(ValueError, match="refers to an array that is too large"):
         compiled(linked(_item_of_a_large_array, {}), (types.int64,))

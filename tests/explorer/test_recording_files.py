@@ -36,7 +36,7 @@ def test_a_recording_takes_the_place_of_a_recording_only(document: Any, tmp_path
     path = tmp_path / name
     for data in (b'{"my": "data"}', gzip.compress(b"my notes"), b"\x1f\x8b my notes"):
         path.write_bytes(data)
-        with pytest.raises(FileExistsError, match="is there already and is no recording"):
+        with pytest.raises(FileExistsError, match="already exists and is not a recording"):
             save(document, path)
         with pytest.raises(FileExistsError):
             recording_output(path)

@@ -77,7 +77,7 @@ def test_code_that_needs_more_than_the_c_library_is_not_linked(tmp_path: Path) -
 
 def test_without_a_compiler_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "no-such-compiler -O2")
-    with pytest.raises(BuildError, match=r"needs a C compiler: there is no 'no-such-compiler -O2' \(set CC\)"):
+    with pytest.raises(BuildError, match=r"needs a C compiler: 'no-such-compiler -O2' not found \(set CC\)"):
         link(b"", "", tmp_path)
 
 
@@ -90,7 +90,7 @@ def test_a_library_takes_the_place_of_a_library_only(tmp_path: Path) -> None:
         _check_place(path)
     for content in (library, b"\x7fELF, but somebody else's", b"notes about " + MARKER):
         path.write_bytes(content)
-        with pytest.raises(BuildError, match=r"kernels\.so: is damaged, or no library of kernels; it is left as it is"):
+        with pytest.raises(BuildError, match=r"damaged, or not a library of kernels; it is left unchanged"):
             _check_place(path)
     with pytest.raises(BuildError, match="is a folder, not a file"):
         _check_place(tmp_path)
@@ -138,8 +138,8 @@ def test_kernels_that_do_not_fit_are_named(run_python: Callable[..., str], level
     assert said[0].startswith("__main__.takes_a_float takes float64; ")
     assert said[1].startswith("__main__.returns_a_float returns float64; ")
     assert "has_a_large_table" in said[2]
-    assert said[2].endswith("refers to an array that is too large to be part of the code")
-    assert said[3] == "__main__.is_never_called was not called, so its types are not known"
+    assert said[2].endswith("refers to an array that is too large to embed")
+    assert said[3] == "__main__.is_never_called was never called, so its argument types are unknown"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -148,5 +148,5 @@ def test_a_level_that_cannot_be_built_fails_alone(tmp_path: Path, monkeypatch: p
     name = LEVELS[-1].name
     done = build(tmp_path, "--level", name)
     assert done.returncode == 1
-    assert f"secateur kernels: {name} not built: needs a C compiler: there is no 'no-such-compiler'" in done.stderr
+    assert f"secateur kernels: {name} not built: needs a C compiler: 'no-such-compiler' not found" in done.stderr
     assert not library_path(LEVELS[-1], tmp_path).exists()

@@ -54,7 +54,7 @@ def test_an_evaluation_of_one_s_own_takes_the_compiler(run_beside: Run, tmp_path
 @pytest.mark.parametrize(
     ("late", "message"),
     [
-        ("import eval.api", "this process has kernels that were compiled ahead of time"),
+        ("import eval.api", "this process already uses kernels compiled ahead of time"),
         ("Engine(evaluation=lambda position: 0)", "this process evaluates with Secateur's own evaluation already"),
     ],
 )

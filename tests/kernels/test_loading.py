@@ -86,7 +86,7 @@ def test_who_asks_for_other_kernels_is_told_nothing(chosen: Choose, built: Path,
 def test_a_level_that_is_none_is_named(chosen: Choose, built: Path) -> None:
     found, (remark,) = chosen(built, **{KERNELS_VARIABLE: "486"})
     assert found is None
-    assert remark == f"{KERNELS_VARIABLE}=486: there is jit, {', '.join(level.name for level in LEVELS)}"
+    assert remark == f"{KERNELS_VARIABLE}=486: unknown; choose from jit, {', '.join(level.name for level in LEVELS)}"
 
 
 def test_instructions_that_are_not_wanted_rule_out_what_uses_them(chosen: Choose, built: Path, level: Level) -> None:
@@ -95,18 +95,18 @@ def test_instructions_that_are_not_wanted_rule_out_what_uses_them(chosen: Choose
     for variable in (PEXT_VARIABLE, VECTORS_VARIABLE):
         found, (remark,) = chosen(built, **{variable: "0"})
         assert found is None
-        assert remark.startswith("no kernels that were compiled ahead of time for this processor in ")
+        assert remark.startswith("no kernels compiled ahead of time for this processor in ")
 
 
 def test_without_libraries_the_folder_is_named(chosen: Choose, tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "missing"):
         found, remarks = chosen(folder)
         assert found is None
-        assert remarks == [f"no kernels that were compiled ahead of time for this processor in {folder}"]
+        assert remarks == [f"no kernels compiled ahead of time for this processor in {folder}"]
     name = LEVELS[0].name
     found, (remark,) = chosen(tmp_path, **{KERNELS_VARIABLE: name})
     assert found is None
-    assert remark.startswith(f"{KERNELS_VARIABLE}={name}: no kernels that were compiled ahead of time ")
+    assert remark.startswith(f"{KERNELS_VARIABLE}={name}: no kernels compiled ahead of time ")
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="takes a C compiler")
@@ -122,7 +122,7 @@ def test_a_library_that_does_not_run_here_is_passed_over(chosen: Choose, level: 
     path.write_bytes(sealed(path.read_bytes()))
     assert chosen(tmp_path) == (
         None,
-        [f"no kernels that were compiled ahead of time for this processor in {tmp_path}"],
+        [f"no kernels compiled ahead of time for this processor in {tmp_path}"],
     )
 
 
@@ -159,12 +159,12 @@ RUNS = RUNS_HERE.encode()
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        pytest.param(flip, "is damaged, or no library of kernels", id="flipped"),
-        pytest.param(truncate, "is damaged, or no library of kernels", id="truncated"),
-        pytest.param(empty, "is damaged, or no library of kernels", id="empty"),
+        pytest.param(flip, "damaged, or not a library of kernels", id="flipped"),
+        pytest.param(truncate, "damaged, or not a library of kernels", id="truncated"),
+        pytest.param(empty, "damaged, or not a library of kernels", id="empty"),
         pytest.param(be_a_folder, "Is a directory", id="folder"),
-        pytest.param(become_stale, "is of other sources than these", id="stale"),
-        pytest.param((b'"format": 1', b'"format": 9'), "has no description that is understood here", id="format"),
+        pytest.param(become_stale, "built from different sources", id="stale"),
+        pytest.param((b'"format": 1', b'"format": 9'), "has a description of an unknown format", id="format"),
         pytest.param((b'["secateur_5"', b'["secateur_9"'), "cannot be loaded: ", id="function"),
         pytest.param((RUNS + b"\0", RUNS[:-1] + b"_\0"), "cannot be loaded: ", id="processor check"),
     ],
@@ -216,7 +216,7 @@ def test_version_says_which_kernels_are_in_use(built: Path, level: Level, tmp_pa
     assert f", kernels compiled ahead of time for {level.name} by Numba " in said
     status, said = run_engine(tmp_path, "--version")
     assert status == 0
-    assert f"(no kernels that were compiled ahead of time for this processor in {tmp_path})" in said
+    assert f"(no kernels compiled ahead of time for this processor in {tmp_path})" in said
     assert ", kernels compiled here by Numba " in said
 
 
@@ -237,8 +237,8 @@ def test_a_bad_library_is_reported_and_numba_plays(copied: Path) -> None:
     flip(copied)
     status, said = run_engine(copied.parent, text="isready\nposition startpos\ngo depth 3\n")
     assert status == 0
-    assert f"info string kernels not used: {copied}: is damaged, or no library of kernels\n" in said
-    assert "info string kernels are compiled here, by Numba\n" in said
+    assert f"info string kernels not used: {copied}: damaged, or not a library of kernels\n" in said
+    assert "info string Numba compiles the kernels here\n" in said
     assert "bestmove " in said
     assert "bestmove 0000" not in said
 
@@ -254,7 +254,7 @@ def test_where_nothing_was_built_nothing_is_said_of_that(tmp_path: Path) -> None
 
 def test_without_library_and_numba_it_says_what_to_install(copied: Path) -> None:
     flip(copied)
-    reason = f"kernels not used: {copied}: is damaged, or no library of kernels"
+    reason = f"kernels not used: {copied}: damaged, or not a library of kernels"
     status, said = run_engine(copied.parent, before=WITHOUT_NUMBA, text="uci\nisready\nposition startpos\ngo depth 3\n")
     assert status == 0
     assert "uciok" in said
@@ -313,7 +313,7 @@ def test_list_shows_what_is_there(built: Path, level: Level, copied: Path) -> No
     truncate(copied)
     status, said = run_engine(copied.parent, "kernels", "list")
     assert status == 1
-    assert "is damaged" in said
+    assert "damaged, or not a library" in said
     assert said.endswith("in use: Numba, which compiles the kernels here\n")
     copied.unlink()
     status, said = run_engine(copied.parent, "kernels", "list", before=WITHOUT_NUMBA)

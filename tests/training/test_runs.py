@@ -56,7 +56,7 @@ def test_a_new_run_takes_no_file_of_another_program(
     output.write_bytes(b"my notes")
     for more in ([], ["--overwrite"], ["--resume"]):
         assert uci_main.main([*given, *more]) == 1
-        assert "is there already and is no network file" in capsys.readouterr().err
+        assert "already exists and is not a network file" in capsys.readouterr().err
     output.write_bytes(MAGIC + b"another network")
     assert uci_main.main(given) == 1
     assert "already exists; pass --overwrite to replace it" in capsys.readouterr().err
@@ -91,7 +91,7 @@ def test_files_in_a_run_that_are_not_its_own_stay(
     before = contents(folder)
     assert train.main([*given, *more]) == 1
     error = capsys.readouterr().err
-    assert f"{folder / name}: is there already and is no " in error
+    assert f"{folder / name}: already exists and is not a " in error
     assert error.count("\n") == 1
     assert contents(folder) == before
     (folder / name).unlink()
@@ -130,7 +130,7 @@ def test_a_file_that_takes_the_place_of_an_output_stays(
     monkeypatch.setattr(Trainer, "superbatch", superbatch)
     assert uci_main.main(arguments(made, output, "--quiet", "--seed", "9")) == 1
     beside = path.with_stem(path.stem + "-2")
-    told = f"{path}: another file took its place; it is left as it is; its new contents are in {beside}"
+    told = f"{path}: another file has replaced it; it is left unchanged; its new contents are in {beside}"
     assert capsys.readouterr().err == f"secateur train: {told}\n"
     assert path.read_bytes() == before
     if name == "net.snet":

@@ -1,13 +1,13 @@
 """The package `secateur` in the checkout, whose modules are in `engine`, `eval`, `search` and `bench`.
 
-An installed Secateur is the package `secateur` alone: the build (`bench.packaging`) puts `secateur.` in front of the
-names of all modules. In the checkout, modules import each other without it. If this file's folder is on the path,
-`from secateur import Engine` and `from secateur.eval.api import subkernel` work in the checkout, too:
+An installed Secateur is the single package `secateur`: the build (`bench.packaging`) adds the prefix `secateur.` to the
+names of all modules. In the checkout, modules import each other without the prefix. If the folder that contains this
+package is on the path, `from secateur import Engine` and `from secateur.eval.api import subkernel` also work there:
 
     alias     If `import engine` finds the checkout's `engine`, as in uci_main.py and after `make`, `secateur.X` is
-              another name of the module `X`. No module is loaded twice.
-    loader    Otherwise, as in an editable installation, `secateur.X` is loaded from the file of `X`, with the names
-              that the build writes. No module is called `engine`, `eval`, `search` or `bench` there.
+              another name for the module `X`. No module is loaded twice.
+    loader    Otherwise, as in an editable installation, `secateur.X` is loaded from the file of `X`, with the prefix
+              added to module names. No module is then called `engine`, `eval`, `search` or `bench`.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ __all__ = ["Analysis", "Engine", "EvaluationError", "__version__"]
 
 #: The package's name.
 PACKAGE: Final = "secateur"
-#: The folder of the checkout, and the parts of the package.
+#: The folder of the checkout, and the names of the package's parts.
 ROOT: Final = Path(__file__).resolve().parents[3]
 PARTS: Final = ("engine", "eval", "search", "bench")
-#: The file that the package runs as `python -m secateur`, without its suffix.
+#: The module that `python -m secateur` runs.
 MAIN: Final = "uci_main"
 
 _NAME: Final = re.compile(rf"(?<![\w./])(?:{'|'.join(PARTS)})(?:\.\w+)+".encode())
 
 
 def module_file(name: str) -> Path | None:
-    """The file of a module of the checkout, named without `secateur.`; None if there is none."""
+    """Returns the file of a checkout module, named without the prefix; None if it does not exist."""
     if name != MAIN and name.partition(".")[0] not in PARTS:
         return None
     base = ROOT.joinpath(*name.split("."))
@@ -48,9 +48,9 @@ def module_file(name: str) -> Path | None:
 
 
 def with_prefix(source: bytes) -> bytes:
-    """The source of a module of the checkout with `secateur.` in front of its modules' names.
+    """Returns the source of a checkout module with the prefix `secateur.` added to module names.
 
-    It rewrites names in import statements and in strings. Everything else stays, and every line keeps its number.
+    It changes only names in import statements and strings, and no line numbers.
     """
     import ast
 
@@ -70,7 +70,7 @@ def with_prefix(source: bytes) -> bytes:
                 starts[(node.end_lineno or 1) - 1] + (node.end_col_offset or 0),
             )
             for match in _NAME.finditer(source, begin, end):
-                # In an f-string, Python 3.11 gives a constant part the place of the whole.
+                # Python 3.11 gives a constant part of an f-string the position of the whole f-string.
                 if match[0].decode() in node.value and _is_module(match[0].decode()):
                     places.add(match.start())
     for place in sorted(places, reverse=True):
@@ -79,23 +79,23 @@ def with_prefix(source: bytes) -> bytes:
 
 
 def _is_module(name: str) -> bool:
-    """Whether the first two parts of a dotted name are a module that exists."""
+    """Returns whether the first two parts of a dotted name are the name of a module."""
     return module_file(".".join(name.split(".")[:2])) is not None
 
 
 class _Loader(SourceFileLoader):
-    """Loads a module of the checkout with the names of the package, and with a bytecode file of its own."""
+    """A loader of checkout modules that adds the prefix, and keeps their bytecode in separate files."""
 
     def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> CodeType:  # type: ignore[override]
-        """The code of the rewritten source."""
+        """Compiles the rewritten source."""
         return super().source_to_code(with_prefix(bytes(data)), path, _optimize=_optimize)
 
     def get_data(self, path: str) -> bytes:
-        """The contents of a file."""
+        """Reads a source file or our bytecode file."""
         return super().get_data(_bytecode(path))
 
     def set_data(self, path: str, data: Any, *, _mode: int = 0o666) -> None:
-        """Writes bytecode."""
+        """Writes our bytecode file."""
         super().set_data(_bytecode(path), data, _mode=_mode)
 
 
@@ -104,7 +104,7 @@ def _bytecode(path: str) -> str:
 
 
 class _Alias:
-    """Gives a module of the checkout a second name."""
+    """A loader that gives a checkout module a second name."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Returns the checkout's module itself."""
@@ -113,7 +113,7 @@ class _Alias:
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Restores the `__spec__` that the import system has just overwritten in the module."""
+        """Restores the module's `__spec__`, which the import system has just overwritten."""
         module.__spec__ = self._spec
 
 
@@ -123,13 +123,13 @@ def _plain(name: str) -> str:
 
 
 class _Finder:
-    """Finds `secateur.X`."""
+    """A finder for `secateur.X`."""
 
     def __init__(self, is_alias: bool) -> None:
         self._is_alias = is_alias
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """The specification of a module of the package, None for any other."""
+        """Returns the specification of a module of the package; None for any other module."""
         if not name.startswith(f"{PACKAGE}."):
             return None
         file = module_file(_plain(name))
@@ -145,10 +145,10 @@ class _Finder:
 
 
 def _is_engine_importable() -> bool:
-    """Whether `import engine` finds the package of this checkout."""
+    """Returns whether `import engine` finds this checkout's package."""
     try:
         spec = find_spec("engine")
-    except ValueError:  # a user has made a module of that name by hand
+    except ValueError:  # a user created a module of that name without a spec
         return False
     return spec is not None and spec.origin is not None and Path(spec.origin).resolve().parent == ROOT / "engine"
 
@@ -158,7 +158,7 @@ if __name__ == PACKAGE:
 
 
 def __getattr__(name: str) -> Any:
-    """Imports the package's public names on demand: see `engine.client`."""
+    """Imports the package's public names from `engine.client` on demand."""
     if name in __all__:
         return getattr(import_module(f"{PACKAGE}.engine.client"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

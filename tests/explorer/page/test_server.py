@@ -299,7 +299,7 @@ def test_files_that_are_none_are_one_clear_line(
     [
         (["no such file.json"], 1, "no such file.json: No such file"),
         (["--record", "x.json", "--position", "no FEN"], 1, "neither a FEN nor a PGN"),
-        (["--record", "/no such folder/x.json", "--depth", "1"], 1, "no such folder/x.json: there is no such folder"),
+        (["--record", "/no such folder/x.json", "--depth", "1"], 1, "no such folder/x.json: its folder does not exist"),
         (["--record", "/"], 1, "/: is a folder"),
         (["--record", "x.json", "--pgn", "absent.pgn"], 1, "absent.pgn: No such file"),
         (["--record", "x.json", "--depth", "0"], 2, "--depth must be at least 1 (got 0)"),

@@ -75,7 +75,7 @@ def test_a_recording_on_the_command_line_tells_of_compiling(tmp_path: Path, monk
     command = [sys.executable, str(PROJECT / "uci_main.py"), *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        # The first line says that kernels have to be compiled.
+        # The first line says that kernels must be compiled.
         line = next((line for line in process.stderr if line.startswith("secateur explore: loading ")), "")
         process.kill()
     assert line.endswith(" s so far; each new version is compiled once\n")
