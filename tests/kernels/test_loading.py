@@ -318,4 +318,4 @@ def test_list_shows_what_is_there(built: Path, level: Level, copied: Path) -> No
     copied.unlink()
     status, said = run_engine(copied.parent, "kernels", "list", before=WITHOUT_NUMBA)
     assert status == 1
-    assert said.endswith(f"in use: none, for there is no Numba either: {REMEDY}\n")
+    assert said.endswith(f"in use: none, as Numba is not installed either: {REMEDY}\n")
