@@ -28,7 +28,7 @@ from engine.extras import remedy
 T = TypeVar("T")
 R = TypeVar("R")
 
-#: An item is dropped when this many workers have died while they ran it.
+#: An item is dropped after this many workers have died while running it.
 ATTEMPTS: Final = 3
 #: Seconds to wait for a cluster to answer.
 CONNECT_SECONDS: Final = 20

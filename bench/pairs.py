@@ -130,7 +130,7 @@ class StateFile:
         return head.startswith(b'{"%s": ' % self._key.encode())
 
     def _read(self, path: Path, text: bytes) -> None:
-        """Takes the contents of the file, except a last line that a killed process did not finish."""
+        """Parses the contents of the file, except a last line that a killed process did not finish."""
         whole = text[: text.rfind(b"\n") + 1]
         lines = whole.splitlines()
         try:
@@ -153,7 +153,7 @@ class StateFile:
             self._output.keep = len(whole)
 
     def _take(self, line: dict[str, int]) -> None:
-        """Takes the result in a line. Raises KeyError, TypeError, AttributeError or ValueError if it has none."""
+        """Adds the result in a line. Raises KeyError, TypeError, AttributeError or ValueError if it has none."""
         number, points = line["number"], line.get("points")
         if type(number) is not int or (points is not None and (type(points) is not int or abs(points) > 2)):
             raise ValueError
@@ -163,7 +163,7 @@ class StateFile:
             self.results[number] = points
 
     def begin(self, settings: dict[str, Any]) -> None:
-        """Writes the first line of the file, and drops an earlier state."""
+        """Writes the first line of the file and drops an earlier state."""
         self.settings = settings
         if self._output is not None:
             self._output.keep = 0

@@ -1,4 +1,4 @@
-"""Functions that write games as PGN for python-chess and GUIs, and read PGN files of any program.
+"""Functions that write games as PGN for python-chess and GUIs, and read PGN files from any program.
 
 Each engine move has a comment in cutechess-cli's style, followed by two tags that GUIs know, the evaluation from
 White's point of view and the time: `{ +0.35/12 0.105s, n=4711 [%eval 0.35,12] [%emt 0:00:00.105] }`. Opening moves have
@@ -26,7 +26,7 @@ from engine.files import Output, quoted, read_bytes, reason, shown
 #: The tag with the fingerprint of the match's description.
 MATCH_TAG: Final = "MatchId"
 
-#: The PGN `Termination` tag of games that the rules of chess did not end.
+#: The PGN `Termination` tag of games that did not end by the rules of chess.
 _STANDARD_TERMINATION: Final = {
     Termination.TIME_FORFEIT: "time forfeit",
     Termination.ILLEGAL_MOVE: "rules infraction",
@@ -74,7 +74,7 @@ def termination_of(text: str) -> Termination:
 def format_game(
     game: GameResult, event: str, time_controls: tuple[str, str], match_id: str = "", round_name: str = ""
 ) -> str:
-    """Returns a game with its `moves` as PGN that ends with an empty line. `time_controls` are White's and Black's."""
+    """Returns a game with `moves` as PGN that ends with an empty line. `time_controls` are White's and Black's."""
     pgn = chess.pgn.Game()
     pgn.setup(game.start_fen or chess.STARTING_FEN)
     tags = {

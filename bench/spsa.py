@@ -1,4 +1,4 @@
-"""Simultaneous perturbation stochastic approximation (SPSA): tunes many parameters at once by paired games.
+"""Simultaneous perturbation stochastic approximation (SPSA), which tunes many parameters at once by paired games.
 
 Each iteration moves every parameter up or down at random, plays the engine with these changes against the engine with
 the opposite changes, and moves every parameter a little towards the winner. An iteration takes two measurements, no

@@ -56,7 +56,7 @@ class Problem:
     most: int = 1
 
     def points(self, move: chess.Move | None, mate: int | None) -> int:
-        """Returns the points for `move` and for the `mate` in that many moves that the engine announces, if any."""
+        """Returns the points for `move`, given the number of moves to `mate` that the engine announces, if any."""
         if move is None:
             return 0
         if self.mate is not None:
@@ -82,7 +82,7 @@ class Task:
 class Solution:
     """An engine's answer to a position.
 
-    `seconds_to_solution` and `nodes_to_solution` say when the engine chose a move that earns all points for good. They
+    `seconds_to_solution` and `nodes_to_solution` count until the engine settles on a move that earns all points. They
     are None if its final move is another. `error` says why there is no `move`.
     """
 

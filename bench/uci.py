@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 #: Seconds to wait for `uciok`.
 UCIOK_SECONDS: Final = 10.0
-#: Seconds to wait for `readyok`: in silence, and in all. An engine that compiles or loads prints lines meanwhile.
+#: Seconds to wait for `readyok` without any output, and in all. An engine may print lines while it compiles or loads.
 READY_SECONDS: Final = 60.0
 START_SECONDS: Final = 600.0
 #: Seconds by which an engine may exceed its time before it counts as hanging.
@@ -39,7 +39,7 @@ QUIT_SECONDS: Final = 2.0
 LAST_LENGTH: Final = 200
 #: The longest line in bytes; longer lines are dropped.
 LINE_LIMIT: Final = 1 << 20
-#: Scores are limited to this many centipawns either way.
+#: Scores are clamped to plus or minus this many centipawns.
 SCORE_LIMIT: Final = 1_000_000
 #: A thread keeps at most this many engines running. In a tournament it would otherwise keep a copy of every engine.
 KEEP_ENGINES: Final = 4

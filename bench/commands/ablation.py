@@ -88,7 +88,7 @@ def parser() -> Parser:
     """Returns the command's argument parser."""
     parser = Parser(
         prog="secateur ablation",
-        description="Measures the Elo gain of search techniques by turning some of them off in games against itself.",
+        description="Measures the Elo gain of search techniques in games between copies of the engine that lack some.",
         epilog=_EPILOG,
         needs=("rich", "scipy"),
     )
@@ -220,7 +220,7 @@ def _state(
     played = state.settings.get("games", {})
     differ = [name for name, value in json.loads(json.dumps(games)).items() if played.get(name) != value]
     if differ:
-        raise PairsError(f"{shown(options.state)}: is of another run ({', '.join(differ)} differ); use another file")
+        raise PairsError(f"{shown(options.state)}: belongs to another run ({', '.join(differ)} differ)")
     return state
 
 

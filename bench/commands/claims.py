@@ -105,7 +105,7 @@ def measure(subject: Subject, show: Callable[[str], None] = lambda _: None) -> C
 
 
 def _orders(tree: Tree, depth: int) -> tuple[Row, ...]:
-    """Returns the rows for minimax, alpha-beta with several move orders, and the fewest leaves that can suffice."""
+    """Returns the rows for minimax, alpha-beta with several move orders, and the minimum number of leaves."""
 
     def ordered(order: Order, seed: int = 0) -> int:
         counted = Counted(TreeGame(tree, ordered_children(tree, order, seed)))

@@ -1,7 +1,7 @@
 """`secateur genfens`: prints random openings for data generation, in the format that OpenBench's client reads.
 
 The client runs `ENGINE "genfens N seed S book <None|FILE> EXTRA" quit` several times at once and collects the lines
-that begin with `info string genfens`. It gives up after 15 seconds without one. The workload sets EXTRA, our options.
+that begin with `info string genfens`. It gives up after 15 seconds without one. The workload sets the options EXTRA.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PREFIX: Final = "info string genfens"
 START_PLIES: Final = "8-9"
 BOOK_PLIES: Final = "1-4"
 
-#: The client plays Chess960 if the book's name contains one of these, so this command must, too.
+#: The client plays Chess960 if the book's name contains one of these, so this command does the same.
 CHESS960_NAMES: Final = ("FRC", "960", "FISCHER")
 
 #: TT size in MiB: each opening is searched briefly, with an empty TT.
@@ -36,14 +36,14 @@ HASH: Final = 1
 #: The command gives up after this many unsuitable candidates in a row.
 PATIENCE: Final = 1000
 
-#: Draws a position to play random moves from. Raises ValueError if the book's line is damaged.
+#: A function that draws a position to play random moves from. It raises ValueError if the book's line is damaged.
 Draw = Callable[[random.Random], chess.Board]
 
 
 @command("secateur genfens")
 def main(arguments: list[str]) -> int:
     """Prints openings and returns the exit status."""
-    if arguments[-1:] == ["quit"]:  # the client adds it to end engines that read more commands
+    if arguments[-1:] == ["quit"]:  # the client adds it for engines that would continue to read commands
         arguments = arguments[:-1]
     parser = _parser()
     options = parser.parse_args(arguments)

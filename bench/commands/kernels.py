@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _is_up_to_date(level: Level) -> bool:
-    """Returns whether a level has a valid library of these sources and this Numba; if so, says so on stderr."""
+    """Returns whether a level has a valid library of these sources and this Numba, and reports it on stderr if so."""
     path = library_path(level, folder())
     try:
         found = fitting_description(path, level, source_hash())
@@ -128,7 +128,7 @@ def _list() -> int:
             print(f"{level.name:<20} {error}")
             status = 1
             continue
-        where = "" if library.runs_here() else ", not for this processor"
+        where = "" if library.runs_here() else ", does not run on this processor"
         print(f"{level.name:<20} {_size(path)}, {library.description.compiler}{where}")
     chosen, remarks = choose()
     for remark in remarks:

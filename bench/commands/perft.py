@@ -64,7 +64,7 @@ def main(arguments: list[str]) -> int:
 
 
 def read_board(fen: str) -> chess.Board:
-    """Returns the board of a FEN, a Chess960 board if the castling rights need one. Raises ValueError."""
+    """Returns the board of a FEN, as a Chess960 board if the castling rights require it. Raises ValueError."""
     from search.game import Game
 
     board = chess.Board(fen)

@@ -29,7 +29,7 @@ PERFT_POSITIONS: Final = ((chess.STARTING_FEN, 6, 119_060_324), (KIWIPETE, 5, 19
 #: Positions of the search measurements: an opening, middlegames, tactics, an endgame.
 SEARCH_POSITIONS: Final = (POSITIONS[0], POSITIONS[5], POSITIONS[7], KIWIPETE, POSITIONS[12], POSITIONS[15])
 
-#: Seconds to wait for the first count, as an engine without perft never answers.
+#: Seconds to wait for the first count. An engine without perft never answers.
 PERFT_PATIENCE: Final = 30.0
 
 
@@ -106,9 +106,9 @@ COMPARISONS: Final[dict[str, tuple[str, Callable[[EngineSpec, int], float]]]] = 
 def compare(
     others: Sequence[EngineSpec], keys: Iterable[str], rounds: int, movetime: int, show: Callable[[str], None]
 ) -> tuple[list[Row], list[str]]:
-    """Measures how many times as fast as each other engine Secateur is; the engines take turns in each round.
+    """Compares the speed of Secateur with that of each other engine; the engines take turns in each round.
 
-    Returns the rows and the failures. An engine that fails in a comparison is left out of it.
+    Returns rows of ratios, Secateur's speed over the other engine's, and the failures. An engine that fails has no row.
     """
     rows: list[Row] = []
     failures: list[str] = []

@@ -1,4 +1,4 @@
-"""`secateur sprt`: plays a match until it is decided, or evaluates the games of a PGN file."""
+"""`secateur sprt`: plays a match until a sequential test decides it, or evaluates the games of a PGN file."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def parser() -> Parser:
     )
     add_arguments(parser)
     test = parser.add_argument_group("test")
-    test.add_argument("--elo0", type=float, default=0.0, help="Elo gain under H0, which rejects (default 0)")
-    test.add_argument("--elo1", type=float, default=10.0, help="Elo gain under H1, which accepts (default 10)")
-    test.add_argument("--alpha", type=float, default=0.05, help="probability of accepting wrongly (default 0.05)")
-    test.add_argument("--beta", type=float, default=0.05, help="probability of rejecting wrongly (default 0.05)")
+    test.add_argument("--elo0", type=float, default=0.0, help="Elo gain under H0 (default 0)")
+    test.add_argument("--elo1", type=float, default=10.0, help="Elo gain under H1 (default 10)")
+    test.add_argument("--alpha", type=float, default=0.05, help="probability of accepting under H0 (default 0.05)")
+    test.add_argument("--beta", type=float, default=0.05, help="probability of rejecting under H1 (default 0.05)")
     test.add_argument("--model", choices=MODELS, default=MODELS[0], help="unit of the bounds (default normalized)")
     test.add_argument(
         "--for",

@@ -66,7 +66,7 @@ def parser() -> Parser:
     parser.add_argument("--state", required=True, metavar="FILE.jsonl", help="the file in which the run is saved")
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--resume", action="store_true", help="continue the run in the file")
-    mode.add_argument("--overwrite", action="store_true", help="start a new run in place of the one in the file")
+    mode.add_argument("--overwrite", action="store_true", help="replace the run in the file with a new one")
     mode.add_argument("--show", action="store_true", help="print or write the results in the file without playing")
     how = parser.add_argument_group("the run")
     how.add_argument(
@@ -79,7 +79,7 @@ def parser() -> Parser:
     how.add_argument(
         "--gain",
         type=float,
-        help="steps by which a point moves a parameter at the end; fishtest's R "
+        help="steps by which a point moves a parameter in the last iteration; fishtest's R "
         f"(default {GAIN_ITERATIONS:g} / iterations, {GAIN_MAX:g} at most)",
     )
     how.add_argument(
@@ -168,7 +168,7 @@ def _most_changed(spsa: Spsa) -> str:
 class Run:
     """The settings that determine the outcome of a tuning run.
 
-    `games` describes the games between PLUS and MINUS. Both are the same engine, and get the tuned values as further
+    `games` describes the games between PLUS and MINUS. Both are the same engine, with the tuned values as additional
     options. An iteration is one pair of games.
     """
 
@@ -207,9 +207,9 @@ def tune(
 ) -> None:
     """Plays the missing iterations, `concurrency` at a time; mutates `spsa` and `state`.
 
-    A new state gets its first line, `settings`, only when the engine is known to play, so that an engine that cannot
-    play overwrites no earlier run. An iteration in which an engine fails is reported and has no result. Raises
-    `SpsaError` if the engine cannot play, and `PairsError`, CommandError and KeyboardInterrupt; `state` stays valid.
+    Checks that the engine can play before it writes `settings`, the first line of a new state, over an earlier run. An
+    iteration in which an engine fails is reported and has no result. Raises `SpsaError` if the engine cannot play, and
+    `PairsError`, CommandError and KeyboardInterrupt; `state` stays valid.
     """
     openings = make_plan(run.games).openings
     compile_kernels(run.games.engines, cluster)
@@ -233,7 +233,7 @@ def tune(
 
 
 def _run(options: argparse.Namespace, parameters: Sequence[Tunable] = ()) -> Run:
-    """Returns the run that the options describe, with `parameters` or those that they select. Raises ValueError."""
+    """Returns the run that the options describe, with `parameters` if any are given. Raises ValueError."""
     given = {name: value for name, value in vars(options).items() if value is not None}
     chosen = argparse.Namespace(**{**vars(options), **DEFAULTS, **given})
     if chosen.book is None:

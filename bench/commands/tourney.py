@@ -19,8 +19,8 @@ examples:
                    --engine "cmd=gnuchess --uci" name=gnuchess --each option.Hash=16 --tc 10+0.1 \\
                    --book openings.epd --rounds 50 --anchor "Weiss 1.0=2898"
 
-In a gauntlet, the first engine plays all the others. The results of --levels are kept in
-bench/ledger/strength/levels.json, and their ratings in search/strength.py.
+In a gauntlet, the first engine plays all the others. The rating list of --levels belongs in
+bench/ledger/strength/levels.json, and its ratings in search/strength.py.
 """
 
 
@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> int:
         names = [engine.name for engine in description.engines]
         for name in dict(options.anchor):
             if name not in names:
-                raise DescriptionError(f"--anchor {name}: no engine has this name; engines are {', '.join(names)}")
+                raise DescriptionError(f"--anchor {name}: no engine has this name; the engines are {', '.join(names)}")
     results = play_shown("tourney", description, options.quiet)
     with Steps("fitting the ratings", options.quiet):
         table = rate.table_of(results.games, options)

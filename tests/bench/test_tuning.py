@@ -100,7 +100,7 @@ def test_new_defaults_are_the_only_change(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(changed) == 2
     assert f'"{first.name}", {first.high}, {first.low}' in changed[0][1]
     path.write_text(old.replace(last.name, "gone"), encoding="utf-8")
-    with pytest.raises(SpsaError, match=f"no row of {last.name}"):
+    with pytest.raises(SpsaError, match=f"no row for {last.name}"):
         command._new_source(spsa)
 
 
