@@ -63,7 +63,7 @@ class Opening:
     name: str = ""
 
     def board(self) -> chess.Board:
-        """The position after `moves`, with the moves on its stack."""
+        """Returns the position after `moves`, with the moves on its stack."""
         board = chess.Board(self.fen)
         for move in self.moves:
             board.push_uci(move)

@@ -118,7 +118,7 @@ def play_shown(name: str, description: MatchDescription, quiet: bool, test: Sprt
 
 
 def report_problems(name: str, result: MatchResult, told: Collection[str] = ()) -> None:
-    """Prints the problems that are not in `told`, and the notes, to stderr."""
+    """Prints the notes, and the problems that are not in `told`, to stderr."""
     complain_about(f"secateur {name}", [problem for problem in result.problems if problem not in told])
     for note in result.notes:
         complain(f"secateur {name}", f"note: {note}")
