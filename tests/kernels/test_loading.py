@@ -314,7 +314,7 @@ def test_list_shows_what_is_there(built: Path, level: Level, copied: Path) -> No
     status, said = run_engine(copied.parent, "kernels", "list")
     assert status == 1
     assert "is damaged" in said
-    assert said.endswith("in use: Numba, which compiles the kernels here\n")
+    assert said.endswith("in use: Numba, which compiles the kernels on this machine\n")
     copied.unlink()
     status, said = run_engine(copied.parent, "kernels", "list", before=WITHOUT_NUMBA)
     assert status == 1
