@@ -4,7 +4,7 @@ A piece of work is a function that can be imported and an item that can be pickl
 completion. If a worker dies, another one repeats its item; an item that kills three workers is dropped and reported.
 Ctrl-C, or closing the generator, ends everything that still runs.
 
-Each local worker is a process with a session of its own. The terminal's Ctrl-C does not reach it or its engines, and
+Each local worker is a process in its own session. The terminal's Ctrl-C does not reach it or its engines, and
 when it dies for any reason its engines are killed with it.
 """
 
@@ -28,31 +28,31 @@ from engine.extras import remedy
 T = TypeVar("T")
 R = TypeVar("R")
 
-#: The number of workers that one piece of work may kill.
+#: An item is dropped after this many workers have died while running it.
 ATTEMPTS: Final = 3
-#: Seconds in which a cluster must answer.
+#: Seconds to wait for a cluster to answer.
 CONNECT_SECONDS: Final = 20
-#: Seconds for a local worker to end its engines before it is killed.
+#: Seconds that a local worker has to end its engines before it is killed.
 GOODBYE_SECONDS: Final = 3.0
 
 
 class ClusterError(CommandError, RuntimeError):
-    """The cluster is unusable; the message is one line."""
+    """Raised if the cluster is unusable; the message is one line."""
 
 
 class WorkError(CommandError, RuntimeError):
-    """A piece of work failed; the message is one line."""
+    """Raised if a piece of work failed; the message is one line."""
 
 
 class Outcome(NamedTuple, Generic[T, R]):
-    """The outcome of one item: its `value`, or one line in `error` with the reason why there is none."""
+    """The outcome of one item: its `value`, or one line in `error` that says why there is none."""
 
     item: T
     value: R | None = None
     error: str | None = None
 
     def unwrap(self) -> R:
-        """The value. Raises `WorkError` with `error` when there is none."""
+        """Returns the value. Raises `WorkError` with `error` if there is none."""
         if self.error is not None:
             raise WorkError(self.error)
         return self.value  # type: ignore[return-value]
@@ -63,8 +63,8 @@ def map_unordered(
 ) -> Generator[Outcome[T, R], None, None]:
     """Applies `function` to every item, `workers` at a time in local processes, or on the Dask scheduler `cluster`.
 
-    `items` may be long: only a few are taken in advance. On a cluster, as many items run at once as its workers have
-    threads, even when workers come and go. Raises `ClusterError` when the cluster cannot be reached.
+    Yields the outcomes in order of completion. Takes only a few `items` in advance. On a cluster, as many items run at
+    once as its workers have threads, even if workers come and go. Raises `ClusterError` if the cluster is unusable.
     """
     return (
         _on_processes(function, iter(items), workers)
@@ -74,7 +74,7 @@ def map_unordered(
 
 
 def _serve(connection: Connection, function: Callable[[Any], Any]) -> None:
-    """A worker's main function: answers each item with (value, None) or (None, error) until the pipe is closed."""
+    """Runs in a worker: answers each item with (value, None) or (None, error) until the pipe is closed."""
     if hasattr(os, "setsid"):
         os.setsid()
     threading.Thread(target=_die_with_parent, daemon=True).start()
@@ -116,7 +116,7 @@ def _die_with_parent() -> None:
 
 
 def _kill_group(pid: int) -> None:
-    """Kills a worker and the engines that it started. They share its process group."""
+    """Kills a worker and the engines that it started, which share its process group."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
             os.killpg(pid, signal.SIGKILL)
@@ -139,7 +139,7 @@ class _Worker:
 
     def give(self, job: tuple[Any, int]) -> None:
         self.job = job
-        with contextlib.suppress(OSError):  # it has died: reading from it will show that
+        with contextlib.suppress(OSError):  # a worker that has died is noticed when it is read from
             self.connection.send(job[0])
 
     def end(self, patience: float) -> None:
@@ -158,7 +158,7 @@ def _on_processes(function: Callable[[T], R], items: Iterator[T], count: int) ->
     patience = 0.0
     try:
         while True:
-            # At most one idle worker is started for each item.
+            # A worker is started only if an item is ready and no worker is idle.
             while (worker := next((one for one in workers if one.job is None), None)) or len(workers) < count:
                 job = again.popleft() if again else next(((item, 0) for item in items), None)
                 if job is None:
@@ -181,7 +181,7 @@ def _on_processes(function: Callable[[T], R], items: Iterator[T], count: int) ->
                     if deaths + 1 < ATTEMPTS:
                         again.append((item, deaths + 1))
                         continue
-                    value, error = None, f"given up: {ATTEMPTS} workers died while they ran it"
+                    value, error = None, f"gave up: {ATTEMPTS} workers died while running it"
                 worker.job = None
                 yield Outcome(item, value, error)
     finally:
@@ -214,7 +214,7 @@ def _on_cluster(function: Callable[[T], R], items: Iterator[T], address: str) ->
         futures: dict[Any, T] = {}
         queue: Any = as_completed(loop=client.loop)  # type: ignore[no-untyped-call]
         while True:
-            # Two more than can run at once, so that no worker waits for this process.
+            # Submit two more than can run at once, so that no worker waits for this process.
             for item in islice(items, max(0, sum(client.nthreads().values()) + 2 - len(futures))):
                 future = client.submit(function, item, pure=False)
                 futures[future] = item
@@ -225,6 +225,6 @@ def _on_cluster(function: Callable[[T], R], items: Iterator[T], address: str) ->
             item = futures.pop(future)
             try:
                 outcome: Outcome[T, R] = Outcome(item, future.result())
-            except Exception as error:  # perhaps the death of every worker that tried it
+            except Exception as error:  # for example, because every worker that tried it died
                 outcome = Outcome(item, None, f"{type(error).__name__}: {error}")
             yield outcome

@@ -1,7 +1,7 @@
-"""Opening books: EPD (or FEN) lines and PGN games, plain or compressed, become a list of `Opening`.
+"""Opening books in EPD, FEN or PGN, plain or compressed, which are read as a list of `Opening`.
 
-Only the entries that are asked for (`count`) are parsed and checked. An entry that is broken, or of another variant
-than standard chess, is reported as `file:line: why` and left out.
+Only as many entries as the caller needs (`count`) are parsed and checked. An entry that is broken, or not of standard
+chess, is skipped and reported as `file:line: reason`.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from bench.pgn import RawGame, decode, split_games
 from engine.errors import CommandError
 from engine.files import printable, quoted, read_bytes, reason, shown
 
-#: Orders in which a book is read.
+#: The orders in which a book can be read.
 ORDERS: Final = ("sequential", "random")
 
-#: A book is at most this large, compressed and decompressed, in bytes.
+#: The largest size of a book in bytes, both compressed and decompressed.
 MOST_BYTES: Final = 512 << 20
 
-#: One entry is at most this long, in characters: a position, or a game.
+#: The longest position, in characters, and the longest game, in bytes.
 _LONGEST_LINE: Final = 10_000
 _LONGEST_GAME: Final = 1_000_000
 
@@ -43,7 +43,7 @@ _DECOMPRESSORS: Final[dict[str, Callable[[IO[bytes]], io.BufferedIOBase]]] = {
     ".xz": lzma.LZMAFile,
 }
 
-#: What reading damaged compressed data raises.
+#: The exceptions that reading damaged compressed data can raise.
 _DAMAGED: Final = (
     *(OSError, EOFError, ValueError, RuntimeError, MemoryError),
     *(struct.error, zlib.error, lzma.LZMAError, BadZipFile),
@@ -51,19 +51,19 @@ _DAMAGED: Final = (
 
 
 class BookError(CommandError, ValueError):
-    """A book that cannot be used at all; the message names the file."""
+    """Raised if a book, or an option for openings, cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """Where a game starts: the position `fen`, then `moves` in UCI notation that both sides have to accept."""
+    """The start of a game: the position `fen`, and the `moves` in UCI notation that are played from it."""
 
     fen: str = chess.STARTING_FEN
     moves: tuple[str, ...] = ()
     name: str = ""
 
     def board(self) -> chess.Board:
-        """The position after `moves`, with the moves on its stack."""
+        """Returns the position after `moves`, with the moves on its stack."""
         board = chess.Board(self.fen)
         for move in self.moves:
             board.push_uci(move)
@@ -81,9 +81,9 @@ def load_openings(
 ) -> list[Opening]:
     """Reads the book `path` (`.epd`, `.fen`, `.txt`, `.pgn`, or one of them in `.zip`, `.gz`, `.bz2` or `.xz`).
 
-    At most `count` openings are returned (all without it), in the book's order or in a random one that depends on
-    `seed` alone. `plies` cuts the openings of a PGN book. What is wrong with single entries is appended to `problems`
-    as `file:line: why`. Raises `BookError` when the file cannot be read or holds no usable opening.
+    Returns at most `count` openings (default: all), in the book's order or in a random order that depends only on
+    `seed`. `plies` limits the length of the openings of a PGN book. Problems with single entries are appended to
+    `problems` as `file:line: reason`. Raises `BookError` if the file cannot be read or has no usable opening.
     """
     path = Path(path)
     name, data = _read_book(path)
@@ -105,12 +105,12 @@ def load_openings(
             if problems is not None:
                 problems.append(f"{shown(path)}:{line}: {shown(str(error))}")
     if not openings and (count is None or count > 0):
-        raise BookError(f"{shown(path)}: holds no usable opening")
+        raise BookError(f"{shown(path)}: no usable openings")
     return openings
 
 
 def _read_book(path: Path) -> tuple[str, bytes]:
-    """The name that shows the format, without the ending of a compressor, and the decompressed contents."""
+    """Returns the name, without a compressor's suffix, and the decompressed contents. Raises BookError."""
     name, ending = path.name, path.suffix.lower()
     try:
         data = read_bytes(path, MOST_BYTES)
@@ -120,7 +120,7 @@ def _read_book(path: Path) -> tuple[str, bytes]:
             with _DECOMPRESSORS[ending](io.BytesIO(data)) as stream:
                 name, data = path.stem, _decompressed(stream)
     except FileNotFoundError:
-        raise BookError(f"{shown(path)}: there is no such book") from None
+        raise BookError(f"{shown(path)}: no such book") from None
     except BookError as error:
         raise BookError(f"{shown(path)}: {error}") from None
     except _DAMAGED as error:
@@ -130,35 +130,35 @@ def _read_book(path: Path) -> tuple[str, bytes]:
 
 
 def _decompressed(stream: io.BufferedIOBase | IO[bytes]) -> bytes:
-    """The rest of a stream. Raises BookError, without the file's name, once it is larger than any book."""
+    """Reads the rest of a stream. Raises BookError, without the file's name, if it is larger than MOST_BYTES."""
     data = stream.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
-        raise BookError(f"is larger than {MOST_BYTES >> 20} MiB when it is decompressed")
+        raise BookError(f"is larger than {MOST_BYTES >> 20} MiB after decompression")
     return data
 
 
 def _unzip(data: bytes) -> tuple[str, bytes]:
-    """The name and content of the one book in an archive."""
+    """Returns the name and contents of the only book in a ZIP archive. Raises BookError if there is not exactly one."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
         books = [name for name in names if name.lower().endswith((".pgn", ".epd", ".fen", ".txt"))] or names
         if len(books) != 1:
-            raise BookError(f"one book is expected in the archive, not {len(books)}")
+            raise BookError(f"expected one book in the archive (got {len(books)})")
         with archive.open(books[0]) as stream:
             return books[0], _decompressed(stream)
 
 
 def _epd_opening(line: str) -> Opening:
-    """Parses one line; raises `ValueError` saying what is wrong with it."""
+    """Parses a line. Raises ValueError if it is not a playable position."""
     if len(line) > _LONGEST_LINE:
-        raise ValueError(f"a line of {len(line)} characters is not a position")
+        raise ValueError(f"the line is too long for a position ({len(line)} characters)")
     board, operations = parse_position(line)
     identity = operations.get("id")
     return Opening(board.fen(), (), printable(identity) if isinstance(identity, str) else "")
 
 
 def parse_position(line: str, chess960: bool = False) -> tuple[chess.Board, dict[str, object]]:
-    """The position and the EPD operations of a FEN or EPD line; raises `ValueError` if it cannot be played from."""
+    """Parses a FEN or EPD line into a position and its EPD operations. Raises ValueError if it is not playable."""
     fields = line.split()
     board = chess.Board(chess960=chess960)
     operations: dict[str, object] = {}
@@ -173,22 +173,22 @@ def parse_position(line: str, chess960: bool = False) -> tuple[chess.Board, dict
 
 
 def _check_playable(board: chess.Board) -> None:
-    """Raises ValueError for a position from which nobody can play."""
+    """Raises ValueError if a position is illegal or has no legal moves."""
     if not board.is_valid():
         raise ValueError(f"not a legal position: {board.fen()}")
     if not any(board.legal_moves):
-        raise ValueError(f"nobody can move: {board.fen()}")
+        raise ValueError(f"no legal moves: {board.fen()}")
 
 
 def _pgn_opening(raw: RawGame, plies: int | None) -> Opening:
-    """Parses one game and keeps `plies` of it; raises `ValueError` saying what is wrong with it."""
+    """Parses a game and keeps its first `plies` plies. Raises ValueError if it is not a usable opening."""
     if len(raw.data) > _LONGEST_GAME:
-        raise ValueError(f"a game of {len(raw.data)} bytes is not an opening")
+        raise ValueError(f"the game is too long for an opening ({len(raw.data)} bytes)")
     game = raw.parse()
     start = game.board()
     if start.uci_variant != "chess" or start.chess960:
         variant = quoted(raw.tags.get("Variant", "Chess960"))
-        raise ValueError(f"a game of the variant {variant}: openings are of standard chess")
+        raise ValueError(f"variant {variant} is not supported: openings must be of standard chess")
     moves = tuple(move.uci() for move in islice(game.mainline_moves(), plies))
     names = (raw.tags.get(tag, "") for tag in ("Opening", "ECO", "Eco"))
     opening = Opening(start.fen(), moves, next((name for name in names if name not in ("", "?")), ""))
@@ -197,21 +197,21 @@ def _pgn_opening(raw: RawGame, plies: int | None) -> Opening:
 
 
 def parse_plies(text: str) -> tuple[int, int]:
-    """Reads `8` or `8-10`: the least and the most random plies. Raises `BookError` for anything else."""
+    """Parses `8` or `8-10` as the least and the most random plies. Raises `BookError` for other texts."""
     first, _, last = text.partition("-")
     try:
         plies = int(first), int(last or first)
     except ValueError:
         plies = 0, -1
     if not 0 <= plies[0] <= plies[1] <= 100:
-        raise BookError(f"--plies {text}: expected a number up to 100, or two with a dash between them")
+        raise BookError(f"--plies {text}: expected a number of plies or a range such as 8-10, at most 100")
     return plies
 
 
 def play_random_moves(board: chess.Board, plies: tuple[int, int], generator: random.Random) -> bool:
-    """Plays random legal moves, from `plies[0]` to `plies[1]` of them. Mutates `board` and `generator`.
+    """Plays `plies[0]` to `plies[1]` random legal moves. Mutates `board` and `generator`.
 
-    False where the game ends on the way or the side to move is in check in the end: no opening to play a game from.
+    Returns whether the position is a usable opening: the game has not ended, and the side to move is not in check.
     """
     for _ in range(generator.randint(*plies)):
         moves = list(board.legal_moves)

@@ -1,7 +1,7 @@
 """Runs of many numbered pairs of games between two versions of one engine, for `spsa` and `ablation`.
 
-`play_pairs` plays them in local processes or on a cluster. `StateFile` keeps the results in a file of JSON lines, from
-which a run resumes: the first line has the settings, each other line the points of one finished item.
+`play_pairs` plays them in local processes or on a cluster. `StateFile` saves the results as JSON lines, from which a
+run can resume. The first line has the settings, and each other line the points or the faults of one item.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from engine.errors import CommandError
 from engine.files import Output, parse_json, read_bytes, reason, shown
 from engine.progress import Display, duration
 
-#: Spoilt items in a row after which a run is given up: something is wrong with the engine or the machine.
+#: A run stops after this many failed items in a row, because the engine or the machine must be faulty.
 PATIENCE: Final = 20
 
-#: Version of the state files.
+#: The version of the state file format.
 FORMAT: Final = 2
 
 PLUS, MINUS = "plus", "minus"
 
 
 class PairsError(CommandError, ValueError):
-    """Games that cannot be played, or a state file that cannot be used; the message is one line."""
+    """Raised if games cannot be played or a state file cannot be used; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +48,19 @@ class PairsTask:
 def make_task(
     number: int, plus: EngineSpec, minus: EngineSpec, openings: Sequence[Opening], rules: Adjudication
 ) -> PairsTask:
-    """The two games of item `number`, with the colours swapped; the engines are called PLUS and MINUS."""
+    """Returns the two games of item `number`, with swapped colours; the engines must be named PLUS and MINUS."""
     opening = openings[number % len(openings)]
     first = GameTask(2 * number, number, plus, minus, opening, rules)
     return PairsTask(number, (first, replace(first, game=2 * number + 1, white=minus, black=plus)))
 
 
 def play_games(task: PairsTask) -> tuple[GameResult, ...]:
-    """Plays the games with engines that keep running from item to item."""
+    """Plays the games of an item and returns the results without moves. The engines keep running for later items."""
     return tuple(replace(play_task(game), moves=()) for game in task.games)
 
 
 def points_of(games: Sequence[GameResult]) -> int:
-    """Games won by PLUS minus games lost by it."""
+    """Returns the number of games that PLUS won minus the number that it lost."""
     return round(sum(2 * game.points(PLUS) - 1 for game in games))
 
 
@@ -71,10 +71,10 @@ def play_pairs(
     concurrency: int = 1,
     cluster: str | None = None,
 ) -> Iterator[tuple[int, int]]:
-    """Plays items, `concurrency` at a time; puts each into `state` and then yields its number and points.
+    """Plays items, `concurrency` at a time; adds each to `state`, then yields its number and points.
 
-    An item in which an engine failed counts as spoilt: `on_problem` gets its number and each fault. Raises
-    `PairsError` after PATIENCE of those in a row, `ClusterError`, and OSError when the state cannot be written.
+    If an engine fails, the item gets no points, and `on_problem` is called with its number and each fault. Raises
+    `PairsError` after PATIENCE failed items in a row or if the state cannot be written, and `ClusterError`.
     """
     spoilt = 0
     with closing(map_unordered(play_games, tasks, cluster, workers=concurrency)) as outcomes:
@@ -91,19 +91,19 @@ def play_pairs(
             spoilt += 1
             state.add(number, faults=len(faults))
             if spoilt >= PATIENCE:
-                raise PairsError(f"given up after {spoilt} items in a row that an engine spoilt")
+                raise PairsError(f"gave up after {spoilt} items in a row in which an engine failed")
 
 
 class StateFile:
-    """The results of a run: in memory and, where there is a path, in a file.
+    """The results of a run, in memory and, if there is a path, in a file.
 
-    `settings` describes the run in the first line, None before `begin`. `results` has the points by number, in the
-    order in which the items ended; `faults` counts the games that an engine spoilt. Only the holder of the file's lock
-    (`engine.files.locked`) may use it. Raises `PairsError` for a file that is damaged or of another kind.
+    `settings` describes the run in the first line; it is None before `begin`. `results` has the points by item number,
+    in order of completion; `faults` counts the games in which an engine failed. Only the holder of the file's lock
+    (`engine.files.locked`) may use it. Raises `PairsError` if the file is damaged or of another kind.
     """
 
     def __init__(self, path: Path | None, command: str, *, read: bool = True, write: bool = True) -> None:
-        """Reads the state of `secateur COMMAND`, if `read`. Without `write` nothing can be added."""
+        """Opens the state of `secateur COMMAND`, and reads it if `read`. Without `write`, the file stays unchanged."""
         self.path = path
         self.settings: dict[str, Any] | None = None
         self.results: dict[int, int] = {}
@@ -123,14 +123,14 @@ class StateFile:
 
     @property
     def is_there(self) -> bool:
-        """Whether the file holds anything."""
+        """Whether the file has any contents."""
         return self._output is not None and self._output.size > 0
 
     def _is_own(self, head: bytes) -> bool:
         return head.startswith(b'{"%s": ' % self._key.encode())
 
     def _read(self, path: Path, text: bytes) -> None:
-        """Takes what the file holds, without a line that a killed process has not finished."""
+        """Parses the contents of the file, except a last line that a killed process did not finish."""
         whole = text[: text.rfind(b"\n") + 1]
         lines = whole.splitlines()
         try:
@@ -140,20 +140,20 @@ class StateFile:
                 raise ValueError
         except (IndexError, ValueError, KeyError, TypeError):
             command = self._key.removeprefix("secateur-")
-            raise PairsError(f"{shown(path)}:1: no state of this version of `secateur {command}`") from None
+            raise PairsError(f"{shown(path)}:1: not a state file of this version of `secateur {command}`") from None
         for number, line in enumerate(lines[1:], start=2):
             try:
                 self._take(parse_json(line))
             except (ValueError, KeyError, TypeError, AttributeError):
-                raise PairsError(f"{shown(path)}:{number}: no result of this run") from None
-        if b"}" in text[len(whole) : -1]:  # not the beginning of a line
-            raise PairsError(f"{shown(path)}:{len(lines) + 1}: no result of this run")
+                raise PairsError(f"{shown(path)}:{number}: not a result of this run") from None
+        if b"}" in text[len(whole) : -1]:  # more than an unfinished line
+            raise PairsError(f"{shown(path)}:{len(lines) + 1}: not a result of this run")
         self._text += whole
         if self._output is not None:
             self._output.keep = len(whole)
 
     def _take(self, line: dict[str, int]) -> None:
-        """Takes a line. Raises KeyError, TypeError, AttributeError or ValueError for anything else."""
+        """Adds the result in a line. Raises KeyError, TypeError, AttributeError or ValueError if it has none."""
         number, points = line["number"], line.get("points")
         if type(number) is not int or (points is not None and (type(points) is not int or abs(points) > 2)):
             raise ValueError
@@ -163,20 +163,20 @@ class StateFile:
             self.results[number] = points
 
     def begin(self, settings: dict[str, Any]) -> None:
-        """Puts the first line into the file, in the place of an earlier state."""
+        """Writes the first line of the file and drops an earlier state."""
         self.settings = settings
         if self._output is not None:
             self._output.keep = 0
         self._write({self._key: FORMAT, "settings": settings})
 
     def add(self, number: int, points: int = 0, faults: int = 0) -> None:
-        """Takes the points of an item, or the faults of a spoilt one; the line is on the disk before this returns."""
+        """Adds the points of an item, or its faults if it failed; the line is on the disk before this returns."""
         line = {"number": number, **({"faults": faults} if faults else {"points": points})}
         self._take(line)
         self._write(line)
 
     def missing(self, numbers: range) -> Iterator[int]:
-        """Those of `numbers` without a result, in order."""
+        """Returns those of `numbers` without a result, in order."""
         return (number for number in numbers if number not in self.results)
 
     def _write(self, line: dict[str, Any]) -> None:
@@ -192,7 +192,7 @@ class StateFile:
 
 
 class Progress(Display):
-    """Shows how many items were played, the faults, and the time left; `details` gives more to show."""
+    """A display of the items played, the faults and the time left; `details` returns text to append."""
 
     def __init__(
         self, state: StateFile, planned: int, what: str, quiet: bool, details: Callable[[], str] = lambda: ""
@@ -206,11 +206,11 @@ class Progress(Display):
         self.print_line()
 
     def line(self) -> str:
-        """Where the run stands."""
+        """Returns the progress of the run in one line."""
         elapsed, done = time.monotonic() - self.began, len(self._state.results)
         text = f"{done} of {self._planned} {self._what}"
         if self._state.faults:
-            text += f", {self._state.faults} games spoilt"
+            text += f", {self._state.faults} failed games"
         text += f" in {duration(elapsed)}"
         if done > self._before:
             text += f", {duration(elapsed * (self._planned - done) / (done - self._before))} left"

@@ -1,8 +1,8 @@
-"""Games as PGN: written for python-chess and GUIs, and read from any program.
+"""Functions that write games as PGN for python-chess and GUIs, and read PGN files from any program.
 
-Each engine move has a comment in cutechess-cli's style, then the two tags that GUIs know, the evaluation from White's
-point of view and the time: `{ +0.35/12 0.105s, n=4711 [%eval 0.35,12] [%emt 0:00:00.105] }`. Opening moves have
-`{ book }`. A file is cut into games before anything is parsed, so a broken game does not affect the others.
+Each engine move has a comment in cutechess-cli's style, followed by two tags that GUIs know, the evaluation from
+White's point of view and the time: `{ +0.35/12 0.105s, n=4711 [%eval 0.35,12] [%emt 0:00:00.105] }`. Opening moves have
+`{ book }`. Files are split into games before they are parsed, so a broken game does not affect the others.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import chess.pgn
 from bench.results import WHITE_POINTS, GameResult, MoveRecord, Termination
 from engine.files import Output, quoted, read_bytes, reason, shown
 
-#: The tag that identifies a game's match by the description's fingerprint.
+#: The tag with the fingerprint of the match's description.
 MATCH_TAG: Final = "MatchId"
 
 #: The PGN `Termination` tag of games that did not end by the rules of chess.
@@ -35,7 +35,7 @@ _STANDARD_TERMINATION: Final = {
     **dict.fromkeys((Termination.TABLEBASE, Termination.MAX_MOVES), "adjudication"),
 }
 
-#: Patterns of match programs' phrases for the end of a game; the first that is in the text counts.
+#: Patterns of the phrases by which match programs describe the end of a game. The first match counts.
 _REASONS: Final = (
     ("syzygytb|tablebase|tb position", Termination.TABLEBASE),
     ("on time|time forfeit", Termination.TIME_FORFEIT),
@@ -55,7 +55,7 @@ _REASONS: Final = (
 _TAG: Final = re.compile(r'\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]')
 _END: Final = re.compile(r"(?:^|\s)(1-0|0-1|1/2-1/2|\*)\s*$")
 
-#: The largest size of a file of games, in bytes.
+#: The largest PGN file that can be read, in bytes.
 MOST_BYTES: Final = 2 << 30
 
 # Callers report the problems of a game; python-chess would also log them.
@@ -63,7 +63,7 @@ logging.getLogger("chess.pgn").setLevel(logging.CRITICAL)
 
 
 def termination_of(text: str) -> Termination:
-    """The reason why a game ended, from the words of cutechess-cli, fastchess or a PGN file."""
+    """Returns why a game ended, as described by cutechess-cli, fastchess or a PGN file."""
     lowered = text.lower()
     try:
         return Termination(lowered)
@@ -74,7 +74,7 @@ def termination_of(text: str) -> Termination:
 def format_game(
     game: GameResult, event: str, time_controls: tuple[str, str], match_id: str = "", round_name: str = ""
 ) -> str:
-    """The game as PGN text that ends with an empty line; it needs its `moves`. Time controls: White's, Black's."""
+    """Returns a game with `moves` as PGN that ends with an empty line. `time_controls` are White's and Black's."""
     pgn = chess.pgn.Game()
     pgn.setup(game.start_fen or chess.STARTING_FEN)
     tags = {
@@ -108,7 +108,7 @@ def _escape(value: str) -> str:
 
 
 def _annotate(node: chess.pgn.GameNode, record: MoveRecord) -> None:
-    """Adds the comment to a move."""
+    """Adds a move's comment and tags."""
     if record.book:
         node.comment = "book"
         return
@@ -128,11 +128,11 @@ def _annotate(node: chess.pgn.GameNode, record: MoveRecord) -> None:
 
 
 class PgnLog:
-    """A PGN file; each finished game is appended and forced to the disk before anything else happens.
+    """A PGN file to which each finished game is appended and synced to the disk at once.
 
-    If that fails, the games wait in memory, and the next append tries them again. The first write drops the games in
-    the file, or those beyond the size given to `go_on`. If somebody has replaced or changed the file, the games go to
-    a new file beside it, which is then `output`. Raises OSError if no file can be written.
+    If that fails, the games wait in memory until the next append. The first write truncates the file to the size given
+    to `go_on`, 0 by default. If the file has been replaced or changed by others, the games go to a new file beside it,
+    which becomes `output`. Raises OSError if no file can be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -143,18 +143,18 @@ class PgnLog:
         self._gap = b""
 
     def go_on(self, size: int) -> None:
-        """Keeps the first `size` bytes of the file. A game appended after them starts with an empty line."""
+        """Keeps the first `size` bytes of the file. An empty line separates them from the next game."""
         self.output.keep = size
         self._gap = b"\n\n" if size else b""
 
     def append(self, text: str) -> bool:
-        """Appends a game; returns whether all games so far are safe on the disk."""
+        """Appends a game; returns whether all games so far are on the disk."""
         self.waiting.append(self._gap + text.encode("utf-8"))
         self._gap = b""
         return self.flush()
 
     def flush(self) -> bool:
-        """Tries to write the waiting games; returns whether none is waiting any more. `problem` has the reason."""
+        """Tries to write the waiting games; returns whether all were written. Stores what went wrong in `problem`."""
         while self.waiting:
             try:
                 self.output.append(self.waiting[0])
@@ -167,20 +167,20 @@ class PgnLog:
                     self.output = self.output.beside()
                 except OSError:
                     return False
-                self.problem += f"; the games from now on are in {shown(self.output.path)}"
+                self.problem += f"; further games go to {shown(self.output.path)}"
         return True
 
 
 def is_pgn(head: bytes) -> bool:
-    """Whether a file that begins with `head` holds games: its first line is a tag."""
+    """Returns whether a file that begins with `head` contains games, that is, whether its first line is a tag."""
     return _TAG.fullmatch(decode(head.lstrip().partition(b"\n")[0]).strip()) is not None
 
 
 def is_cut_game(raw: RawGame, event: str, players: Collection[str]) -> bool:
-    """Whether `raw` is the beginning of a game of this event and these players as `format_game` writes it."""
+    """Returns whether `raw` is a truncated game of this event and these players, as `format_game` writes it."""
     begin = f'[Event "{_escape(event)}"]\n[Site "?"]\n'
     moves = raw.text.partition("\n\n")[2]
-    is_whole = re.search(r"\s(1-0|0-1|1/2-1/2|\*)(\s|$)", moves) is not None  # somebody wrote something after it
+    is_whole = re.search(r"\s(1-0|0-1|1/2-1/2|\*)(\s|$)", moves) is not None  # something else was appended
     if is_whole or not raw.text.replace("\n", "").isprintable():
         return False
     if not (raw.text.startswith(begin) or begin.startswith(raw.text)):
@@ -190,7 +190,7 @@ def is_cut_game(raw: RawGame, event: str, players: Collection[str]) -> bool:
 
 @dataclass(frozen=True)
 class RawGame:
-    """One game of a file, not yet parsed: its first line, counted from 1, and its bytes from `start` to `end`."""
+    """An unparsed game of a file: its first line, counted from 1, and its bytes from `start` to `end`."""
 
     line: int
     start: int
@@ -220,35 +220,35 @@ class RawGame:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the moves end with a result, so that none is missing."""
+        """Whether the moves end with a result, so no move is missing."""
         return _END.search(self.text) is not None
 
     def problem(self) -> str | None:
-        """The first problem with the game's tags and structure, None if there is none."""
+        """Returns the first problem with the game's tags and structure, or None."""
         missing = next((tag for tag in ("White", "Black", "Result") if tag not in self.tags), None)
         if missing:
-            return f"a game without a {missing} tag"
+            return f"the {missing} tag is missing"
         result, end = self.tags["Result"], _END.search(self.text)
         if result not in (*WHITE_POINTS, "*"):
-            return f"not a result: {quoted(result)}"
+            return f"invalid result: {quoted(result)}"
         if end is None:
-            return "the game is cut short: no result at its end"
-        return None if end[1] == result else f"the tag says {result}, the moves end with {end[1]}"
+            return "the game is cut short: it does not end with a result"
+        return None if end[1] == result else f"the tag says {result}, but the moves end with {end[1]}"
 
     def parse(self) -> chess.pgn.Game:
-        """The game with its moves. Raises ValueError when a move is illegal."""
+        """Parses the game with its moves. Raises ValueError if a move is illegal."""
         game = chess.pgn.read_game(io.StringIO(self.text))
         if game is None:
-            raise ValueError("no game here")
+            raise ValueError("no game found")
         if game.errors:
             raise ValueError(str(game.errors[0]))
         return game
 
 
 def split_games(source: str | Path | bytes) -> Iterator[RawGame]:
-    """Cuts a PGN file, or its contents, into games. A `[` at the start of a line inside a comment starts no game.
+    """Splits a PGN file, or its contents, into games. Inside a comment, only a line that is a tag starts a new game.
 
-    Raises OSError when the file cannot be read.
+    Raises OSError if the file cannot be read.
     """
     data = source if isinstance(source, bytes) else read_bytes(source, MOST_BYTES)
     offset = start = 0
@@ -270,7 +270,7 @@ def split_games(source: str | Path | bytes) -> Iterator[RawGame]:
 
 
 def decode(data: bytes) -> str:
-    """The text of a PGN or EPD file in UTF-8 or Latin-1."""
+    """Decodes a PGN or EPD file as UTF-8 or, if it is not UTF-8, as Latin-1."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -280,11 +280,11 @@ def decode(data: bytes) -> str:
 
 
 def read_games(path: str | Path, problems: list[str] | None = None) -> Iterator[GameResult]:
-    """The finished games of a PGN file, in its order, without their moves.
+    """Yields the finished games of a PGN file in order, without their moves.
 
-    Broken games are left out and appended to `problems` as `file:line: reason`; unfinished games ("*") are left out
-    silently. Raises OSError when the file cannot be read. Pairs are found by the Round tag and swapped colours, which
-    works for our games, fastchess's and cutechess-cli's.
+    Broken games are skipped and appended to `problems` as `file:line: reason`; unfinished games ("*") are skipped
+    silently. Pairs are found by the Round tag and swapped colours, which works for games of Secateur, fastchess and
+    cutechess-cli. Raises OSError if the file cannot be read.
     """
     waiting: dict[tuple[str, str, str], int] = {}
     pairs = 0

@@ -1,10 +1,10 @@
-"""Simultaneous perturbation stochastic approximation (SPSA): many parameters tuned at once by paired games.
+"""Simultaneous perturbation stochastic approximation (SPSA), which tunes many parameters at once by paired games.
 
-Each iteration moves every parameter at random one way or the other, plays the engine with all of these changes against
-the engine with all of them reversed, and moves every parameter a little towards the side that won. An iteration takes
-two measurements, however many parameters there are. (J. C. Spall, IEEE Transactions on Automatic Control 37, 1992, and
-IEEE Transactions on Aerospace and Electronic Systems 34, 1998. The form for games, with gains given by their last
-values, is that of Stockfish's fishtest.)
+Each iteration moves every parameter up or down at random, plays the engine with these changes against the engine with
+the opposite changes, and moves every parameter a little towards the winner. An iteration takes two measurements, no
+matter how many parameters there are. (J. C. Spall, IEEE Transactions on Automatic Control 37, 1992, and IEEE
+Transactions on Aerospace and Electronic Systems 34, 1998. The form for games, with gains given by their last values, is
+that of Stockfish's fishtest.)
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ from search.tunables import Tunable
 
 Floats = NDArray[np.float64]
 
-#: Spall's exponents of gain and perturbation: the smallest for which the theory holds.
+#: Spall's exponents of gain and perturbation, the smallest that the theory allows.
 ALPHA: Final = 0.602
 GAMMA: Final = 0.101
 #: The gain's stability constant as a share of the iterations.
 STABILITY: Final = 0.1
 
-#: Default of the gain, times the iterations: the drift of a parameter in a whole run, in its steps, then does not
-#: depend on the length; 0.002 is fishtest's custom for runs of about 30,000 pairs. Short runs would only follow noise.
+#: The default gain times the number of iterations. A parameter's drift over a run, in steps, then does not depend on
+#: the run's length. fishtest uses 0.002 for about 30,000 pairs. GAIN_MAX keeps short runs from only following noise.
 GAIN_ITERATIONS: Final = 60.0
 GAIN_MAX: Final = 0.02
 
 
 def default_gain(iterations: int) -> float:
-    """The gain for a run of that length, unless told otherwise."""
+    """Returns the default gain for a run of that length."""
     return min(GAIN_ITERATIONS / max(iterations, 1), GAIN_MAX)
 
 
 class SpsaError(CommandError, ValueError):
-    """A run that makes no sense; the message is one line."""
+    """Raised if a tuning run cannot be carried out; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How far an iteration, counted from 0, perturbs and follows.
+    """The sizes of perturbations and moves in each iteration, counted from 0.
 
-    In the last of `iterations` a parameter is perturbed by its step (Spall's c), and a point won moves it by `gain`
-    steps (fishtest's R); both are larger before.
+    In the last of `iterations`, a parameter is perturbed by its step (Spall's c), and a point won moves it by `gain`
+    steps (fishtest's R). Both are larger in earlier iterations.
     """
 
     iterations: int
@@ -58,26 +58,26 @@ class Schedule:
 
     def __post_init__(self) -> None:
         if self.iterations < 1:
-            raise SpsaError(f"iterations is at least 1, not {self.iterations}")
+            raise SpsaError(f"iterations must be at least 1 (got {self.iterations})")
         if not 0 < self.gain < math.inf:
-            raise SpsaError(f"the gain is greater than 0, not {self.gain:g}")
+            raise SpsaError(f"the gain must be greater than 0 (got {self.gain:g})")
 
     def perturbation(self, iteration: int) -> float:
-        """Steps by which a parameter is perturbed: c_k / c_end."""
+        """Returns the number of steps by which a parameter is perturbed: c_k / c_end."""
         return math.pow(self.iterations / (iteration + 1), GAMMA)
 
     def follow(self, iteration: int) -> float:
-        """Steps by which a parameter moves for each point won: a_k / (c_k c_end)."""
+        """Returns the number of steps by which a parameter moves for each point won: a_k / (c_k c_end)."""
         stability = STABILITY * self.iterations
         decay = math.pow((stability + self.iterations) / (stability + iteration + 1), ALPHA)
         return self.gain * decay / self.perturbation(iteration)
 
 
 class Spsa:
-    """The state of a run: `values`, float64[parameters], kept within their bounds.
+    """The state of a tuning run. `values`, float64[parameters], stay within their bounds.
 
-    `propose` an iteration, play it, and `update`. Iterations may be updated in any order and several may be under way.
-    What an iteration tries depends only on `seed`, its number and the values.
+    Call `propose`, play the iteration and call `update`. Several iterations may be in progress, and updates may come in
+    any order. The proposal of an iteration depends only on `seed`, its number and the values.
     """
 
     def __init__(self, parameters: Iterable[Tunable], schedule: Schedule, seed: int = 0) -> None:
@@ -89,7 +89,7 @@ class Spsa:
         self.values = self._start.copy()
 
     def _flips(self, iteration: int) -> tuple[Floats, random.Random]:
-        """The direction of each parameter, 1 or -1, and the generator that has drawn them."""
+        """Returns the direction of each parameter, 1 or -1, and the generator that drew them."""
         generator = random.Random(f"{self.seed}/{iteration}")
         return np.array([generator.choice((-1.0, 1.0)) for _ in self.parameters]), generator
 
@@ -97,44 +97,44 @@ class Spsa:
         return np.clip(values, self._low, self._high)
 
     def _named(self, values: Floats) -> dict[str, int]:
-        """The values by name, rounded down, within the bounds."""
+        """Returns the values by name, rounded down and within the bounds."""
         whole = self._within(np.floor(values)).astype(int).tolist()
         return {parameter.name: value for parameter, value in zip(self.parameters, whole, strict=True)}
 
     def propose(self, iteration: int) -> tuple[dict[str, int], dict[str, int]]:
-        """The values of both sides by name, whole numbers within the bounds: the plus side's and the minus side's."""
+        """Returns the values of the plus side and of the minus side by name, as whole numbers within the bounds."""
         flips, generator = self._flips(iteration)
         change = flips * self.schedule.perturbation(iteration) * self._steps
-        # Engines take whole numbers. Rounded at random, they have the fractional value as their mean; both sides share
-        # the draw, so that they differ no more than they should.
+        # Engines take whole numbers. Random rounding keeps the mean at the fractional value. Both sides share the
+        # draws, so that rounding changes the difference between them by less than 1.
         draws = np.array([generator.random() for _ in self.parameters])
         return self._named(self.values + change + draws), self._named(self.values - change + draws)
 
     def update(self, iteration: int, points: float) -> None:
-        """Takes the result of an iteration: games won minus games lost by the plus side."""
+        """Moves the values by the result of an iteration: games won minus games lost by the plus side."""
         flips, _ = self._flips(iteration)
         self.values = self._within(self.values + flips * self.schedule.follow(iteration) * points * self._steps)
 
     def result(self) -> dict[str, int]:
-        """The nearest whole values, by name."""
+        """Returns the nearest whole values by name."""
         return self._named(self.values + 0.5)
 
     def change_in_steps(self) -> Floats:
-        """The distance of each parameter from its start, in units of its step: float64[parameters]."""
+        """Returns the change of each parameter from its start in units of its step, as float64[parameters]."""
         change: Floats = (self.values - self._start) / self._steps
         return change
 
 
 def select(table: Iterable[Tunable], only: Iterable[str] = ()) -> tuple[Tunable, ...]:
-    """The tunables whose names match one of the patterns `only`; without any, all but switches.
+    """Returns the tunables whose names match one of the patterns `only`, or without patterns, all but switches.
 
-    `*` and `?` are wildcards. A tunable whose range is less than two steps is a switch, which cannot be perturbed to
-    both sides. Raises `SpsaError` when a pattern matches nothing or nothing is left.
+    `*` and `?` are wildcards. A tunable whose range is less than two steps is a switch, which cannot be perturbed in
+    both directions. Raises `SpsaError` if a pattern matches nothing.
     """
     table, only = tuple(table), tuple(only)
     for pattern in only:
         if not any(fnmatchcase(row.name, pattern) for row in table):
-            raise SpsaError(f"no tunable is called '{pattern}'")
+            raise SpsaError(f"no tunable matches '{pattern}'")
     if only:
         return tuple(row for row in table if any(fnmatchcase(row.name, pattern) for pattern in only))
     return tuple(row for row in table if row.high - row.low >= 2 * row.step)

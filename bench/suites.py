@@ -1,12 +1,12 @@
-"""Test suites: EPD lines with best and bad moves, graded moves or mates, put to any UCI engine.
+"""EPD test suites with best and bad moves, graded moves or mates, for any UCI engine.
 
-    bm, am            moves one of which has to be played, or none of which may be
+    bm, am            the best moves, one of which must be played; the bad moves, none of which may be played
     bm #5, dm 5       a mate that must be announced, in at most that many moves
     c8 with c9 or c7  graded moves: points, and the moves that earn them, in the same order (STS)
-    c0 "f5=10, ..."   the same in one operand, where there is no c8
+    c0 "f5=10, ..."   the same in one operand, if there is no c8
 
-python-chess judges moves and speaks to the engine. The operations are parsed here, because suites in circulation bend
-the format: moves in long notation, lone signs, mates as operands of `bm`.
+python-chess parses moves and talks to the engine. The operations are parsed here, because many suites deviate from the
+format: moves in long notation, stray signs, mates as operands of `bm`.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from bench.uci import READY_SECONDS, Engine, EngineFaultError, EnginePool, engin
 from engine.errors import CommandError
 from engine.files import count_of, quoted, read_bytes, reason, shown
 
-#: The quantifiers are possessive: the time grows linearly with the length of a line.
+#: The quantifiers are possessive, so that the time is linear in the length of a line.
 _OPERATION: Final = re.compile(r"\s*+([A-Za-z]\w*+)(?=\s|;|$)((?:\"[^\"]*+\"|[^;\"]++)*+)(?:;|$)")
 _GRADE: Final = re.compile(r"(\S+)=(\d+)$")
 
-#: Seconds that an engine may overstep its time, or be silent where it has no time limit.
+#: Seconds by which an engine may exceed its time, and seconds that it may take if it has no time limit.
 GRACE_SECONDS: Final = 10.0
 SILENCE_SECONDS: Final = 600.0
 
 
 class SuiteError(CommandError, ValueError):
-    """A suite that cannot be used at all; the message names the file."""
+    """Raised if a suite cannot be used; the message names the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One position. `grades` has the points of each move in UCI notation; `mate` the moves to mate, instead.
+    """A position to solve: `grades` are the points of moves in UCI notation, `mate` is the most moves to mate.
 
-    A position with `bad` moves alone is solved by every other move. Every move that solves earns `most` points.
+    If there are only `bad` moves, every other move solves the position. A solution earns `most` points.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Problem:
     most: int = 1
 
     def points(self, move: chess.Move | None, mate: int | None) -> int:
-        """The points for `move`, when the engine announces a `mate` in that many moves."""
+        """Returns the points for `move`, given the number of moves to `mate` that the engine announces, if any."""
         if move is None:
             return 0
         if self.mate is not None:
@@ -68,13 +68,13 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One position for one engine, under the engine's limit. Can be pickled to another machine."""
+    """A position for an engine to solve under its limit. It can be pickled and sent to another machine."""
 
     engine: EngineSpec
     problem: Problem
 
     def failed(self, error: str) -> Solution:
-        """The solution of an engine that gave no answer, for the reason `error`."""
+        """Returns the solution of an engine that gave no answer because of `error`."""
         return Solution(self.engine.name, self.problem.name, most=self.problem.most, error=error)
 
 
@@ -82,8 +82,8 @@ class Task:
 class Solution:
     """An engine's answer to a position.
 
-    `seconds_to_solution` and `nodes_to_solution` say since when it wanted the right move (all points) without changing
-    its mind; None if it ended on another move. `error` says why there is no `move`.
+    `seconds_to_solution` and `nodes_to_solution` count until the engine settles on a move that earns all points. They
+    are None if its final move is another. `error` says why there is no `move`.
     """
 
     engine: str
@@ -105,9 +105,9 @@ class Solution:
 
 
 def load_suite(path: str | Path, problems: list[str]) -> list[Problem]:
-    """The positions of an EPD file; bad lines are appended to `problems` as `file:line: why` and left out.
+    """Reads the positions of an EPD file. Bad lines are skipped and appended to `problems` as `file:line: reason`.
 
-    Raises `SuiteError` when nothing can be read.
+    Raises `SuiteError` if the file cannot be read or has no usable position.
     """
     path = Path(path)
     try:
@@ -115,7 +115,7 @@ def load_suite(path: str | Path, problems: list[str]) -> list[Problem]:
     except OSError as error:
         raise SuiteError(f"{shown(path)}: {reason(error)}") from None
     if is_pgn(data):
-        raise SuiteError(f"{shown(path)}: holds games (PGN), not positions (EPD)")
+        raise SuiteError(f"{shown(path)}: contains games (PGN), not positions (EPD)")
     found = []
     for number, line in enumerate(data.decode("utf-8-sig", errors="replace").splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -125,19 +125,19 @@ def load_suite(path: str | Path, problems: list[str]) -> list[Problem]:
         except ValueError as error:
             problems.append(f"{shown(path)}:{number}: {shown(str(error))}")
     if not found:
-        raise SuiteError(f"{shown(path)}: holds no position that asks for anything")
+        raise SuiteError(f"{shown(path)}: no usable test positions")
     return found
 
 
 def parse_problem(line: str, name: str = "") -> Problem:
-    """One line; `name` is used where it has no id. Raises ValueError saying what is wrong."""
+    """Parses a line; `name` is used if the line has no id. Raises ValueError if the line is invalid."""
     fields = line.split(maxsplit=4)
     if len(fields) < 5:
-        raise ValueError("a position with four fields and at least one operation is needed")
+        raise ValueError("expected a position of four fields and at least one operation")
     try:
         board = chess.Board(" ".join(fields[:4]) + " 0 1")
     except ValueError as error:
-        raise ValueError(f"no position: {error}") from None
+        raise ValueError(f"invalid position: {error}") from None
     if not board.is_valid():
         raise ValueError(f"not a legal position: {' '.join(fields[:4])}")
     operations = dict(_operations(fields[4]))
@@ -155,24 +155,24 @@ def parse_problem(line: str, name: str = "") -> Problem:
     if mate is not None:
         return Problem(name, board.fen(), mate=abs(mate))
     if not grades and not bad:
-        raise ValueError("nothing is asked: neither bm, am, dm nor graded moves")
+        raise ValueError("no task: expected bm, am, dm or graded moves")
     return Problem(name, board.fen(), grades, bad, most=max((points for _, points in grades), default=1))
 
 
 def _operations(text: str) -> Iterator[tuple[str, str]]:
-    """Name and operands of each operation. A lone semicolon before the first is forgiven."""
+    """Yields the name and operands of each operation. Ignores semicolons before the first."""
     place = 0
     text = text.strip().lstrip(";")
     while place < len(text):
         match = _OPERATION.match(text, place)
         if match is None:
-            raise ValueError(f"no operation: {quoted(text[place:].strip())}")
+            raise ValueError(f"invalid operation: {quoted(text[place:].strip())}")
         yield match[1], match[2].strip().strip('"')
         place = match.end()
 
 
 def _words(operands: str) -> list[str]:
-    """Moves of an operand list, without the lone check and praise signs that some suites put between them."""
+    """Returns the moves of an operand list, without the stray check and annotation signs of some suites."""
     return [word for word in operands.replace(",", " ").split() if word.strip("+!?#")]
 
 
@@ -182,12 +182,12 @@ def _number(word: str) -> int:
     except ValueError:
         number = 0
     if not 0 < abs(number) < 1000:
-        raise ValueError(f"no number of moves to mate: {quoted(word)}")
+        raise ValueError(f"invalid number of moves to mate: {quoted(word)}")
     return number
 
 
 def _move(board: chess.Board, word: str) -> str:
-    """A move in short or long algebraic or UCI notation as UCI."""
+    """Converts a move from short algebraic, long algebraic or UCI notation to UCI. Raises ValueError."""
     word = word.rstrip("!?")
     try:
         return board.parse_san(word).uci()
@@ -202,21 +202,21 @@ def _grades(board: chess.Board, operations: dict[str, str]) -> tuple[tuple[str, 
         points = operations["c8"].split()
         words = (operations.get("c9") or operations.get("c7", "")).split()
         if len(points) != len(words):
-            raise ValueError(f"{count_of(len(words), 'graded move')} with {count_of(len(points), 'grade')}")
+            raise ValueError(f"{count_of(len(words), 'graded move')} but {count_of(len(points), 'grade')}")
         pairs = list(zip(words, points, strict=True))
     else:
         matches = [_GRADE.match(word) for word in operations.get("c0", "").replace(",", " ").split()]
         pairs = [(match[1], match[2]) for match in matches if match]
-        if len(pairs) < len(matches):  # c0 is only a comment, after all
+        if len(pairs) < len(matches):  # c0 is a plain comment
             return ()
     wrong = next((point for _, point in pairs if not point.isdecimal() or len(point) > 9), None)
     if wrong is not None:
-        raise ValueError(f"grades are numbers of at most nine digits, not {quoted(wrong)}")
+        raise ValueError(f"grades must be numbers of at most nine digits (got {quoted(wrong)})")
     return tuple((_move(board, word), int(point)) for word, point in pairs)
 
 
 def solve(task: Task) -> Solution:
-    """Puts one position to the engine, which this thread keeps for the next one. Failures end up in `error`."""
+    """Solves a position with an engine that this thread keeps for the next one. A failure is reported in `error`."""
     pool = engine_pool()
     try:
         return pool.run(_solve(task, pool))
@@ -244,7 +244,7 @@ async def _watch(engine: Engine, problem: Problem) -> Solution:
     began = time.monotonic()
     right_since: tuple[float, int] | None = None
     last: dict[str, Any] = {}
-    # A new game for each position: the answer must not depend on what was asked before.
+    # Each position is a new game, so that the answer does not depend on earlier positions.
     allowed = chess.engine.Limit(time=limit.movetime, nodes=limit.nodes, depth=limit.depth)
     with await engine.analysis(board, allowed, game=object()) as analysis:
         async for info in analysis:
@@ -263,7 +263,7 @@ async def _watch(engine: Engine, problem: Problem) -> Solution:
     points = problem.points(answer.move, mate)
     if points < problem.most:
         right_since = None
-    elif right_since is None:  # it never showed the move before it played it
+    elif right_since is None:  # the engine played the move without having shown it in a PV
         right_since = (seconds, nodes)
     return Solution(
         engine=engine.spec.name,

@@ -1,4 +1,4 @@
-"""A running UCI engine on top of `chess.engine`, with exact times and a message for every way to fail.
+"""UCI engines on top of `chess.engine`, with exact times and a message for every kind of failure.
 
 python-chess implements the protocol. This module measures the time from `go` to `bestmove` where the bytes are sent and
 received, and lets an engine start slowly as long as it prints something.
@@ -26,33 +26,33 @@ from engine.files import printable, reason
 
 T = TypeVar("T")
 
-#: Seconds until `uciok`.
+#: Seconds to wait for `uciok`.
 UCIOK_SECONDS: Final = 10.0
-#: Seconds of silence before `readyok`, and seconds in all: an engine that compiles or loads prints so meanwhile.
+#: Seconds to wait for `readyok` without any output, and in all. An engine may print lines while it compiles or loads.
 READY_SECONDS: Final = 60.0
 START_SECONDS: Final = 600.0
-#: Seconds after its time has run out in which an engine may still answer; after them it counts as hanging.
+#: Seconds by which an engine may exceed its time before it counts as hanging.
 GRACE_SECONDS: Final = 2.0
-#: Seconds between `quit` and the kill.
+#: Seconds to wait after `quit` before killing the engine.
 QUIT_SECONDS: Final = 2.0
 #: Messages quote at most this many characters of a line.
 LAST_LENGTH: Final = 200
-#: A longer line (in bytes) is not UCI and is dropped.
+#: The longest line in bytes; longer lines are dropped.
 LINE_LIMIT: Final = 1 << 20
-#: Scores beyond this many centipawns are cut to it.
+#: Scores are clamped to plus or minus this many centipawns.
 SCORE_LIMIT: Final = 1_000_000
 #: A thread keeps at most this many engines running. In a tournament it would otherwise keep a copy of every engine.
 KEEP_ENGINES: Final = 4
 
-#: Lines that Secateur and Stockfish print when they ignore a file that they were told to use.
+#: Lines that Secateur and Stockfish print if they ignore a file that an option names.
 _REFUSAL: Final = re.compile(r"info string (?=(?:network|book|tablebases)\b.* not used|ERROR)(.+)")
 
-# An engine may print anything; python-chess would log each line that it does not expect.
+# An engine may print anything; python-chess would log every unexpected line.
 logging.getLogger("chess.engine").setLevel(logging.CRITICAL)
 
 
 class EngineFaultError(Exception):
-    """An engine's fault; `termination` says how it ends the game."""
+    """Raised if an engine fails; `termination` says how the game ends."""
 
     def __init__(self, termination: Termination, message: str) -> None:
         super().__init__(message)
@@ -60,7 +60,7 @@ class EngineFaultError(Exception):
 
 
 class Engine(chess.engine.UciProtocol):
-    """A started engine. It belongs to the event loop that started it."""
+    """A running engine. It belongs to the event loop that started it."""
 
     spec: EngineSpec
 
@@ -73,13 +73,13 @@ class Engine(chess.engine.UciProtocol):
         self._latest_start = 0.0
 
     def send_line(self, line: str) -> None:
-        """Sends a line; a `go` starts the stopwatch."""
+        """Sends a line, and records the time if it is a `go`."""
         if line.startswith("go"):
             self.sent_go = time.perf_counter()
         super().send_line(line)
 
     def pipe_data_received(self, fd: int, data: Any) -> None:
-        """Records the arrival time, and drops lines that are too long."""
+        """Records the arrival time, extends the limit on silence, and drops lines that are too long."""
         self._last_heard = time.perf_counter()
         if self._silence is not None and not self._silence.expired():
             self._silence.reschedule(min(self.loop.time() + READY_SECONDS, self._latest_start))
@@ -88,7 +88,7 @@ class Engine(chess.engine.UciProtocol):
             self.buffer[fd].clear()
 
     def line_received(self, line: str) -> None:
-        """Notes when `bestmove` arrives, and keeps the last line without a score."""
+        """Records when `bestmove` arrives, the last line without a score, and the first refusal of a file."""
         if line.startswith("bestmove"):
             self.received_bestmove = self._last_heard
         elif " score " not in line:
@@ -101,12 +101,12 @@ class Engine(chess.engine.UciProtocol):
         self._last_lines[2] = line.strip()[:LAST_LENGTH] or self._last_lines[2]
 
     def _last_words(self) -> str:
-        """The engine's last output, from stderr if there is any, with or without a newline."""
+        """Describes the engine's last output, from stderr if there is any, even if the line is incomplete."""
         for fd, stream in ((2, "stderr"), (1, "stdout")):
             said = bytes(self.buffer[fd]).decode(errors="replace").strip()[-LAST_LENGTH:] or self._last_lines[fd]
             if said:
                 return f"its last line on {stream}: {printable(said)}"
-        return "it said nothing"
+        return "it printed nothing"
 
     @classmethod
     async def start(cls, spec: EngineSpec) -> Engine:
@@ -128,7 +128,7 @@ class Engine(chess.engine.UciProtocol):
         return engine
 
     async def _prepare(self) -> str:
-        """Goes from `uci` to `readyok`, with the options set; returns what went wrong, or an empty text."""
+        """Sends `uci` and the options, and waits for `readyok`; returns the problem, or an empty string."""
         waits_for, began = "'uci' with 'uciok'", self.loop.time()
         try:
             async with asyncio.timeout(UCIOK_SECONDS):
@@ -142,7 +142,7 @@ class Engine(chess.engine.UciProtocol):
             waited = self.loop.time() - began
             return f"did not answer {waits_for} within {waited:.0f} s; {self._last_words()}"
         except EngineTerminatedError:
-            return f"exited at the start (exit status {self.transport.get_returncode()}); {self._last_words()}"  # type: ignore[union-attr]
+            return f"exited during start-up (exit status {self.transport.get_returncode()}); {self._last_words()}"  # type: ignore[union-attr]
         except (EngineError, ValueError) as error:
             return f"refused its options: {error}"
         finally:
@@ -151,9 +151,9 @@ class Engine(chess.engine.UciProtocol):
         return f"refused its options: {self._refusal}" if self._refusal else ""
 
     async def become(self, spec: EngineSpec) -> None:
-        """Continues as `spec`, which has the same `process_key`: only options with new values are sent.
+        """Switches to `spec`, which must have the same `process_key`, and sends the options with new values.
 
-        Raises `EngineFaultError` (CRASH) when the engine refuses them or has exited; the engine is then ended.
+        If the engine refuses them or has exited, ends it and raises `EngineFaultError` (CRASH).
         """
         if spec.options != self.spec.options:
             try:
@@ -164,7 +164,7 @@ class Engine(chess.engine.UciProtocol):
         self.spec = spec
 
     def kill(self) -> None:
-        """Ends the process at once, for callers that cannot await."""
+        """Kills the process at once, for callers that cannot await."""
         assert self.transport is not None
         with contextlib.suppress(ProcessLookupError):
             self.transport.kill()
@@ -195,7 +195,7 @@ class Engine(chess.engine.UciProtocol):
             async with asyncio.timeout(seconds):
                 yield
         except TimeoutError:
-            raise EngineFaultError(Termination.HANG, f"gave no move for {seconds:.1f} s") from None
+            raise EngineFaultError(Termination.HANG, f"gave no move within {seconds:.1f} s") from None
         except EngineTerminatedError as error:
             words = self._last_lines[2]
             detail = f"; its last line on stderr: {printable(words)}" if words else ""
@@ -210,12 +210,12 @@ class Engine(chess.engine.UciProtocol):
 
         Returns the move and its record. Raises `EngineFaultError`.
         """
-        # Before the first move of a game python-chess waits for `readyok`, which may take long and is not thinking.
+        # python-chess waits for `readyok` before the first move of a game. This may take long but is not thinking time.
         if self.game != game:
             patience += READY_SECONDS
         async with self.must_answer(patience):
             answer = await self.play(board, limit, game=game, info=INFO_BASIC | INFO_SCORE)
-        if self._refusal:  # it may have said readyok before it read the file
+        if self._refusal:  # an engine may answer readyok before it reads the file
             raise EngineFaultError(Termination.NOT_STARTED, f"refused its options: {self._refusal}")
         if not answer.move:
             raise EngineFaultError(Termination.ILLEGAL_MOVE, f"gave no move in {board.fen()}")
@@ -233,16 +233,16 @@ class Engine(chess.engine.UciProtocol):
 
 
 class EnginePool:
-    """An event loop and the idle engines on it. A thread uses the pool that `engine_pool` gives it."""
+    """An event loop with its idle engines. Each thread has a pool, which `engine_pool` returns."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
-        # When an engine dies, python-chess also fails futures that are not awaited.
+        # If an engine dies, python-chess also sets errors on futures that are not awaited; asyncio would print them.
         self.loop.set_exception_handler(lambda loop, context: None)
         self._idle: dict[tuple[object, ...], Engine] = {}
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Runs `work` to its end."""
+        """Runs `work` to completion and returns its result."""
         return self.loop.run_until_complete(work)
 
     def close(self) -> None:
@@ -255,7 +255,7 @@ class EnginePool:
         self.loop.close()
 
     async def acquire(self, spec: EngineSpec) -> Engine:
-        """An engine for `spec`, idle or new. Raises `EngineFaultError`."""
+        """Returns an engine for `spec`, either an idle one or a new one. Raises `EngineFaultError`."""
         engine = self._idle.pop(spec.process_key(), None)
         if engine is None or engine.returncode.done():
             return await Engine.start(spec)
@@ -263,7 +263,7 @@ class EnginePool:
         return engine
 
     async def release(self, engine: Engine) -> None:
-        """Keeps an engine for its next use, unless it is dead or is configured to restart."""
+        """Keeps an engine for later use unless it is dead or must restart; ends the oldest beyond KEEP_ENGINES."""
         if engine.spec.restart or engine.returncode.done():
             await engine.end()
         else:
@@ -277,7 +277,7 @@ _pools: list[EnginePool] = []
 
 
 def engine_pool() -> EnginePool:
-    """The engines of this thread."""
+    """Returns the engine pool of this thread."""
     pool: EnginePool | None = getattr(_of_thread, "pool", None)
     if pool is None or pool.loop.is_closed():
         pool = _of_thread.pool = EnginePool()

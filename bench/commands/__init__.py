@@ -1,1 +1,1 @@
-"""The subcommands of `secateur`, one module each, with a `main(arguments) -> exit status`."""
+"""The subcommands of `secateur`, one module each, with `main(arguments)`, which returns the exit status."""

@@ -1,13 +1,12 @@
-"""`secateur ablation`: measures what each technique of the search gains, by games in which sides lack some of them.
+"""`secateur ablation`: measures the Elo gain of each search technique in games between sides that lack some of them.
 
-In each pair of games each side lacks each technique with the probability `SHARE`. The result counts for each technique
-that one side had and the other had not, so every game measures all of them. A gain is measured beside most of the other
-techniques, and interactions are not measured. (The design is called random balance: F. E. Satterthwaite, Technometrics
-1, 1959.)
+In each pair of games, each side lacks each technique with probability `SHARE`. The result counts for every technique
+that only one side had, so each game measures several. Each gain is measured with most of the other techniques in use;
+interactions are not measured. (This design is called random balance: F. E. Satterthwaite, Technometrics 1, 1959.)
 
 The model is that of `bench.rating`, where a side's rating is the sum of its techniques' gains. The intervals come from
 the sandwich estimator on pairs, corrected for leverage (HC3 of J. G. MacKinnon and H. White, Journal of Econometrics
-29, 1985). With few pairs an interval is at least the model's own.
+29, 1985). With few pairs, an interval is at least as wide as the model's.
 """
 
 from __future__ import annotations
@@ -52,14 +51,14 @@ from search.techniques import TECHNIQUES, Technique, named
 #: Probability that a side lacks a technique in a pair of games.
 SHARE: Final = 0.15
 
-#: With fewer pairs than this for each technique the observed spread is a poor guide.
+#: With fewer pairs than this per technique, the observed spread is unreliable.
 FEW_PAIRS: Final = 10
 
 DEFAULT_LIMIT: Final = "nodes=8000"
 DEFAULT_GAMES: Final = 6000
-#: MiB of each engine's TT.
+#: TT size of each engine, in MiB.
 HASH: Final = 16
-#: What the openings and rules are unless the options say otherwise.
+#: Default openings and adjudication rules.
 DEFAULTS: Final[dict[str, Any]] = {
     "book": str(PROJECT_ROOT / "bench" / "books" / "balanced.epd"),
     "order": "random",
@@ -73,23 +72,23 @@ examples:
   secateur ablation --games 100                     a quick look
   secateur ablation --concurrency 2 --state run.jsonl --ledger --suffix network
   secateur ablation time-stability time-fall time-effort --tc 1+0.01
-A match that measures one technique beside all others:
+To measure one technique with all others in use, play a match:
   secateur match --engine cmd=./secateur arg=--tuning name=full \\
                  --engine cmd=./secateur arg=--tuning option.Without=null-move name=without --tc nodes=8000
 
 techniques:
   {chr(10).join(f"{technique.key:<30}{technique.title}" for technique in TECHNIQUES).replace(chr(10), chr(10) + "  ")}
 
-Each side of each pair of games lacks each technique with a probability of {SHARE:.0%}. Limited by nodes, the same games
-come out each time. Exit status 0 means that every game was played without a fault.
+Each side of each pair of games lacks each technique with a probability of {SHARE:.0%}. With a node limit, every run
+plays the same games. Exit status 0 means that every game was played without a fault.
 """
 
 
 def parser() -> Parser:
-    """The command's options."""
+    """Returns the command's argument parser."""
     parser = Parser(
         prog="secateur ablation",
-        description="Measures what techniques of the search gain, by games of the engine against itself without some.",
+        description="Measures the Elo gain of search techniques in games between copies of the engine that lack some.",
         epilog=_EPILOG,
         needs=("rich", "scipy"),
     )
@@ -97,10 +96,10 @@ def parser() -> Parser:
     games = parser.add_argument_group("games", "default: --book bench/books/balanced.epd --order random --seed 1")
     games.add_argument("--tc", default=DEFAULT_LIMIT, help=f"time control (default {DEFAULT_LIMIT})")
     games.add_argument(
-        "--games", type=int, metavar="N", default=DEFAULT_GAMES, help=f"an even number (default {DEFAULT_GAMES})"
+        "--games", type=int, metavar="N", default=DEFAULT_GAMES, help=f"number of games, even (default {DEFAULT_GAMES})"
     )
     games.add_argument(
-        "--state", type=Path, metavar="FILE", help="keep the results in FILE, and continue the run that is there"
+        "--state", type=Path, metavar="FILE", help="save the results in FILE, or continue the run saved there"
     )
     add_book_arguments(games)
     games.add_argument("--concurrency", type=int, default=1, metavar="N", help="pairs at the same time (default 1)")
@@ -110,7 +109,7 @@ def parser() -> Parser:
     parser.set_defaults(**DEFAULTS)
     kept = parser.add_argument_group("ledger")
     kept.add_argument("--ledger", action="store_true", help="record each result in bench/ledger/KEY[-SUFFIX].json")
-    kept.add_argument("--suffix", default="", metavar="TEXT", help="the end of the records' ids, after the key")
+    kept.add_argument("--suffix", default="", metavar="TEXT", help="append -TEXT to the id of each record")
     ledger.add_circumstances(kept)
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     parser.add_quiet()
@@ -119,7 +118,7 @@ def parser() -> Parser:
 
 @command("secateur ablation")
 def main(arguments: list[str]) -> int:
-    """Measures; returns the exit status."""
+    """Measures the gains and returns the exit status."""
     options = parser().parse_args(arguments)
     with arguments_are_judged():
         techniques = named(options.keys) or tuple(technique for technique in TECHNIQUES if not technique.needs_clock)
@@ -154,9 +153,9 @@ def main(arguments: list[str]) -> int:
             stopped = stopped or str(error)
         if stopped:
             unrecorded = "; not recorded" if options.ledger else ""
-            # A reason that names the file says where the results are.
+            # A reason that names the file already says where the results are.
             kept = options.state and str(options.state) not in stopped
-            _say(f"{stopped}{unrecorded}{f'; {shown(options.state)} has what was played' if kept else ''}")
+            _say(f"{stopped}{unrecorded}{f'; the results so far are in {shown(options.state)}' if kept else ''}")
         return FAILED if stopped or state.faults else OK
 
 
@@ -165,15 +164,15 @@ def _say(text: str) -> None:
 
 
 def _description(techniques: Sequence[Technique], options: argparse.Namespace) -> MatchDescription:
-    """The games that the options describe. Raises ValueError."""
+    """Returns the match that the options describe. Raises ValueError if they are invalid."""
     if options.games < 2 or options.games % 2:
-        raise DescriptionError(f"--games is an even number, at least 2: openings are played twice; not {options.games}")
+        raise DescriptionError(f"--games must be even and at least 2: openings are played twice (got {options.games})")
     if options.suffix and not options.ledger:
-        raise DescriptionError("--suffix is for the records of --ledger")
+        raise DescriptionError("--suffix requires --ledger")
     sides = _engine(PLUS, (), options), _engine(MINUS, (), options)
     for technique in techniques:
         if technique.needs_clock and not sides[0].limit.has_clock:
-            raise DescriptionError(f"{technique.key} needs a clock like --tc 1+0.01, not {options.tc}")
+            raise DescriptionError(f"{technique.key} needs a clock, such as --tc 1+0.01 (got {options.tc})")
     return MatchDescription(
         engines=sides,
         rounds=options.games // 2,
@@ -185,19 +184,19 @@ def _description(techniques: Sequence[Technique], options: argparse.Namespace) -
 
 
 def _engine(name: str, lacks: Sequence[str], options: argparse.Namespace) -> EngineSpec:
-    """Secateur without the techniques `lacks`. Raises `EngineSpecError`."""
+    """Returns Secateur without the techniques in `lacks`. Raises `EngineSpecError`."""
     without = " ".join(lacks) or "<empty>"
     pairs = ("arg=--tuning", f"name={name}", f"option.Hash={HASH}", f"option.Without={without}")
     return engine_from_pairs(this_engine(*pairs), (), options.tc)
 
 
 def _id(technique: Technique, options: argparse.Namespace) -> str:
-    """The id of a technique's record."""
+    """Returns the id of a technique's record."""
     return "-".join(filter(None, (technique.key, options.suffix)))
 
 
 def _count_benchmark(quiet: bool) -> int:
-    """The benchmark's node count, which identifies the engine that plays."""
+    """Returns the benchmark's node count, which identifies the version of the search."""
     from search.benchmark import run_benchmark
     from search.warmup import load_kernels
 
@@ -211,7 +210,7 @@ def _count_benchmark(quiet: bool) -> int:
 def _state(
     keys: Sequence[str], description: MatchDescription, commits: Sequence[str], options: argparse.Namespace
 ) -> StateFile:
-    """The state of the run. Raises `PairsError` for the state of other games."""
+    """Opens the state of the run. Raises `PairsError` if the file belongs to a different run."""
     state = StateFile(options.state, "ablation")
     games = {name: getattr(options, name) for name in ("tc", "book", "order", "plies", "seed", "bench_nodes")}
     games |= {"hash": HASH, "techniques": keys, "share": SHARE, "adjudication": asdict(description.adjudication)}
@@ -221,12 +220,12 @@ def _state(
     played = state.settings.get("games", {})
     differ = [name for name, value in json.loads(json.dumps(games)).items() if played.get(name) != value]
     if differ:
-        raise PairsError(f"{shown(options.state)}: has other games ({', '.join(differ)} differ); name another file")
+        raise PairsError(f"{shown(options.state)}: belongs to another run ({', '.join(differ)} differ)")
     return state
 
 
 def _play(keys: Sequence[str], plan: Plan, state: StateFile, options: argparse.Namespace) -> None:
-    """Plays what is missing. Raises `PairsError`, and KeyboardInterrupt; `state` has what was played then."""
+    """Plays the missing pairs. Raises `PairsError` or KeyboardInterrupt; `state` then has the results so far."""
     description = plan.description
     missing = list(state.missing(range(description.rounds)))
     if not missing:
@@ -257,10 +256,10 @@ def _record(
     description: MatchDescription,
     options: argparse.Namespace,
 ) -> None:
-    """A record for each technique. Raises `LedgerError`."""
+    """Saves a record for each technique. Raises `LedgerError`."""
     assert state.settings is not None
     circumstances = circumstances_of(description)
-    together = f"one of {len(techniques)} that sides lacked at random, {SHARE:.0%} of the time, in the same games"
+    together = f"one of {len(techniques)} techniques, each of which a side lacked with probability {SHARE:.0%}"
     for technique in techniques:
         effect = found[technique.key]
         record = Record(
@@ -287,7 +286,7 @@ def _record(
 def _report(
     techniques: Sequence[Technique], found: dict[str, Effect], state: StateFile, options: argparse.Namespace
 ) -> None:
-    """Prints the gains, the largest first."""
+    """Prints the gains, largest first."""
     games = 2 * len(state.results)
     order = sorted(techniques, key=lambda technique: -found[technique.key].elo)
     if options.json:
@@ -307,16 +306,16 @@ def _report(
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The gain by a technique in Elo, and half of its 95 % interval."""
+    """A technique's gain in Elo, and half the width of its 95 % interval."""
 
     elo: float
     error: float
 
 
 def left_out(techniques: Sequence[str], seed: int, number: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The techniques that the first and the second side of pair `number` lack.
+    """Returns the techniques that the first and the second side of pair `number` lack.
 
-    They depend on the arguments alone and are never the same for both sides, which would measure nothing.
+    They depend only on the arguments. They are never the same for both sides, because that would measure nothing.
     """
     rng = random.Random(f"{seed}/{number}")
     while True:
@@ -326,10 +325,10 @@ def left_out(techniques: Sequence[str], seed: int, number: int) -> tuple[tuple[s
 
 
 def effects(techniques: Sequence[str], seed: int, results: Mapping[int, int]) -> dict[str, Effect]:
-    """What each technique gains, from the points (-2 to 2) of the first side by number of pair.
+    """Estimates the gain of each technique from the first side's points (-2 to 2) by pair number.
 
-    `techniques`, in this order, and `seed` are those of `left_out`. Raises `PairsError` when the pairs are too few, or
-    so one-sided that a gain has no bound.
+    `techniques`, in this order, and `seed` must be those given to `left_out`. Raises `PairsError` if there are too few
+    pairs, or if they are so one-sided that a gain has no bound.
     """
     had = np.zeros((len(results), len(techniques)))
     for row, number in enumerate(sorted(results)):
@@ -338,14 +337,14 @@ def effects(techniques: Sequence[str], seed: int, results: Mapping[int, int]) ->
     scores = np.array([(results[number] + 2) / 4 for number in sorted(results)])
     games = 2 * len(results)
     if not results or np.linalg.matrix_rank(had) < len(techniques):
-        raise PairsError(f"{games} games do not measure {count_of(len(techniques), 'technique')}: play more")
+        raise PairsError(f"{games} games are too few to measure {count_of(len(techniques), 'technique')}; play more")
     try:
         gains = fit_logistic(had, scores)
     except RatingError as error:
         raise PairsError(f"{games} games: {error}") from None
     if np.abs(gains).max() > RUNAWAY:
         worst = techniques[int(np.abs(gains).argmax())]
-        raise PairsError(f"{games} games are too one-sided to measure {worst}: play more")
+        raise PairsError(f"{games} games are too one-sided to measure {worst}; play more")
     errors = Z95 * _deviations(had, scores, gains)
     return {
         key: Effect(float(gain) * UNIT, float(error) * UNIT)
@@ -354,7 +353,7 @@ def effects(techniques: Sequence[str], seed: int, results: Mapping[int, int]) ->
 
 
 def _deviations(had: Floats, scores: Floats, gains: Floats) -> Floats:
-    """Standard deviations of the gains, in natural units: float64[techniques]."""
+    """Returns the standard deviations of the gains in natural units, as float64[techniques]."""
     from scipy.special import expit
 
     expected = expit(had @ gains)

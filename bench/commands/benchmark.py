@@ -14,28 +14,28 @@ from search.limits import DEFAULT_HASH
 
 @command("secateur bench")
 def main(arguments: list[str]) -> int:
-    """Runs the benchmark; the last line on stdout is `<nodes> nodes <nps> nps`."""
+    """Runs the benchmark. Without `--json`, the last line on stdout is `<nodes> nodes <nps> nps`."""
     parser = Parser(
         prog="secateur bench",
         description="Searches fixed positions to a fixed depth on one thread. The node count identifies the version of "
         "the search: it is the same on every machine and in every run.",
     )
     parser.add_argument("depth", nargs="?", type=int, default=DEFAULT_DEPTH, help=f"plies (default {DEFAULT_DEPTH})")
-    parser.add_argument("--hash", type=int, default=DEFAULT_HASH, metavar="MIB", help="transposition table size")
+    parser.add_argument("--hash", type=int, default=DEFAULT_HASH, metavar="MIB", help="TT size")
     parser.add_argument("--classical", action="store_true", help="use the classical evaluation, as with UseNNUE off")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     options = parser.parse_args(arguments)
-    # Not at the top: a command's help takes no kernels.
+    # Imported here so that `--help` does not load the kernels.
     from eval.custom import CHOICE
     from search.searcher import MAX_DEPTH, Searcher
     from search.warmup import load_kernels
 
     if not 1 <= options.depth <= MAX_DEPTH:
-        parser.error(f"depth is 1 to {MAX_DEPTH}, not {options.depth}")
+        parser.error(f"depth must be 1 to {MAX_DEPTH} (got {options.depth})")
     if not 1 <= options.hash <= most_hash():
-        parser.error(f"--hash is 1 to {most_hash()} on this machine, not {options.hash}")
+        parser.error(f"--hash must be 1 to {most_hash()} on this machine (got {options.hash})")
     if CHOICE is not None and options.classical:
-        parser.error(f"--classical: the evaluation is {CHOICE.name}")
+        parser.error(f"--classical cannot be used with the evaluation {CHOICE.name}")
     if CHOICE is not None:
         print(f"evaluation: {CHOICE.name}", file=sys.stderr, flush=True)
     with Steps("loading the kernels") as steps:

@@ -1,4 +1,4 @@
-"""`secateur claims`: what pruning, the TT and move ordering save, counted in leaves."""
+"""`secateur claims`: counts the leaves that pruning, the TT and move ordering save."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ from search.theory.trees import Tree, TreeGame
 #: A middlegame with captures and checks for both sides.
 MIDDLEGAME: Final = "r1bq1rk1/pp2bppp/2n1pn2/2pp4/3P1B2/2PBPN2/PP1N1PPP/R2QK2R w KQ - 0 8"
 
-#: Shuffled orders of which the mean is taken.
+#: The number of shuffled orders that are averaged.
 SHUFFLES: Final = 5
 
-#: Half the width of aspiration windows, in the game's units: about half a pawn in chess.
+#: Half the width of aspiration windows, in the game's units (about half a pawn in chess).
 _WIDTH: Final = 50
 
-#: A row: the technique, and what counts the leaves that it values.
+#: A row: the technique, and a function that counts the leaves it evaluates.
 Row = tuple[str, Callable[[], float]]
 
 
 @command("secateur claims")
 def main(arguments: list[str]) -> int:
-    """Counts and prints the table."""
+    """Counts the leaves, prints the table and returns the exit status."""
     parser = Parser(
         prog="secateur claims",
         description="Counts the leaves that minimax, alpha-beta in several orders, and alpha-beta with a TT, move "
-        "ordering and iterative deepening value in uniform trees, tic-tac-toe, Connect Four and chess, searched in "
-        "plain Python. The counts are the same on every machine. It takes a few minutes.",
+        "ordering and iterative deepening evaluate in uniform trees, tic-tac-toe, Connect Four and chess. The searches "
+        "are in plain Python and take a few minutes. The counts are the same on every machine.",
     )
-    parser.add_argument("--quick", action="store_true", help="only a small uniform tree")
+    parser.add_argument("--quick", action="store_true", help="search only a small uniform tree")
     parser.add_quiet()
     options = parser.parse_args(arguments)
     with Steps("building trees", options.quiet) as steps:
@@ -73,12 +73,12 @@ class Subject:
     depth: int
 
 
-#: The name of a subject, and the leaves that each technique values in it; the first is minimax.
+#: The name of a subject, and the number of leaves that each technique evaluates in it. Minimax comes first.
 Column = tuple[str, dict[str, float]]
 
 
 def subjects() -> list[Subject]:
-    """The columns of the table in docs/explorer.md."""
+    """Returns the columns of the table in docs/explorer.md."""
     return [
         uniform_subject(4, 8),
         Subject("tic-tac-toe", TicTacToe(), EMPTY, 9),
@@ -89,12 +89,12 @@ def subjects() -> list[Subject]:
 
 
 def uniform_subject(branching: int, depth: int) -> Subject:
-    """A uniform tree whose leaves have random values."""
+    """Returns a uniform tree whose leaves have random values."""
     return Subject(f"uniform, b = {branching}", TreeGame(uniform_tree(branching, depth, "random", 1)), 0, depth)
 
 
 def measure(subject: Subject, show: Callable[[str], None] = lambda _: None) -> Column:
-    """Counts for every technique, in the order of the table."""
+    """Counts the leaves for every technique, in the order of the table."""
     show(f"{subject.name}: storing the tree")
     tree = game_tree(subject.game, subject.position, subject.depth, most_nodes=2_000_000)
     leaves = {}
@@ -105,7 +105,7 @@ def measure(subject: Subject, show: Callable[[str], None] = lambda _: None) -> C
 
 
 def _orders(tree: Tree, depth: int) -> tuple[Row, ...]:
-    """Minimax, alpha-beta on the tree in several orders, and the least that can be enough."""
+    """Returns the rows for minimax, alpha-beta with several move orders, and the minimum number of leaves."""
 
     def ordered(order: Order, seed: int = 0) -> int:
         counted = Counted(TreeGame(tree, ordered_children(tree, order, seed)))
@@ -126,7 +126,7 @@ def _orders(tree: Tree, depth: int) -> tuple[Row, ...]:
 
 
 def _bound(leaves: int, depth: int) -> float:
-    """Knuth and Moore's formula for the branching factor of a uniform tree with so many leaves."""
+    """Applies Knuth and Moore's formula with the branching factor of a uniform tree that has `leaves` leaves."""
     branching = effective_branching(leaves, depth)
     if abs(branching - round(branching)) < 1e-9:
         return minimal_leaves(round(branching), depth)
@@ -134,7 +134,7 @@ def _bound(leaves: int, depth: int) -> float:
 
 
 def _techniques(subject: Subject) -> tuple[Row, ...]:
-    """Searches with the moves in the game's order: one technique added at a time, then all."""
+    """Returns the rows for searches in the game's move order, with one technique added at a time, then with all."""
     game, position, depth = subject.game, subject.position, subject.depth
 
     def plain(search: Callable[..., int]) -> int:
@@ -167,7 +167,7 @@ def _techniques(subject: Subject) -> tuple[Row, ...]:
 
 
 def table(columns: Sequence[Column]) -> str:
-    """The leaves and their share of minimax's, as Markdown."""
+    """Returns the leaf counts and their shares of minimax's count, as a Markdown table."""
 
     def cell(column: Column, technique: str) -> str:
         leaves = column[1][technique]

@@ -1,4 +1,4 @@
-"""`secateur epd`: test suites for any UCI engine, with points, time and nodes to solution."""
+"""`secateur epd`: runs test suites on any UCI engine and counts points, time and nodes to solution."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from engine.errors import FAILED, OK, arguments_are_judged
 from engine.files import count_of, shown
 from engine.progress import Steps, duration
 
-#: How long an engine thinks about a position.
+#: The default limit for each position.
 DEFAULT_LIMIT: Final = "movetime=1"
 
 _EPILOG = """\
@@ -32,15 +32,15 @@ examples:
   secateur epd sts.epd mates.epd --nodes 100000 --concurrency 2 --json \\
       --engine cmd=./secateur name=new --engine cmd=stockfish option.Hash=64
 
-Without --engine, Secateur itself answers. A line or an answer that is missing makes the exit status 1.
+Without --engine, Secateur solves the positions. The exit status is 1 if a line is invalid or an answer is missing.
 """
 
 
 def parser() -> Parser:
-    """The command's options."""
+    """Returns the command's argument parser."""
     parser = Parser(
         prog="secateur epd",
-        description="Puts the positions of EPD files to engines: best moves, graded moves (STS) and mates.",
+        description="Runs EPD test suites on UCI engines: best moves, graded moves (STS) and mates.",
         epilog=_EPILOG,
         needs=("rich",),
     )
@@ -53,18 +53,16 @@ def parser() -> Parser:
         metavar="KEY=VALUE",
         help="cmd=, name=, arg=, dir=, option.NAME=, nodes=",
     )
-    parser.add_argument("--each", nargs="+", default=[], metavar="KEY=VALUE", help="the same for every engine")
-    parser.add_argument("--first", type=int, metavar="N", help="only the first N positions of each file")
+    parser.add_argument("--each", nargs="+", default=[], metavar="KEY=VALUE", help="settings for every engine")
+    parser.add_argument("--first", type=int, metavar="N", help="use only the first N positions of each file")
     parser.add_argument("--concurrency", type=int, default=1, help="positions at the same time (default 1)")
-    parser.add_argument("--cluster", metavar="tcp://HOST:PORT", help="work on this Dask cluster")
-    parser.add_argument("--details", action="store_true", help="also list what was not solved")
-    parser.add_argument("--ledger", metavar="ID", help="record the only suite's result in bench/ledger/suites/ID.json")
-    parser.add_argument(
-        "--commit", action="append", default=[], help="the commit that was tested (default: the current)"
-    )
+    parser.add_argument("--cluster", metavar="tcp://HOST:PORT", help="run on this Dask cluster")
+    parser.add_argument("--details", action="store_true", help="also list the unsolved positions")
+    parser.add_argument("--ledger", metavar="ID", help="record the result of one suite in bench/ledger/suites/ID.json")
+    parser.add_argument("--commit", action="append", default=[], help="tested commit (default: the current one)")
     parser.add_argument("--bench-nodes", type=int, metavar="N", help="node count of `secateur bench`")
     parser.add_quiet()
-    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
     return parser
 
 
@@ -75,10 +73,10 @@ def main(arguments: list[str]) -> int:
     with arguments_are_judged():
         engines = _engines(options)
         if options.concurrency < 1 or (options.first is not None and options.first < 1):
-            raise EngineSpecError("--concurrency and --first are at least 1")
+            raise EngineSpecError("--concurrency and --first must be at least 1")
         if options.ledger is not None:
             if len(options.files) != 1 or options.first is not None:
-                raise EngineSpecError("--ledger records one whole suite")
+                raise EngineSpecError("--ledger requires a single file, without --first")
             options.commit = tested_commits(options.commit)
     troubles: list[str] = []
     suites: dict[str, list[Problem]] = {}
@@ -120,15 +118,15 @@ def _engines(options: argparse.Namespace) -> list[EngineSpec]:
     engines = [engine_from_pairs(words, options.each, limit) for words in pairs]
     for engine in engines:
         if engine.limit.has_clock:
-            raise EngineSpecError(f"engine {engine.name}: a suite has no clock; give movetime, nodes or depth")
+            raise EngineSpecError(f"engine {engine.name}: test suites have no clock; use movetime, nodes or depth")
         engine.resolved_program()
     if len({engine.name for engine in engines}) < len(engines):
-        raise EngineSpecError("two engines have the same name; give them different ones")
+        raise EngineSpecError("two engines have the same name; set different ones with name=")
     return engines
 
 
 def _solve_all(tasks: list[Task], options: argparse.Namespace, troubles: list[str]) -> dict[int, Solution]:
-    """The solutions by the index of their task, with progress; after Ctrl-C some are missing. `troubles` grows."""
+    """Returns the solutions by task index, incomplete after Ctrl-C. Shows progress and appends to `troubles`."""
     compile_kernels({task.engine for task in tasks}, options.cluster)
     numbers = {id(task): number for number, task in enumerate(tasks)}
     answers: dict[int, Solution] = {}
@@ -156,7 +154,7 @@ def _solve_all(tasks: list[Task], options: argparse.Namespace, troubles: list[st
 
 
 def totals(rows: list[Solution], engine: str) -> dict[str, Any]:
-    """One engine's result in one suite. Means to solution are over what it solved; None where that is nothing."""
+    """Returns an engine's totals in a suite. Means to solution are over solved positions, or None if there are none."""
     own = [row for row in rows if row.engine == engine]
     solved = [row for row in own if row.is_solved]
     return {
@@ -185,7 +183,7 @@ def _to_json(rows: dict[str, list[Solution]], engines: list[EngineSpec], trouble
 def _record(
     options: argparse.Namespace, rows: dict[str, list[Solution]], engines: list[EngineSpec], troubles: list[str]
 ) -> None:
-    """Keeps the result of the one suite that was run. Raises LedgerError when it is not whole."""
+    """Records the result of the only suite. Raises LedgerError if the result is incomplete."""
     if troubles or not rows:
         raise LedgerError(f"{options.ledger} is not recorded: lines or answers are missing")
     ((path, found),) = rows.items()

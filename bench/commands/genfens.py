@@ -1,7 +1,7 @@
-"""`secateur genfens`: random openings for OpenBench's data generation, in the form that its client reads.
+"""`secateur genfens`: prints random openings for data generation, in the format that OpenBench's client reads.
 
 The client runs `ENGINE "genfens N seed S book <None|FILE> EXTRA" quit` several times at once and collects the lines
-that begin with `info string genfens`. It gives up after 15 seconds without one. The workload sets EXTRA, our options.
+that begin with `info string genfens`. It gives up after 15 seconds without one. The workload sets the options EXTRA.
 """
 
 from __future__ import annotations
@@ -20,36 +20,36 @@ from engine.errors import arguments_are_judged
 from engine.files import read_bytes, reason, shown
 from engine.progress import Steps
 
-#: The beginning of the lines that the client collects.
+#: The prefix of the lines that the client collects.
 PREFIX: Final = "info string genfens"
 
-#: Random plies from the start position, as in self-play, and after a position of a book.
+#: Numbers of random plies from the start position, as in self-play, and from a book position.
 START_PLIES: Final = "8-9"
 BOOK_PLIES: Final = "1-4"
 
-#: The client plays Chess960 if the book's name contains one of these, so we must as well.
+#: The client plays Chess960 if the book's name contains one of these, so this command does the same.
 CHESS960_NAMES: Final = ("FRC", "960", "FISCHER")
 
 #: TT size in MiB: each opening is searched briefly, with an empty TT.
 HASH: Final = 1
 
-#: The search for openings stops after so many unsuitable candidates in a row.
+#: The command gives up after this many unsuitable candidates in a row.
 PATIENCE: Final = 1000
 
-#: Draws the position from which random moves are played. Raises ValueError for a damaged line of a book.
+#: A function that draws a position to play random moves from. It raises ValueError if the book's line is damaged.
 Draw = Callable[[random.Random], chess.Board]
 
 
 @command("secateur genfens")
 def main(arguments: list[str]) -> int:
-    """Prints openings; returns the exit status."""
-    if arguments[-1:] == ["quit"]:  # the client adds it for engines that would go on listening
+    """Prints openings and returns the exit status."""
+    if arguments[-1:] == ["quit"]:  # the client adds it for engines that would continue to read commands
         arguments = arguments[:-1]
     parser = _parser()
     options = parser.parse_args(arguments)
     for name, value in (("N", options.count), ("--score", options.score), ("--nodes", options.nodes)):
         if value < 1:
-            parser.error(f"{name} is at least 1, not {value}")
+            parser.error(f"{name} must be at least 1 (got {value})")
     from_start = options.book.lower() == "none"
     with arguments_are_judged():
         plies = parse_plies(options.plies or (START_PLIES if from_start else BOOK_PLIES))
@@ -61,7 +61,7 @@ def main(arguments: list[str]) -> int:
         load_kernels()
         found = openings(options.count, options.seed, draw, plies, options.score, options.nodes)
         for number, fen in enumerate(found, start=1):
-            # One write a line: OpenBench's client reads both streams from one pipe.
+            # Each line is a single write, because OpenBench's client reads stdout and stderr from one pipe.
             sys.stdout.write(f"{PREFIX} {fen}\n")
             sys.stdout.flush()
             steps.show(f"{number} of {options.count} openings")
@@ -72,8 +72,8 @@ def _parser() -> Parser:
     parser = Parser(
         prog="secateur genfens",
         usage="secateur genfens N seed S book None|FILE [--plies N|N-M] [--score CP] [--nodes N]",
-        description="Prints random openings for OpenBench's data generation. They are different, not in check and not "
-        "decided. The same arguments print the same openings.",
+        description="Prints random openings for OpenBench's data generation. They are distinct, not in check and not "
+        "decided. The same arguments give the same openings.",
     )
     parser.add_argument("count", type=int, metavar="N", help="number of openings")
     parser.add_argument("seed_word", choices=("seed",), metavar="seed")
@@ -81,22 +81,22 @@ def _parser() -> Parser:
     parser.add_argument("book_word", choices=("book",), metavar="book")
     parser.add_argument("book", metavar="None|FILE", help="the start position, or an EPD or PGN book")
     parser.add_argument(
-        "--plies", metavar="N|N-M", help=f"random plies (default {START_PLIES}, after a book {BOOK_PLIES})"
+        "--plies", metavar="N|N-M", help=f"random plies (default {START_PLIES}, or {BOOK_PLIES} from a book)"
     )
     parser.add_argument(
-        "--score", type=int, default=1000, metavar="CP", help="largest score in centipawns (default 1000)"
+        "--score", type=int, default=1000, metavar="CP", help="largest absolute score in centipawns (default 1000)"
     )
     parser.add_argument("--nodes", type=int, default=5000, metavar="N", help="nodes for each opening (default 5000)")
     return parser
 
 
 def openings(count: int, seed: int, draw: Draw, plies: tuple[int, int], score: int, nodes: int) -> Iterator[str]:
-    """FENs of `count` different openings, a function of the arguments.
+    """Yields the FENs of `count` different openings, which depend only on the arguments.
 
-    Each is a drawn position after `plies` random moves which a search of `nodes` nodes scores within `score`
-    centipawns. Raises BookError after PATIENCE unsuitable candidates in a row.
+    Each is a position from `draw` after `plies` (least, most) random plies, if a search of `nodes` nodes scores it
+    within `score` centipawns of 0. Raises BookError after PATIENCE unsuitable candidates in a row.
     """
-    # Not at the top: a command's help takes no kernels.
+    # Imported here so that `--help` does not load the kernels.
     from eval.network.format import shipped_network
     from search.limits import Limits
     from search.searcher import Game, Searcher
@@ -126,7 +126,7 @@ def openings(count: int, seed: int, draw: Draw, plies: tuple[int, int], score: i
 
 
 def _from_book(path: Path) -> Draw:
-    """Draws from a book. Raises BookError when it cannot be read."""
+    """Returns a function that draws positions from a book. Raises BookError if the book cannot be read."""
     if path.suffix.lower() == ".pgn":
         games = load_openings(path)
         return lambda generator: generator.choice(games).board()

@@ -32,17 +32,17 @@ from engine.progress import Line, say
 
 @command("secateur kernels")
 def main(arguments: list[str]) -> int:
-    """Builds or lists; exit status 1 when a library cannot be built or used."""
+    """Builds or lists the libraries; returns 1 if one cannot be built or used."""
     parser = Parser(
         prog="secateur kernels",
-        description="Compiles the kernels ahead of time into a library for each level of processor. With one the "
-        f"engine starts at once and needs no Numba. The libraries are in {folder()} ({FOLDER_VARIABLE} changes that).",
+        description="Compiles the kernels ahead of time into a library for each processor level. The engine then "
+        f"starts at once and needs no Numba. The libraries are in {folder()} (set {FOLDER_VARIABLE} to change this).",
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    build = commands.add_parser("build", help="compile and link; takes Numba and a C compiler")
+    build = commands.add_parser("build", help="compile the libraries; requires Numba and a C compiler")
     names = [level.name for level in LEVELS]
-    build.add_argument("--level", nargs="+", choices=names, default=names, help="which levels (default: all)")
-    build.add_argument("--force", action="store_true", help="rebuild also those that are up to date")
+    build.add_argument("--level", nargs="+", choices=names, default=names, help="levels to build (default: all)")
+    build.add_argument("--force", action="store_true", help="also rebuild libraries that are up to date")
     commands.add_parser("list", help="list the libraries")
     options = parser.parse_args(arguments)
     if options.command == "list":
@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _is_up_to_date(level: Level) -> bool:
-    """Whether a level has a valid library of these sources and this Numba; if so, says it on stderr."""
+    """Returns whether a level has a valid library of these sources and this Numba, and reports it on stderr if so."""
     path = library_path(level, folder())
     try:
         found = fitting_description(path, level, source_hash())
@@ -70,7 +70,7 @@ def _is_up_to_date(level: Level) -> bool:
 
 
 def _build(levels: list[Level]) -> int:
-    """Builds libraries in child processes, one for each core at once, with progress; returns the exit status."""
+    """Builds libraries in child processes, one per core at a time; shows progress and returns the exit status."""
     if not levels:
         return 0
     start = time.perf_counter()
@@ -91,7 +91,7 @@ def _build(levels: list[Level]) -> int:
 
 
 def _build_one(level: Level) -> tuple[bool, str]:
-    """Builds one level's library; returns whether it worked, and a message."""
+    """Builds one level's library; returns whether that worked, and a message."""
     path = library_path(level, folder())
     done = subprocess.run(
         [sys.executable, "-m", "search.export", level.name, str(path)],
@@ -111,9 +111,9 @@ def _size(path: Path) -> str:
 
 
 def _list() -> int:
-    """Prints a line for each level, which kernels this machine uses, and why it does not use others.
+    """Prints a line for each level, the kernels that this machine uses, and why it does not use others.
 
-    Returns 1 when a library is unusable, or there are no kernels at all.
+    Returns 1 if a library is unusable or there are no kernels at all, else 0.
     """
     status = 0
     place, sources = folder(), source_hash()
@@ -128,7 +128,7 @@ def _list() -> int:
             print(f"{level.name:<20} {error}")
             status = 1
             continue
-        where = "" if library.runs_here() else ", not for this processor"
+        where = "" if library.runs_here() else ", does not run on this processor"
         print(f"{level.name:<20} {_size(path)}, {library.description.compiler}{where}")
     chosen, remarks = choose()
     for remark in remarks:
@@ -136,8 +136,8 @@ def _list() -> int:
     if chosen is not None:
         print(f"in use: {chosen.level.name}")
     elif has_numba():
-        print("in use: Numba, which compiles the kernels here")
+        print("in use: Numba, which compiles the kernels on this machine")
     else:
-        print(f"in use: none, for there is no Numba either: {REMEDY}")
+        print(f"in use: none, as Numba is not installed either: {REMEDY}")
         return 1
     return status

@@ -1,4 +1,4 @@
-"""`secateur ledger`: shows, checks and renews the ledger, the table of tests from which every quoted Elo comes."""
+"""`secateur ledger`: shows, checks and updates the ledger of tests, the source of every quoted Elo."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from engine.errors import FAILED, OK
 
 @command("secateur ledger")
 def main(arguments: list[str]) -> int:
-    """Shows the ledger, or does what the options say; returns the exit status."""
-    parser = Parser(prog="secateur ledger", description="Shows, checks and renews the records of all tests.")
+    """Shows the ledger, checks it or updates its table; returns the exit status."""
+    parser = Parser(prog="secateur ledger", description="Shows, checks and updates the records of all tests.")
     mode = parser.add_mutually_exclusive_group()
-    mode.add_argument("--write", action="store_true", help="renew the table in bench/ledger/README.md")
+    mode.add_argument("--write", action="store_true", help="update the table in bench/ledger/README.md")
     mode.add_argument(
-        "--check", action="store_true", help="check that the table is current and every quoted figure has its record"
+        "--check", action="store_true", help="check that the table is current and every quoted figure has a record"
     )
     options = parser.parse_args(arguments)
     if options.write:
@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> int:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that put a match into the ledger."""
+    """Adds the options that record a match in the ledger."""
     group = parser.add_argument_group("ledger")
     group.add_argument("--ledger", metavar="ID", help="record the result in bench/ledger/ID.json")
     group.add_argument("--what", metavar="TEXT", help="what was tested, in one line")
@@ -45,21 +45,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_circumstances(group: argparse._ActionsContainer) -> None:
-    """Adds what a record says of the engines, whatever gives it its id."""
-    group.add_argument("--commit", action="append", default=[], help="a commit that was tested (default: the current)")
+    """Adds the options `--commit`, `--bench-nodes` and `--note` of a record."""
+    group.add_argument("--commit", action="append", default=[], help="tested commit (default: the current one)")
     group.add_argument("--bench-nodes", type=int, metavar="N", help="node count of `secateur bench`")
-    group.add_argument("--note", default="", help="anything else worth knowing")
+    group.add_argument("--note", default="", help="a remark for the record")
 
 
 def prepare(options: argparse.Namespace) -> None:
-    """Call it before the games: raises `LedgerError` when these options cannot be recorded.
+    """Checks the options before the games. Raises `LedgerError` if the result could not be recorded.
 
-    Mutates `options`, which get the current commit where none is named.
+    Sets `options.commit` to the current commit if none is named.
     """
     if options.ledger is None:
         return
     if not options.what:
-        raise LedgerError("--ledger needs --what: say in one line what was tested")
+        raise LedgerError("--ledger requires --what, one line that says what was tested")
     records.check_unused(options.ledger)
     options.commit = records.tested_commits(options.commit)
 
@@ -70,9 +70,9 @@ def record_match(
     circumstances: dict[str, str],
     sprt: Sprt | None = None,
 ) -> None:
-    """Records the match if `--ledger` was given; `circumstances` has `book` and `time_control`.
+    """Records the match if `--ledger` was given; `circumstances` contains `book` and `time_control`.
 
-    Raises `LedgerError`, also for a match that did not come to its end.
+    Raises `LedgerError`, also if the match is unfinished.
     """
     if options.ledger is None:
         return

@@ -1,4 +1,4 @@
-"""`secateur match`: one match between two engines, on cutechess-cli, on fastchess or on the built-in runner."""
+"""`secateur match`: plays a match between two engines with cutechess-cli, fastchess or the built-in runner."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ examples:
   secateur match match.toml --resume
 
 Without --runner, the match is played by cutechess-cli or fastchess if they are on the PATH, otherwise by the built-in
-runner. Only the built-in runner can --resume and use a --cluster. Exit status 0 means that every game was played
+runner. Only the built-in runner supports --resume and --cluster. Exit status 0 means that every game was played
 without a fault.
 """
 
 
 @command("secateur match")
 def main(arguments: list[str]) -> int:
-    """Plays the match; returns the exit status."""
+    """Plays the match and returns the exit status."""
     parser = Parser(prog="secateur match", description="Plays a match between two engines.", epilog=_EPILOG)
     add_arguments(parser)
-    parser.add_argument("--dry-run", action="store_true", help="print what would be run, and run nothing")
+    parser.add_argument("--dry-run", action="store_true", help="print the command line without running it")
     add_result_arguments(parser)
     options = parser.parse_args(arguments)
     with arguments_are_judged():
@@ -55,15 +55,15 @@ def main(arguments: list[str]) -> int:
 
 
 def add_result_arguments(parser: Parser) -> None:
-    """Adds the options that say what is done with the result of a match; `prepare` and `conclude` read them."""
-    parser.add_argument("--plot", metavar="FILE.png|svg", help="draw the score (of a test also the LLR) over the pairs")
+    """Adds the options for output and records of a match, which `prepare` and `conclude` read."""
+    parser.add_argument("--plot", metavar="FILE.png|svg", help="plot the score, and the LLR of a test, over the pairs")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_quiet()
     ledger.add_arguments(parser)
 
 
 def prepare(options: argparse.Namespace) -> None:
-    """Call it before the games: raises CommandError for a picture or a record that cannot be written."""
+    """Checks the options before the games. Raises CommandError if the plot or the record could not be written."""
     if options.plot is not None:
         from bench.plots import check_path
 
@@ -79,9 +79,9 @@ def conclude(
     pgn: str | None = None,
     test: Sprt | None = None,
 ) -> int:
-    """Draws and records a result; returns the exit status. `pgn` is the file with which the match can continue."""
+    """Plots and records a result; returns the exit status. `pgn` is the file from which `--resume` continues."""
     if result.interrupted and pgn:
-        print(f"secateur {name}: interrupted; --resume goes on with {pgn}", file=sys.stderr)
+        print(f"secateur {name}: interrupted; --resume continues {pgn}", file=sys.stderr)
     if options.plot is not None:
         from bench.plots import plot_match
 
@@ -91,9 +91,9 @@ def conclude(
 
 
 def play_shown(name: str, description: MatchDescription, quiet: bool, test: Sprt | None = None) -> MatchResult:
-    """Plays a match or tournament for the command `name`, until `test` is decided, and reports its problems.
+    """Plays a match or tournament for the command `name` and reports its problems.
 
-    Shows the progress unless `quiet`. Raises CommandError.
+    Stops early if `test` is decided. Shows the progress unless `quiet`. Raises CommandError.
     """
     names = tuple(engine.name for engine in description.engines)
     planned = 2 * len(pairings(description)) * description.rounds
@@ -118,7 +118,7 @@ def play_shown(name: str, description: MatchDescription, quiet: bool, test: Sprt
 
 
 def report_problems(name: str, result: MatchResult, told: Collection[str] = ()) -> None:
-    """Prints the problems that are not in `told`, and the notes, to stderr."""
+    """Prints the notes, and the problems that are not in `told`, to stderr."""
     complain_about(f"secateur {name}", [problem for problem in result.problems if problem not in told])
     for note in result.notes:
         complain(f"secateur {name}", f"note: {note}")

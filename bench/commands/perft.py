@@ -14,28 +14,28 @@ from engine.progress import Steps
 
 @command("secateur perft")
 def main(arguments: list[str]) -> int:
-    """Runs perft; the last lines on stdout are `Nodes searched: <n>` and `<nps> nps`."""
+    """Runs perft. Without `--json`, the last lines on stdout are `Nodes searched: <n>` and `<nps> nps`."""
     parser = Parser(
         prog="secateur perft",
-        description="Counts the sequences of DEPTH legal moves from a position, without a hash table. The moves of the "
-        "last ply are counted, not made.",
+        description="Counts the sequences of N legal moves from a position, without a hash table. The moves of the "
+        "last ply are counted without being made.",
     )
     parser.add_argument("--depth", type=int, required=True, metavar="N", help="plies")
-    parser.add_argument("--fen", default=chess.STARTING_FEN, help="position, standard or Chess960 (default: the start)")
+    parser.add_argument("--fen", default=chess.STARTING_FEN, help="position, standard or Chess960 (default: startpos)")
     parser.add_argument("--threads", type=int, default=1, metavar="T", help="threads (default 1)")
     parser.add_argument("--divide", action="store_true", help="also print the count below each root move")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_quiet()
     options = parser.parse_args(arguments)
-    # Not at the top: a command's help takes no kernels.
+    # Imported here so that `--help` does not load the kernels.
     from engine.board.perft import MAX_PERFT_DEPTH
     from search.perft import count_by_move
     from search.warmup import PERFT, load_kernels
 
     if not 1 <= options.depth <= MAX_PERFT_DEPTH:
-        parser.error(f"--depth is 1 to {MAX_PERFT_DEPTH}, not {options.depth}")
+        parser.error(f"--depth must be 1 to {MAX_PERFT_DEPTH} (got {options.depth})")
     if not 1 <= options.threads <= 4 * (os.cpu_count() or 1):
-        parser.error(f"--threads is 1 to {4 * (os.cpu_count() or 1)} on this machine, not {options.threads}")
+        parser.error(f"--threads must be 1 to {4 * (os.cpu_count() or 1)} on this machine (got {options.threads})")
     try:
         board = read_board(options.fen)
     except ValueError as error:
@@ -64,7 +64,7 @@ def main(arguments: list[str]) -> int:
 
 
 def read_board(fen: str) -> chess.Board:
-    """The board of a FEN. It is a Chess960 board if the castling rights need one. Raises ValueError."""
+    """Returns the board of a FEN, as a Chess960 board if the castling rights require it. Raises ValueError."""
     from search.game import Game
 
     board = chess.Board(fen)

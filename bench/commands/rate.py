@@ -1,4 +1,4 @@
-"""`secateur rate`: a rating list from the games of any PGN files."""
+"""`secateur rate`: computes a rating list from the games of PGN files."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _EPILOG = """\
 example:
   secateur rate games.pgn more.pgn --anchor "Weiss 1.0=2898" --white auto
 
-Errors are half of a 95 % interval, relative to the anchor or, without one, to the average.
+Errors are half the width of a 95 % interval, relative to the anchor, or to the average if there is none.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that say how games are rated and printed; `table_of` and `show` read them."""
+    """Adds the options for rating and printing, which `table_of` and `show` read."""
     group = parser.add_argument_group("rating")
     group.add_argument(
-        "--anchor", action="append", type=_anchor, default=[], metavar="NAME=RATING", help="a rating that is known"
+        "--anchor", action="append", type=_anchor, default=[], metavar="NAME=RATING", help="known rating of an engine"
     )
     group.add_argument(
         "--white",
@@ -52,12 +52,12 @@ def _white(text: str) -> float | None:
 
 
 def table_of(games: list[GameResult], options: argparse.Namespace) -> RatingList:
-    """The rating list that the options ask for. Raises `RatingError`."""
+    """Rates the games with the anchors and the white advantage of the options. Raises `RatingError`."""
     return rate(games, dict(options.anchor), options.white)
 
 
 def show(table: RatingList, options: argparse.Namespace) -> None:
-    """Prints the list."""
+    """Prints the rating list as a table, or as JSON with `--json`."""
     if options.json:
         print(json.dumps(table.to_json(), indent=2))
         return
@@ -85,7 +85,7 @@ def show(table: RatingList, options: argparse.Namespace) -> None:
 
 @command("secateur rate")
 def main(arguments: list[str]) -> int:
-    """Rates the games; returns the exit status."""
+    """Rates the games and returns the exit status."""
     parser = Parser(
         prog="secateur rate",
         description="Rates every player of the given PGN files by maximum likelihood.",
@@ -110,14 +110,14 @@ def main(arguments: list[str]) -> int:
 def read_all(
     files: list[str], on_file: Callable[[str], None] = lambda path: None
 ) -> tuple[list[GameResult], list[str]]:
-    """The finished games of all files, and what is wrong in them. Pairs of different files are kept apart."""
+    """Returns the finished games of all files, and the problems in them. No pair spans two files."""
     games: list[GameResult] = []
     problems: list[str] = []
     for path in files:
         first = len(games)
         on_file(path)
         try:
-            # A pair's number is at most that of its game, so this keeps the files apart.
+            # A pair's number is at most its game's, so the offset keeps pairs of different files apart.
             games += [replace(game, pair=game.pair + first) for game in read_games(path, problems)]
         except OSError as error:
             problems.append(f"{shown(path)}: {reason(error)}")

@@ -1,6 +1,6 @@
-"""`secateur speed`: how fast Secateur is beside other UCI engines, and how fast it starts.
+"""`secateur speed`: compares Secateur's speed with that of other UCI engines, and times its start.
 
-Times depend on the machine and its load. Ratios of runs that took turns depend on them much less.
+Times depend on the machine and its load. Ratios between alternating runs depend on them much less.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ PERFT_POSITIONS: Final = ((chess.STARTING_FEN, 6, 119_060_324), (KIWIPETE, 5, 19
 #: Positions of the search measurements: an opening, middlegames, tactics, an endgame.
 SEARCH_POSITIONS: Final = (POSITIONS[0], POSITIONS[5], POSITIONS[7], KIWIPETE, POSITIONS[12], POSITIONS[15])
 
-#: Seconds that the first count may take: an engine without perft does not answer.
+#: Seconds to wait for the first count. An engine without perft never answers.
 PERFT_PATIENCE: Final = 30.0
 
 
-#: A line of the table: its name, the unit of its figures with the blank before it, and the figures of the rounds.
+#: A row of the table: its name, the suffix that gives the unit, and one figure for each round.
 Row = tuple[str, str, tuple[float, ...]]
 
 
 def cells(row: Row) -> tuple[str, str, str]:
-    """Name, median and spread as text."""
+    """Returns a row's name, median and spread as text."""
     name, unit, values = row
 
     def show(value: float) -> str:
@@ -49,7 +49,7 @@ def cells(row: Row) -> tuple[str, str, str]:
 
 
 def perft_speed(spec: EngineSpec, movetime: int) -> float:
-    """Leaves per second of `go perft` over PERFT_POSITIONS. Raises EngineError, also for a wrong count."""
+    """Returns the leaves per second of `go perft` over PERFT_POSITIONS. Raises EngineError, also for a wrong count."""
     seconds = 0.0
     with started(spec) as engine:
         engine.ask("go perft 1", "Nodes searched", PERFT_PATIENCE)  # Secateur loads the kernel here
@@ -58,15 +58,15 @@ def perft_speed(spec: EngineSpec, movetime: int) -> float:
             line, took = engine.ask(f"go perft {depth}", "Nodes searched")
             count = int(line.split(":")[1])
             if count != expected:
-                raise EngineError(f"{engine.name}: perft {depth} of {fen} is {expected}, not {count}")
+                raise EngineError(f"{engine.name}: perft {depth} of {fen} must be {expected} (got {count})")
             seconds += took
     return sum(count for _, _, count in PERFT_POSITIONS) / seconds
 
 
 def search_speed(spec: EngineSpec, movetime: int) -> float:
-    """Nodes per second over SEARCH_POSITIONS, each searched for `movetime` milliseconds, as the engine reports them.
+    """Returns the nodes per second that an engine reports for SEARCH_POSITIONS, with `movetime` milliseconds each.
 
-    Raises EngineError when it does not.
+    Raises EngineError if it reports no nodes or no time.
     """
     counted = {"nodes": 0, "time": 0}
     with started(spec) as engine:
@@ -85,7 +85,7 @@ def search_speed(spec: EngineSpec, movetime: int) -> float:
 
 
 def bench_speed(spec: EngineSpec, movetime: int) -> float:
-    """Nodes per second that the command `bench` reports, as Secateur or Stockfish prints it. Raises EngineError."""
+    """Returns the nodes per second that `bench` prints, as Secateur or Stockfish formats it. Raises EngineError."""
     for line in reversed("\n".join(run(spec, "bench")).splitlines()):
         words = line.split()
         if words[-1:] == ["nps"] and words[-2].isdecimal():
@@ -95,7 +95,7 @@ def bench_speed(spec: EngineSpec, movetime: int) -> float:
     raise EngineError(f"{spec.name} bench: no nodes per second in its output")
 
 
-#: What `--measure` calls it: (name of the row, speed of an engine: more is better).
+#: Maps a name for `--measure` to the name of the row and a function that returns an engine's speed (more is better).
 COMPARISONS: Final[dict[str, tuple[str, Callable[[EngineSpec, int], float]]]] = {
     "perft": ("perft, one thread", perft_speed),
     "bench": ("`bench` nodes per second", bench_speed),
@@ -106,9 +106,9 @@ COMPARISONS: Final[dict[str, tuple[str, Callable[[EngineSpec, int], float]]]] = 
 def compare(
     others: Sequence[EngineSpec], keys: Iterable[str], rounds: int, movetime: int, show: Callable[[str], None]
 ) -> tuple[list[Row], list[str]]:
-    """How many times as fast as each other engine Secateur is, in each round; all engines take turns in a round.
+    """Compares the speed of Secateur with that of each other engine; the engines take turns in each round.
 
-    Returns the rows, and the failures: an engine that fails in a comparison is left out of that one.
+    Returns rows of ratios, Secateur's speed over the other engine's, and the failures. An engine that fails has no row.
     """
     rows: list[Row] = []
     failures: list[str] = []
@@ -135,14 +135,14 @@ def compare(
 
 
 def seconds_to(answer: str, question: str) -> float:
-    """Seconds from starting Secateur until it gives `answer` to `question`. Raises EngineError."""
+    """Returns the seconds from starting Secateur until it gives `answer` to `question`. Raises EngineError."""
     start = time.perf_counter()
     with Conversation(OURS) as engine:
         engine.ask(question, answer)
         return time.perf_counter() - start
 
 
-#: Everything that `--measure` can name, and what it measures with other engines by default.
+#: The names that `--measure` accepts, and its default with `--engine`.
 KEYS: Final = (*COMPARISONS, "start")
 _COMPARED: Final = ("perft", "search")
 
@@ -154,7 +154,7 @@ def measure(
     movetime: int = 1000,
     show: Callable[[str], None] = lambda _: None,
 ) -> tuple[list[Row], list[str]]:
-    """The rows that the keys name, and the failures. Other engines are needed for COMPARISONS only."""
+    """Returns the rows for `keys`, and the failures. Only the keys of COMPARISONS need other engines."""
     compared = [key for key in COMPARISONS if key in keys]
     rows, failures = compare(others, compared if others else (), rounds, movetime, show)
     for question, answer in (("uci", "uciok"), ("uci\nisready", "readyok")) if "start" in keys else ():
@@ -169,11 +169,11 @@ def measure(
 
 @command("secateur speed")
 def main(arguments: list[str]) -> int:
-    """Measures and prints the table; exit status 1 when an engine fails."""
+    """Measures, prints the table and returns the exit status, 1 if an engine fails."""
     parser = Parser(
         prog="secateur speed",
-        description="Measures perft, search speed and start-up. Other engines (default: Stockfish where it is "
-        "installed) take turns with Secateur: the ratios say how many times as fast Secateur is. Run nothing else "
+        description="Measures perft speed, search speed and start-up time. Other engines (default: Stockfish, if "
+        "installed) take turns with Secateur; the ratios say how many times as fast Secateur is. Run nothing else "
         "meanwhile.",
     )
     parser.add_argument(
@@ -190,16 +190,16 @@ def main(arguments: list[str]) -> int:
         metavar="NAME",
         help=f"some of {', '.join(KEYS)} (default: all; with --engine: {', '.join(_COMPARED)})",
     )
-    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="rounds to take the median of (default 3)")
-    parser.add_argument("--movetime", type=int, default=1000, metavar="MS", help="time of a search (default 1000)")
+    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="rounds; the median is shown (default 3)")
+    parser.add_argument("--movetime", type=int, default=1000, metavar="MS", help="time of each search (default 1000)")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON, not as Markdown")
     parser.add_quiet()
     options = parser.parse_args(arguments)
     for name in ("rounds", "movetime"):
         if getattr(options, name) < 1:
-            parser.error(f"--{name} is at least 1, not {getattr(options, name)}")
+            parser.error(f"--{name} must be at least 1 (got {getattr(options, name)})")
     with arguments_are_judged():
-        # The measurements bring their own limits.
+        # The measurements set their own limits.
         others = [engine_from_pairs(pairs, fallback="depth=1") for pairs in options.engine or ()]
     for spec in others:
         spec.resolved_program()
@@ -209,7 +209,7 @@ def main(arguments: list[str]) -> int:
         stockfish = find_stockfish()
         others = [] if stockfish is None else [stockfish]
         remarks = [] if others else ["Stockfish is not installed: nothing was compared"]
-    # Not at the top: a command's help takes no kernels.
+    # Imported here so that `--help` does not load the kernels.
     from search.warmup import EVERYTHING, load_kernels
 
     with Steps("loading the kernels", options.quiet) as steps:

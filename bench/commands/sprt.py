@@ -1,4 +1,4 @@
-"""`secateur sprt`: plays a match until it is decided, or evaluates the games of a PGN file."""
+"""`secateur sprt`: plays a match until a sequential test decides it, or evaluates the games of a PGN file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.arguments import Parser, command
 from engine.errors import CommandError, arguments_are_judged
 from engine.progress import Steps
 
-#: Rounds unless told otherwise: more than any test with sensible bounds takes.
+#: The default number of rounds, more than any test with sensible bounds takes.
 DEFAULT_ROUNDS = 10_000
 
 _EPILOG = """\
@@ -27,7 +27,7 @@ examples:
 
 
 def parser() -> Parser:
-    """The command's options."""
+    """Returns the command's argument parser."""
     parser = Parser(
         prog="secateur sprt",
         description=(
@@ -39,16 +39,16 @@ def parser() -> Parser:
     )
     add_arguments(parser)
     test = parser.add_argument_group("test")
-    test.add_argument("--elo0", type=float, default=0.0, help="Elo gain of the hypothesis that rejects (default 0)")
-    test.add_argument("--elo1", type=float, default=10.0, help="Elo gain of the hypothesis that accepts (default 10)")
-    test.add_argument("--alpha", type=float, default=0.05, help="risk of accepting wrongly (default 0.05)")
-    test.add_argument("--beta", type=float, default=0.05, help="risk of rejecting wrongly (default 0.05)")
+    test.add_argument("--elo0", type=float, default=0.0, help="Elo gain under H0 (default 0)")
+    test.add_argument("--elo1", type=float, default=10.0, help="Elo gain under H1 (default 10)")
+    test.add_argument("--alpha", type=float, default=0.05, help="probability of accepting under H0 (default 0.05)")
+    test.add_argument("--beta", type=float, default=0.05, help="probability of rejecting under H1 (default 0.05)")
     test.add_argument("--model", choices=MODELS, default=MODELS[0], help="unit of the bounds (default normalized)")
     test.add_argument(
         "--for",
         dest="engine_under_test",
         metavar="NAME",
-        help="the engine under test in a PGN file (default: white of its first game)",
+        help="the engine under test in a PGN file (default: White of the first game)",
     )
     add_result_arguments(parser)
     return parser
@@ -56,7 +56,7 @@ def parser() -> Parser:
 
 @command("secateur sprt")
 def main(arguments: list[str]) -> int:
-    """Plays or evaluates the test; returns the exit status, which does not depend on the verdict."""
+    """Plays or evaluates the match and returns the exit status, which does not depend on the verdict."""
     options = parser().parse_args(arguments)
     description = None
     with arguments_are_judged():
@@ -66,7 +66,7 @@ def main(arguments: list[str]) -> int:
             if options.rounds is None and options.file is None:
                 options.rounds = DEFAULT_ROUNDS
             if options.engine_under_test is not None:
-                raise DescriptionError("--for goes with a PGN file")
+                raise DescriptionError("--for requires a PGN file")
             description = from_arguments(options, format="match")
     if description is None:
         with Steps(f"reading {options.file}", options.quiet):
@@ -82,15 +82,15 @@ def main(arguments: list[str]) -> int:
 
 
 def _read(path: str, engine: str | None) -> MatchResult:
-    """The games of a PGN file as a match of `engine` against the others. Raises CommandError and OSError."""
+    """Reads the games of a PGN file as a match of `engine` against the others. Raises CommandError and OSError."""
     problems: list[str] = []
     games = list(read_games(path, problems))
     if not games:
-        raise CommandError("; ".join([f"{path}: holds no finished game", *problems]))
+        raise CommandError("; ".join([f"{path}: no finished games", *problems]))
     names = sorted({name for game in games for name in (game.white, game.black)})
     engine = engine or games[0].white
     if engine not in names:
-        raise CommandError(f"{path}: {engine} played none of the games; players are {', '.join(names)}")
+        raise CommandError(f"{path}: {engine} played none of the games; the players are {', '.join(names)}")
     others = [name for name in names if name != engine]
     own = [game for game in games if engine in (game.white, game.black)]
     return MatchResult((engine, *others), own, len(own), problems=problems)

@@ -1,4 +1,4 @@
-"""`secateur spsa`: tunes the numbers of the search by games of the engine against itself."""
+"""`secateur spsa`: tunes the numbers of the search in games of the engine against itself."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from engine.progress import say
 from search import tunables
 from search.tunables import Tunable
 
-#: The rules end games whose outcome is clear: the rest of them teaches nothing.
+#: These rules end games whose outcome is clear, since the moves after that add no information.
 DEFAULT_RULES: Final = {"resign": "3,600,both", "draw": "30,6,10", "max_moves": 200}
 DEFAULTS: Final = {"tc": "nodes=4000", "iterations": 5000, "order": "random", **DEFAULT_RULES}
-#: The options that make a run. The state keeps them; a resumed run cannot change them.
+#: The options that define a run. The state file stores them, and a resumed run cannot change them.
 RUN_OPTIONS: Final = (
     *("only", "engine", "iterations", "gain", "tc", "book", "order", "seed", "plies"),
     *("resign", "draw", "max_moves", "tb"),
@@ -49,37 +49,37 @@ examples:
                 --book bench/books/balanced.epd --concurrency 2
   secateur spsa --state lmr.jsonl --show --write
 
-An iteration plays a pair of games between the values moved at random one way and the other, and follows the winner a
-little. The result is a proposal: keep it when `secateur sprt` accepts it. Exit status 0 means that all iterations were
-played.
+Each iteration moves every value up or down at random, plays a pair of games against the opposite moves, and moves the
+values a little towards the winner's. Keep the result only if `secateur sprt` accepts it. Exit status 0 means that all
+iterations were played.
 """
 
 
 def parser() -> Parser:
-    """The command's options."""
+    """Returns the command's argument parser."""
     parser = Parser(
         prog="secateur spsa",
-        description="Tunes the numbers of the search by games against itself.",
+        description="Tunes the numbers of the search in games of the engine against itself.",
         epilog=_EPILOG,
         needs=("rich",),
     )
-    parser.add_argument("--state", required=True, metavar="FILE.jsonl", help="the file that keeps the run")
+    parser.add_argument("--state", required=True, metavar="FILE.jsonl", help="the file in which the run is saved")
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--resume", action="store_true", help="continue the run in the file")
-    mode.add_argument("--overwrite", action="store_true", help="start a new run in place of the one in the file")
-    mode.add_argument("--show", action="store_true", help="play nothing: print or write what the file holds")
+    mode.add_argument("--overwrite", action="store_true", help="replace the run in the file with a new one")
+    mode.add_argument("--show", action="store_true", help="print or write the results in the file without playing")
     how = parser.add_argument_group("the run")
     how.add_argument(
         "--only",
         nargs="+",
         metavar="NAME",
-        help="tune these; * and ? are wildcards (default: all that affect one-thread games at this limit)",
+        help="tunables; * and ? are wildcards (default: all that affect one-thread games at this limit)",
     )
     how.add_argument("--iterations", type=int, help=f"iterations of the whole run (default {DEFAULTS['iterations']})")
     how.add_argument(
         "--gain",
         type=float,
-        help="steps that a point moves a parameter by at the end; fishtest's R "
+        help="steps by which a point moves a parameter in the last iteration; fishtest's R "
         f"(default {GAIN_ITERATIONS:g} / iterations, {GAIN_MAX:g} at most)",
     )
     how.add_argument(
@@ -95,20 +95,20 @@ def parser() -> Parser:
     )
     add_rule_arguments(rules)
     output = parser.add_argument_group("output")
-    output.add_argument("--write", action="store_true", help="put the new defaults into search/tunables.py at the end")
+    output.add_argument("--write", action="store_true", help="write the new defaults to search/tunables.py at the end")
     parser.add_quiet()
     return parser
 
 
 @command("secateur spsa")
 def main(arguments: list[str]) -> int:
-    """Tunes; returns the exit status."""
+    """Plays, resumes or shows a tuning run and returns the exit status."""
     options = parser().parse_args(arguments)
     path = Path(options.state)
     is_new = not (options.resume or options.show)
     with arguments_are_judged():
         if options.concurrency < 1:
-            raise SpsaError(f"--concurrency is at least 1, not {options.concurrency}")
+            raise SpsaError(f"--concurrency must be at least 1 (got {options.concurrency})")
         if is_new:
             run = _run(options)
         else:
@@ -117,17 +117,17 @@ def main(arguments: list[str]) -> int:
         run.games.engines[0].resolved_program()
         make_plan(run.games)
         if run.games.book is None:
-            say("secateur spsa: note: without --book every game begins at the start position")
+            say("secateur spsa: note: without --book, every game begins from the start position")
     with ExitStack() as held:
         if options.resume:
-            StateFile(path, "spsa", write=False)  # a missing file is an error; the lock would make it
+            StateFile(path, "spsa", write=False)  # raises for a missing file, which the lock would create
         if not options.show:
             held.enter_context(locked(path))
         state = StateFile(path, "spsa", read=not is_new, write=not options.show)
         if not is_new:
             run = _stored_run(options, state)
         elif state.is_there and not options.overwrite:
-            raise SpsaError(f"{shown(path)} exists: --resume continues it, --overwrite drops it")
+            raise SpsaError(f"{shown(path)} already exists; pass --resume to continue it or --overwrite to replace it")
         return _play(run, state, options)
 
 
@@ -135,7 +135,7 @@ def _play(run: Run, state: StateFile, options: argparse.Namespace) -> int:
     """Plays or shows a run; returns the exit status."""
     spsa = run.tuner(state)
     if options.write:
-        _new_source(spsa)  # a file that cannot be edited is reported before hours of games
+        _new_source(spsa)  # reports a file that cannot be edited before hours of games
     interrupted = False
     if not options.show:
 
@@ -151,10 +151,10 @@ def _play(run: Run, state: StateFile, options: argparse.Namespace) -> int:
     _print(run, spsa, state)
     if options.write and (is_finished or options.show):
         replace_file(SOURCE, _new_source(spsa))
-        say(f"secateur spsa: {SOURCE} has the new defaults")
+        say(f"secateur spsa: wrote the new defaults to {SOURCE}")
     if interrupted:
-        unwritten = ", nothing was written" if options.write and not is_finished else ""
-        then = "the run has not begun" if state.settings is None else f"--state {state.path} --resume continues"
+        unwritten = "; nothing was written" if options.write and not is_finished else ""
+        then = "the run had not begun" if state.settings is None else f"--state {state.path} --resume continues it"
         say(f"secateur spsa: interrupted{unwritten}; {then}")
     return OK if is_finished or options.show else FAILED
 
@@ -166,10 +166,10 @@ def _most_changed(spsa: Spsa) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Everything that the outcome of a tuning run depends on.
+    """The settings that determine the outcome of a tuning run.
 
-    `games` describes the games between PLUS and MINUS, the same engine, whose options the tuned ones join. An
-    iteration is one pair of them.
+    `games` describes the games between PLUS and MINUS. Both are the same engine, with the tuned values as additional
+    options. An iteration is one pair of games.
     """
 
     parameters: tuple[Tunable, ...]
@@ -181,15 +181,15 @@ class Run:
         names = {parameter.name for parameter in self.parameters}
         for name, _ in self.games.engines[0].options:
             if name in names:
-                raise SpsaError(f"option {name} is tuned: do not set it, or choose others with --only")
+                raise SpsaError(f"option {name} is tuned; do not set it with --engine, or tune others with --only")
 
     def side(self, side: int, values: dict[str, int]) -> EngineSpec:
-        """One side (0 or 1) with its values."""
+        """Returns the engine of one side (0 or 1) with its values as options."""
         engine = self.games.engines[side]
         return replace(engine, options=(*engine.options, *((name, str(value)) for name, value in values.items())))
 
     def tuner(self, state: StateFile) -> Spsa:
-        """The tuner after all results of the state."""
+        """Returns the tuner after all results in `state`."""
         spsa = Spsa(self.parameters, self.schedule, self.seed)
         for iteration, points in state.results.items():
             spsa.update(iteration, points)
@@ -205,11 +205,11 @@ def tune(
     concurrency: int = 1,
     cluster: str | None = None,
 ) -> None:
-    """Plays what is missing, `concurrency` iterations at a time; changes `spsa` and `state`.
+    """Plays the missing iterations, `concurrency` at a time; mutates `spsa` and `state`.
 
-    A new state begins with `settings` once the engine is known to play, so that no earlier run is lost before. An
-    iteration in which an engine failed is reported and has no result. Raises `SpsaError` when the engine cannot play,
-    `PairsError`, CommandError, and KeyboardInterrupt; the state is whole then.
+    Checks that the engine can play before it writes `settings`, the first line of a new state, over an earlier run. An
+    iteration in which an engine fails is reported and has no result. Raises `SpsaError` if the engine cannot play, and
+    `PairsError`, CommandError and KeyboardInterrupt; `state` stays valid.
     """
     openings = make_plan(run.games).openings
     compile_kernels(run.games.engines, cluster)
@@ -233,11 +233,11 @@ def tune(
 
 
 def _run(options: argparse.Namespace, parameters: Sequence[Tunable] = ()) -> Run:
-    """What the options describe, with the given `parameters` or those that the options select. Raises ValueError."""
+    """Returns the run that the options describe, with `parameters` if any are given. Raises ValueError."""
     given = {name: value for name, value in vars(options).items() if value is not None}
     chosen = argparse.Namespace(**{**vars(options), **DEFAULTS, **given})
     if chosen.book is None:
-        chosen.seed, chosen.order = None, options.order  # the seed is then that of the perturbations alone
+        chosen.seed, chosen.order = None, options.order  # the seed then affects only the perturbations
     gain = default_gain(chosen.iterations) if chosen.gain is None else chosen.gain
     schedule = Schedule(chosen.iterations, gain)
     try:
@@ -246,9 +246,9 @@ def _run(options: argparse.Namespace, parameters: Sequence[Tunable] = ()) -> Run
     except EngineSpecError as error:
         raise SpsaError(f"--engine: {error}") from None
     if engine.directory is not None or engine.restart:
-        raise SpsaError("--engine: dir and restart have no meaning here")
+        raise SpsaError("--engine: dir and restart are not supported")
     if not parameters:
-        # Without names, tunables that cannot have any effect in these games are left out: they only drift.
+        # Without --only, tunables that cannot affect these games are left out, because they would only drift.
         table = [row for row in tunables.TUNABLES if chosen.only or _matters(row, engine.limit.has_clock)]
         parameters = select(table, chosen.only or ())
     games = MatchDescription(
@@ -262,40 +262,40 @@ def _run(options: argparse.Namespace, parameters: Sequence[Tunable] = ()) -> Run
 
 
 def _matters(tunable: Tunable, has_clock: bool) -> bool:
-    """Whether games of one thread, with or without a clock, can tell one value of a tunable from another."""
+    """Returns whether a tunable can affect games of one thread, with or without a clock."""
     return tunable.name != "vote_base" and (has_clock or not tunable.name.startswith("time_"))
 
 
 def _settings(run: Run, options: argparse.Namespace) -> dict[str, Any]:
-    """What the state keeps of a run: its options, and the tunables as they were."""
+    """Returns what the state stores about a run: its options, and the tunables before tuning."""
     given = {name: getattr(options, name) for name in RUN_OPTIONS}
     return {"options": given, "parameters": [astuple(parameter) for parameter in run.parameters]}
 
 
 def _check_no_run_options(options: argparse.Namespace) -> None:
-    """Raises `SpsaError` for options that an existing run cannot take."""
+    """Raises `SpsaError` if an option is given that an existing run cannot change."""
     for name in RUN_OPTIONS:
         if getattr(options, name) is not None:
-            raise SpsaError(f"--{name.replace('_', '-')} belongs to a new run: {options.state} has its own")
+            raise SpsaError(f"--{name.replace('_', '-')} can be set only for a new run; {options.state} has its own")
 
 
 def _stored_run(options: argparse.Namespace, state: StateFile) -> Run:
-    """The run of a state. Raises `PairsError`."""
+    """Returns the run that a state describes. Raises `PairsError`."""
     settings = state.settings or {}
     try:
         parameters = [Tunable(*row) for row in settings["parameters"]]
         return _run(argparse.Namespace(**{**vars(options), **settings["options"]}), parameters)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise PairsError(f"{shown(str(state.path))}:1: no tuning run of this version: {error}") from None
+        raise PairsError(f"{shown(str(state.path))}:1: not a tuning run of this version: {error}") from None
 
 
 def _new_source(spsa: Spsa) -> str:
-    """The text of `search/tunables.py` with the new defaults. Raises `SpsaError` when one has no row, and OSError."""
+    """Returns `search/tunables.py` with the new defaults. Raises `SpsaError` if one has no row, and OSError."""
     source = SOURCE.read_text(encoding="utf-8")
     for name, value in spsa.result().items():
         source, count = re.subn(rf'(Tunable\("{re.escape(name)}", )-?\d+', rf"\g<1>{value}", source)
         if count != 1:
-            raise SpsaError(f"search/tunables.py has no row of {name}")
+            raise SpsaError(f"search/tunables.py has no row for {name}")
     return source
 
 

@@ -1,4 +1,4 @@
-"""`secateur tourney`: a gauntlet or a round robin, and the rating list of its games."""
+"""`secateur tourney`: plays a gauntlet or a round robin and rates the engines."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ examples:
                    --engine "cmd=gnuchess --uci" name=gnuchess --each option.Hash=16 --tc 10+0.1 \\
                    --book openings.epd --rounds 50 --anchor "Weiss 1.0=2898"
 
-The first engine of a gauntlet plays all the others. The list of the levels belongs into
-bench/ledger/strength/levels.json, its ratings into search/strength.py.
+In a gauntlet, the first engine plays all the others. The rating list of --levels belongs in
+bench/ledger/strength/levels.json, and its ratings in search/strength.py.
 """
 
 
 @command("secateur tourney")
 def main(arguments: list[str]) -> int:
-    """Plays the tournament; returns the exit status."""
+    """Plays the tournament and returns the exit status."""
     parser = Parser(
         prog="secateur tourney",
         description="Plays a gauntlet or a round robin and rates the engines.",
@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
         needs=("rich", "scipy"),
     )
     add_arguments(parser)
-    parser.add_argument("--format", choices=("gauntlet", "round-robin"), help="who plays whom (default round-robin)")
+    parser.add_argument("--format", choices=("gauntlet", "round-robin"), help="tournament type (default round-robin)")
     parser.add_quiet()
     rate.add_arguments(parser)
     parser.add_argument("--levels", action="store_true", help="add Secateur at each level of UCI_Elo as an engine")
@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> int:
         names = [engine.name for engine in description.engines]
         for name in dict(options.anchor):
             if name not in names:
-                raise DescriptionError(f"--anchor {name}: no engine has this name; engines are {', '.join(names)}")
+                raise DescriptionError(f"--anchor {name}: no engine has this name; the engines are {', '.join(names)}")
     results = play_shown("tourney", description, options.quiet)
     with Steps("fitting the ratings", options.quiet):
         table = rate.table_of(results.games, options)
@@ -53,7 +53,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _levels() -> list[list[str]]:
-    """Secateur at each level, as `--engine` takes an engine. Its level limits the nodes; it never reaches the depth."""
+    """Returns `--engine` values for Secateur at each level. The level limits the nodes; depth 64 is never reached."""
     return [
         this_engine(f"name={level.name}", "option.UCI_LimitStrength=true", f"option.UCI_Elo={level.elo}", "depth=64")
         for level in LEVELS

@@ -1,4 +1,4 @@
-"""`secateur warmup`: compiles the kernels that play into the cache."""
+"""`secateur warmup`: compiles and caches the kernels that are needed to play."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from engine.arguments import Parser, command
 
 @command("secateur warmup")
 def main(arguments: list[str]) -> int:
-    """Compiles every kernel of play that is not cached yet, with progress on stderr."""
+    """Compiles the kernels that are not cached yet, shows progress on stderr and returns the exit status."""
     parser = Parser(
         prog="secateur warmup",
-        description="Compiles the kernels that play into the user's cache, once for each version and machine. "
+        description="Compiles the kernels that are needed to play, once for each version and machine, and caches them. "
         "Afterwards the engine starts in about a second. Other kernels, such as perft's, are compiled at their first "
         "call. Kernels compiled ahead of time need no warmup.",
     )

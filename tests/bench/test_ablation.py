@@ -86,7 +86,7 @@ def test_known_figures() -> None:
 
 @pytest.mark.parametrize("count", [0, 3])
 def test_too_few_games_are_reported(count: int) -> None:
-    with pytest.raises(PairsError, match=f"{2 * count} games do not measure 5 techniques: play more"):
+    with pytest.raises(PairsError, match=f"{2 * count} games are too few to measure 5 techniques; play more"):
         effects(KEYS, 1, simulated(count))
 
 
@@ -121,7 +121,7 @@ def test_all_are_measured_by_the_same_games(ledger: Path, tmp_path: Path, capsys
         assert (record.what, record.engines) == (f"{row['title']}, against none", ("with", "without"))
         assert (record.commits, record.bench_nodes) == (("abc",), counted.nodes)
         assert (record.book, record.time_control) == ("balanced.epd", "nodes=100")
-        assert record.note == "one of 2 that sides lacked at random, 15% of the time, in the same games; a note"
+        assert record.note == "one of 2 techniques, each of which a side lacked with probability 15%; a note"
     assert "killers-quick" in (ledger / "README.md").read_text()
 
     # The same seed plays the same games.
@@ -135,7 +135,7 @@ def test_all_are_measured_by_the_same_games(ledger: Path, tmp_path: Path, capsys
     assert ablation.main([*arguments, "--ledger", "--suffix", "quick"]) == 1
     assert "the ledger has a record late-move-pruning-quick already" in capsys.readouterr().err
     assert ablation.main([*arguments, "--seed", "2", "--draw", "30,6,10"]) == 1
-    assert "has other games (seed, adjudication differ)" in capsys.readouterr().err
+    assert "belongs to another run (seed, adjudication differ)" in capsys.readouterr().err
 
 
 def test_spoilt_games_are_reported_and_measure_nothing(
@@ -190,7 +190,7 @@ def test_an_interrupted_run_shows_what_it_has_and_where_it_is(
     arguments = ["null-move", "--state", str(path), "--quiet", "--ledger", "--bench-nodes", "7"]
     assert ablation.main(arguments) == 1
     output = capsys.readouterr()
-    assert output.err == f"secateur ablation: interrupted; not recorded; {path} has what was played\n"
+    assert output.err == f"secateur ablation: interrupted; not recorded; the results so far are in {path}\n"
     assert output.out.splitlines()[-1] == "20 games"
     assert not list(ledger.glob("*.json"))
 
@@ -202,18 +202,18 @@ def test_without_keys_all_but_the_scales_of_time_are_measured(
     monkeypatch.setattr(ablation, "_play", lambda keys, *_: asked.extend(keys))
     assert ablation.main(["--quiet"]) == 1
     assert asked == [technique.key for technique in TECHNIQUES if not technique.needs_clock]
-    assert "0 games do not measure" in capsys.readouterr().err
+    assert "0 games are too few to measure" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
         (["nul-move"], "no technique 'nul-move'; those are aspiration, "),
-        (["null-move", "--games", "7"], "--games is an even number"),
+        (["null-move", "--games", "7"], "--games must be even"),
         (["null-move", "--concurrency", "0"], "concurrency is at least 1"),
         (["null-move", "--tc", "soon"], "'soon' is not a time control"),
         (["time-effort"], "time-effort needs a clock"),
-        (["null-move", "--suffix", "x"], "--suffix is for the records of --ledger"),
+        (["null-move", "--suffix", "x"], "--suffix requires --ledger"),
         (["null-move", "--ledger", "--suffix", "Big one"], "'null-move-Big one' is no ledger id"),
     ],
 )

@@ -232,7 +232,7 @@ def test_what_somebody_writes_to_the_file_meanwhile_stays(
     beside = tmp_path / "games-2.pgn"
     assert result.problems[-1] == (
         f"{pgn}: cannot save a game: another program has changed it; it is left unchanged; "
-        f"the games from now on are in {beside}"
+        f"further games go to {beside}"
     )
     assert result.exit_status == 1
     assert len(list(read_games(beside))) == (3 if mode == "resume" else 4)
@@ -340,7 +340,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path, pgn: Path) -> None:
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 1
     assert "of 100 games" in output
-    assert f"interrupted; --resume goes on with {pgn}" in errors
+    assert f"interrupted; --resume continues {pgn}" in errors
     assert "Traceback" not in errors
     assert all(game.is_complete for game in split_games(pgn))
     _, alive = psutil.wait_procs(children, timeout=30)

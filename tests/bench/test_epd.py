@@ -61,13 +61,13 @@ def test_bent_lines_in_circulation() -> None:
     [
         (START, "at least one operation"),
         ("8/8/8/8/8/8/8/8 w - - bm e4;", "not a legal position"),
-        ("what is this w - bm e4;", "no position"),
+        ("what is this w - bm e4;", "invalid position"),
         (f"{START} bm e5;", "e5"),
-        (f'{START} id "nothing";', "nothing is asked"),
-        (f"{START} bm #x;", "no number of moves"),
-        (f'{START} c7 "e4 d4"; c8 "10";', "2 graded moves with 1 grade$"),
-        (f'{START} c7 "e4 d4"; c8 "10 x";', "grades are numbers"),
-        (f'{START} bm e4; id "open', "no operation"),
+        (f'{START} id "nothing";', "no task: expected bm"),
+        (f"{START} bm #x;", "invalid number of moves"),
+        (f'{START} c7 "e4 d4"; c8 "10";', "2 graded moves but 1 grade$"),
+        (f'{START} c7 "e4 d4"; c8 "10 x";', "grades must be numbers"),
+        (f'{START} bm e4; id "open', "invalid operation"),
     ],
 )
 def test_bad_lines_say_why(line: str, message: str) -> None:
@@ -85,7 +85,7 @@ def test_bad_lines_are_named_and_skipped(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="No such file"):
         load_suite(tmp_path / "none.epd", problems)
     suite.write_text('[Event "?"]\n\n1. e4 *\n')
-    with pytest.raises(SuiteError, match=r"suite\.epd: holds games \(PGN\), not positions \(EPD\)"):
+    with pytest.raises(SuiteError, match=r"suite\.epd: contains games \(PGN\), not positions \(EPD\)"):
         load_suite(suite, [])
 
 
@@ -213,13 +213,13 @@ def test_a_hanging_engine_is_given_up(
         epd.parser().parse_args([str(suite), *engine(tmp_path, "--fault", "hang"), "--movetime", "0.1"])
     )[0]
     solution = suites.solve(suites.Task(spec, load_suite(suite, [])[0]))
-    assert "gave no move for 0.6 s" in solution.error
+    assert "gave no move within 0.6 s" in solution.error
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["x.epd", "--engine", f"cmd={sys.executable}", "tc=10+0.1"], "a suite has no clock"),
+        (["x.epd", "--engine", f"cmd={sys.executable}", "tc=10+0.1"], "test suites have no clock"),
         (["x.epd", "--engine", f"cmd={sys.executable}", "--concurrency", "0"], "at least 1"),
         (["x.epd", "--engine", f"cmd={sys.executable}", "--engine", f"cmd={sys.executable}"], "the same name"),
     ],
@@ -236,5 +236,5 @@ def test_an_engine_that_does_not_start_is_asked_once(
     broken = ("--engine", "cmd=/bin/sh", "arg=-c", "arg=exit 3", "name=Broken")
     status, out, err = run(capsys, suite, *engine(tmp_path), *broken, "--nodes", 100, "--json", "--quiet")
     assert status == 1
-    assert err == "secateur epd: engine Broken exited at the start (exit status 3); it said nothing\n"
+    assert err == "secateur epd: engine Broken exited during start-up (exit status 3); it printed nothing\n"
     assert {answer["engine"] for answer in json.loads(out)["suites"][str(suite)]["answers"]} == {"Table"}

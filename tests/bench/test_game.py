@@ -60,7 +60,7 @@ def test_a_fault_loses_and_is_named(fault: str, termination: Termination, words:
 def test_a_hanging_engine_loses_and_its_process_is_ended() -> None:
     result = play("--fault", "hang", hang_seconds=0.5)
     assert (result.result, result.termination) == ("1-0", Termination.HANG)
-    assert result.detail == "Bad gave no move for 0.5 s"
+    assert result.detail == "Bad gave no move within 0.5 s"
     assert not [child for child in psutil.Process().children() if "hang" in child.cmdline()]
 
 
@@ -91,7 +91,7 @@ READY = "read a; echo uciok; read b"
 @pytest.mark.parametrize(
     ("script", "problem"),
     [
-        ("exec sleep 60", "did not answer 'uci' with 'uciok' within 1 s; it said nothing"),
+        ("exec sleep 60", "did not answer 'uci' with 'uciok' within 1 s; it printed nothing"),
         (
             "echo 'usage: chess FILE'; exec sleep 60",
             "did not answer 'uci' with 'uciok' within 1 s; its last line on stdout: usage: chess FILE",
@@ -100,7 +100,7 @@ READY = "read a; echo uciok; read b"
             "printf 'no \033[1mboard' >&2; exec sleep 60",
             "did not answer 'uci' with 'uciok' within 1 s; its last line on stderr: no \\x1b[1mboard",
         ),
-        ("echo broken >&2; exit 3", "exited at the start (exit status 3); its last line on stderr: broken"),
+        ("echo broken >&2; exit 3", "exited during start-up (exit status 3); its last line on stderr: broken"),
         (
             f"{READY}; exec sleep 60",
             "did not answer 'isready' with 'readyok' within 1 s; its last line on stdout: uciok",

@@ -139,9 +139,9 @@ def test_chess960_is_told_by_the_book_s_name(tmp_path: Path) -> None:
     [
         (("5",), 2, "the following arguments are required: seed, S, book, None|FILE"),
         (("5", "sead", "1", "book", "None"), 2, "invalid choice: 'sead'"),
-        (("0", "seed", "1", "book", "None"), 2, "N is at least 1, not 0"),
+        (("0", "seed", "1", "book", "None"), 2, "N must be at least 1 (got 0)"),
         (("5", "seed", "1", "book", "None", "--plies", "9-8"), 2, "--plies 9-8: expected a number"),
-        (("5", "seed", "1", "book", "None", "--nodes", "0"), 2, "--nodes is at least 1, not 0"),
+        (("5", "seed", "1", "book", "None", "--nodes", "0"), 2, "--nodes must be at least 1 (got 0)"),
         (("5", "seed", "1", "book", "nowhere.epd"), 1, "secateur genfens: nowhere.epd: cannot be read: No such file"),
         (("5", "seed", "1", "book", "."), 1, "secateur genfens: .: cannot be read: is a folder, not a file"),
     ],

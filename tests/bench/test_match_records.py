@@ -63,7 +63,7 @@ def test_what_was_not_played_to_its_end_is_not_recorded(
     assert list(ledger.iterdir()) == []
     errors = capsys.readouterr().err
     assert "two-fakes is not recorded: 2 of 4 games were played" in errors
-    assert ("interrupted; --resume goes on with games.pgn" in errors) == interrupted
+    assert ("interrupted; --resume continues games.pgn" in errors) == interrupted
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_games_that_are_played_again_are_told(
 @pytest.mark.parametrize(
     ("more", "status", "part"),
     [
-        (["--ledger", "x"], 2, "--ledger needs --what"),
+        (["--ledger", "x"], 2, "--ledger requires --what"),
         (["--plot", "picture.txt"], 2, "picture.txt"),
         (["--pgn", "new/"], 2, "pgn 'new/' names a folder, not a file"),
     ],

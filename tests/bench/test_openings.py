@@ -92,7 +92,7 @@ def test_broken_entries_are_named_and_skipped(tmp_path: Path) -> None:
     problems: list[str] = []
     assert len(load_openings(book, problems=problems)) == 2
     assert [problem.split(": ")[0] for problem in problems] == [f"{book}:{line}" for line in (2, 3, 4)]
-    assert "nobody can move" in problems[2]
+    assert "no legal moves" in problems[2]
     book = write(tmp_path, "book.pgn", PGN.replace("1. e4 *", "1. e5 *"))
     problems.clear()
     assert len(load_openings(book, problems=problems)) == 1

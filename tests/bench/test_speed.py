@@ -74,7 +74,7 @@ def test_a_wrong_count_of_perft_is_a_failure(
 ) -> None:
     monkeypatch.setattr(speed, "PERFT_POSITIONS", ((START, 2, 400),))
     assert perft_speed(known_engine("right"), 1) > 0
-    with pytest.raises(EngineError, match=r"wrong: perft 2 of .* is 400, not 401"):
+    with pytest.raises(EngineError, match=r"wrong: perft 2 of .* must be 400 \(got 401\)"):
         perft_speed(known_engine("wrong", count=401), 1)
 
 

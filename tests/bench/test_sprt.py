@@ -101,7 +101,7 @@ def test_a_resumed_test_counts_the_games_it_finds(tmp_path: Path, capsys: pytest
         (["games.pgn", "--plot", "plot.pdf"], "plot.pdf"),
         (["games.pgn", "--ledger", "new-test"], "--what"),
         (["--engine", "cmd=x"], "two engines"),
-        (["--engine", "cmd=x", "--engine", "cmd=y", "--for", "x"], "--for goes with a PGN file"),
+        (["--engine", "cmd=x", "--engine", "cmd=y", "--for", "x"], "--for requires a PGN file"),
     ],
 )
 def test_wrong_usage(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -69,7 +69,7 @@ def test_rate_refuses(arguments: list[str], message: str, capsys: pytest.Capture
 
 def test_tourney_refuses_an_unknown_anchor_before_it_plays(capsys: pytest.CaptureFixture[str]) -> None:
     assert tourney.main([*ENGINES, "--each", "nodes=10", "--anchor", "D=1500"]) == 2
-    assert "no engine has this name; engines are A, B, C" in capsys.readouterr().err
+    assert "no engine has this name; the engines are A, B, C" in capsys.readouterr().err
 
 
 def test_levels_are_engines_of_a_tournament(monkeypatch: pytest.MonkeyPatch) -> None:

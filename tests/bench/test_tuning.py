@@ -68,7 +68,7 @@ def test_an_engine_that_fails_teaches_nothing_and_ends_the_run(monkeypatch: pyte
     run, state = run_of(100, "--fault"), StateFile(None, "spsa")
     problems: list[str] = []
     spsa = run.tuner(state)
-    with pytest.raises(PairsError, match="given up after 2 items in a row"):
+    with pytest.raises(PairsError, match="gave up after 2 items in a row"):
         tune(run, spsa, state, {}, problems.append)
     assert (state.results, state.faults) == ({}, 4)
     assert not spsa.change_in_steps().any()
@@ -100,7 +100,7 @@ def test_new_defaults_are_the_only_change(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(changed) == 2
     assert f'"{first.name}", {first.high}, {first.low}' in changed[0][1]
     path.write_text(old.replace(last.name, "gone"), encoding="utf-8")
-    with pytest.raises(SpsaError, match=f"no row of {last.name}"):
+    with pytest.raises(SpsaError, match=f"no row for {last.name}"):
         command._new_source(spsa)
 
 
@@ -145,13 +145,13 @@ def test_mistakes_are_one_line_each(source: Path, tmp_path: Path, capsys: pytest
     assert command.main(arguments(state, "--iterations", "2")) == 0
     capsys.readouterr()
     for given, status, message in (
-        (arguments(state), 1, "exists: --resume continues it"),
-        (["--state", str(state), "--resume", "--concurrency", "0"], 2, "--concurrency is at least 1"),
-        (["--state", str(state), "--resume", "--gain", "2"], 2, "--gain belongs to a new run"),
+        (arguments(state), 1, "already exists; pass --resume to continue it"),
+        (["--state", str(state), "--resume", "--concurrency", "0"], 2, "--concurrency must be at least 1"),
+        (["--state", str(state), "--resume", "--gain", "2"], 2, "--gain can be set only for a new run"),
         (["--state", str(tmp_path / "none"), "--resume"], 1, "No such file"),
-        (arguments(tmp_path / "new", "--only", "Szie"), 2, "no tunable is called 'Szie'"),
-        (arguments(tmp_path / "new", "--book", "none.epd"), 1, "there is no such book"),
-        (arguments(tmp_path / "new", "--iterations", "0"), 2, "iterations is at least 1"),
+        (arguments(tmp_path / "new", "--only", "Szie"), 2, "no tunable matches 'Szie'"),
+        (arguments(tmp_path / "new", "--book", "none.epd"), 1, "no such book"),
+        (arguments(tmp_path / "new", "--iterations", "0"), 2, "iterations must be at least 1"),
         (arguments(tmp_path / "new", "--tc", "fast"), 2, "'fast' is not a time control"),
         (arguments(tmp_path / "new", "--engine", "cmd=/no/such", "option.Size=3"), 2, "option Size is tuned"),
         (arguments(tmp_path / "new", "--engine", "cmd=/no/such"), 1, "there is no program"),

@@ -314,8 +314,8 @@ def test_list_shows_what_is_there(built: Path, level: Level, copied: Path) -> No
     status, said = run_engine(copied.parent, "kernels", "list")
     assert status == 1
     assert "damaged, or not a library" in said
-    assert said.endswith("in use: Numba, which compiles the kernels here\n")
+    assert said.endswith("in use: Numba, which compiles the kernels on this machine\n")
     copied.unlink()
     status, said = run_engine(copied.parent, "kernels", "list", before=WITHOUT_NUMBA)
     assert status == 1
-    assert said.endswith(f"in use: none, for there is no Numba either: {REMEDY}\n")
+    assert said.endswith(f"in use: none, as Numba is not installed either: {REMEDY}\n")
