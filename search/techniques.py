@@ -1,10 +1,10 @@
 """The techniques of the search, and the values of tunables that switch each of them off.
 
-Recordings of the explorer count what the search cuts without a technique (`search.explorer`). In a tuning build the UCI
-option `Without` switches techniques off, so that games can measure them (`secateur ablation`). Most of the values are
-beyond the ranges of their tunables.
+The explorer switches techniques off to count the nodes that they save (`search.explorer`). In a tuning build the UCI
+option `Without` switches them off, so that games can measure them (`secateur ablation`). Most of the values are beyond
+the ranges of their tunables.
 
-Imports nothing heavy, because the answer to `uci` declares that option before NumPy is loaded.
+This module imports nothing heavy, because the answer to `uci` declares that option before NumPy is loaded.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class Technique:
     that switch it off.
 
     `reasons` are the names that recordings give to the nodes and moves that it cuts (see
-    `search.explorer.chess_document`), where they differ from the key. `needs_clock`: it decides about time, so only
-    games with a clock can measure it.
+    `search.explorer.chess_document`), if they differ from the key. `needs_clock` is True if it decides about time, so
+    that only games with a clock can measure it.
     """
 
     key: str
@@ -34,7 +34,7 @@ class Technique:
 
 
 def _plain(*names: str) -> dict[str, int]:
-    """The values of these tunables in the plain search."""
+    """Returns the values of these tunables in the plain search."""
     return {name: OFF[name] for name in names}
 
 
@@ -51,7 +51,7 @@ _NO_REDUCTION: Final = {
     "lmr_cutoffs": 0,
 }
 
-#: Every technique that can be switched off by itself, in the order in which the search comes to them.
+#: Every technique that can be switched off by itself, in the order in which the search applies them.
 TECHNIQUES: Final = (
     Technique("aspiration", "aspiration windows", {"aspiration_depth": 1000}),
     Technique("check-extension", "check extension", _plain("check_extension")),
@@ -117,22 +117,22 @@ TECHNIQUES: Final = (
     ),
 )
 
-#: Each technique by its key and by the reasons of recordings, which are all different.
+#: Each technique by its key and by its reasons in recordings. All these names are different.
 BY_NAME: Final = {name: technique for technique in TECHNIQUES for name in (technique.key, *technique.reasons)}
 
 
 def named(names: Iterable[str]) -> tuple[Technique, ...]:
-    """The techniques of these names, each once. Raises ValueError that quotes an unknown name and lists the keys."""
+    """Returns the named techniques, each once. Raises ValueError that quotes an unknown name and lists the keys."""
     found = {}
     for name in names:
         technique = BY_NAME.get(name)
         if technique is None:
             keys = ", ".join(technique.key for technique in TECHNIQUES)
-            raise ValueError(f"there is no technique {name[:40]!r}; those are {keys}")
+            raise ValueError(f"unknown technique {name[:40]!r}; the techniques are {keys}")
         found[technique.key] = technique
     return tuple(found.values())
 
 
 def switched_off(techniques: Iterable[Technique]) -> dict[str, int]:
-    """The values by name of tunable that switch off all of `techniques`."""
+    """Returns the values, by name of tunable, that switch off all of `techniques`."""
     return {name: value for technique in techniques for name, value in technique.off.items()}

@@ -269,7 +269,7 @@ def test_bad_folders_are_named_and_good_ones_used(tmp_path: Path) -> None:
     assert found is not None
     assert count == 10
     assert problems == [
-        f"{tmp_path}: holds no Syzygy tables (*.rtbw, *.rtbz)",
+        f"{tmp_path}: contains no Syzygy tables (*.rtbw, *.rtbz)",
         "/no/such/folder: No such file or directory",
     ]
     assert open_tables("/no/such/folder")[0] is None
