@@ -127,8 +127,8 @@ class Deepening:
     def iterations(self, first: int = 1) -> Iterator[Iteration]:
         """Searches one depth after another, from `first` on, and yields the result of each, the best line first.
 
-        The iterations end at the deepest one, or when the worker's `stop` is set or its node limit is reached. One that
-        stops early is yielded only if it found something new.
+        Ends after the deepest iteration, or when the worker's `stop` is set or its node limit is reached. An iteration
+        that stops early is yielded only if it found something new.
         """
         last: Iteration | None = None
         for depth in range(first, self._root.deepest + 1):
@@ -179,7 +179,7 @@ class Deepening:
         return [move for move in left if self._root.rank(move) == best_rank]
 
     def _line(self, depth: int, last: Iteration | None, number: int) -> Iteration | None:
-        """Searches the line of that `number`; returns None if the search stopped before a new first move led it.
+        """Searches the line of that `number`; returns None if the search stopped before its first move changed.
 
         `last` is the last iteration's line of that number.
         """

@@ -1,4 +1,4 @@
-"""The limits of a search. It imports nothing heavy: the protocol parser needs it before the engine is loaded."""
+"""The limits of a search. This module imports nothing heavy: the UCI parser needs it before the engine loads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The chances of a win, a draw and a loss at a score, fitted to our own games.
+"""The chances of a win, a draw and a loss at a given score, fitted to our own games.
 
     win(score)  = 1 / (1 + exp((a - score) / b))          loss(score) = win(-score)          draw: the rest
 

@@ -115,7 +115,7 @@ class SearchRun:
         )
 
     def tell(self, found: Iteration, nodes: int) -> None:
-        """Reports the lines of an iteration that are shown, in their order."""
+        """Reports the shown lines of an iteration, in order."""
         circumstances = self._circumstances()
         shown = enumerate(found.lines[: self.request.lines], start=1)
         infos = [self._info(line, number, nodes, circumstances) for number, line in shown]
@@ -164,9 +164,9 @@ class SearchRun:
     def _node_limits(self) -> tuple[int, int]:
         """Returns the node limits of the main thread and of each helper (0: it does not search).
 
-        No kernel sees the nodes of the others, so each gets a share of the limit. The unused part of a slow thread's
-        share is not searched. At a limited strength there are no helpers, and the level's limit applies from the second
-        iteration on, so that even the weakest level searches every move once.
+        No kernel sees the nodes of the others, so each gets a share. The shares add up to the limit; the unused part of
+        a slow thread's share is not searched. At a limited strength there are no helpers, and the level's limit
+        applies from the second iteration on, so that even the weakest level searches every move once.
         """
         limits, level = self.request.limits, self.request.level
         nodes = NO_NODE_LIMIT if limits.nodes is None else max(1, limits.nodes)
@@ -196,7 +196,7 @@ class SearchRun:
             self.tell(found, self._nodes())
             if not found.complete or worker["stop"]:
                 return found
-            # More time cannot change an only move, nor a mate that is searched to its end.
+            # More time cannot change the only move, or a mate that is searched to its end.
             mate = mate_distance(found.score)
             is_settled = len(root.moves) == 1 or (mate is not None and found.depth > 2 * abs(mate) + 2)
             self.manager.iteration_done(found.depth, found.score, found.line[0], deepening.effort, is_settled)

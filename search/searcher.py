@@ -146,7 +146,7 @@ class Searcher:
     def resize_threads(self, threads: int) -> None:
         """Sets the number of threads that search, at least 1, including the caller's.
 
-        Raises MemoryError or RuntimeError if no more can be started, and keeps those that were.
+        Raises MemoryError or RuntimeError if no more can be started, and keeps those that have been.
         """
         self._helpers.resize(threads - 1)
 
@@ -255,7 +255,7 @@ class Searcher:
         return run.result(nodes)
 
     def _answer(self, found: Iteration, others: list[Iteration], level: Level | None) -> Iteration:
-        """Returns the iteration whose line is played, chosen by the threads' vote or at random by the `level`.
+        """Returns the iteration whose line is played, chosen by the threads' vote or, with a `level`, at random.
 
         A level plays the shortest mate that it sees, and defends with the longest.
         """

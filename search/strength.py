@@ -40,7 +40,7 @@ FULL_SKILL: Final = 20
 
 @dataclass(frozen=True)
 class Level:
-    """A level: rating `elo`, `nodes` a move, `softness` in centipawns, and the number of `lines` to choose from."""
+    """A strength: rating `elo`, `nodes` a move, `softness` in centipawns, and the number of `lines` to choose from."""
 
     elo: int
     nodes: int

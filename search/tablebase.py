@@ -47,7 +47,7 @@ SPOILT: Final = 1
 #: Seconds that one probe may take. A slow disk needs tenths of a second.
 PROBE_PATIENCE: Final = 3.0
 
-#: Seconds between two tests, during a probe, of whether the search should stop.
+#: Seconds between two calls of `should_stop` during a probe.
 _LOOK: Final = 0.01
 
 #: Seconds to wait for an interrupted probe to end.
@@ -73,7 +73,7 @@ class Ranking:
 
 
 class _Ended(BaseException):
-    """Raised in a probe by another thread, to end it. It is no `Exception`, so that the decoder does not catch it."""
+    """Raised in a probe by another thread, to end it. An `except Exception` in the decoder does not catch it."""
 
 
 class _Prober:
@@ -111,7 +111,7 @@ class _Prober:
         while self._is_busy(_LOOK):
             if time.monotonic() - self._began > PROBE_PATIENCE:
                 self.end()
-                raise ValueError(f"tablebases not used: a probe takes more than {PROBE_PATIENCE:g} s")
+                raise ValueError(f"tablebases not used: a probe took more than {PROBE_PATIENCE:g} s")
             if should_stop():
                 self._is_unwanted = True
                 return False
@@ -201,7 +201,7 @@ class Tables:
         return self._rank(self._distance(board), count)
 
     def _by_result(self, board: chess.Board, count: int) -> int:
-        """Returns the rank of the move just made by its result alone, for tables without DTZ. May raise KeyError."""
+        """Returns the rank of the move just made by its result alone, for tables without DTZ. Raises KeyError, too."""
         ending = self._ending(board)
         wdl = -self._source.probe_wdl(board) if ending is None else ending
         return _CLASS * (wdl if self.fifty_moves else 2 * ((wdl > 0) - (wdl < 0)))
@@ -214,7 +214,7 @@ class Tables:
         return 0 if is_over or (self.fifty_moves and board.halfmove_clock >= FIFTY_MOVES) else None
 
     def _distance(self, board: chess.Board) -> int:
-        """Returns the DTZ of the move just made: plies with it to a capture, pawn move or mate; negative if lost."""
+        """Returns the DTZ of the move just made: plies, including it, to a zeroing move or mate; negative if lost."""
         ending = self._ending(board)
         if ending is not None:
             return 1 if ending > 0 else 0

@@ -116,7 +116,7 @@ class Helpers:
         return len(self._helpers)
 
     def resize(self, count: int) -> None:
-        """Sets the number of helpers, while none searches. If this raises as `Helper` does, the started ones stay."""
+        """Sets the number of helpers, while none searches. Raises what `Helper` raises, and keeps those it has."""
         while len(self._helpers) > count:
             self._helpers.pop().close()
         while len(self._helpers) < count:
@@ -125,7 +125,7 @@ class Helpers:
             self._helpers.append(helper)
 
     def set_network(self, network: Any) -> None:
-        """Sets the NETWORK record of all helpers, also future ones (None: classical), while none searches."""
+        """Sets the NETWORK record of all present and future helpers (None: classical), while none searches."""
         self._network = network
         for helper in self._helpers:
             set_network(helper.worker, network)
@@ -142,7 +142,7 @@ class Helpers:
             self._busy.append(helper)
 
     def nodes(self) -> int:
-        """Nodes that the busy helpers have searched so far."""
+        """Returns the nodes that the busy helpers have searched so far."""
         return sum(int(helper.worker["nodes"]) for helper in self._busy)
 
     def stop(self) -> None:

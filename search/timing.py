@@ -96,7 +96,7 @@ def _clock_budget(clock: Clock, overhead: int, tune: SimpleNamespace, ponders: b
         plan *= 1 + tune.time_ponder / 100
 
     # No move takes more of the clock than this, because the next moves need time. The last move before the time control
-    # may take nearly all; the moves before it lie in between.
+    # may take nearly all; earlier moves lie in between.
     most = available * (tune.time_most + (tune.time_most_last - tune.time_most) / moves) / 100
 
     # An iteration costs about twice its predecessor, so one that begins before soft may end long after it. The hard
@@ -139,7 +139,7 @@ class TimeManager:
         self._is_settled = is_settled
 
     def _stability(self) -> float:
-        """Returns a factor that is small if the last iterations confirmed the best move: the next likely will, too.
+        """Returns a factor that is small if many iterations confirmed the best move: it will most likely stay best.
 
         factor = max(time_stable_base - time_stable_step * iterations that confirmed it, time_stable_least) %
         """

@@ -32,7 +32,7 @@ class Tunable:
 
     def __post_init__(self) -> None:
         if not self.low <= self.default <= self.high or self.step < 1:
-            raise ValueError(f"{self.name}: {self.default} is not within {self.low} to {self.high}")
+            raise ValueError(f"{self.name}: {self.default} must be {self.low} to {self.high}, and the step at least 1")
 
 
 TUNABLES: Final = (
@@ -87,8 +87,8 @@ TUNABLES: Final = (
     # History pruning: greatest reduced depth; history a ply below which a quiet is skipped.
     Tunable("history_pruning_depth", 4, 1, 8, 1),
     Tunable("history_pruning_margin", 3500, 1000, 8000, 350),
-    # SEE pruning: greatest depth (noisy) or reduced depth (quiet); centipawns lost a ply (noisy) or a squared reduced
-    # ply (quiet).
+    # SEE pruning: greatest depth (noisy) or reduced depth (quiet); centipawns lost per ply (noisy) or per squared
+    # reduced ply (quiet).
     Tunable("see_depth", 8, 4, 12, 1),
     Tunable("see_noisy_margin", 90, 30, 180, 8),
     Tunable("see_quiet_margin", 25, 10, 60, 3),
@@ -107,8 +107,8 @@ TUNABLES: Final = (
     # Also more if the TT move is a capture or promotion, and if the count of cutoffs exceeds MANY_CUTOFFS.
     Tunable("lmr_tt_noisy", 100, 0, 300, 15),
     Tunable("lmr_cutoffs", 100, 0, 300, 15),
-    # After a reduced search scores above alpha: how far above the best score the full search goes a ply deeper, and how
-    # close to it a ply shallower, centipawns.
+    # After a reduced search scores above alpha: the full search goes a ply deeper if the score is this far above the
+    # best score, and a ply shallower if it is this close to it, centipawns.
     Tunable("deeper_margin", 60, 10, 150, 8),
     Tunable("shallower_margin", 8, 0, 40, 3),
     # Singular extension: least depth; how many plies shallower the TT entry may be; margin a ply in hundredths of a
@@ -119,7 +119,7 @@ TUNABLES: Final = (
     Tunable("double_extension_margin", 20, 0, 60, 4),
     # Quiescence: how far static evaluation and victim together may be below alpha, centipawns.
     Tunable("delta_margin", 150, 50, 300, 15),
-    # Quiescence: the most that a tried move may lose by exchange, centipawns.
+    # Quiescence: the most that a tried move may lose by SEE, centipawns.
     Tunable("quiescence_see_margin", 0, -100, 150, 10),
     # Quiescence: whether its first plies try quiet checks, 0 or 1.
     Tunable("quiescence_checks", 1, 0, 1, 1),
@@ -128,7 +128,7 @@ TUNABLES: Final = (
     # Histories: bonus a ply of depth, and its limit.
     Tunable("history_bonus_slope", 170, 50, 350, 15),
     Tunable("history_bonus_max", 1800, 600, 4000, 150),
-    # Percent of that bonus that each history learns: butterfly, continuation and capture history.
+    # Percent of that bonus that is added to each history: butterfly, continuation and capture history.
     Tunable("butterfly_share", 100, 0, 200, 10),
     Tunable("continuation_share", 100, 0, 200, 10),
     Tunable("capture_share", 100, 0, 200, 10),

@@ -121,11 +121,11 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             return trace.ended(worker, trace.TT_CUTOFF, tt_score)
         node.prefetch_move(worker, tt, ply, tt_move)
 
-    # 6. Static evaluation: corrected by the errors of earlier ones, and scaled towards 0 as the fifty-move rule nears.
-    #    The TT's score comes from a search, so it is the better estimate if its bound fits.
+    # 6. Static evaluation: corrected by earlier errors, and scaled towards 0 as the fifty-move rule approaches. The
+    #    TT's score comes from a search, so it is the better estimate if its bound allows it.
     #      when     not in check; the TT's score is not used in a singular search
     #      formula  static_eval = raw_eval * (200 - halfmoves) / 200 + corrections
-    #               eval = tt_score if a lower bound or exact above static_eval, or an upper bound or exact below it;
+    #               eval = tt_score if it is above static_eval and not an upper bound, or below and not a lower bound;
     #               otherwise static_eval
     #      worth    of the corrections: see `search.kernels.correction`
     eval = np.int64(NO_SCORE)
@@ -275,9 +275,9 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     #      when     depth >= singular_depth; a TT move whose score is a lower bound or exact, not a mate, and from a
     #               search at most singular_tt_slack plies shallower; not at the root, not in a singular search;
     #               ply < MAX_PLY / 2 and ply < 2 * root_depth
-    #      formula  singular_beta = tt_score - singular_margin / 100 * depth; the other moves to (depth - 1) / 2
-    #               below it: one ply more; two if not a PV node and more than double_extension_margin below
-    #               else if singular_beta >= beta: a cutoff (multi-cut); else if tt_score >= beta: one ply less
+    #      formula  singular_beta = tt_score - singular_margin / 100 * depth; score = others to (depth - 1) / 2 plies
+    #               score < singular_beta: one ply more; not in PV nodes, below by double_extension_margin: two plies
+    #               otherwise singular_beta >= beta: multi-cut; otherwise tt_score >= beta: one ply less
     #      worth    +31.4 +- 40.0  [ledger: singular-extension]
     extension = np.int64(0)
     if (
@@ -352,7 +352,7 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                     trace.skipped(worker, ply, move, trace.EXCHANGE_NOISY)
                     continue
             else:
-                # Late move pruning: if so many quiet moves have failed, later ones will most likely fail, too.
+                # Late move pruning: if this many quiet moves have failed, later ones most likely fail, too.
                 #   formula  quiet moves searched >= lmp_base + depth * depth, half as many if not improving
                 #   worth    +99.9 +- 40.1  [ledger: late-move-pruning]
                 if quiet_count >= lmp_limit:
@@ -388,9 +388,9 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                     continue
 
         # 16. Late move reduction, in hundredths of a ply: moves far down the list are seldom best.
-        #      when     depth >= LMR_MIN_DEPTH, from the second move on (third in PV nodes), to one ply at least
-        #      formula  lmr_base + lmr_factor * ln(depth) * ln(number of searched moves with this one), and the terms
-        #               below, one a line (lmr_check after the move is made)
+        #      when     depth >= LMR_MIN_DEPTH, from the second move on (third in PV nodes); at least one ply remains
+        #      formula  lmr_base + lmr_factor * ln(depth) * ln(number of the move among those searched), plus the terms
+        #               below, one per line (lmr_check after the move is made)
         #      worth    of lmr_tt_noisy  +10.1 +- 9.9  [ledger: idea-table-noisy]
         #               of lmr_cutoffs  +28.5 +- 9.9  [ledger: idea-cutoffs]
         #               of the whole  +188.5 +- 47.6  [ledger: late-move-reduction]
@@ -469,8 +469,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         reason = trace.CHECKMATE if in_check else trace.STALEMATE
         return trace.ended(worker, reason, np.int64(ply - MATE) if in_check else np.int64(DRAW))
 
-    # 18. Store the result, and correct later evaluations by its difference from this one.
-    #      when     no legal move was excluded (by a singular search, or root_is_partial); the correction if not in
+    # 18. Store the result, and its difference from static_eval in the correction history.
+    #      when     not in a singular search, not at a root with only some of its moves; the difference only if not in
     #               check, best_move is not noisy (a fail low has none), and best_score is not a mate or a bound that
     #               static_eval satisfies
     #      formula  LOWER, EXACT or UPPER by the window; error = best_score - static_eval
@@ -511,5 +511,5 @@ def search_window(worker, tt, depth, alpha, beta):
 
 @kernel
 def search_root(worker, tt, depth, alpha, beta):
-    """Calls `search_window` for Python, so that tests can check the contract. Play uses `search_iteration`."""
+    """Calls `search_window`. Tests check the contract through this entry point; play uses `search_iteration`."""
     return search_window(worker, tt, depth, alpha, beta)

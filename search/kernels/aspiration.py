@@ -1,11 +1,11 @@
-"""One iteration of the deepening search: windows around the last score, and the order of the root's moves.
+"""One iteration of iterative deepening: windows around the last score, and the order of the root's moves.
 
 Aspiration: the value is most likely near that of the last iteration, and a narrower window causes more cutoffs. If the
 value lies outside, the search shows on which side, and only that side of the window is widened.
   when     depth >= aspiration_depth, there is a last score, and it is not a mate
   formula  last score - width .. last score + width, width = aspiration_window; each failure multiplies width by
-           aspiration_growth / 100, then if low:  alpha = score - width, beta = middle of the window that failed
-                                         if high: beta = score + width
+           aspiration_growth / 100, then fail low:  alpha = score - width, beta = middle of the window that failed
+                                         fail high: beta = score + width
   worth    not measured
 
 The engine's threads and self-play both use this kernel; self-play runs no Python between its searches.

@@ -1,4 +1,4 @@
-"""The move picker: a node's moves one at a time, best first, in stages.
+"""The move picker: it returns a node's moves one at a time, best first, in stages.
 
 Most nodes end after a move or two, so each stage begins only when the previous one is empty. The TT move is tried
 before any move is generated. The captures are tried before the quiet moves are generated, scored and sorted.
@@ -6,7 +6,7 @@ before any move is generated. The captures are tried before the quiet moves are 
     stage       moves
     ROOT        the root's moves in the order of the last iteration, instead of everything below
     TT_MOVE     the move of the transposition table
-    NOISY       captures and promotions by most valuable victim and capture history; those with a negative SEE, and
+    NOISY       captures and promotions by MVV-LVA and capture history; those with a negative SEE, and
                 underpromotions, are deferred
     killers     FIRST_KILLER, SECOND_KILLER: two quiet moves that refuted siblings of this node (in quiescence also
                 other nodes at this ply); COUNTER: the quiet move that last refuted the opponent's move
@@ -74,7 +74,7 @@ assert MAX_MOVES <= PLACE_MASK + 1
 
 @inlined
 def mvv_lva(position, move):
-    """Returns a rank by most valuable victim, then least valuable attacker, int64. A promotion adds to the victim."""
+    """Returns the MVV-LVA rank of a noisy move: victim first, then attacker; a promotion adds to the victim. int64."""
     victim = captured_piece(position, move)
     if is_promotion(move):
         victim += promotion_piece(move) - PAWN

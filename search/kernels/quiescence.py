@@ -122,7 +122,7 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
                 trace.skipped(worker, ply, move, trace.EXCHANGE_QUIESCENCE)
                 continue
         elif best_score > -MATE_BOUND and move_count >= worker.tune.quiescence_evasions:
-            # 7. Limit of evasions: once a few moves are searched and one avoids mate, more quiet moves seldom pay.
+            # 7. Evasion limit: after a few moves, one of which avoids mate, further quiet evasions are seldom better.
             #      when     in check, best_score is not a mate against us
             #      formula  move_count >= quiescence_evasions; captures and promotions are still tried
             #      worth    not measured

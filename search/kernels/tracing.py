@@ -6,16 +6,16 @@ In the playing build a worker has no field `recording`, and a hook compiles to n
 In the tracing build the hooks fill preallocated records. They change nothing that the search reads, so the search makes
 the same decisions. When the records are full, it continues and only counts its visits.
 
-    hook              where
-    searching         before a search of a child, or of the same position: its reason, reduction and extension
-    entered           a node of the main search begins with its window
-    entered_quiescence  the same for quiescence
-    shortened         after internal iterative reduction: the reduced depth
-    evaluated         the static evaluation is known
-    evaluated_quiescence  the same for quiescence
-    skipped           a move is skipped: the reason
-    skipped_rest      after the last move: the quiet moves that the picker did not return
-    ended             a node returns its value: why it ends
+    hook                  call and record
+    searching             before a search of a child, or of the same position: its reason, reduction and extension
+    entered               at the start of a node of the main search: its window
+    entered_quiescence    at the start of a node of quiescence: its window
+    shortened             after internal iterative reduction: the reduced depth
+    evaluated             after the static evaluation: its value
+    evaluated_quiescence  the same in quiescence
+    skipped               when a move is skipped: the reason
+    skipped_rest          after the last move: the quiet moves that the picker did not return
+    ended                 when a node returns: its value and why it ends
 
 A visit is a row of NODE. Searching a position again, with another depth or window, is another visit below the same
 parent, so there are more visits than nodes. The search counts a node when it plays a move, so it counts only visits
@@ -34,7 +34,7 @@ from engine.compiler.jit import TRACING, hook, subkernel
 from search.kernels.score import NO_SCORE
 from search.limits import MAX_PLY
 
-#: The most visits of a recording, and the space for skipped moves, for each visit.
+#: The most visits in a recording, and the number of skipped moves per visit that it has room for.
 MOST_VISITS: Final = 1 << 20
 SKIPS_PER_VISIT: Final = 8
 
@@ -125,7 +125,7 @@ LEVEL: Final = np.dtype([("seen", np.int32, (MAX_MOVES,)), ("seen_count", np.int
 
 TRACE: Final = np.dtype(
     [
-        # How many rows may be filled, and how many are filled, for each array.
+        # For `nodes` and for `skipped`: how many rows may be filled, and how many are.
         ("node_limit", np.int64),
         ("node_count", np.int64),
         ("skip_limit", np.int64),
@@ -179,13 +179,13 @@ def searching(worker, search, reduction, extension):
 
 @hook
 def entered(worker, ply, asked, depth, alpha, beta, cut):
-    """Records that a node of the main search begins at `depth`; the parent `asked` for at most that. `cut`: 1 or 0."""
+    """Records the start of a node of the main search. Its parent `asked` for at most its `depth`. `cut` is 1 or 0."""
     _enter(worker, ply, asked, depth, alpha, beta, cut, 0)
 
 
 @hook
 def entered_quiescence(worker, ply, alpha, beta):
-    """Records that a node of quiescence begins."""
+    """Records the start of a node of quiescence."""
     _enter(worker, ply, 0, 0, alpha, beta, 0, 1)
 
 
@@ -201,7 +201,7 @@ def shortened(worker, depth):
 
 @hook
 def evaluated(worker, ply, estimate, improving):
-    """Records the static evaluation at `ply`, the `estimate` that the TT made of it, and `improving`, 1 or 0."""
+    """Records the static evaluation at `ply`, its `estimate` adjusted by the TT, and `improving`, 1 or 0."""
     _evaluate(worker, worker.stack[ply].static_eval, estimate, improving)
 
 

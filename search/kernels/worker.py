@@ -19,7 +19,7 @@ from search.limits import MAX_PLY
 #: How many keys of the game, up to the root's, are kept. The fifty-move rule lets no repetition reach further back.
 GAME_KEYS: Final = 384
 
-#: The number of indices for colour, piece type and target of a move, and the index for no move.
+#: The number of continuation indices (colour, piece type and target of a move), and the index for no move.
 CONTINUATIONS: Final = 2 * 6 * 64
 NO_CONTINUATION: Final = CONTINUATIONS
 
