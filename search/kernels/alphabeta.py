@@ -144,8 +144,8 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             elif tt_bound & UPPER != 0:
                 eval = tt_score
 
-    # 7. Improving: the side to move stands better than at its last turn, so a fail high is more likely (block 9).
-    #    If it does not, late moves are less likely to help (blocks 15 and 16).
+    # 7. Improving: if the side to move stands better than at its last turn, a fail high is more likely (block 9).
+    #    Otherwise late moves are less likely to help (blocks 15 and 16).
     #      when     not in check, and the tunable is not 0; otherwise 0
     #      formula  static_eval > that of two plies ago, or of four if in check then; 1 if neither exists
     #      worth    not measured
@@ -275,9 +275,9 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     #      when     depth >= singular_depth; a TT move whose score is a lower bound or exact, not a mate, and from a
     #               search at most singular_tt_slack plies shallower; not at the root, not in a singular search;
     #               ply < MAX_PLY / 2 and ply < 2 * root_depth
-    #      formula  singular_beta = tt_score - singular_margin / 100 * depth; score = others to (depth - 1) / 2 plies
-    #               score < singular_beta: one ply more; not in PV nodes, below by double_extension_margin: two plies
-    #               otherwise singular_beta >= beta: multi-cut; otherwise tt_score >= beta: one ply less
+    #      formula  singular_beta = tt_score - singular_margin / 100 * depth; score: other moves to (depth - 1) / 2
+    #               if score < singular_beta: +1 ply; +2 if below by double_extension_margin, but not in PV nodes
+    #               else if singular_beta >= beta: returns it (multi-cut); else if tt_score >= beta: -1 ply
     #      worth    +31.4 +- 40.0  [ledger: singular-extension]
     extension = np.int64(0)
     if (
