@@ -1,4 +1,4 @@
-"""The benchmark: fixed positions to a fixed depth, on one thread.
+"""The benchmark: a search of fixed positions to a fixed depth, on one thread.
 
 Its node count is a fingerprint of the search: it must be the same on every machine and in every run. A code change
 that changes the count changes how the engine plays.
@@ -51,18 +51,18 @@ POSITIONS: Final = (
 
 @dataclass(frozen=True)
 class BenchmarkResult:
-    """Nodes and seconds of a whole benchmark."""
+    """The nodes and seconds of a whole benchmark."""
 
     nodes: int
     seconds: float
 
     @property
     def nodes_per_second(self) -> int:
-        """Nodes per second over all positions. (Importing `search.info` would load kernels.)"""
+        """Nodes per second over all positions. (Importing `search.info.Speed` would load kernels.)"""
         return int(self.nodes / max(self.seconds, 1e-6))
 
     def last_line(self) -> str:
-        """What OpenBench reads: the last line of `bench`."""
+        """Returns the last line of `bench`, which OpenBench reads."""
         return f"{self.nodes} nodes {self.nodes_per_second} nps"
 
 
@@ -73,12 +73,12 @@ def run_benchmark(
     should_stop: Callable[[], bool] = lambda: False,
     searcher: Searcher | None = None,
 ) -> BenchmarkResult | None:
-    """Searches every position to `depth` plies, each from a new game; None when `should_stop` is true after a position.
+    """Searches every position to `depth` plies, each as a new game; returns None if `should_stop()` is true after one.
 
-    `on_position(index, nodes, fen)` is called after each. With `searcher` instead of a new one with `hash_mebibytes`,
-    the caller can also stop the running search.
+    `on_position(index, nodes, fen)` is called after each. A caller that passes `searcher` can stop the running search;
+    otherwise a new searcher with `hash_mebibytes` is used.
     """
-    # Imported here because callers that need only the positions need no kernels.
+    # Imported here, so that callers that need only the positions load no kernels.
     from eval.network.format import shipped_network
     from search.searcher import Game, Searcher
 

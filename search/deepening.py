@@ -25,10 +25,10 @@ NO_NODE_LIMIT: Final = 1 << 62
 class Iteration:
     """The result of one iteration: depth in plies, score in centipawns, and the best line as the kernels' moves.
 
-    `complete` is False when the search stopped early, after another move beat the last iteration's best: then the line
-    is this iteration's and the score the last one's. `others` are the other requested lines, best first. If the search
-    stopped between lines, the lines that it did not reach are the last iteration's. `bound` is LOWER or UPPER for a
-    failed window.
+    `complete` is False if the search stopped early, after another move had beaten the last iteration's best; the line
+    is then this iteration's, and the score the last one's. `others` are the other requested lines, best first. If the
+    search stopped between lines, the lines that it did not reach are the last iteration's. `bound` is LOWER or UPPER
+    for a failed window.
     """
 
     depth: int
@@ -45,7 +45,7 @@ class Iteration:
         return (self, *self.others)
 
     def led_by(self, index: int) -> Iteration:
-        """The same lines with the line at `index` first; the others keep their order."""
+        """Returns the same lines with the line at `index` first; the others keep their order."""
         if index == 0:
             return self
         lines = [replace(line, others=()) for line in self.lines]
@@ -55,12 +55,12 @@ class Iteration:
 
 @dataclass(frozen=True)
 class Root:
-    """The data besides the position with which all threads of a search begin.
+    """The input, apart from the position, that all threads of a search share.
 
     `keys` are the game's Zobrist keys, the root's last; `moves` the kernels' root moves; `generation` the TT's;
-    `deepest` the depth of the last iteration; `lines` the number of lines wanted. `is_partial`: the root has other
-    legal moves. `ranks` has the tablebase's rank of each move, larger is better: no line begins with a move while a
-    move of better rank remains.
+    `deepest` the depth of the last iteration; `lines` the number of lines wanted. `is_partial` says whether the root
+    has other legal moves. `ranks` maps each move to its rank by the tablebase, larger is better: no line begins with a
+    move while a move of better rank remains.
     """
 
     keys: list[np.uint64]
@@ -72,12 +72,12 @@ class Root:
     ranks: Mapping[int, int] | None = None
 
     def rank(self, move: int) -> int:
-        """The tablebase's rank of a move; 0 for all moves without a ranking."""
+        """Returns the tablebase's rank of a move, or 0 if there is no ranking."""
         return 0 if self.ranks is None else self.ranks[move]
 
 
 def set_root(worker: Any, root: Root, node_limit: int) -> None:
-    """Prepares a worker whose first frame holds the root position. Mutates `worker`, except for its `stop`."""
+    """Prepares a worker whose first frame contains the root position. Mutates `worker` except its `stop`."""
     keys = root.keys[-GAME_KEYS:]
     worker["keys"][: len(keys)] = keys
     worker["root_index"] = len(keys) - 1
@@ -106,10 +106,10 @@ def set_root_moves(worker: Any, moves: Sequence[int], is_partial: bool) -> None:
 
 
 class Deepening:
-    """The iterations of one worker from a root that `set_root` has set. One line and several lines use the same code.
+    """Iterative deepening by one worker, from a root that `set_root` has set, with one line or several.
 
-    Once the worker's `reports` is set, `on_fail(line, number)` gets each window that fails in the search of the line
-    of that number, from 1.
+    Once the worker's `reports` is set, `on_fail(failed, number)` is called after each window that fails; `number` is
+    the line's, from 1.
     """
 
     def __init__(
@@ -125,10 +125,10 @@ class Deepening:
         self.effort = 1.0
 
     def iterations(self, first: int = 1) -> Iterator[Iteration]:
-        """Searches one depth after the other from `first` on, and yields the result of each, the best line first.
+        """Searches one depth after another, from `first` on, and yields the result of each, the best line first.
 
-        Ends when the worker is told to stop or reaches its node limit. An iteration that stops early comes last, and
-        only if it changes the move to play.
+        Ends after the deepest iteration, or when the worker's `stop` is set or its node limit is reached. An iteration
+        that stops early is yielded only if it found something new.
         """
         last: Iteration | None = None
         for depth in range(first, self._root.deepest + 1):
@@ -141,9 +141,9 @@ class Deepening:
             last = found
 
     def _iteration(self, depth: int, last: Iteration | None) -> Iteration | None:
-        """Searches one line after the other, each without the first moves of the lines before.
+        """Searches one line after another, each without the first moves of the previous lines.
 
-        None when the search stopped before it found anything new.
+        Returns None if the search stopped before it found anything new.
         """
         worker, root, order = self._worker, self._root, self._order
         earlier = () if last is None else last.lines
@@ -171,7 +171,7 @@ class Deepening:
         return found[0]
 
     def _candidates(self, taken: list[int]) -> list[int]:
-        """The root's moves of the best rank, best first, without those that better lines have `taken`."""
+        """Returns the root's moves of the best rank, best first, without those that better lines have `taken`."""
         left = [move for move in self._order if move not in taken] if taken else self._order
         if self._root.ranks is None:
             return left
@@ -179,7 +179,7 @@ class Deepening:
         return [move for move in left if self._root.rank(move) == best_rank]
 
     def _line(self, depth: int, last: Iteration | None, number: int) -> Iteration | None:
-        """The line of that `number`, or None when the search stopped before the line could change the move to play.
+        """Searches the line of that `number`; returns None if the search stopped before its first move changed.
 
         `last` is the last iteration's line of that number.
         """
@@ -208,7 +208,7 @@ class Deepening:
         return None
 
     def _cut_short(self, fresh: list[Iteration], earlier: tuple[Iteration, ...]) -> Iteration | None:
-        """The lines that an unfinished iteration found, then the last iteration's; None if it found none."""
+        """Returns the lines that an unfinished iteration found, then the last iteration's; None if it found none."""
         if not fresh:
             return None
         best, *others = _sorted(fresh, self._root)
@@ -218,18 +218,18 @@ class Deepening:
         return replace(best, complete=False, others=tuple(others))
 
     def _pv(self) -> tuple[int, ...]:
-        """The best line of the last kernel call, possibly empty."""
+        """Returns the best line of the last kernel call, which may be empty."""
         frame = self._worker["stack"][0]
         return tuple(frame["pv"][: frame["pv_length"]].tolist())
 
 
 def _sorted(lines: list[Iteration], root: Root) -> list[Iteration]:
-    """The lines by the tablebase rank of their first moves, then by score; equal lines keep their order."""
+    """Returns the lines by tablebase rank of their first moves, then by score; equal lines keep their order."""
     return sorted(lines, key=lambda one: (root.rank(one.line[0]), one.score), reverse=True)
 
 
 def _in_new_order(order: list[int], searched: list[int]) -> list[int]:
-    """`order` with the `searched` moves in their new order, in the places that these moves had before."""
+    """Returns `order` with the `searched` moves in their new order, in the places that these moves had before."""
     if len(searched) == len(order):
         return searched
     places = iter(searched)

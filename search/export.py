@@ -1,8 +1,8 @@
-"""Builds the library of kernels for one level of processor: `python -m search.export LEVEL FILE`.
+"""Builds the library of kernels for one processor level: `python -m search.export LEVEL FILE`.
 
-`secateur kernels build` runs it, once for each level, with the environment that
-`engine.compiler.library.build_environment` gives. The kernels are those of `search.warmup.EVERYTHING`, for the argument
-types of the calls there.
+`secateur kernels build` runs this module once for each level, with the environment that
+`engine.compiler.library.build_environment` returns. The kernels are those of `search.warmup.EVERYTHING`, compiled for
+the argument types of the calls there.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from search.warmup import EVERYTHING
 
 
 def main(name: str, path: str) -> str | None:
-    """Builds the library; returns the reason when that fails, else None."""
+    """Builds the library; returns the reason if that fails, else None."""
     level = next((level for level in LEVELS if level.name == name), None)
     if level is None:
-        return f"there is no level '{name}'; there is {', '.join(level.name for level in LEVELS)}"
-    # Only the reason of a failure goes to stderr: the parent reports progress.
+        return f"unknown level '{name}'; the levels are {', '.join(level.name for level in LEVELS)}"
+    # Only the reason for a failure goes to stderr: the parent process reports progress.
     compiling.silence()
     for _, _, call in EVERYTHING:
         call()

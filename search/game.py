@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.board.convert import new_position, write_board
 
-#: Positions from which no game can be played. Invalid castling rights and en passant squares are dropped instead.
+#: Flags of positions that the engine refuses. Invalid castling rights and en passant squares are dropped instead.
 FATAL_STATUS: Final = (
     chess.STATUS_NO_WHITE_KING
     | chess.STATUS_NO_BLACK_KING
@@ -27,13 +27,13 @@ FATAL_STATUS: Final = (
 class Game:
     """A position with the game that led to it, and the Zobrist keys that detect repetitions.
 
-    Raises ValueError when the engine cannot play from the board because it breaks the rules of chess.
+    Raises ValueError if the position is illegal (see FATAL_STATUS).
     """
 
     def __init__(self, board: chess.Board | None = None) -> None:
         board = chess.Board() if board is None else board
         self.board = board.root()
-        # Marks of promoted pieces ("Q~") belong to crazyhouse; python-chess ignores a marked king.
+        # Marks of promoted pieces ("Q~") belong to crazyhouse, and python-chess does not count a marked king.
         self.board.promoted = chess.BB_EMPTY
         fatal = self.board.status() & FATAL_STATUS
         if fatal:
@@ -55,12 +55,12 @@ class Game:
         self.keys.append(self._key())
 
     def pop(self) -> None:
-        """Takes the last move back."""
+        """Takes back the last move."""
         self.board.pop()
         self.keys.pop()
 
 
 def status_text(status: chess.Status) -> str:
-    """A python-chess status in words: 'no white king, opposite check'."""
+    """Returns a python-chess status in words, such as 'no white king, opposite check'."""
     names = [flag.name or "" for flag in chess.Status if flag and flag & status]
     return ", ".join(name.lower().replace("_", " ").removeprefix("status ") for name in names)

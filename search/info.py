@@ -10,14 +10,14 @@ from search.kernels.score import EXACT, mate_distance
 
 
 class Speed:
-    """The speed of something that has `nodes` and `seconds`."""
+    """The base class of reports with `nodes` and `seconds`."""
 
     nodes: int
     seconds: float
 
     @property
     def nodes_per_second(self) -> int:
-        """Nodes per second, also when `seconds` is 0."""
+        """Nodes per second, even if `seconds` is 0."""
         return int(self.nodes / max(self.seconds, 1e-6))
 
 
@@ -27,8 +27,8 @@ class Info(Speed):
 
     `score` in centipawns from the side to move's view, or mate (see `search.kernels.score`); `nodes` of all threads;
     `seconds` since the start; `tb_hits` tablebase probes. `number` is the line's number among several (MultiPV), from
-    1. `bound` is LOWER or UPPER when the score is only a bound. `is_known`: the tablebase says that the position is won
-    (`search.tablebase.TABLE_WIN`), drawn or lost.
+    1. `bound` is LOWER or UPPER if the score is only a bound. `is_known` is True if the score comes from the tablebase
+    (see `search.tablebase.TABLE_WIN`).
     """
 
     depth: int
@@ -45,7 +45,7 @@ class Info(Speed):
 
     @property
     def mate(self) -> int | None:
-        """Full moves to mate, negative when being mated, None without a mate."""
+        """Full moves to mate: negative if the side to move is mated, None if the score is not a mate."""
         return mate_distance(self.score)
 
 
@@ -67,10 +67,10 @@ class Progress(Speed):
 
 @dataclass(frozen=True)
 class Result:
-    """The outcome of a search: best move (None only when there is no legal move), expected reply, last info.
+    """The outcome of a search: best move (None only if there is no legal move), expected reply, last info.
 
-    `nodes` are those of all threads. `problems` are failures of helper threads or of the tablebase; they do not harm
-    the result.
+    `nodes` are those of all threads. `problems` are failures of helper threads or of the tablebase; the result is valid
+    nevertheless.
     """
 
     best: chess.Move | None

@@ -1,4 +1,4 @@
-"""The limits of a search. Imports nothing heavy, because the protocol parser needs it before the engine is loaded."""
+"""The limits of a search. This module imports nothing heavy: the UCI parser needs it before the engine loads."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Final
 #: Deepest ply of a line, including quiescence.
 MAX_PLY: Final = 128
 
-#: Defaults: the transposition table in MiB, the search threads, and the milliseconds kept back each move.
+#: Defaults: the transposition table in MiB, the search threads, and the milliseconds reserved for each move.
 DEFAULT_HASH: Final = 16
 DEFAULT_THREADS: Final = 1
 DEFAULT_OVERHEAD: Final = 10
 
 
 #: `go mate n` up to this n prunes and reduces no move, so it finds any mate that exists. For longer mates the usual
-#: search runs, and gives up after depth MATE_DEPTHS * n + MATE_DEPTH_BASE.
+#: search runs and gives up after depth MATE_DEPTHS * n + MATE_DEPTH_BASE.
 SURE_MATES: Final = 2
 MATE_DEPTHS: Final = 3
 MATE_DEPTH_BASE: Final = 7
@@ -32,13 +32,13 @@ class Clock:
 
 @dataclass(frozen=True)
 class Limits:
-    """The first limit that is reached ends the search. Without any limit it runs until it is stopped.
+    """The limits of a search. The first one reached ends it; without any it runs until it is stopped.
 
-    `depth` in plies, `nodes` in nodes, `move_time` in milliseconds, `mate` in full moves (ends when such a mate is
-    found, or at a depth that would have found it), `clock` of the side to move. An `infinite` search answers only when
-    it is stopped. `ponder` is thinking on the opponent's time: the clock and `move_time` count from the moment when the
-    expected move is played (ponderhit). `search_moves` restricts the root to these moves (UCI notation); None means
-    all.
+    `depth` in plies, `nodes` in nodes, `move_time` in milliseconds, `mate` in full moves (the search ends when it finds
+    such a mate, or at a depth that would have found it), `clock` of the side to move. An `infinite` search ends only
+    when it is stopped. `ponder` is thinking on the opponent's time: the clock and `move_time` count from the moment
+    when the expected move is played (ponderhit). `search_moves` restricts the root to these moves (UCI notation); None
+    means all.
     """
 
     depth: int | None = None
@@ -51,26 +51,26 @@ class Limits:
     search_moves: tuple[str, ...] | None = field(default=None)
 
     def is_analysis(self) -> bool:
-        """Whether the search is analysis, not play: it ponders, runs until stopped, seeks a mate or restricts moves."""
+        """Returns whether this is analysis, not play: it ponders, is infinite, seeks a mate or restricts the moves."""
         return self.infinite or self.ponder or self.mate is not None or self.search_moves is not None
 
     def leaves_nothing_out(self) -> bool:
-        """Whether the wanted mate is so short that the search can afford to search every move."""
+        """Returns whether the wanted mate is so short that the search can afford to search every move."""
         return self.mate is not None and self.mate <= SURE_MATES and not self.infinite
 
     def deepest(self, deepest: int) -> int:
-        """Depth of the last iteration, at most `deepest`."""
+        """Returns the depth of the last iteration, at most `deepest`."""
         depth = deepest if self.depth is None else min(max(self.depth, 1), deepest)
         if self.mate is not None and self.leaves_nothing_out():
             depth = min(depth, 2 * self.mate - 1)
         elif self.mate is not None and not self.infinite:
-            # The line of a mate in n is 2n - 1 plies long, and moves that look bad are searched less deep. If the
+            # The line of a mate in n is 2n - 1 plies long, and moves that look bad are searched less deeply. If the
             # search finds no mate this far beyond, there usually is none, and the user is waiting.
             depth = min(depth, MATE_DEPTHS * self.mate + MATE_DEPTH_BASE)
         return depth
 
     def is_unbounded(self) -> bool:
-        """Whether only a stop ends the search."""
+        """Returns whether only `stop` ends the search."""
         return self.infinite or (
             self.depth is None
             and self.nodes is None

@@ -1,9 +1,9 @@
-"""The chances to win, draw and lose that a score means, fitted to our own games.
+"""The chances of a win, a draw and a loss at a given score, fitted to our own games.
 
     win(score)  = 1 / (1 + exp((a - score) / b))          loss(score) = win(-score)          draw: the rest
 
 From score `a` on, a win is more likely than not; the larger `b`, the slower the chance grows around `a`. Both are in
-centipawns, and are polynomials of the material on the board: with less material the same score wins more games. (The
+centipawns and are polynomials of the material on the board: with less material the same score wins more games. (The
 form is that of Stockfish's WDL model.) `secateur wdl` fits the polynomials; docs/training.md says how well they fit.
 """
 
@@ -16,19 +16,19 @@ import chess
 
 from search.kernels.score import mate_distance
 
-#: Material of a piece in pawns; kings and empty squares count 0. The sum of both sides is 78 at the start.
+#: The material of each piece type in pawns; kings and empty squares count 0. Both sides together start with 78.
 PIECE_MATERIAL: Final = (0, 1, 3, 3, 5, 9, 0)
 #: Material is clamped to these bounds: there were too few games with less or more.
 LEAST_MATERIAL, FULL_MATERIAL = 6, 78
 
-#: Coefficients of 1, m, m^2, with m = material / FULL_MATERIAL, of `a` and `b`. Fitted to 2.3 million positions with
-#: scores up to 400 of 32 thousand self-play games at 300 nodes a move by the classical evaluation.
+#: The coefficients of 1, m and m^2 in `a` and `b`, with m = material / FULL_MATERIAL. They were fitted to 2.3 million
+#: positions with scores up to 400, from 32 thousand self-play games of the classical evaluation at 300 nodes a move.
 WIN_SCORE: Final = (205.4, -347.1, 206.9)
 SPREAD: Final = (49.8, 219.2, -64.7)
 
 
 class Outcome(NamedTuple):
-    """Chances in permille, from the view of the side whose score it was; they add up to 1000."""
+    """Chances in permille, from the view of the side that has the score; they add up to 1000."""
 
     win: int
     draw: int
@@ -41,7 +41,7 @@ CERTAIN_LOSS: Final = Outcome(0, 0, 1000)
 
 
 def material(board: chess.Board) -> int:
-    """Material of both sides in pawns, within LEAST_MATERIAL and FULL_MATERIAL."""
+    """Returns the material of both sides in pawns, clamped to LEAST_MATERIAL and FULL_MATERIAL."""
     total = sum(PIECE_MATERIAL[piece] * board.pieces_mask(piece, color).bit_count() for piece, color in _PIECES)
     return min(max(total, LEAST_MATERIAL), FULL_MATERIAL)
 
@@ -50,19 +50,19 @@ _PIECES: Final = tuple((piece, color) for piece in range(chess.PAWN, chess.KING)
 
 
 def polynomial(coefficients: tuple[float, ...], pawns: int) -> float:
-    """Value of a polynomial of the material, in centipawns."""
+    """Returns the value of a polynomial of the material, in centipawns."""
     share = pawns / FULL_MATERIAL
     return sum(coefficient * share**power for power, coefficient in enumerate(coefficients))
 
 
 def win_chance(score: float, pawns: int) -> float:
-    """Chance to win with a score in centipawns and `pawns` of material on the board, 0 to 1."""
+    """Returns the chance, 0 to 1, to win with a score in centipawns and `pawns` of material on the board."""
     exponent = (polynomial(WIN_SCORE, pawns) - score) / polynomial(SPREAD, pawns)
     return 1 / (1 + math.exp(min(exponent, 500.0)))
 
 
 def outcome(score: int, pawns: int) -> Outcome:
-    """Chances of the side whose `score` it is, in centipawns or a mate (see `search.kernels.score`)."""
+    """Returns the chances of the side that has this `score`, centipawns or a mate (see `search.kernels.score`)."""
     mate = mate_distance(score)
     if mate is not None:
         return CERTAIN_WIN if mate > 0 else CERTAIN_LOSS

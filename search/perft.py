@@ -1,4 +1,4 @@
-"""Perft on several threads: the tree is split below the second ply, and the threads share the pieces."""
+"""Perft on several threads, which share the parts of a tree that is split below the second ply."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from engine.board.moves import MAX_MOVES
 from engine.board.perft import MAX_PERFT_DEPTH, PERFT_FRAME, perft_kernel
 from engine.memory import allocate
 
-#: From this depth on, threads split the tree by second moves rather than by first moves: the pieces are more even.
+#: From this depth on, the tree is split by second moves instead of first moves, which makes the parts more even.
 SPLIT_DEPTH: Final = 4
-#: Second moves in one piece: few enough for balance, and enough to make the Python overhead of a piece negligible.
+#: Second moves in one part: few enough for balance, and enough to make the Python overhead of a part negligible.
 PIECE_SIZE: Final = 8
 
 
 class Counter:
-    """Counts one tree; `stop` may be called from any thread."""
+    """The perft of one position. Any thread may call `stop`."""
 
     def __init__(self, board: chess.Board, depth: int, threads: int = 1) -> None:
-        """Raises ValueError for a depth below 1 or beyond MAX_PERFT_DEPTH."""
+        """Raises ValueError if `depth` is not 1 to MAX_PERFT_DEPTH."""
         if not 1 <= depth <= MAX_PERFT_DEPTH:
-            raise ValueError(f"perft depth is 1 to {MAX_PERFT_DEPTH}, not {depth}")
+            raise ValueError(f"perft depth must be 1 to {MAX_PERFT_DEPTH} (got {depth})")
         self._board = board.copy(stack=False)
         self._depth = depth
         self._threads = threads
@@ -38,7 +38,7 @@ class Counter:
         self._lock = threading.Lock()
         self._failure: Exception | None = None
         self._codes = [encode(self._board, move) for move in self._moves]
-        # (index of the root move, first and last + 1 of its replies)
+        # The parts: (index of the root move, first and last + 1 of its replies).
         self._pieces = [(root, 0, MAX_MOVES) for root in range(len(self._moves))]
         if threads > 1 and depth >= SPLIT_DEPTH:
             stack = self._new_stack()
@@ -47,11 +47,11 @@ class Counter:
                 for root, code in enumerate(self._codes)
                 for first in range(0, int(perft_kernel(stack, 2, code, 0, MAX_MOVES, self._stop)), PIECE_SIZE)
             ]
-        # next() on a C iterator is atomic under the GIL: each piece goes to one thread.
+        # next() on a C iterator is atomic under the GIL, so each part goes to one thread.
         self._ticket = itertools.count()
 
     def _new_stack(self) -> Any:
-        """A thread's frames; the first holds the root position."""
+        """Returns a thread's frames; the first contains the root position."""
         stack = allocate(PERFT_FRAME, self._depth + 1)
         write_board(self._board, stack[0]["position"])
         return stack
@@ -61,9 +61,9 @@ class Counter:
         self._stop[0] = 1
 
     def run(self, on_progress: Callable[[float], None] | None = None) -> dict[chess.Move, int] | None:
-        """The counts by root move, or None when the count was stopped. `on_progress` gets the finished share, 0 to 1.
+        """Returns the counts by root move, or None if `stop` was called. `on_progress` gets the finished share, 0 to 1.
 
-        Raises RuntimeError when a thread fails.
+        Raises RuntimeError if a thread fails.
         """
         workers = [
             threading.Thread(target=self._work, args=(on_progress,), name=f"perft {number}")
@@ -71,7 +71,7 @@ class Counter:
         ]
         started = []
         for worker in workers:
-            with suppress(RuntimeError):  # the system gives no more threads: the others count all
+            with suppress(RuntimeError):  # no more threads can start: the others count everything
                 worker.start()
                 started.append(worker)
         if not started:
@@ -89,7 +89,7 @@ class Counter:
         return None if self._stop[0] else dict(zip(self._moves, self._counts, strict=True))
 
     def _work(self, on_progress: Callable[[float], None] | None) -> None:
-        """Counts pieces until none is left."""
+        """Counts parts until none is left."""
         try:
             stack = self._new_stack()
             while (ticket := next(self._ticket)) < len(self._pieces) and not self._stop[0]:
@@ -107,7 +107,7 @@ class Counter:
 def count_by_move(
     board: chess.Board, depth: int, threads: int = 1, on_progress: Callable[[float], None] | None = None
 ) -> dict[chess.Move, int]:
-    """Perft to `depth` plies, split by root move. Raises ValueError for a depth out of range."""
+    """Returns the perft to `depth` plies, by root move. Raises ValueError if `depth` is out of range."""
     counts = Counter(board, depth, threads).run(on_progress)
-    assert counts is not None, "nobody else could stop it"
+    assert counts is not None, "the count was stopped"
     return counts

@@ -1,4 +1,4 @@
-"""One search: from its limits to its result."""
+"""The run of one search, from its limits to its result."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from search.threads import Helpers
 from search.timing import TimeManager, budget_for
 from search.tunables import namespace, plain
 
-#: With a hard limit below this many milliseconds only the main thread searches: waking the helpers and waiting for
-#: their end costs more than they gain.
+#: If the hard limit is below this many milliseconds, only the main thread searches: waking the helpers and waiting for
+#: them to end costs more than they gain.
 LEAST_TIME_FOR_HELP: Final = 5.0
 
-#: Reading a tablebase takes up to some milliseconds a move. With a hard limit below this many milliseconds there is no
-#: time for it. Otherwise it may take this share of the limit; then the search starts without it.
+#: Probing a tablebase may take some milliseconds a move. If the hard limit is below this many milliseconds, there is no
+#: time for it. Otherwise it may take this share of the limit; if it takes longer, the search starts without it.
 LEAST_TIME_FOR_TABLES: Final = 50.0
 SHARE_FOR_TABLES: Final = 0.4
 
@@ -77,7 +77,7 @@ class SearchRun:
         self.problems: list[str] = []
 
     def elapsed(self) -> float:
-        """Milliseconds since the start."""
+        """Returns the milliseconds since the start."""
         return 1000 * (time.perf_counter() - self.request.start)
 
     # -- searching ---------------------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ class SearchRun:
                 set_tunables(self._worker, self._values)
 
     def result(self, nodes: int) -> Result:
-        """The result: the last reported best line, and `nodes` of all threads."""
+        """Returns the result: the last reported best line, and `nodes`, the sum of all threads."""
         assert self._last is not None, "nothing was found"
         line = self._last.pv
         return Result(
@@ -115,7 +115,7 @@ class SearchRun:
         )
 
     def tell(self, found: Iteration, nodes: int) -> None:
-        """Reports the shown lines of an iteration, in their order."""
+        """Reports the shown lines of an iteration, in order."""
         circumstances = self._circumstances()
         shown = enumerate(found.lines[: self.request.lines], start=1)
         infos = [self._info(line, number, nodes, circumstances) for number, line in shown]
@@ -125,7 +125,7 @@ class SearchRun:
                 self.request.on_info(info)
 
     def _root(self, legal: Sequence[chess.Move]) -> Root:
-        """The root. If only one line is shown, it keeps only the moves that the tablebase ranks best."""
+        """Returns the root. If only one line is shown, the root has only the moves that the tablebase ranks best."""
         request = self.request
         moves = _chosen(request.game.board, legal, request.limits)
         self._ranking = self._rank(moves)
@@ -147,7 +147,7 @@ class SearchRun:
         )
 
     def _rank(self, moves: Sequence[chess.Move]) -> Ranking | None:
-        """The tablebase's ranking of the moves, or None. An unreadable table is added to `problems`."""
+        """Returns the tablebase's ranking of the moves, or None. Adds an unreadable table to `problems`."""
         tables, hard = self._tables, self.budget.hard
         if tables is None or len(moves) < 2 or hard < LEAST_TIME_FOR_TABLES:
             return None
@@ -162,11 +162,11 @@ class SearchRun:
             return None
 
     def _node_limits(self) -> tuple[int, int]:
-        """Node limits of the main thread and of each helper (0: it does not search).
+        """Returns the node limits of the main thread and of each helper (0: it does not search).
 
-        No kernel can sum the nodes of others, so each gets a share. The sum never exceeds the limit; the unused part of
-        a slow thread's share is not searched. A weaker player has no helpers. Its own limit applies from the second
-        iteration on: even the weakest searches every move once.
+        No kernel sees the nodes of the others, so each gets a share. The shares add up to the limit; the unused part of
+        a slow thread's share is not searched. At a limited strength there are no helpers, and the level's limit
+        applies from the second iteration on, so that even the weakest level searches every move once.
         """
         limits, level = self.request.limits, self.request.level
         nodes = NO_NODE_LIMIT if limits.nodes is None else max(1, limits.nodes)
@@ -180,23 +180,23 @@ class SearchRun:
         return nodes - share * helpers, share
 
     def _deepen(self, root: Root, help_nodes: int) -> Iteration:
-        """Runs iterations until a limit ends the search; returns the last."""
+        """Runs iterations until a limit ends the search; returns the last one."""
         worker, level = self._worker, self.request.level
         deepening = Deepening(worker, self._tt, root, self._window_failed)
         found: Iteration | None = None
         for found in deepening.iterations():
             if found.depth == 1 and found.complete and help_nodes:
-                # Helpers start only when there is a move to play: on a busy machine they could delay this thread.
+                # Helpers start only after a move to play is found: on a busy machine they could delay this thread.
                 self._helpers.start(worker, self._tt, root, help_nodes)
             if found.depth == 1 and level is not None:
-                # From here on the level's own limit applies (see `_node_limits`).
+                # From here on, the level's limit applies (see `_node_limits`).
                 worker["node_limit"] = min(int(worker["node_limit"]), level.nodes)
             if found.depth == 1 and not found.complete and not found.others:
                 break
             self.tell(found, self._nodes())
             if not found.complete or worker["stop"]:
                 return found
-            # An only move needs no thought, and neither does a mate that is searched to its end.
+            # More time cannot change the only move, or a mate that is searched to its end.
             mate = mate_distance(found.score)
             is_settled = len(root.moves) == 1 or (mate is not None and found.depth > 2 * abs(mate) + 2)
             self.manager.iteration_done(found.depth, found.score, found.line[0], deepening.effort, is_settled)
@@ -205,7 +205,7 @@ class SearchRun:
         else:
             if found is not None:
                 return found
-        # Without time for a first iteration, play the first move, or the best so far, with the root's evaluation.
+        # The first iteration did not end: play the first move, or the best so far, with the root's evaluation.
         static_eval = int(worker["stack"][0]["static_eval"])
         line = (root.moves[0],) if found is None else found.line
         found = Iteration(1, 0 if static_eval == NO_SCORE else static_eval, line, complete=False)
@@ -213,24 +213,24 @@ class SearchRun:
         return found
 
     def _is_enough(self, mate: int | None, is_settled: bool) -> bool:
-        """Whether a limit other than time ends the search between iterations."""
+        """Returns whether a limit other than time ends the search between iterations."""
         limits = self.request.limits
         if limits.infinite:
             return False
         if limits.mate is not None and mate is not None:
-            # A side that is certainly mated finds no mate of its own.
+            # A side that is certain to be mated will not find the wanted mate.
             return 0 < mate <= limits.mate or (mate < 0 and is_settled)
         return bool(self._worker["nodes"] >= self._worker["node_limit"])
 
     # -- reports -----------------------------------------------------------------------------------------------
 
     def report(self) -> None:
-        """Reports the current root move, if it is new, and makes the search return at windows that fail.
+        """Reports the current root move, if it is new, and makes the search return after windows that fail.
 
         The kernel runs meanwhile; `search.threads` says which of its fields may be read.
         """
         if self._root_count == 0:
-            return  # the worker still holds the last search's root
+            return  # the worker still has the last search's root
         worker = self._worker
         worker["reports"] = 1
         frame = worker["stack"][0]
@@ -247,16 +247,16 @@ class SearchRun:
             self.request.on_progress(Progress(at[0], move, number, self._nodes(), *self._circumstances()))
 
     def _window_failed(self, failed: Iteration, number: int) -> None:
-        """Reports a bound of a shown line, unless the tablebase knows the score."""
+        """Reports the bound of a line that is shown, unless the tablebase knows the score."""
         if self.request.on_info is not None and self._ranking is None and number <= self.request.lines:
             self.request.on_info(self._info(failed, number, self._nodes(), self._circumstances()))
 
     def _nodes(self) -> int:
-        """Nodes of all threads so far."""
+        """Returns the nodes of all threads so far."""
         return int(self._worker["nodes"]) + self._helpers.nodes()
 
     def _circumstances(self) -> tuple[float, int, int]:
-        """Seconds since the start, permille of the TT in use, tablebase probes."""
+        """Returns the seconds since the start, the permille of the TT in use, and the tablebase probes."""
         hits = 0 if self._ranking is None else self._ranking.hits
         full = int(hashfull(self._tt, self._generation))
         return self.elapsed() / 1000, full, hits
@@ -283,7 +283,7 @@ class SearchRun:
 
 
 def _chosen(board: chess.Board, moves: Sequence[chess.Move], limits: Limits) -> list[chess.Move]:
-    """The legal `moves` that the limits allow, in their order; all moves when the limits allow none."""
+    """Returns the legal `moves` that the limits allow, in their order; all moves if the limits allow none."""
     if limits.search_moves is None:
         return list(moves)
     chosen = [move for move in moves if board.uci(move) in limits.search_moves]

@@ -29,14 +29,14 @@ from search.timing import LAST_GRACE, Alarm
 
 __all__ = ["MAX_DEPTH", "Game", "Info", "Progress", "Result", "Searcher"]
 
-#: Seconds after which a search reports its current root move and failed windows; seconds between two looks for news.
+#: Seconds after which a search reports its current root move and failed windows, and seconds between two such reports.
 #: Earlier reports would come faster than a user can read.
 REPORT_AFTER: Final = 3.0
 REPORT_EVERY: Final = 0.1
 
 
 class Searcher:
-    """A transposition table, a worker for the calling thread and helpers: searches positions, one at a time.
+    """A transposition table, a worker for the calling thread and helpers, which search one position at a time.
 
     `search` blocks without holding the GIL in the kernels; `stop` and `ponder_hit` may be called from any thread.
     """
@@ -44,9 +44,9 @@ class Searcher:
     def __init__(
         self, hash_mebibytes: int = DEFAULT_HASH, threads: int = DEFAULT_THREADS, network: Network | None = None
     ) -> None:
-        """Evaluates with `network`, or with the classical evaluation (None).
+        """Creates a searcher that evaluates with `network`, or with the classical evaluation (None).
 
-        Raises MemoryError or RuntimeError when the system does not provide the memory or the threads.
+        Raises MemoryError if there is too little memory, and RuntimeError if a thread cannot be started.
         """
         self._tt = allocate_table(hash_mebibytes)
         self._worker = new_worker()
@@ -61,7 +61,7 @@ class Searcher:
         self._hit_at: float | None = None
         self._network: Network | None = None
         self._tables: Tables | None = None
-        #: The generator of a weaker player's choices; a seed makes them repeatable.
+        #: The generator of random choices at a limited strength; a seed makes them repeatable.
         self.rng = random.Random()
         self._level: Level | None = None
         self.set_network(network)
@@ -97,7 +97,7 @@ class Searcher:
                 self._begin_clock(self._run, now)
 
     def _begin_clock(self, run: SearchRun, now: float) -> None:
-        """Tells the running search that the pondering is over. The caller holds the lock."""
+        """Tells the running search that pondering is over. The caller holds the lock."""
         elapsed = 1000 * (now - run.request.start)
         run.manager.ponder_hit(elapsed)
         if run.manager.is_over(elapsed):
@@ -118,7 +118,7 @@ class Searcher:
     def arm(self) -> None:
         """Forgets calls of `stop` and `ponder_hit` that came too late for the last search.
 
-        Call it before you start `search` on another thread; then a call in between is not lost.
+        Call it before `search` is started on another thread, so that calls in between are not lost.
         """
         self._alarm.clear()
         self._worker["stop"] = 0
@@ -127,31 +127,31 @@ class Searcher:
     # -- between searches --------------------------------------------------------------------------------------
 
     def resize(self, hash_mebibytes: int) -> None:
-        """Replaces the TT by an empty one. Raises MemoryError and keeps the old TT when there is not enough memory."""
+        """Replaces the TT with an empty one. If memory is short, raises MemoryError and keeps the old TT."""
         self._tt = allocate_table(hash_mebibytes)
 
     @property
     def threads(self) -> int:
-        """Number of threads that search, including the caller's."""
+        """The number of threads that search, including the caller's."""
         return 1 + len(self._helpers)
 
     def reserve_threads(self) -> None:
         """Starts the threads that time searches and report on them, which otherwise start when first needed.
 
-        Call it before memory gets scarce. Raises RuntimeError when the system does not provide the threads.
+        Call it before memory gets scarce. Raises RuntimeError if a thread cannot be started.
         """
         self._alarm.start()
         self._reporter.start()
 
     def resize_threads(self, threads: int) -> None:
-        """Searches with this many threads from now on, at least 1.
+        """Sets the number of threads that search, at least 1, including the caller's.
 
-        Raises MemoryError or RuntimeError when the system provides no more, and keeps the threads that it has by then.
+        Raises MemoryError or RuntimeError if no more can be started, and keeps those that have been.
         """
         self._helpers.resize(threads - 1)
 
     def new_game(self) -> None:
-        """Forgets everything learnt: the next search runs as in a new process."""
+        """Forgets everything learnt, so that the next search runs as in a new process."""
         try:
             # New pages from the system are already zero; clearing gigabytes takes seconds.
             self._tt = allocate_table(self._tt.nbytes >> 20)
@@ -167,7 +167,7 @@ class Searcher:
         return self._network
 
     def set_network(self, network: Network | None) -> None:
-        """Evaluates with `network` from now on, or classically (None). A change forgets everything learnt."""
+        """Sets the network that evaluates; None is the classical evaluation. A change forgets everything learnt."""
         if network is self._network:
             return
         record = None if network is None else network.record()
@@ -177,11 +177,11 @@ class Searcher:
         self.new_game()
 
     def set_tables(self, tables: Tables | None) -> None:
-        """Probes this tablebase for root positions from now on, or none."""
+        """Sets the tablebase that searches probe for root positions; None is no tablebase."""
         self._tables = tables
 
     def set_tunable(self, name: str, value: int) -> None:
-        """Sets a tunable (see `search.tunables`). Raises KeyError for an unknown name."""
+        """Sets a tunable (see `search.tunables`). Raises KeyError if the name is unknown."""
         set_tunables(self._worker, {name: value})
 
     def close(self) -> None:
@@ -206,14 +206,14 @@ class Searcher:
     ) -> Result:
         """Searches until a limit is reached or `stop` is called.
 
-        `on_info` gets the `lines` best lines of every finished iteration, one after the other; after REPORT_AFTER
+        `on_info` gets the `lines` best lines of every finished iteration, one after another; after REPORT_AFTER
         seconds it also gets failed windows, and `on_progress`, on another thread, gets each root move. `overhead` (ms)
-        is kept back from the clock. `ponders` says that the engine may think on the opponent's time in this game.
-        `start` is the time when the clock started, by `time.perf_counter`; by default now.
+        is reserved on the clock. `ponders` says whether the engine may think on the opponent's time in this game.
+        `start` is the time, by `time.perf_counter`, when the clock started; the default is now.
 
-        With a `level` it plays no better than that level, on one thread, and ends when the level's nodes are searched.
-        If it does not take the best line, it reports the lines once more, with the chosen line first. The tablebase
-        applies as always.
+        With a `level`, the search plays at that level: on one thread, and with the level's nodes. If it does not choose
+        the best line, it reports the lines again, with the chosen line first. The tablebase is used as at full
+        strength.
         """
         start = time.perf_counter() if start is None else start
         legal = list(game.board.legal_moves)
@@ -221,7 +221,7 @@ class Searcher:
             return Result(None, None, None, 0, time.perf_counter() - start)
         request = Request(game, limits, start, overhead, ponders, lines, level, on_info, on_progress)
         if level is not None and level != self._level:
-            # A weaker player does not use the results of a stronger one.
+            # A level must not use the results of a stronger one.
             self.new_game()
         self._level = level
         self._generation = (self._generation + 1) % GENERATIONS
@@ -255,9 +255,9 @@ class Searcher:
         return run.result(nodes)
 
     def _answer(self, found: Iteration, others: list[Iteration], level: Level | None) -> Iteration:
-        """The iteration whose line is played: by the threads' vote, or by a weaker player's choice.
+        """Returns the iteration whose line is played, chosen by the threads' vote or, with a `level`, at random.
 
-        A weaker player also plays the shortest mate that it sees, and defends with the longest.
+        A level plays the shortest mate that it sees, and defends with the longest.
         """
         if level is None:
             return found if found.others else vote([found, *others], int(self._worker["tune"]["vote_base"]))
@@ -266,7 +266,7 @@ class Searcher:
         return found.led_by(choose([found.score - line.score for line in found.lines], level, self.rng))
 
     def _report(self) -> None:
-        """Reports on a search that lasts long, and sets the next report."""
+        """Reports on a long search, and sets the alarm for the next report."""
         run = self._run
         if run is not None:
             run.report()

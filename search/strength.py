@@ -1,21 +1,21 @@
-"""Limited playing strength: the parameters of a weaker player, and its measured rating.
+"""Limited playing strength: levels, their parameters, and their measured ratings.
 
 A level differs from the engine at full strength only in three parameters:
 
-    nodes      the most positions that it searches a move, after it has searched every move once. It overlooks what lies
-               beyond the horizon. Nodes, not time, make a level equally strong on every machine.
+    nodes      the most nodes that it searches a move, after it has searched every move once. It overlooks what lies
+               beyond the horizon. A limit by nodes, not time, makes a level equally strong on every machine.
     lines      how many of the best root moves it compares (as MultiPV does); this costs depth, too
-    softness   it does not always play the best of these lines: it plays a move that is worth `loss` centipawns less
-               exp(-loss / softness) times as often, and never if loss > MOST_LOSS * softness
+    softness   it does not always play the best of these lines: compared with the best, it plays a move that loses
+               `loss` centipawns exp(-loss / softness) times as often, and never if loss > MOST_LOSS * softness
 
-So a weak player overlooks tactics and misjudges positions, but it saves pieces that it sees attacked and plays out
-mates that it has seen. (Softened choice: a Boltzmann distribution over scores. Stockfish's `Skill Level` instead
-disturbs the scores of its four best moves at random.)
+So a weak level overlooks tactics and misjudges positions, but it saves pieces that it sees attacked and plays out
+mates that it has seen. (This choice is a Boltzmann distribution over scores. Stockfish's `Skill Level` instead adds
+random numbers to the scores of its four best moves.)
 
-The levels are `LEVELS`; their ratings come from `bench/ledger/strength/levels.json`, the list of `secateur tourney
+The levels are `LEVELS`; their ratings come from `bench/ledger/strength/levels.json`, the output of `secateur tourney
 --levels --json`. Between two levels, nodes are interpolated geometrically, softness and lines linearly. As the
-rating grows, each parameter becomes stronger or stays the same. Imports nothing heavy: options are declared before the
-engine loads.
+rating grows, each parameter becomes stronger or stays the same. This module imports nothing heavy, because options are
+declared before the engine loads.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from typing import Final
 #: The most that a chosen move may lose against the best one, in multiples of the softness.
 MOST_LOSS: Final = 2
 
-#: The node limit of the first iteration when a level has fewer nodes: it searches every move once, finds all lines, and
-#: still ends when captures explode.
+#: The node limit of the first iteration if a level has fewer nodes. It suffices to search every move once and to find
+#: all lines, and it ends an explosion of captures.
 FIRST_NODES: Final = 20_000
 
-#: `Skill Level` of full strength.
+#: The `Skill Level` that is full strength.
 FULL_SKILL: Final = 20
 
 
 @dataclass(frozen=True)
 class Level:
-    """A player: rating `elo`, `nodes` a move, `softness` in centipawns, and the number of `lines` to choose from."""
+    """A strength: rating `elo`, `nodes` a move, `softness` in centipawns, and the number of `lines` to choose from."""
 
     elo: int
     nodes: int
@@ -53,11 +53,11 @@ class Level:
         return f"{self.nodes}n-{self.softness}cp-{self.lines}l"
 
     def describe(self) -> str:
-        """The level in words."""
+        """Returns the level in words."""
         return f"rated about {self.elo}: {self.nodes} nodes a move, softness {self.softness} cp, lines {self.lines}"
 
 
-#: Weakest first; no parameter of a row is weaker than in the row before. (rating, nodes, softness, lines)
+#: Rating, nodes, softness and lines, weakest first. No parameter of a row is weaker than in the row before.
 LEVELS: Final = (
     Level(1158, 500, 100, 10),
     Level(1309, 800, 85, 9),
@@ -82,7 +82,7 @@ MAX_ELO: Final = LEVELS[-1].elo
 
 
 def level_at(elo: int) -> Level:
-    """The level of this rating; the weakest level below `MIN_ELO`, the strongest above `MAX_ELO`."""
+    """Returns the level of this rating: the weakest level below `MIN_ELO`, the strongest above `MAX_ELO`."""
     elo = min(max(elo, MIN_ELO), MAX_ELO)
     place = min(bisect_right([level.elo for level in LEVELS], elo), len(LEVELS) - 1)
     low, high = LEVELS[place - 1], LEVELS[place]
@@ -100,7 +100,7 @@ def level_at(elo: int) -> Level:
 
 
 def wanted_level(is_limited: bool, elo: int, skill: int) -> Level | None:
-    """The level that `UCI_LimitStrength`, `UCI_Elo` and `Skill Level` select; None is full strength.
+    """Returns the level that `UCI_LimitStrength`, `UCI_Elo` and `Skill Level` select; None is full strength.
 
     A rating overrides the skill level, as in Stockfish. Skill levels 0 to 19 go from the weakest level to the strongest
     in even steps.
@@ -113,10 +113,10 @@ def wanted_level(is_limited: bool, elo: int, skill: int) -> Level | None:
 
 
 def choose(losses: Sequence[int], level: Level, rng: random.Random) -> int:
-    """Index of the line to play.
+    """Returns the index of the line to play, chosen at random.
 
-    `losses` are the centipawns that each line is worth less than the best line, which comes first with 0. Only the
-    first `level.lines` lines are candidates.
+    `losses` are the centipawns that each line loses against the best line, which comes first with 0. Only the first
+    `level.lines` lines are candidates.
     """
     if not level.softness:
         return 0

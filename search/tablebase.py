@@ -1,13 +1,13 @@
-"""Tablebase (Syzygy, read by python-chess) at the root: which moves keep the result and make progress.
+"""Syzygy tablebases at the root: they rank the moves, so that the engine keeps the result and makes progress.
 
 Only the root is probed. python-chess decodes the tables in Python: a probe takes far longer than the compiled search
 spends on a node, and it needs the interpreter, which the kernels do not use. Probes within the tree would make the
 search slow.
 
-For each position with few men the tables hold the result and DTZ: the number of plies in which the winner can force a
-capture or a pawn move without losing the win. After such a move the count of the fifty-move rule starts again. To win,
-it suffices to play moves that keep the win in time and bring the next capture or pawn move nearer; no search is needed.
-So the root's moves are ranked, and only the best ones are searched:
+For each position with few men the tables contain the result and DTZ: the number of plies in which the winner can force
+a capture or a pawn move without losing the win. After such a move the count of the fifty-move rule starts again. To
+win, it suffices to play moves that keep the win in time and bring the next capture or pawn move nearer; no search is
+needed. So the root's moves are ranked, and only the best ones are searched:
 
     won in time     the nearer the next capture or pawn move, the better: that ends in mate
     won too late    by the fifty-move rule: the fewer plies the better, because the other side may err
@@ -18,8 +18,8 @@ So the root's moves are ranked, and only the best ones are searched:
 (Ranking of root moves by DTZ and count: Ronald de Man's probing code, as used by Stockfish.) DTZ may be one ply short,
 so a win counts only with a ply to spare.
 
-A damaged table can keep the decoder busy for ever. So a separate thread probes. The search waits for it only as long as
-its time allows, and for each probe at most PROBE_PATIENCE.
+A damaged table can keep the decoder busy for ever, so a separate thread probes. The search waits for it only as long as
+its time allows, and at most PROBE_PATIENCE for each probe.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ import chess
 from engine.board.draws import FIFTY_MOVES
 from engine.files import user_path
 
-#: Score in centipawns of a tablebase win, less one for each ply to the next capture or pawn move.
+#: Score in centipawns of a tablebase win, minus one for each ply to the next capture or pawn move.
 TABLE_WIN: Final = 20_000
 #: Scores from here on are certain wins. A win that the fifty-move rule spoils is shown as SPOILT for the better side.
 TABLE_BOUND: Final = 10_000
@@ -47,10 +47,10 @@ SPOILT: Final = 1
 #: Seconds that one probe may take. A slow disk needs tenths of a second.
 PROBE_PATIENCE: Final = 3.0
 
-#: Seconds between two tests of whether the search should stop while a table is probed.
+#: Seconds between two calls of `should_stop` during a probe.
 _LOOK: Final = 0.01
 
-#: Seconds to wait for a probe that was told to end.
+#: Seconds to wait for an interrupted probe to end.
 _FAREWELL: Final = 0.2
 
 #: Difference between two classes of ranks, more than any DTZ.
@@ -58,8 +58,8 @@ _CLASS: Final = 4096
 #: The game ends at FIFTY_MOVES; one ply is kept in reserve because DTZ may be rounded down.
 _LAST_SAFE: Final = FIFTY_MOVES - 1
 
-#: The DTZ before a capture or pawn move, by the WDL value that it leads to, as python-chess gives it: -2 lost, -1 lost
-#: but for the fifty-move rule, 0, 1, 2.
+#: The DTZ before a capture or pawn move, by python-chess's WDL value of that move: 2 is a win, 1 a win that the
+#: fifty-move rule spoils, 0 a draw; losses are negative.
 _BEFORE_ZEROING: Final = {-2: -1, -1: -FIFTY_MOVES - 1, 0: 0, 1: FIFTY_MOVES + 1, 2: 1}
 
 
@@ -73,14 +73,14 @@ class Ranking:
 
 
 class _Ended(BaseException):
-    """Ends a probe from another thread. No `except Exception` of a decoder catches it."""
+    """Raised in a probe by another thread, to end it. An `except Exception` in the decoder does not catch it."""
 
 
 class _Prober:
-    """One ranking on its own thread."""
+    """A ranking that runs on its own thread."""
 
     def __init__(self, work: Callable[[Callable[[], None]], Ranking | None]) -> None:
-        """Begins `work(on_probe)`, which calls `on_probe` before each probe. Raises RuntimeError without a thread."""
+        """Starts `work(on_probe)`, which calls `on_probe` before each probe. Raises RuntimeError if that fails."""
         self._work = work
         #: When the current probe began.
         self._began = time.monotonic()
@@ -95,7 +95,7 @@ class _Prober:
             try:
                 self._ranking = self._work(self._on_probe)
             except Exception as error:
-                # A damaged file can make the decoder raise anything.
+                # A damaged file can make the decoder raise any exception.
                 self._error = error
 
     def _on_probe(self) -> None:
@@ -104,39 +104,39 @@ class _Prober:
         self._began = time.monotonic()
 
     def wait(self, should_stop: Callable[[], bool]) -> bool:
-        """Waits for the ranking. False when `should_stop` is true first; then the ranking ends before its next probe.
+        """Waits for the ranking. If `should_stop()` is true first, returns False and ends it before its next probe.
 
-        Raises ValueError when one probe takes longer than PROBE_PATIENCE.
+        Raises ValueError if one probe takes longer than PROBE_PATIENCE.
         """
         while self._is_busy(_LOOK):
             if time.monotonic() - self._began > PROBE_PATIENCE:
                 self.end()
-                raise ValueError(f"tablebases not used: a probe takes more than {PROBE_PATIENCE:g} s")
+                raise ValueError(f"tablebases not used: a probe took more than {PROBE_PATIENCE:g} s")
             if should_stop():
                 self._is_unwanted = True
                 return False
         return True
 
     def result(self) -> Ranking | None:
-        """The ranking. Raises ValueError, in one line, when a table cannot be read."""
+        """Returns the ranking. Raises ValueError, in one line, if a table cannot be read."""
         if self._error is not None:
             raise ValueError(f"tablebases not used: {type(self._error).__name__}: {self._error}")
         return self._ranking
 
     def end(self) -> bool:
-        """Ends the current probe, wherever it is in Python code; returns whether it has ended."""
+        """Interrupts the current probe at its next step in Python; returns whether it has ended."""
         if self._thread.is_alive() and self._thread.ident is not None:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread.ident), ctypes.py_object(_Ended))
         return not self._is_busy(_FAREWELL)
 
     def _is_busy(self, seconds: float) -> bool:
-        """Whether the thread still runs after a wait of at most `seconds`."""
+        """Waits for the thread at most `seconds`; returns whether it still runs."""
         self._thread.join(seconds)
         return self._thread.is_alive()
 
 
 class Tables:
-    """Tables for positions with up to `pieces` men; `source` is a `chess.syzygy.Tablebase`, or has its probes.
+    """Tables for positions with up to `pieces` men; `source` is a `chess.syzygy.Tablebase` or probes like one.
 
     `fifty_moves` says whether the fifty-move rule applies. Positions with more than `limit` men are not probed.
     """
@@ -159,8 +159,8 @@ class Tables:
     ) -> Ranking | None:
         """Ranks legal `moves` of a position with its history; takes milliseconds a move.
 
-        Returns None when the tables lack the position, once `should_stop` is true, and while an abandoned ranking is
-        still busy with its probe. Raises ValueError, in one line, when a table cannot be read or keeps a probe busy for
+        Returns None if the tables lack the position, or if `should_stop()` is true before this ranking, or an earlier
+        abandoned one, has ended. Raises ValueError, in one line, if a table cannot be read or a probe takes longer than
         PROBE_PATIENCE.
         """
         if board.occupied.bit_count() > min(self.limit, self.pieces) or board.clean_castling_rights():
@@ -194,27 +194,27 @@ class Tables:
         return self._prober.result() if self._prober.wait(should_stop) else None
 
     def _by_distance(self, board: chess.Board, count: int) -> int:
-        """Rank, by DTZ, of the move just made, before which `count` plies were on the fifty-move clock.
+        """Returns the rank by DTZ of the move just made, before which `count` plies were on the fifty-move clock.
 
-        Raises KeyError when a table for that is missing.
+        Raises KeyError if a table for that is missing.
         """
         return self._rank(self._distance(board), count)
 
     def _by_result(self, board: chess.Board, count: int) -> int:
-        """Rank of the move just made by its result alone, for tables without DTZ. Raises KeyError as `_by_distance`."""
+        """Returns the rank of the move just made by its result alone, for tables without DTZ. Raises KeyError, too."""
         ending = self._ending(board)
         wdl = -self._source.probe_wdl(board) if ending is None else ending
         return _CLASS * (wdl if self.fifty_moves else 2 * ((wdl > 0) - (wdl < 0)))
 
     def _ending(self, board: chess.Board) -> int | None:
-        """The WDL value, for the side that just moved, of a game that is over by the rules; None when it goes on."""
+        """Returns the WDL value, for the side that just moved, if the game is over by the rules; None if it goes on."""
         if board.is_checkmate():
             return 2
         is_over = board.is_stalemate() or board.is_insufficient_material() or board.is_repetition(3)
         return 0 if is_over or (self.fifty_moves and board.halfmove_clock >= FIFTY_MOVES) else None
 
     def _distance(self, board: chess.Board) -> int:
-        """DTZ of the move just made: plies with itself to the next capture, pawn move or mate; negative if it loses."""
+        """Returns the DTZ of the move just made: plies, including it, to a zeroing move or mate; negative if lost."""
         ending = self._ending(board)
         if ending is not None:
             return 1 if ending > 0 else 0
@@ -224,7 +224,7 @@ class Tables:
         return int(distance + (distance > 0) - (distance < 0))
 
     def _rank(self, distance: int, count: int) -> int:
-        """The rank of a move of that DTZ with `count` plies on the fifty-move clock; larger is better."""
+        """Returns the rank of a move of that DTZ with `count` plies on the fifty-move clock; larger is better."""
         plies = abs(distance)
         in_time = not self.fifty_moves or plies + count <= _LAST_SAFE
         if distance > 0:
@@ -236,13 +236,13 @@ class Tables:
 
 
 def _score(rank: int) -> int:
-    """The score to show for a move of that rank, centipawns; better ranks have better scores."""
+    """Returns the score to show for a move of that rank, in centipawns; better ranks have better scores."""
     sign = (rank > 0) - (rank < 0)
     return sign * (SPOILT if abs(rank) <= _CLASS else TABLE_WIN - 2 * _CLASS + abs(rank))
 
 
 def open_tables(path: str) -> tuple[Tables | None, int, list[str]]:
-    """The tables in the folders that `path` lists, the number of files, and a line for each unusable folder.
+    """Opens the tables in the folders of `path`; returns them, the number of files, and a line per unusable folder.
 
     Folders are separated by the system's separator (`:`, on Windows `;`) or by `;`. Files are opened when they are
     needed.
@@ -263,9 +263,9 @@ def open_tables(path: str) -> tuple[Tables | None, int, list[str]]:
             problems.append(str(error))
             continue
         if not found:
-            problems.append(f"{folder}: holds no Syzygy tables (*.rtbw, *.rtbz)")
+            problems.append(f"{folder}: contains no Syzygy tables (*.rtbw, *.rtbz)")
         count += found
     if not count:
         return None, 0, problems
-    # A table called KQvKR is for four men.
+    # A table named KQvKR is for four men.
     return Tables(source, max(len(name) - 1 for name in (*source.wdl, *source.dtz))), count, problems

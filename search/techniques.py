@@ -1,10 +1,10 @@
 """The techniques of the search, and the values of tunables that switch each of them off.
 
-Recordings of the explorer count what the search cuts without a technique (`search.explorer`). In a tuning build the UCI
-option `Without` switches techniques off, so that games can measure them (`secateur ablation`). Most of the values are
-beyond the ranges of their tunables.
+The explorer switches techniques off to count the nodes that they save (`search.explorer`). In a tuning build the UCI
+option `Without` switches them off, so that games can measure them (`secateur ablation`). Most of the values are beyond
+the ranges of their tunables.
 
-Imports nothing heavy, because the answer to `uci` declares that option before NumPy is loaded.
+This module imports nothing heavy, because the answer to `uci` declares that option before NumPy is loaded.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from search.tunables import OFF
 
 @dataclass(frozen=True)
 class Technique:
-    """One technique: `key` is its name in kebab-case, `title` describes it, `off` has the values of tunables, by name,
-    that switch it off.
+    """One technique of the search.
 
+    `key` is its name in kebab-case, `title` describes it, `off` maps tunables to the values that switch it off.
     `reasons` are the names that recordings give to the nodes and moves that it cuts (see
-    `search.explorer.chess_document`), where they differ from the key. `needs_clock`: it decides about time, so only
-    games with a clock can measure it.
+    `search.explorer.chess_document`), if they differ from the key. `needs_clock` is True if it decides about time, so
+    that only games with a clock can measure it.
     """
 
     key: str
@@ -34,7 +34,7 @@ class Technique:
 
 
 def _plain(*names: str) -> dict[str, int]:
-    """The values of these tunables in the plain search."""
+    """Returns the values of these tunables in the plain search."""
     return {name: OFF[name] for name in names}
 
 
@@ -51,17 +51,17 @@ _NO_REDUCTION: Final = {
     "lmr_cutoffs": 0,
 }
 
-#: Every technique that can be switched off by itself, in the order in which the search comes to them.
+#: Every technique that can be switched off by itself, in the order in which the search applies them.
 TECHNIQUES: Final = (
     Technique("aspiration", "aspiration windows", {"aspiration_depth": 1000}),
     Technique("check-extension", "check extension", _plain("check_extension")),
-    Technique("tt-cutoffs", "cutoffs by the transposition table", _plain("tt_cutoffs"), ("table",)),
+    Technique("tt-cutoffs", "transposition table cutoffs", _plain("tt_cutoffs"), ("table",)),
     Technique(
         "correction-history",
         "correction history",
         _plain("correction_pawns", "correction_pieces", "correction_moves"),
     ),
-    Technique("improving", "improving: less pruning where the static evaluation rises", {"improving": 0}),
+    Technique("improving", "improving: less pruning if the static evaluation rises", {"improving": 0}),
     Technique("razoring", "razoring", _plain("razor_depth")),
     Technique("reverse-futility", "reverse futility", _plain("rfp_depth")),
     Technique("null-move", "null move", _plain("nmp_depth")),
@@ -84,8 +84,8 @@ TECHNIQUES: Final = (
         ("exchange-quiet", "exchange-noisy"),
     ),
     Technique("late-move-reduction", "late move reduction", _NO_REDUCTION),
-    Technique("lmr-tt-noisy", "more reduction where the TT move is noisy", {"lmr_tt_noisy": 0}),
-    Technique("lmr-cutoffs", "more reduction where many were cut off", {"lmr_cutoffs": 0}),
+    Technique("lmr-tt-noisy", "more reduction if the TT move is noisy", {"lmr_tt_noisy": 0}),
+    Technique("lmr-cutoffs", "more reduction after many cutoffs at the next ply", {"lmr_cutoffs": 0}),
     Technique(
         "deeper-shallower",
         "re-searches a ply deeper or shallower",
@@ -96,7 +96,7 @@ TECHNIQUES: Final = (
     Technique("capture-history", "capture history", {"capture_share": 0}),
     Technique("killers", "killer moves", {"killers": 0}),
     Technique("counter-moves", "counter moves", {"counter_moves": 0}),
-    Technique("check-bonus", "safe quiet checks early in the order", {"check_bonus": 0}),
+    Technique("check-bonus", "ordering bonus for safe quiet checks", {"check_bonus": 0}),
     Technique("quiescence-checks", "quiet checks in quiescence", {"quiescence_checks": 0}),
     Technique("delta-pruning", "delta pruning", _plain("delta_margin"), ("delta",)),
     # The plain search leaves it on, because the reference search uses it, too.
@@ -104,35 +104,35 @@ TECHNIQUES: Final = (
     Technique("evasion-limit", "limit of quiet evasions in quiescence", _plain("quiescence_evasions"), ("evasions",)),
     Technique(
         "time-stability",
-        "time by how long the best move has stayed",
+        "time scaled by the stability of the best move",
         {"time_stable_base": 100, "time_stable_step": 0, "time_stable_least": 100},
         needs_clock=True,
     ),
-    Technique("time-fall", "time by how far the score has fallen", {"time_fall_slope": 0}, needs_clock=True),
+    Technique("time-fall", "time scaled by the fall of the score", {"time_fall_slope": 0}, needs_clock=True),
     Technique(
         "time-effort",
-        "time by the best move's share of the nodes",
+        "time scaled by the best move's share of the nodes",
         {"time_effort_base": 100, "time_effort_slope": 0},
         needs_clock=True,
     ),
 )
 
-#: Each technique by its key and by the reasons of recordings, which are all different.
+#: Each technique by its key and by its reasons in recordings. All these names are different.
 BY_NAME: Final = {name: technique for technique in TECHNIQUES for name in (technique.key, *technique.reasons)}
 
 
 def named(names: Iterable[str]) -> tuple[Technique, ...]:
-    """The techniques of these names, each once. Raises ValueError that quotes an unknown name and lists the keys."""
+    """Returns the named techniques, each once. Raises ValueError that quotes an unknown name and lists the keys."""
     found = {}
     for name in names:
         technique = BY_NAME.get(name)
         if technique is None:
             keys = ", ".join(technique.key for technique in TECHNIQUES)
-            raise ValueError(f"there is no technique {name[:40]!r}; those are {keys}")
+            raise ValueError(f"unknown technique {name[:40]!r}; the techniques are {keys}")
         found[technique.key] = technique
     return tuple(found.values())
 
 
 def switched_off(techniques: Iterable[Technique]) -> dict[str, int]:
-    """The values by name of tunable that switch off all of `techniques`."""
+    """Returns the values, by name of tunable, that switch off all of `techniques`."""
     return {name: value for technique in techniques for name, value in technique.off.items()}

@@ -9,24 +9,24 @@ Parallelized Using Lazy SMP", University of Oslo, 2016, and chessprogramming.org
   formula  the move that `vote` chooses among the threads' last iterations
   worth    two threads against one  +103.7 +- 33.5  [ledger: goal-threads]
 
-What threads share, and why no lock is needed. The main thread searches and decides. The control threads are the caller
+The threads need no lock for what they share. The main thread searches and decides. The control threads are the caller
 of `stop` and the alarm at the end of the time. The reporter reports the state of a long search (`Searcher._report`).
 Every number is aligned and never torn.
 
     tt           all kernels write and read it; main and reporter read it for `hashfull`. A torn entry fails its check
                  and reads as a miss (see `search.kernels.transposition`)
     stop         the control threads write it, and it is cleared before a search; its worker's kernel reads it at every
-                 node. A late read costs a node. A helper misses a stop before its start; the main thread ends by its
-                 own flag, and `gather` stops the helpers again
+                 node. A late read costs a node. A helper misses a stop that comes before its start, but the main thread
+                 ends by its own flag, and `gather` stops the helpers again
     nodes        its worker's kernel writes it; main and reporter read it for `info`. The count is some nodes old
     reports      of the main worker: the reporter sets it, and it is cleared before a search; the main kernel reads it
                  at a window that fails. A late read leaves one such window unreported
     root_depth, root_count, stack[0].tried and tried_count
                  of the main worker: its kernel writes them, and between lines the main thread; the reporter reads them
-                 for `currmove`. They may come from two moments: then the report names a finished move or another
-                 depth's, and the next report corrects it. A move not yet written is not reported; no index exceeds
-                 `tried`
-    all else     belongs to one thread; each record starts on its own cache line, so no thread's counters invalidate
+                 for `currmove`. They may be from two moments: then the report names a finished move or one of
+                 another depth, and the next report corrects it. A move that is not yet written is not reported; no
+                 index exceeds `tried`
+    the rest     belongs to one thread; each record starts on its own cache line, so no thread's counters invalidate
                  another's
 """
 
@@ -53,7 +53,7 @@ class Helper:
     """
 
     def __init__(self, number: int) -> None:
-        """Raises MemoryError without memory for the worker, RuntimeError when the system provides no thread."""
+        """Raises MemoryError if there is no memory for the worker, RuntimeError if the thread cannot be started."""
         self.worker = new_worker()
         self._first = FIRST_DEPTHS[number % len(FIRST_DEPTHS)]
         # (tt, root), or None to end the thread. Each task gets one answer.
@@ -116,7 +116,7 @@ class Helpers:
         return len(self._helpers)
 
     def resize(self, count: int) -> None:
-        """Sets the number of helpers, while none searches. On MemoryError or RuntimeError it keeps those it has."""
+        """Sets the number of helpers, while none searches. Raises what `Helper` raises, and keeps those it has."""
         while len(self._helpers) > count:
             self._helpers.pop().close()
         while len(self._helpers) < count:
@@ -125,13 +125,13 @@ class Helpers:
             self._helpers.append(helper)
 
     def set_network(self, network: Any) -> None:
-        """Sets the NETWORK record of all helpers, also future ones (None: classical), while none searches."""
+        """Sets the NETWORK record of all present and future helpers (None: classical), while none searches."""
         self._network = network
         for helper in self._helpers:
             set_network(helper.worker, network)
 
     def forget(self) -> None:
-        """Clears what the helpers learnt, while none searches."""
+        """Clears what the helpers have learnt, while none searches."""
         for helper in self._helpers:
             forget(helper.worker)
 
@@ -142,7 +142,7 @@ class Helpers:
             self._busy.append(helper)
 
     def nodes(self) -> int:
-        """Nodes that the busy helpers have searched so far."""
+        """Returns the nodes that the busy helpers have searched so far."""
         return sum(int(helper.worker["nodes"]) for helper in self._busy)
 
     def stop(self) -> None:
@@ -162,14 +162,14 @@ class Helpers:
 
 
 def vote(found: Sequence[Iteration], vote_base: int) -> Iteration:
-    """The iteration whose move is played. The first of `found` is the main thread's; it wins ties.
+    """Returns the iteration whose move is played. The first of `found` is the main thread's; it wins ties.
 
     The shortest proven mate wins. Otherwise every thread votes for its move:
 
         weight = (score - lowest score of all + vote_base) * depth
 
     A deeper search counts more, and so does a better score. The larger vote_base is (centipawns), the less a difference
-    in score counts against a majority. Among the threads that found the winning move, the one of most weight is
+    in score counts against a majority. Of the iterations with the winning move, the one with the largest weight is
     returned. (Voting by score and depth: Stockfish, pull request 1721, 2018.)
     """
     mates = max(found, key=lambda iteration: iteration.score)

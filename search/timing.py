@@ -1,13 +1,13 @@
-"""How long to think, and the alarm that ends it.
+"""The time for a move, and the alarm that ends the search.
 
-Three numbers, in milliseconds from the start of the search, decide about a move:
+Three limits, in milliseconds from the start of the search, apply to a move:
 
-    soft    what the move should take; no iteration begins after it. `budget_for` plans it from the clock, and
+    soft    the planned time; no iteration begins after it. `budget_for` plans it from the clock, and
             `TimeManager` scales it after each iteration by the result
     hard    the search stops here, in the middle of an iteration if necessary
     last    the search stops here even if its first iteration has not found a move to play
 
-The kernels know no clock: an alarm thread sets the flag that they read. The numbers that games can tune are in
+The kernels do not read the clock: an alarm thread sets the flag that they read. The numbers that games can tune are in
 `search.tunables`; three that they cannot tune are below.
 """
 
@@ -24,11 +24,11 @@ from typing import Final
 from search import tunables
 from search.limits import Clock, Limits
 
-#: How many scores of earlier iterations the last score is compared with.
+#: The last score is compared with the mean of this many earlier scores.
 REMEMBERED_SCORES: Final = 3
 
-#: The least hard limit in milliseconds, but at most half of the clock: enough for the first iterations. To answer
-#: without any does not save a game.
+#: The least hard limit in milliseconds, but at most half of the clock. It is enough for the first iterations; a move
+#: without any would not save the game.
 LEAST_HARD: Final = 1.0
 
 #: Milliseconds that a search without a move to play gets after its hard limit or after `stop`.
@@ -37,7 +37,7 @@ LAST_GRACE: Final = 30.0
 
 @dataclass(frozen=True)
 class Budget:
-    """Milliseconds from the start of the search, infinite where there is no such bound.
+    """The limits of a search in milliseconds from its start, infinite if there is no such limit.
 
     `soft`: no iteration begins after it. `hard`: the search stops at it if it has a move to play. `last`: the search
     stops in any case.
@@ -49,10 +49,10 @@ class Budget:
 
 
 def budget_for(limits: Limits, overhead: int, tune: SimpleNamespace | None = None, ponders: bool = False) -> Budget:
-    """The time budget under `limits`.
+    """Returns the time budget under `limits`.
 
-    `overhead` (ms) is kept back each move for the delay between engine and clock. `ponders`: the GUI lets the engine
-    think on the opponent's time in this game.
+    `overhead` (ms) is reserved each move for the delay between engine and clock. `ponders` says whether the GUI lets
+    the engine think on the opponent's time in this game.
     """
     if limits.infinite:
         return Budget()
@@ -66,7 +66,7 @@ def budget_for(limits: Limits, overhead: int, tune: SimpleNamespace | None = Non
 
 
 def _last(hard: float, available: float) -> float:
-    """The last limit: a search without a move gets half of the time after the hard limit, at most LAST_GRACE.
+    """Returns the last limit: without a move, a search gets half of the time after `hard`, at most LAST_GRACE.
 
     The first iteration usually takes a fraction of a millisecond. It takes longer on a busy machine, where more time
     helps, or when captures explode, where it does not.
@@ -75,28 +75,28 @@ def _last(hard: float, available: float) -> float:
 
 
 def _clock_budget(clock: Clock, overhead: int, tune: SimpleNamespace, ponders: bool) -> Budget:
-    """The budget of a move on a clock. Every limit grows with the time left, and hard stays below it."""
+    """Returns the budget of a move on a clock. Every limit grows with the time left, and hard stays below it."""
     horizon = tune.time_horizon
     moves = min(clock.moves_to_go or horizon, horizon)
 
-    # The most that this move could take. A reserve stays on the clock for stalls, when the system runs other programs:
-    # tens of milliseconds on a busy machine, more than ten moves of a bullet game plan for. When the clock has nearly
-    # run out, overhead and reserve would leave nothing. Then the move may take a quarter, because an immediate answer
-    # does not always cost all of them.
+    # The most that this move could take. A reserve stays on the clock for stalls while the system runs other programs:
+    # tens of milliseconds on a busy machine, more than the plan for ten moves of a bullet game. When the clock has
+    # nearly run out, overhead and reserve would leave nothing. Then the move may take a quarter of the clock, because
+    # an immediate answer does not always cost that much.
     available = max(clock.time_left - overhead - tune.time_reserve, clock.time_left / 4, 1.0)
 
     # The time for all moves to the horizon: each adds its increment and pays its overhead. Counting the overheads now
     # keeps time for the last moves of a sudden-death game. (The form is Stockfish's.)
     pool = max(available + (moves - 1) * (clock.increment - overhead), available / 4)
 
-    # The plan: a little more than an even share, because games tend to end before the horizon and later moves replan.
+    # The plan: a little more than an even share, because games tend to end before the horizon and each move plans anew.
     plan = pool / moves * tune.time_share / 100
     if ponders:
         # Thinking about a predicted reply costs no clock time, so the clock lasts longer than it shows.
         plan *= 1 + tune.time_ponder / 100
 
     # No move takes more of the clock than this, because the next moves need time. The last move before the time control
-    # may take nearly all; the moves before it lie in between.
+    # may take nearly all; earlier moves lie in between.
     most = available * (tune.time_most + (tune.time_most_last - tune.time_most) / moves) / 100
 
     # An iteration costs about twice its predecessor, so one that begins before soft may end long after it. The hard
@@ -107,7 +107,7 @@ def _clock_budget(clock: Clock, overhead: int, tune: SimpleNamespace, ponders: b
 
 
 class TimeManager:
-    """Decides between iterations whether a search ends; scales the plan by the results of the iterations.
+    """The time manager of one search: it scales the plan by the results of iterations and decides when to end.
 
     The three factors together are worth +41.9 +- 10.6  [ledger: goal-clean-1] at 1+0.01.
 
@@ -118,7 +118,7 @@ class TimeManager:
         self._budget = budget
         self._tune = tune
         self._pondering = pondering
-        # When a given move time began.
+        # When the given move time began.
         self._start = 0.0
         self._best: int | None = None
         self._confirmed = 0
@@ -129,7 +129,7 @@ class TimeManager:
     def iteration_done(self, depth: int, score: int, best: int, effort: float, is_settled: bool = False) -> None:
         """Records an iteration: its depth, score (centipawns), best move, and that move's share of the nodes, 0 to 1.
 
-        `is_settled`: more thought cannot change the move, for example because there is only one.
+        `is_settled` says that more time cannot change the move, for example because it is the only one.
         """
         self._confirmed = self._confirmed + 1 if best == self._best else 0
         self._best = best
@@ -139,7 +139,7 @@ class TimeManager:
         self._is_settled = is_settled
 
     def _stability(self) -> float:
-        """The next iteration most likely confirms a best move that the last iterations confirmed: less time.
+        """Returns a factor that is small if many iterations confirmed the best move: it will most likely stay best.
 
         factor = max(time_stable_base - time_stable_step * iterations that confirmed it, time_stable_least) %
         """
@@ -147,7 +147,7 @@ class TimeManager:
         return float(max(tune.time_stable_base - tune.time_stable_step * self._confirmed, tune.time_stable_least)) / 100
 
     def _fall(self, score: int) -> float:
-        """A falling score means that the search has found a threat: more time, to find a way out.
+        """Returns a factor that is large if the score falls: the search has found a threat and needs a way out.
 
         factor = 100 % + time_fall_slope / 100 * fall in centipawns from the mean of the last iterations' scores; the
         fall is clamped to -time_rise_most .. time_fall_most
@@ -159,7 +159,7 @@ class TimeManager:
         return float(1 + tune.time_fall_slope / 10_000 * min(max(fall, -tune.time_rise_most), tune.time_fall_most))
 
     def _effort(self, effort: float) -> float:
-        """If the best move took nearly all nodes, the others were refuted quickly: less time.
+        """Returns a factor that is small if the best move took nearly all nodes: the others were refuted quickly.
 
         factor = time_effort_base % - time_effort_slope % * share of the nodes
         (Node time management, known from Koivisto and others.)
@@ -167,24 +167,24 @@ class TimeManager:
         return float(self._tune.time_effort_base - self._tune.time_effort_slope * effort) / 100
 
     def soft(self) -> float:
-        """The scaled soft limit; never more than the hard limit."""
+        """Returns the scaled soft limit, which never exceeds the hard limit."""
         return min(self._budget.soft * self.scale, self._budget.hard)
 
     def is_over(self, elapsed: float) -> bool:
-        """Whether the search should end after `elapsed` milliseconds. Never while pondering or without a clock."""
+        """Returns whether the search should end after `elapsed` ms: never while pondering or without a clock."""
         has_clock = self._budget.soft < math.inf
         return not self._pondering and has_clock and (self._is_settled or elapsed >= self.soft())
 
     def deadline(self) -> float:
-        """When the search must stop; infinite while pondering or without a hard limit."""
+        """Returns the time when the search must stop; infinite while pondering or without a hard limit."""
         return math.inf if self._pondering else self._start + self._budget.hard
 
     def grace(self) -> float:
-        """How many milliseconds after a finite `deadline` the search must stop even without a move."""
+        """Returns how many milliseconds after a finite `deadline` the search must stop even without a move."""
         return self._budget.last - self._budget.hard
 
     def ponder_hit(self, elapsed: float) -> None:
-        """The opponent played the expected move `elapsed` milliseconds after the start: our clock runs now.
+        """Starts our clock: the opponent played the expected move `elapsed` milliseconds after the search started.
 
         Pondering counts as thinking: soft and hard still count from the start. So the engine answers at once after a
         long ponder, and saves the time for other moves. Only a given move time (movetime, no clock) counts from here.
@@ -195,7 +195,7 @@ class TimeManager:
 
 
 class Alarm:
-    """Calls `ring` once when a deadline passes, on its own thread, which lives until `close`.
+    """An alarm that calls `ring` once, when a deadline passes, on its own thread, which lives until `close`.
 
     One thread serves all searches: starting a thread costs more than a one-millisecond move can spare.
     """
@@ -208,7 +208,7 @@ class Alarm:
         self._is_closed = False
 
     def start(self) -> None:
-        """Starts the thread unless it runs. Raises RuntimeError when the system provides no thread."""
+        """Starts the thread unless it runs. Raises RuntimeError if the thread cannot be started."""
         with self._condition:
             if self._thread is None:
                 thread = threading.Thread(target=self._watch, name="search alarm", daemon=True)
@@ -216,7 +216,7 @@ class Alarm:
                 self._thread = thread
 
     def set(self, seconds: float) -> None:
-        """Rings in `seconds` unless it is cleared or set again before. Raises RuntimeError as `start` does."""
+        """Sets the alarm to ring in `seconds`, instead of an earlier setting. Raises RuntimeError as `start` does."""
         with self._condition:
             self._deadline = time.perf_counter() + seconds
             self.start()

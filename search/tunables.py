@@ -1,12 +1,12 @@
-"""The numbers of the search that games can tune, each once: default, range and step.
+"""The numbers of the search that games can tune, each with its default, range and step.
 
-Kernels read a tunable by name, `worker.tune.rfp_margin`, from the worker, so another value needs no compilation: in a
-tuning build (`secateur --tuning`) each is a UCI option of the same name. An edit of this file does compile the kernels
-again.
+Kernels read tunables from the worker, such as `worker.tune.rfp_margin`, so another value needs no compilation: in a
+tuning build (`secateur --tuning`) each is a UCI option of the same name. An edit of this file, however, makes the
+kernels compile again.
 
-A number is not tunable, and stands where it is used, when it changes the form of a technique (CHECK_PLIES), guards a
-rule of the game (NEAR_FIFTY_MOVES), is a unit or bound of a table (HISTORY_LIMIT), or games could hardly tell its
-values apart (CHECK_LOSS).
+A number is not tunable, and is defined where it is used, if it changes the form of a technique (CHECK_PLIES), guards a
+rule of the game (NEAR_FIFTY_MOVES), is a unit or bound of a table (HISTORY_LIMIT), or has values that games could
+hardly tell apart (CHECK_LOSS).
 
 This module imports nothing heavy: the answer to `uci` declares those options before NumPy is loaded.
 """
@@ -32,7 +32,7 @@ class Tunable:
 
     def __post_init__(self) -> None:
         if not self.low <= self.default <= self.high or self.step < 1:
-            raise ValueError(f"{self.name}: {self.default} is not within {self.low} to {self.high}")
+            raise ValueError(f"{self.name}: {self.default} must be {self.low} to {self.high}, and the step at least 1")
 
 
 TUNABLES: Final = (
@@ -71,14 +71,14 @@ TUNABLES: Final = (
     # moves.
     Tunable("nmp_verify_depth", 14, 8, 20, 1),
     Tunable("nmp_verify_share", 75, 30, 100, 5),
-    # ProbCut: least depth; how far above beta a capture's score has to be, centipawns; the search of the capture is to
-    # the depth minus this.
+    # ProbCut: least depth; how far above beta a capture's score must be, centipawns; how many plies shallower the
+    # capture is searched.
     Tunable("probcut_depth", 5, 3, 10, 1),
     Tunable("probcut_margin", 180, 60, 400, 16),
     Tunable("probcut_reduction", 4, 2, 6, 1),
     # Internal iterative reduction: least depth.
     Tunable("iir_depth", 4, 2, 8, 1),
-    # Late move pruning: quiets tried before the rest are skipped: base + depth * depth, half of it when not improving.
+    # Late move pruning: quiets tried before the rest are skipped: base + depth * depth, half of it if not improving.
     Tunable("lmp_base", 4, 1, 8, 1),
     # Futility of quiets: greatest reduced depth; margin = base + slope * reduced depth, centipawns.
     Tunable("futility_depth", 8, 4, 12, 1),
@@ -87,8 +87,8 @@ TUNABLES: Final = (
     # History pruning: greatest reduced depth; history a ply below which a quiet is skipped.
     Tunable("history_pruning_depth", 4, 1, 8, 1),
     Tunable("history_pruning_margin", 3500, 1000, 8000, 350),
-    # SEE pruning: greatest depth (noisy) or reduced depth (quiet); centipawns lost a ply (noisy) or a squared reduced
-    # ply (quiet).
+    # SEE pruning: greatest depth (noisy) or reduced depth (quiet); centipawns lost per ply (noisy) or per squared
+    # reduced ply (quiet).
     Tunable("see_depth", 8, 4, 12, 1),
     Tunable("see_noisy_margin", 90, 30, 180, 8),
     Tunable("see_quiet_margin", 25, 10, 60, 3),
@@ -96,19 +96,19 @@ TUNABLES: Final = (
     Tunable("lmr_base", 80, 0, 160, 8),
     Tunable("lmr_factor", 45, 25, 70, 3),
     Tunable("lmr_history_divisor", 8000, 3000, 16000, 600),
-    # Further hundredths of a ply: less for captures and promotions, in PV nodes, for killers and for checks; more where
-    # the side to move is not improving and where a cutoff is expected.
+    # Further hundredths of a ply: less for captures and promotions, in PV nodes, for killers and for checks; more if
+    # the side to move is not improving and if a cutoff is expected.
     Tunable("lmr_noisy", 100, 0, 300, 15),
     Tunable("lmr_pv", 100, 0, 300, 15),
     Tunable("lmr_killer", 100, 0, 300, 15),
     Tunable("lmr_check", 100, 0, 300, 15),
     Tunable("lmr_not_improving", 100, 0, 300, 15),
     Tunable("lmr_cut_node", 100, 0, 300, 15),
-    # More also where the TT move is a capture or promotion, and where the count of cutoffs exceeds MANY_CUTOFFS.
+    # Also more if the TT move is a capture or promotion, and if the count of cutoffs exceeds MANY_CUTOFFS.
     Tunable("lmr_tt_noisy", 100, 0, 300, 15),
     Tunable("lmr_cutoffs", 100, 0, 300, 15),
-    # After a reduced search scores above alpha: how far above the best score the full search goes a ply deeper, and how
-    # close to it a ply shallower, centipawns.
+    # After a reduced search scores above alpha: the full search goes a ply deeper if the score is this far above the
+    # best score, and a ply shallower if it is this close to it, centipawns.
     Tunable("deeper_margin", 60, 10, 150, 8),
     Tunable("shallower_margin", 8, 0, 40, 3),
     # Singular extension: least depth; how many plies shallower the TT entry may be; margin a ply in hundredths of a
@@ -119,7 +119,7 @@ TUNABLES: Final = (
     Tunable("double_extension_margin", 20, 0, 60, 4),
     # Quiescence: how far static evaluation and victim together may be below alpha, centipawns.
     Tunable("delta_margin", 150, 50, 300, 15),
-    # Quiescence: the most that a tried move may lose by exchange, centipawns.
+    # Quiescence: the most that a tried move may lose by SEE, centipawns.
     Tunable("quiescence_see_margin", 0, -100, 150, 10),
     # Quiescence: whether its first plies try quiet checks, 0 or 1.
     Tunable("quiescence_checks", 1, 0, 1, 1),
@@ -128,7 +128,7 @@ TUNABLES: Final = (
     # Histories: bonus a ply of depth, and its limit.
     Tunable("history_bonus_slope", 170, 50, 350, 15),
     Tunable("history_bonus_max", 1800, 600, 4000, 150),
-    # Percent of that bonus that each history learns: butterfly, continuation and capture history.
+    # Percent of that bonus that is added to each history: butterfly, continuation and capture history.
     Tunable("butterfly_share", 100, 0, 200, 10),
     Tunable("continuation_share", 100, 0, 200, 10),
     Tunable("capture_share", 100, 0, 200, 10),
@@ -151,7 +151,7 @@ TUNABLES: Final = (
     Tunable("time_plan_most", 60, 20, 100, 5),
     # Milliseconds that stay on the clock for stalls of the system.
     Tunable("time_reserve", 100, 0, 300, 20),
-    # Percent added when the engine may think on the opponent's time.
+    # Percent added if the engine may think on the opponent's time.
     Tunable("time_ponder", 25, 0, 60, 4),
     # The results of iterations scale that time from this depth on.
     Tunable("time_scale_depth", 6, 2, 12, 1),
@@ -169,7 +169,7 @@ TUNABLES: Final = (
 )
 
 BY_NAME: Final = {tunable.name: tunable for tunable in TUNABLES}
-assert len(BY_NAME) == len(TUNABLES), "two tunables have one name"
+assert len(BY_NAME) == len(TUNABLES), "two tunables have the same name"
 
 #: The tunables that `reductions` depends on.
 REDUCTION_TUNABLES: Final = ("lmr_base", "lmr_factor")
@@ -180,11 +180,11 @@ _MOVES: Final = 64
 
 
 def defaults() -> dict[str, int]:
-    """The default values by name."""
+    """Returns the default values by name."""
     return {tunable.name: tunable.default for tunable in TUNABLES}
 
 
-#: Values by name that switch off everything that makes the search selective or takes a score from elsewhere.
+#: Values by name that switch off pruning, reductions, extensions, corrections and scores from the TT.
 OFF: Final = {
     "tt_cutoffs": 0,
     "check_extension": 0,
@@ -209,21 +209,21 @@ OFF: Final = {
 
 
 def plain() -> dict[str, int]:
-    """Values by name, beyond their ranges, that make the search plain alpha-beta with quiescence.
+    """Returns values by name, beyond their ranges, that make the search plain alpha-beta with quiescence.
 
-    It prunes, reduces, extends and corrects nothing, and takes no score from the TT. Its value is minimax's over the
-    game of `search.theory.chess_game`; the reference search there finds the same.
+    It prunes, reduces, extends and corrects nothing, and takes no score from the TT. Its value is the minimax value of
+    the game in `search.theory.chess_game`, which the reference search there also finds.
     """
     return defaults() | OFF
 
 
 def namespace(values: Mapping[str, int]) -> SimpleNamespace:
-    """The values as attributes, for Python code that reads them as kernels do: `tune.time_share`."""
+    """Returns the values as attributes, for Python code that reads them as kernels do: `tune.time_share`."""
     return SimpleNamespace(**values)
 
 
 def reductions(base: int, factor: int) -> list[list[int]]:
-    """Reductions of late moves in hundredths of a ply: [depth][number of the move], 64 by 64.
+    """Returns the reductions of late moves in hundredths of a ply: [depth][number of the move], 64 by 64.
 
     `base` and `factor` are the tunables lmr_base and lmr_factor.
     """

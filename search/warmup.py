@@ -1,4 +1,4 @@
-"""Loads every kernel that play needs, from the cache or by compiling it."""
+"""Loads kernels before they are needed, from the cache or by compiling them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _load_perft() -> None:
     perft_kernel(stack, 1, encode(board, chess.Move.from_uci("e2e4")), 0, MAX_MOVES, np.zeros(1, np.int64))
 
 
-#: The kernels that a game needs, in the order of need: (name, kernel, a call that loads it).
+#: The kernels that a game needs, in the order of their use: (name, kernel, a call that loads it).
 PLAYING: Final[tuple[tuple[str, Any, Callable[[], None]], ...]] = (
     ("board", complete_position, _load_board),
     ("search", search_iteration, _load_search),
@@ -71,7 +71,7 @@ PLAYING: Final[tuple[tuple[str, Any, Callable[[], None]], ...]] = (
 )
 #: The kernels that `secateur perft` needs.
 PERFT: Final = (PLAYING[0], ("perft", perft_kernel, _load_perft))
-#: All kernels: also those that only the tools need.
+#: All kernels, including those that only the tools need.
 EVERYTHING: Final = (
     *PLAYING,
     ("evaluation", evaluation_terms, _load_evaluation),
@@ -85,7 +85,7 @@ def load_kernels(
     kernels: tuple[tuple[str, Any, Callable[[], None]], ...] = PLAYING,
     on_step: Callable[[int, int, str], None] | None = None,
 ) -> int:
-    """Makes `kernels` ready to run; returns how many were compiled because the cache did not hold them.
+    """Loads `kernels`; returns how many were compiled because the cache did not contain them.
 
     `on_step(index, count, name)` is called before each.
     """

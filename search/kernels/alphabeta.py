@@ -1,7 +1,7 @@
-"""Principal variation alpha-beta: each technique is a numbered block with its condition, formula and measured worth.
+"""Principal variation search: each technique is a numbered block with its condition, formula and measured worth.
 
-Most worths were measured with the classical evaluation, in 200 games at 8000 nodes a move. The ledger names the commit,
-the games and the limit of each.
+Most techniques were measured with the classical evaluation, in 200 games at 8000 nodes a move. The ledger gives the
+commit, the number of games and the limit of each measurement.
 """
 
 from __future__ import annotations
@@ -23,34 +23,34 @@ from search.kernels.score import DRAW, EXACT, INFINITE, LOWER, MATE, MATE_BOUND,
 from search.kernels.transposition import entry_bound, entry_depth, entry_eval, entry_move, entry_score, probe, store
 from search.limits import MAX_PLY
 
-#: Plies without capture or pawn move from which on TT scores are not trusted: the rule ends the game at 100.
+#: TT scores are not trusted after this many plies without a capture or pawn move: at 100 the game is a draw.
 NEAR_FIFTY_MOVES = 90
 
-#: Late moves are reduced from this depth on.
+#: The least depth at which late moves are reduced.
 LMR_MIN_DEPTH = 2
 
-#: Late moves are reduced more when the next ply has had more fail highs than this. (Stockfish counts cutoffs so.)
+#: Late moves are reduced more if the next ply has had more fail highs than this. (The idea is Stockfish's.)
 MANY_CUTOFFS = 3
 
-# The two values of `cut_node`. NumPy scalars, because Numba compiles a recursive call with a literal argument apart.
+# The values of `cut_node`: NumPy scalars, because Numba would compile another version for literal arguments.
 CUT, NO_CUT = np.int64(1), np.int64(0)
 
 
 @subkernel
 def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
-    """Fail-soft value of the position at `ply` searched to `depth` plies, int64 centipawns for the side to move.
+    """Searches the position at `ply` to `depth` plies; returns its value, int64 centipawns for the side to move.
 
-    For the value v it returns, unless `worker.aborted` is set, and the value t that an open window would give:
+    The search is fail-soft. Unless `worker.aborted` is set, its value v bounds the value t of an open window:
 
         v <= alpha          t <= v      the node failed low
         alpha < v < beta    t == v      exact
         v >= beta           t >= v      the node failed high
 
-    (Pruning and reductions look at the window, too, and may break this.) A node with beta - alpha > 1 is a PV node; its
-    line is then in `frame.pv[:frame.pv_length]`. PV nodes take no score from the TT, so the line is whole. `cut_node`
-    is 1 where a cutoff is expected. In the formulas `eval` is block 6's estimate, for which the TT's score may stand;
-    `static_eval` is the corrected evaluation. A singular search (block 13) searches the same position without its TT
-    move, which is then `frame.excluded`. Mutates `worker` and `tt`.
+    (Pruning and reductions also depend on the window and may break this.) A node with beta - alpha > 1 is a PV node and
+    leaves its line in `frame.pv[:frame.pv_length]`. PV nodes take no score from the TT, so the line is complete.
+    `cut_node` is 1 if a cutoff is expected. In the formulas `static_eval` is the corrected evaluation, and `eval` is
+    block 6's estimate, which may be the TT's score. A singular search (block 13) searches the same position without its
+    TT move, which is then `frame.excluded`. Mutates `worker` and `tt`.
     """
     frame = worker.stack[ply]
     position = frame.position
@@ -59,16 +59,16 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     excluded = frame.excluded
     asked_depth = depth
 
-    # 1. Check extension: a check is no quiet place to stop.
-    #      when     in check, not at the root, no singular search of the same position
+    # 1. Check extension: a check must be answered before the position can be judged.
+    #      when     in check, not at the root, not in a singular search of the same position
     #      formula  depth + check_extension
     #      worth    +7.0 +- 36.5  [ledger: check-extension]
     if in_check and ply > 0 and excluded == NO_MOVE:
         depth += tune.check_extension
 
-    # 2. Horizon: quiescence looks only at what could change the material.
-    #      when     no depth is left, or ply is MAX_PLY
-    #      formula  value of quiescence, its first CHECK_PLIES plies with checks
+    # 2. Horizon: quiescence continues with noisy moves, checks and evasions only.
+    #      when     depth <= 0 or ply >= MAX_PLY
+    #      formula  the value of quiescence, which tries quiet checks in its first CHECK_PLIES plies
     if depth <= 0 or ply >= MAX_PLY:
         return quiescence(worker, tt, ply, alpha, beta, CHECK_PLIES)
 
@@ -80,22 +80,22 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
 
     if ply > 0:
         # 3. The rules of the game: repetition, fifty moves, insufficient material.
-        #      when     not at the root, which must have a move
+        #      when     not at the root, which must return a move
         #      formula  DRAW
         if node.is_draw(worker, ply):
             return trace.ended(worker, trace.DRAW_BY_RULE, np.int64(DRAW))
-        # 4. Mate distance: no line from here is better than mate with the next move, or worse than being mated now.
+        # 4. Mate distance pruning: no line from here is better than mating next move, or worse than being mated now.
         #      when     not at the root
         #      formula  alpha >= ply - MATE, beta <= MATE - ply - 1
-        #      worth    not measured: it changes the cost of the root's value, not the value
+        #      worth    not measured: it saves nodes without changing the value of the root
         alpha = max(alpha, ply - MATE)
         beta = min(beta, MATE - ply - 1)
         if alpha >= beta:
             return trace.ended(worker, trace.MATE_DISTANCE, alpha)
 
-    # 5. Transposition table: an earlier search of this position may answer for this window already.
-    #      when     no PV node, no singular search, at least as deep, its bound fits the window, and fewer than
-    #               NEAR_FIFTY_MOVES plies without capture or pawn move, of which entries know nothing
+    # 5. Transposition table: an earlier search of this position may already decide this window.
+    #      when     not a PV node or a singular search, tt_depth >= depth, the bound fits the window, and fewer than
+    #               NEAR_FIFTY_MOVES plies without a capture or pawn move, because entries do not store that count
     #      formula  tt_score; tt_move and the evaluation are used in any case
     #      worth    not measured
     tt_move = np.int64(NO_MOVE)  # it may be illegal here; the picker checks
@@ -121,11 +121,12 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             return trace.ended(worker, trace.TT_CUTOFF, tt_score)
         node.prefetch_move(worker, tt, ply, tt_move)
 
-    # 6. Static evaluation, corrected by what searches found, and drawn towards 0 as the fifty-move rule comes near.
-    #    The TT's score comes from a search, and is the better estimate where its bound allows it.
-    #      when     not in check; the TT's score not in a singular search
+    # 6. Static evaluation: corrected by earlier errors, and scaled towards 0 as the fifty-move rule approaches. The
+    #    TT's score comes from a search, so it is the better estimate if its bound allows it.
+    #      when     not in check; the TT's score is not used in a singular search
     #      formula  static_eval = raw_eval * (200 - halfmoves) / 200 + corrections
-    #               eval = tt_score if it is above and no upper bound, or below and no lower bound; else static_eval
+    #               eval = tt_score if it is above static_eval and not an upper bound, or below and not a lower bound;
+    #               otherwise static_eval
     #      worth    of the corrections: see `search.kernels.correction`
     eval = np.int64(NO_SCORE)
     frame.static_eval = eval
@@ -143,24 +144,24 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             elif tt_bound & UPPER != 0:
                 eval = tt_score
 
-    # 7. Improving: the side to move stands better than at its last turn, so a fail high is more likely true (block 9).
-    #    Where it does not improve, late moves are worth less (blocks 15 and 16).
+    # 7. Improving: if the side to move stands better than at its last turn, a fail high is more likely (block 9).
+    #    Otherwise late moves are less likely to help (blocks 15 and 16).
     #      when     not in check, and the tunable is not 0; otherwise 0
-    #      formula  static_eval > that of two plies ago, or of four if in check then; 1 where there is neither
+    #      formula  static_eval > that of two plies ago, or of four if in check then; 1 if neither exists
     #      worth    not measured
     improving = node.is_improving(worker, ply)
     trace.evaluated(worker, ply, eval, improving)
-    # Killers are shared by siblings only. The count of cutoffs two plies below starts anew.
+    # Only siblings share killers. The cutoffs two plies below are counted from 0 again.
     worker.stack[ply + 1].killers[0] = NO_MOVE
     worker.stack[ply + 1].killers[1] = NO_MOVE
     worker.stack[ply + 2].cutoffs = 0
 
-    # Blocks 8 to 11 guess from the evaluation: not at the root, in PV nodes, in check or in a singular search, and only
-    # while beta is no mate against us and eval no mate for us.
+    # Blocks 8 to 11 predict the result from the evaluation. They do not apply at the root, in PV nodes, in check, in a
+    # singular search, if beta is a mate against us, or if eval is a mate for us.
     may_prune_node = ply > 0 and not is_pv and not in_check and excluded == NO_MOVE
     if may_prune_node and beta > -MATE_BOUND and eval < MATE_BOUND:
         # 8. Razoring: this far below alpha, only captures can help.
-        #      when     depth <= razor_depth, alpha is no mate
+        #      when     depth <= razor_depth, alpha is not a mate
         #      formula  eval + razor_base + razor_slope * depth * depth <= alpha, and quiescence fails low
         #      worth    -5.6 +- 25.0  [ledger: razoring]
         if (
@@ -175,19 +176,19 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
             if score <= alpha:
                 return trace.ended(worker, trace.RAZORING, score)
 
-        # 9. Reverse futility: this far above beta, the opponent's next plies will not bring it back.
+        # 9. Reverse futility: this far above beta, the opponent will not catch up in the remaining plies.
         #      when     depth <= rfp_depth
-        #      formula  eval - rfp_margin * (depth - improving) >= beta; returns their mean
+        #      formula  eval - rfp_margin * (depth - improving) >= beta; returns the mean of eval and beta
         #      worth    +43.7 +- 35.5  [ledger: reverse-futility]
         if depth <= tune.rfp_depth and eval - tune.rfp_margin * (depth - improving) >= beta:
             return trace.ended(worker, trace.REVERSE_FUTILITY, (eval + beta) // 2)
 
-        # 10. Null move: if passing fails high, a real move surely will.
-        #      when     depth >= nmp_depth, eval >= beta, the last move was no null move, ply >= nmp_min_ply, and
-        #               material beside pawns: in pawn endings zugzwang is common
+        # 10. Null move pruning: if even passing fails high, a real move almost surely will.
+        #      when     depth >= nmp_depth, eval >= beta, the last move was not a null move, ply >= nmp_min_ply, and the
+        #               side to move has a piece other than pawns: zugzwang is common in pawn endings
         #      formula  R = nmp_base + depth / nmp_depth_divisor + min((eval - beta) / nmp_eval_divisor, nmp_eval_max)
         #      verify   from nmp_verify_depth on, a search to depth - R without null moves in the first
-        #               nmp_verify_share % of its plies must fail high, too (Stockfish's form)
+        #               nmp_verify_share % of its plies must also fail high (as in Stockfish)
         #      worth    +5.2 +- 40.0  [ledger: null-move]
         if (
             depth >= tune.nmp_depth
@@ -220,13 +221,13 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                 if verified >= beta:
                     return trace.ended(worker, trace.NULL_MOVE, score)
 
-        # 11. ProbCut: a capture that comes out far above beta in a shallower search most likely does so in the full
-        #     one. (Buro, "ProbCut: an effective selective extension of the alpha-beta algorithm", ICCA Journal 18,
-        #     1995.)
-        #      when     depth >= probcut_depth, beta is no mate, no deeper TT score below probcut_beta; noisy moves
-        #               whose exchange wins what static_eval lacks to probcut_beta
+        # 11. ProbCut: a noisy move that fails high far above beta in a shallower search most likely fails high in the
+        #     full search. (Buro, "ProbCut: an effective selective extension of the alpha-beta algorithm", ICCA
+        #     Journal 18, 1995.)
+        #      when     depth >= probcut_depth, beta is not a mate, no TT score deeper than depth - probcut_reduction
+        #               is below probcut_beta; noisy moves with SEE >= probcut_beta - static_eval
         #      formula  probcut_beta = beta + probcut_margin; quiescence and then a search to depth - probcut_reduction
-        #               fail high; returns the score less probcut_margin, a mate as it is
+        #               fail high; returns the score - probcut_margin, or an unchanged mate score
         #      worth    +13.9 +- 38.3  [ledger: probcut]
         probcut_beta = beta + tune.probcut_margin
         probe_depth = max(depth - tune.probcut_reduction, 0)
@@ -261,22 +262,22 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                         worker, trace.PROBCUT, score if score >= MATE_BOUND else score - tune.probcut_margin
                     )
 
-    # 12. Internal iterative reduction: without a TT move the ordering is poor; the next iteration has one.
-    #      when     depth >= iir_depth, no TT move, PV or cut node, not at the root, no singular search
+    # 12. Internal iterative reduction: without a TT move the ordering is poor, and the next iteration will have one.
+    #      when     depth >= iir_depth, no TT move, PV or cut node, not at the root, not in a singular search
     #      formula  depth - 1
     #      worth    in all nodes, not only PV and cut nodes  -20.9 +- 38.9  [ledger: internal-reduction]
     if ply > 0 and depth >= tune.iir_depth and tt_move == NO_MOVE and excluded == NO_MOVE and (is_pv or cut_node != 0):
         depth -= 1
     trace.shortened(worker, depth)
 
-    # 13. Singular extension: if all other moves fail low against the TT's score less a margin, the TT move is the only
-    #     good one, and is searched deeper. If they fail high even against beta, there is more than one refutation.
-    #      when     depth >= singular_depth, a TT move with a lower bound or exact score, no mate, from a search at
-    #               most singular_tt_slack plies shallower; not at the root, no singular search; ply < MAX_PLY / 2 and
-    #               less than twice the iteration's depth
-    #      formula  singular_beta = tt_score - singular_margin / 100 * depth, searched to (depth - 1) / 2
-    #               below: one ply more, two when below by double_extension_margin outside PV nodes
-    #               otherwise singular_beta >= beta: cut (multi-cut); otherwise tt_score >= beta: one ply less
+    # 13. Singular extension: if all other moves fail low against the TT's score minus a margin, the TT move is the only
+    #     good one and is searched deeper. If another move fails high even against beta, there are two refutations.
+    #      when     depth >= singular_depth; a TT move whose score is a lower bound or exact, not a mate, and from a
+    #               search at most singular_tt_slack plies shallower; not at the root, not in a singular search;
+    #               ply < MAX_PLY / 2 and ply < 2 * root_depth
+    #      formula  singular_beta = tt_score - singular_margin / 100 * depth; score: other moves to (depth - 1) / 2
+    #               if score < singular_beta: +1 ply; +2 if below by double_extension_margin, but not in PV nodes
+    #               else if singular_beta >= beta: returns it (multi-cut); else if tt_score >= beta: -1 ply
     #      worth    +31.4 +- 40.0  [ledger: singular-extension]
     extension = np.int64(0)
     if (
@@ -336,30 +337,30 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         history = quiet_history(worker, ply, move) if is_quiet else np.int64(0)
         reduction = worker.reductions[min(depth, 63), min(move_count + 1, 63)]
 
-        # 15. Pruning of late moves: what the ordering puts far behind is hardly worth a look.
-        #      when     not at the root, one move is known not to be mated, and material beside pawns: quiet moves win
-        #               pawn endings
+        # 15. Pruning of late moves: moves that the ordering puts last are seldom best.
+        #      when     not at the root, a searched move avoids mate, and the side to move has a piece other than pawns:
+        #               quiet moves win pawn endings
         if ply > 0 and best_score > -MATE_BOUND and has_non_pawn_material(position, position.turn):
-            # The depth less the reduction of the table alone, before the terms of block 16.
+            # The depth minus the tabulated reduction, without the other terms of block 16.
             lmr_depth = max(depth - reduction // 100, 0)
             if not is_quiet:
-                # SEE pruning of noisy moves: it loses more material than the depth can win back.
+                # SEE pruning of noisy moves: the move loses more material than the remaining depth can win back.
                 #   when     depth <= see_depth
-                #   formula  exchange < -see_noisy_margin * depth
+                #   formula  SEE < -see_noisy_margin * depth
                 #   worth    of noisy and quiet moves together  +85.0 +- 46.7  [ledger: exchange-pruning]
                 if depth <= tune.see_depth and not see_ge(position, move, -tune.see_noisy_margin * depth):
                     trace.skipped(worker, ply, move, trace.EXCHANGE_NOISY)
                     continue
             else:
-                # Late move pruning: after this many quiet moves the ordering has had its chance.
-                #   formula  quiet moves searched >= lmp_base + depth * depth, half as many when not improving
+                # Late move pruning: if this many quiet moves have failed, later ones most likely fail, too.
+                #   formula  quiet moves searched >= lmp_base + depth * depth, half as many if not improving
                 #   worth    +99.9 +- 40.1  [ledger: late-move-pruning]
                 if quiet_count >= lmp_limit:
                     frame.skip_quiets = 1
                     trace.skipped(worker, ply, move, trace.LATE_MOVE)
                     continue
-                # Futility: a quiet move does not lift an evaluation this far below alpha in the plies that remain.
-                #   when     not in check, lmr_depth <= futility_depth, alpha is no mate
+                # Futility: a quiet move will not raise an evaluation so far below alpha in the remaining plies.
+                #   when     not in check, lmr_depth <= futility_depth, alpha is not a mate
                 #   formula  static_eval + futility_base + futility_slope * lmr_depth <= alpha
                 #   worth    +22.6 +- 44.5  [ledger: futility]
                 if not in_check and lmr_depth <= tune.futility_depth and alpha < MATE_BOUND:
@@ -370,26 +371,26 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
                         frame.skip_quiets = 1
                         trace.skipped(worker, ply, move, trace.FUTILITY)
                         continue
-                # History pruning: the move failed here time and again.
+                # History pruning: the move has often failed before.
                 #   when     lmr_depth <= history_pruning_depth
                 #   formula  history < -history_pruning_margin * depth
                 #   worth    +13.9 +- 31.6  [ledger: history-pruning]
                 if lmr_depth <= tune.history_pruning_depth and history < -tune.history_pruning_margin * depth:
                     trace.skipped(worker, ply, move, trace.BAD_HISTORY)
                     continue
-                # SEE pruning of quiet moves: the piece is lost on its new square.
+                # SEE pruning of quiet moves: the opponent can win the piece on its new square.
                 #   when     lmr_depth <= see_depth
-                #   formula  exchange < -see_quiet_margin * lmr_depth * lmr_depth
+                #   formula  SEE < -see_quiet_margin * lmr_depth * lmr_depth
                 if lmr_depth <= tune.see_depth and not see_ge(
                     position, move, -tune.see_quiet_margin * lmr_depth * lmr_depth
                 ):
                     trace.skipped(worker, ply, move, trace.EXCHANGE_QUIET)
                     continue
 
-        # 16. Late move reduction, in hundredths of a ply: moves far down the list are most likely no good.
-        #      when     depth >= LMR_MIN_DEPTH, from the second move on (third in PV nodes), never below one ply
-        #      formula  lmr_base + lmr_factor * ln(depth) * ln(number of the move, of those searched), and one line per
-        #               term below (lmr_check once the move is made)
+        # 16. Late move reduction, in hundredths of a ply: moves far down the list are seldom best.
+        #      when     depth >= LMR_MIN_DEPTH, from the second move on (third in PV nodes); at least one ply remains
+        #      formula  lmr_base + lmr_factor * ln(depth) * ln(number of the move among those searched), plus the terms
+        #               below, one per line (lmr_check after the move is made)
         #      worth    of lmr_tt_noisy  +10.1 +- 9.9  [ledger: idea-table-noisy]
         #               of lmr_cutoffs  +28.5 +- 9.9  [ledger: idea-cutoffs]
         #               of the whole  +188.5 +- 47.6  [ledger: late-move-reduction]
@@ -413,12 +414,12 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
         node.play(worker, ply, move)
         reduction -= tune.lmr_check * (worker.stack[ply + 1].position.checkers != U0)
 
-        # 17. Principal variation search: the first move gets the whole window. The others must only be shown not to
-        #     beat it, first to a reduced depth; those that do beat it are searched again.
-        #      when     every move; the whole window again only in PV nodes
-        #      formula  first move: (alpha, beta); others: (alpha, alpha + 1), reduced; above alpha and reduced: the
-        #               same to the full depth, a ply deeper when above best_score by more than deeper_margin, a ply
-        #               shallower when by less than shallower_margin; still above alpha: (alpha, beta)
+        # 17. Principal variation search: the first move gets the full window. The others get a null window, first at
+        #     a reduced depth, to prove that they are not better; those that fail high are searched again.
+        #      when     every move; a re-search with the full window only in PV nodes
+        #      formula  first move: (alpha, beta); others: (alpha, alpha + 1), reduced; if above alpha and reduced: the
+        #               same window to the full depth, a ply deeper if above best_score by more than deeper_margin, a
+        #               ply shallower if by less than shallower_margin; if still above alpha: (alpha, beta)
         #      worth    of the ply deeper or shallower  -11.1 +- 24.9  [ledger: deeper-shallower]
         new_depth = depth - 1
         if move == tt_move:
@@ -463,16 +464,16 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
     trace.skipped_rest(worker, ply)
     if move_count == 0:
         if excluded != NO_MOVE:
-            # Only the excluded move is legal: nothing else comes near it.
+            # Only the excluded move is legal, so it is singular.
             return trace.ended(worker, trace.ONLY_MOVE, original_alpha)
         reason = trace.CHECKMATE if in_check else trace.STALEMATE
         return trace.ended(worker, reason, np.int64(ply - MATE) if in_check else np.int64(DRAW))
 
-    # 18. Store the result, and learn how far off the evaluation was.
-    #      when     no singular search, and no root of which some moves were left out: those say nothing of the
-    #               position; the correction not in check, and only where best_move is not noisy (a fail low has none),
-    #               best_score is no mate and says more than the evaluation did
-    #      formula  bound by the window; error = best_score - static_eval
+    # 18. Store the result, and its difference from static_eval in the correction history.
+    #      when     not in a singular search, not at a root with only some of its moves; the difference only if not in
+    #               check, best_move is not noisy (a fail low has none), and best_score is not a mate or a bound that
+    #               static_eval satisfies
+    #      formula  LOWER, EXACT or UPPER by the window; error = best_score - static_eval
     if excluded == NO_MOVE and (ply > 0 or worker.root_is_partial == 0):
         if best_score >= beta:
             bound = LOWER
@@ -496,9 +497,9 @@ def alpha_beta(worker, tt, ply, depth, alpha, beta, cut_node):
 def search_window(worker, tt, depth, alpha, beta):
     """Searches the root position to `depth` plies with a window; returns its value, int64. Mutates `worker` and `tt`.
 
-    `worker` is a WORKER record whose root fields are set, `tt` ENTRY[n]. Afterwards `stack[0].pv` holds the best line,
-    also when the search was aborted after a move had raised alpha; `stack[0].tried[:tried_count]` the moves searched,
-    and `root_nodes` what each of them cost.
+    `worker` is a WORKER record whose root fields are set, `tt` ENTRY[n]. Afterwards `stack[0].pv` contains the PV, even
+    if the search was aborted after a move had raised alpha. `stack[0].tried[:tried_count]` contains the searched moves,
+    and `root_nodes` the nodes of each.
     """
     worker.nmp_min_ply = 0
     worker.root_depth = depth
@@ -510,5 +511,5 @@ def search_window(worker, tt, depth, alpha, beta):
 
 @kernel
 def search_root(worker, tt, depth, alpha, beta):
-    """`search_window` for Python: the tests check the contract by it. Play goes through `search.kernels.aspiration`."""
+    """Calls `search_window`. Tests check the contract through this entry point; play uses `search_iteration`."""
     return search_window(worker, tt, depth, alpha, beta)

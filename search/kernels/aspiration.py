@@ -1,11 +1,11 @@
-"""One iteration of the deepening search: windows around the last score, and the order of the root's moves.
+"""One iteration of iterative deepening: windows around the last score, and the order of the root's moves.
 
-Aspiration: the value is most likely near that of the last iteration, and a narrower window cuts off more. When the
-value lies outside, the search says on which side, and only that side of the window has to widen.
-  when     depth >= aspiration_depth, there is a last score, and it is no mate
-  formula  last score - width .. last score + width, width = aspiration_window; at each failure width is multiplied by
-           aspiration_growth / 100, then low:  alpha = score - width, beta = middle of the window that failed
-                                         high: beta = score + width
+Aspiration: the value is most likely near that of the last iteration, and a narrower window causes more cutoffs. If the
+value lies outside, the search shows on which side, and only that side of the window is widened.
+  when     depth >= aspiration_depth, there is a last score, and it is not a mate
+  formula  last score - width .. last score + width, width = aspiration_window; each failure multiplies width by
+           aspiration_growth / 100, then fail low:  alpha = score - width, beta = middle of the window that failed
+                                         fail high: beta = score + width
   worth    not measured
 
 The engine's threads and self-play both use this kernel; self-play runs no Python between its searches.
@@ -65,19 +65,19 @@ def _first_window(worker, depth, last):
 
 @inlined
 def _widen(worker, score):
-    """Widens the window after a search returned this `score` outside it; returns how it failed, LOWER or UPPER.
+    """Widens the window after a search whose `score` lies outside; returns which bound the score is: LOWER or UPPER.
 
     Mutates `worker`.
     """
     worker.width = worker.width * worker.tune.aspiration_growth // 100
     if score <= worker.alpha:
-        # Lower beta as well: the true value is below, and a narrow window is faster. A move that beat an earlier window
-        # has not held.
+        # Lower beta as well: the value is below alpha, and a narrow window is faster. A move that failed high in an
+        # earlier window is refuted.
         worker.fail_high_pv_length = 0
         worker.beta = (worker.alpha + worker.beta) // 2
         worker.alpha = max(score - worker.width, -INFINITE)
         return np.int64(UPPER)
-    # The move that beat the window is played unless the wider window finds a better one, and is searched first.
+    # The move that failed high is searched first, and is played unless the wider window finds a better one.
     worker.fail_high_pv_length = worker.stack[0].pv_length
     worker.beta = min(score + worker.width, INFINITE)
     return np.int64(LOWER)
@@ -85,16 +85,15 @@ def _widen(worker, score):
 
 @kernel
 def search_iteration(worker, tt, depth, last):
-    """Searches the root to `depth` plies, widening the window around the `last` score (NO_SCORE: none) until the value
-    lies inside it; returns the value, int64.
+    """Searches the root to `depth` plies; returns its value, int64. Mutates `worker` and `tt`.
 
-    While `worker.reports` is set it also returns at each window that fails. The value is then a bound, and
-    `worker.failed` says which (LOWER or UPPER; 0 when the value is no bound). The next call with the same arguments
-    continues with a wider window.
+    `last` is the score of the last iteration, or NO_SCORE. The window around it is widened until the value lies inside.
+    While `worker.reports` is set, the kernel also returns after each window that fails. The value is then a bound, and
+    `worker.failed` is LOWER or UPPER (else 0). The next call with the same arguments continues with a wider window.
 
-    Mutates `worker` and `tt`. Afterwards `stack[0].pv` holds the best line, and `root_moves` with their `root_nodes`
-    are in the order for the next iteration, the best move first. If the search was aborted, its value means nothing,
-    and the line is empty unless a move scored above alpha.
+    Afterwards `stack[0].pv` contains the PV, and `root_moves` with their `root_nodes` are in the order for the next
+    iteration, the best move first. If the search was aborted, its value is meaningless, and the PV is empty unless a
+    move scored above alpha.
     """
     frame = worker.stack[0]
     worker.aborted = 0

@@ -1,15 +1,15 @@
 """Correction history: the recent error of the static evaluation in similar positions.
 
-After each search whose result tells more than the evaluation, the search stores the difference under a few features of
-the position: its pawns, each side's pieces, and the last two moves. Later evaluations of positions that share a feature
-are corrected by it. (The idea, for pawn structures, is from the engine Caissa by Michał Witanowski; the other keys come
+If a search tells more about a position than its evaluation, the difference is stored under a few features of the
+position: its pawns, each side's pieces, and the last two moves. Later evaluations of positions that share a feature are
+corrected by it. (The idea, for pawn structures, is from the engine Caissa by Michał Witanowski; the other keys come
 from Stockfish.)
 
-  when     learnt where a node of the main search ends (block 18 of `search.kernels.alphabeta`); read wherever a
+  when     updated at the end of a node of the main search (block 18 of `search.kernels.alphabeta`); read whenever a
            position is evaluated, also in quiescence
-  formula  sum of correction_pawns, correction_pieces and correction_moves times their entries. The entries, in
-           sixteenths of a centipawn, move by correction_rate / 1000 * depth * error in centipawns, at most
-           _MAX_BONUS, and less the closer they are to CORRECTION_LIMIT
+  formula  sum of correction_pawns, correction_pieces and correction_moves times their entries. An entry, in
+           sixteenths of a centipawn, changes by correction_rate / 1000 * depth * error in centipawns, by at most
+           _MAX_BONUS, and by less the closer it is to CORRECTION_LIMIT
   worth    +45.4 +- 36.0  [ledger: correction-history]
 """
 
@@ -29,23 +29,23 @@ _MASK = np.uint64(CORRECTION_SIZE - 1)
 #: Entries are in sixteenths of a centipawn, and weights in hundredths: dividing their sum by this gives centipawns.
 _SCALE = 16 * 100
 
-#: The most that one search moves an entry.
+#: The most by which one search changes an entry.
 _MAX_BONUS = CORRECTION_LIMIT // 4
 
-#: Each ply without capture or pawn move takes 1 / _FIFTY_MOVE_SCALE of the evaluation. Half of it is left when the
-#: fifty-move rule ends the game: an advantage without progress is worth less.
+#: Each ply without a capture or pawn move takes 1 / _FIFTY_MOVE_SCALE of the evaluation, because an advantage without
+#: progress is worth less. Half of it is left when the fifty-move rule ends the game.
 _FIFTY_MOVE_SCALE = 200
 
 
 @inlined
 def _slot(key):
-    """Index into a correction table for a Zobrist key, uint64."""
+    """Returns the index into a correction table for a Zobrist key, as uint64."""
     return key & _MASK
 
 
 @inlined
 def prefetch_corrections(worker, ply):
-    """Starts loading the entries that `corrected_eval` reads at `ply` into the CPU's cache."""
+    """Prefetches the entries that `corrected_eval` reads at `ply`."""
     position = worker.stack[ply].position
     us = position.turn
     prefetch(worker.pawn_corrections[us], np.int64(_slot(position.pawn_key)))
@@ -57,9 +57,9 @@ def prefetch_corrections(worker, ply):
 
 @inlined
 def corrected_eval(worker, ply, raw_eval):
-    """The raw evaluation of the position at `ply` plus its corrections, int64 centipawns, never a mate score.
+    """Returns the raw evaluation at `ply` plus its corrections, as int64 centipawns, never a mate score.
 
-    It also shrinks as the fifty-move rule comes near: it loses halfmoves / _FIFTY_MOVE_SCALE of its value.
+    As the fifty-move rule nears, the raw evaluation shrinks: it loses halfmoves / _FIFTY_MOVE_SCALE of its value.
     """
     position = worker.stack[ply].position
     us = position.turn
@@ -77,7 +77,7 @@ def corrected_eval(worker, ply, raw_eval):
 
 @inlined
 def update_correction_history(worker, ply, depth, error):
-    """Learns that the search to `depth` found a value `error` centipawns above `static_eval` at `ply`.
+    """Records that the search to `depth` plies found a value `error` centipawns above `static_eval` at `ply`.
 
     Mutates `worker`.
     """

@@ -1,4 +1,4 @@
-"""The highest of a run of numbers by vector instructions: the inner loop of picking the best move."""
+"""The maximum of a range of numbers by vector instructions: the inner loop of picking the best move."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.compiler.jit import AHEAD_OF_TIME, machine_op
 
-#: How many numbers are compared at a time. The code also reads this many after a run; they must be LOWEST.
+#: How many numbers are compared at a time. The code also reads this many after the range; they must be LOWEST.
 LANES: Final = 8
 LOWEST: Final = np.iinfo(np.int64).min
 
@@ -27,7 +27,7 @@ def _higher(builder: Any, first: Any, second: Any) -> Any:
 
 
 def _half(builder: Any, vector: Any, begin: int) -> Any:
-    """Half of a vector's lanes."""
+    """Generates the half of a vector's lanes that starts at `begin`."""
     count = vector.type.count // 2
     mask = ir.Constant(ir.VectorType(_I32, count), list(range(begin, begin + count)))
     return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask)
@@ -35,15 +35,15 @@ def _half(builder: Any, vector: Any, begin: int) -> Any:
 
 @machine_op(lambda numbers, first, end: np.int64(max(numbers[first:end])))
 def highest(typingctx: Any, numbers: Any, first: Any, end: Any) -> Any:
-    """The highest of `numbers[first:end]`, int64.
+    """Returns the maximum of `numbers[first:end]`, as int64.
 
-    `numbers` is int64[n]. The run holds at least one number, and LANES numbers LOWEST follow it.
+    `numbers` is int64[n]. The range must not be empty, and the LANES numbers after it must be LOWEST.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         array = context, builder, signature.args[0], args[0]
         data = element_pointer(*array, ir.Constant(_I64, 0), count=0)
-        # In the checked build these raise for a run beyond the array.
+        # In the checked build these raise IndexError if the range exceeds the array.
         element_pointer(*array, args[1])
         element_pointer(*array, args[2], LANES - 1)
         before = builder.basic_block

@@ -1,4 +1,4 @@
-"""Histories: how well moves have done. Cutoffs feed them; ordering, pruning and reductions read them.
+"""Histories: how well moves have done. Cutoffs update them; move ordering, pruning and reductions read them.
 
     table                  index                                        worth
     butterfly_history      [color][origin][target]                      not measured
@@ -7,7 +7,7 @@
     killers                [ply], two, before the quiet moves           -13.9 +- 37.1  [ledger: killers]
     counter_moves          [earlier move], after the killers            +5.9 +- 10.0  [ledger: idea-counters]
 
-`gravity` is the one update formula. It keeps every entry within -HISTORY_LIMIT .. HISTORY_LIMIT.
+`gravity` is the update formula of all three histories. It keeps every entry within -HISTORY_LIMIT .. HISTORY_LIMIT.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ HISTORY_LIMIT = 16_384
 
 @inlined
 def history_bonus(worker, depth):
-    """The reward for a cutoff at `depth` plies, int64: deep cutoffs cost more nodes and tell more."""
+    """Returns the bonus for a cutoff at `depth` plies, as int64: deep cutoffs cost more nodes and tell more."""
     return min(depth * worker.tune.history_bonus_slope, worker.tune.history_bonus_max)
 
 
 @inlined
 def gravity(value, bonus, limit):
-    """A history value moved towards the sign of `bonus`, int64. The move shrinks as the value nears `limit`."""
+    """Returns a history value plus `bonus`, minus a share of the value that keeps it within +-`limit`, as int64."""
     return value + bonus - value * abs(bonus) // limit
 
 
 @inlined
 def continuation_of(position, move):
-    """Colour, piece and target of a move as one number, int64 0 to 767."""
+    """Returns the colour, piece and target of a move as one number, int64 0 to 767."""
     piece = piece_at(position, move_origin(move))
     return position.turn * 384 + (piece - 1) * 64 + move_target(move)
 
 
 @inlined
 def earlier_continuation(worker, ply, back):
-    """The `continuation_of` the move made `back` plies before `ply` (1: the opponent's last move), int64.
+    """Returns `continuation_of` the move made `back` plies before `ply` (1: the opponent's last move), as int64.
 
-    NO_CONTINUATION if there is none.
+    Returns NO_CONTINUATION if there is no such move.
     """
     if ply < back:
         return np.int64(NO_CONTINUATION)
@@ -55,7 +55,7 @@ def earlier_continuation(worker, ply, back):
 
 @inlined
 def quiet_history(worker, ply, move):
-    """Sum of a quiet move's butterfly and continuation histories at `ply`, int64, within three HISTORY_LIMITs."""
+    """Returns the sum of a quiet move's butterfly and continuation histories, int64 within +-3 * HISTORY_LIMIT."""
     position = worker.stack[ply].position
     number = continuation_of(position, move)
     butterfly = np.int64(worker.butterfly_history[position.turn, move_origin(move), move_target(move)])
@@ -66,7 +66,7 @@ def quiet_history(worker, ply, move):
 
 @inlined
 def _update_continuation(worker, ply, back, number, bonus):
-    """Adds `bonus` to the history of move `number` after the move `back` plies earlier. Mutates `worker`."""
+    """Adds `bonus` to the history of continuation `number` after the move `back` plies earlier. Mutates `worker`."""
     earlier = earlier_continuation(worker, ply, back)
     if earlier != NO_CONTINUATION:
         value = np.int64(worker.continuation_history[earlier, number])
@@ -75,7 +75,7 @@ def _update_continuation(worker, ply, back, number, bonus):
 
 @inlined
 def update_quiet_history(worker, ply, move, bonus):
-    """Adds to each history of a quiet move at `ply` its share of `bonus`. Mutates `worker`."""
+    """Adds `bonus`, scaled by the share of each history, to the histories of a quiet move. Mutates `worker`."""
     position = worker.stack[ply].position
     color, origin, target = position.turn, move_origin(move), move_target(move)
     value = np.int64(worker.butterfly_history[color, origin, target])
@@ -90,7 +90,7 @@ def update_quiet_history(worker, ply, move, bonus):
 
 @inlined
 def counter_move(worker, ply):
-    """The quiet move that last refuted the move that led to `ply`, int64; NO_MOVE at the root or when none did."""
+    """Returns the quiet move that last refuted the move that led to `ply`, as int64; NO_MOVE if there is none."""
     if ply == 0 or worker.tune.counter_moves == 0:
         return np.int64(NO_MOVE)
     return np.int64(worker.counter_moves[earlier_continuation(worker, ply, 1)])
@@ -105,14 +105,14 @@ def update_counter_move(worker, ply, move):
 
 @inlined
 def capture_history(worker, position, move):
-    """History of a capture, int64."""
+    """Returns the history of a capture, as int64."""
     piece = piece_at(position, move_origin(move))
     return np.int64(worker.capture_history[position.turn, piece, move_target(move), captured_piece(position, move)])
 
 
 @inlined
 def update_capture_history(worker, position, move, bonus):
-    """Adds to the history of a capture its share of `bonus`. Mutates `worker`."""
+    """Adds `bonus`, scaled by `capture_share`, to the history of a capture. Mutates `worker`."""
     piece, captured = piece_at(position, move_origin(move)), captured_piece(position, move)
     value = np.int64(worker.capture_history[position.turn, piece, move_target(move), captured])
     share = worker.tune.capture_share * bonus // 100
@@ -123,9 +123,8 @@ def update_capture_history(worker, position, move, bonus):
 def update_histories(worker, ply, depth, best):
     """Updates the histories after a cutoff at `ply` by `best`, the last move tried. Mutates `worker`.
 
-    A quiet `best` becomes the first killer and the counter move. `best` gains `history_bonus` unless it promotes
-    without a capture, which has no history. Captures tried before it lose as much; quiet moves only when `best` is
-    quiet.
+    A quiet `best` becomes the first killer and the counter move. `best` gains `history_bonus`, unless it is a promotion
+    without capture, which has no history. Captures tried before it lose as much; so do quiet moves if `best` is quiet.
     """
     frame = worker.stack[ply]
     position = frame.position

@@ -1,4 +1,4 @@
-"""The common parts of all nodes: stopping, draws, making moves, evaluation, TT cutoffs, the best line."""
+"""The common parts of all nodes: stopping, draws, making moves, evaluation, TT cutoffs, the PV."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from search.kernels.worker import NO_CONTINUATION
 
 @inlined
 def must_stop(worker):
-    """Whether the search must end at this node; sets `worker.aborted` if so. Mutates `worker`."""
+    """Returns whether the search must end at this node; sets `worker.aborted` if so. Mutates `worker`."""
     if worker.stop > worker.stop_threshold or worker.nodes >= worker.node_limit:
         worker.aborted = 1
         return True
@@ -32,7 +32,7 @@ def must_stop(worker):
 
 @inlined
 def is_draw(worker, ply):
-    """Whether the rules end the game at the position of `ply` (not the root)."""
+    """Returns whether the rules end the game at the position of `ply`, which is not the root."""
     position = worker.stack[ply].position
     return (
         is_repetition(worker.keys, worker.root_index + ply, position.halfmoves, ply)
@@ -43,14 +43,15 @@ def is_draw(worker, ply):
 
 @inlined
 def _enter(worker, ply, move, continuation):
-    """Counts the node at `ply` + 1, whose position `move` has just made. Mutates `worker`."""
+    """Records `move`, which has just led to the position at `ply` + 1, and counts that node. Mutates `worker`."""
     frame = worker.stack[ply]
     frame.move = move
     frame.continuation = continuation
     forget_accumulators(worker.accumulators, ply + 1)
     worker.keys[worker.root_index + ply + 1] = worker.stack[ply + 1].position.key
     worker.nodes += 1
-    # Unlike the TT bucket, these are in the CPU's outer caches at worst. A network needs no pawn structure.
+    # Prefetching these entries now is early enough: unlike the TT bucket, they are in the CPU's outer caches at worst.
+    # A network needs no pawn structure.
     if worker.network.hidden == 0:
         prefetch_pawns(worker.stack[ply + 1].position, worker.workspace)
     prefetch_corrections(worker, ply + 1)
@@ -58,10 +59,10 @@ def _enter(worker, ply, move, continuation):
 
 @inlined
 def prefetch_move(worker, tt, ply, move):
-    """Starts loading the TT bucket of the position after a move from the frame at `ply`.
+    """Prefetches the TT bucket of the position after a move from the frame at `ply`.
 
     A load from memory takes about as long as an evaluation, so call this as soon as the move is known. Any int64 is
-    safe: one that is no move of the position loads another bucket.
+    safe: an impossible move only loads another bucket.
     """
     prefetch_bucket(tt, key_after(worker.stack[ply].position, move))
 
@@ -70,7 +71,7 @@ def prefetch_move(worker, tt, ply, move):
 def play(worker, ply, move):
     """Makes a move from the frame at `ply` into the next frame and counts the node. Mutates `worker`.
 
-    Call `prefetch_move` well before.
+    Call `prefetch_move` well before this.
     """
     position = worker.stack[ply].position
     make_move(position, worker.stack[ply + 1].position, move)
@@ -79,7 +80,7 @@ def play(worker, ply, move):
 
 @inlined
 def prefetch_null_move(worker, tt, ply):
-    """`prefetch_move` for a null move."""
+    """Prefetches the TT bucket of the position after a null move from the frame at `ply`."""
     prefetch_bucket(tt, key_after_null_move(worker.stack[ply].position))
 
 
@@ -92,10 +93,10 @@ def play_null_move(worker, ply):
 
 @subkernel
 def evaluate(worker, ply):
-    """Static evaluation of the position at `ply`, int64 centipawns for the side to move, without corrections.
+    """Returns the static evaluation at `ply` without corrections, as int64 centipawns for the side to move.
 
-    The network evaluates, if there is one, with two exceptions: the classical evaluation handles positions with a bare
-    king, and a lead that cannot be won is worth 0 (`eval.kernels.endings` says why). Mutates `worker`.
+    The network evaluates if there is one, with two exceptions: positions with a bare king get the classical evaluation,
+    and a lead that cannot be won is worth 0 (see `eval.kernels.endings`). Mutates `worker`.
     """
     position = worker.stack[ply].position
     if worker.network.hidden != 0:
@@ -110,7 +111,7 @@ def evaluate(worker, ply):
 
 @subkernel
 def _evaluate_custom(worker, ply):
-    """`evaluate` with a custom evaluation, which also replaces the network."""
+    """Returns the custom evaluation of the position at `ply`; it also replaces the network."""
     return custom_evaluation(worker.stack[ply].position)
 
 
@@ -121,10 +122,10 @@ if CUSTOM is not None:
 
 @inlined
 def is_improving(worker, ply):
-    """Whether the side to move stands better than at its last turn out of check, int64 0 or 1.
+    """Returns 1 if the side to move stands better than at its last turn out of check, else 0, as int64.
 
-    Compares with two plies ago, or with four if the side was in check then. 1 when neither has an evaluation. 0 in
-    check, and always if the tunable `improving` is 0.
+    Compares the evaluation with that of two plies ago, or of four if the side was in check then. Returns 1 if neither
+    exists. Returns 0 in check, and always if the tunable `improving` is 0.
     """
     static_eval = worker.stack[ply].static_eval
     if static_eval == NO_SCORE or worker.tune.improving == 0:
@@ -138,7 +139,7 @@ def is_improving(worker, ply):
 
 @inlined
 def is_tt_cutoff(bound, score, alpha, beta):
-    """Whether a stored score with this bound decides a search with this window, bool."""
+    """Returns whether a TT score with this bound decides a search with this window, as bool."""
     if score >= beta:
         return bound & LOWER != 0
     return score <= alpha and bound & UPPER != 0
@@ -146,7 +147,7 @@ def is_tt_cutoff(bound, score, alpha, beta):
 
 @inlined
 def update_pv(worker, ply, move):
-    """Sets the best line at `ply` to `move` and the next frame's line. Mutates `worker`."""
+    """Sets the PV at `ply` to `move` followed by the next frame's PV. Mutates `worker`."""
     frame = worker.stack[ply]
     child = worker.stack[ply + 1]
     frame.pv[0] = move

@@ -1,24 +1,24 @@
-"""The move picker: a node's moves one at a time, best first, in stages.
+"""The move picker: it returns a node's moves one at a time, best first, in stages.
 
-Most nodes end after a move or two, so each stage begins only when the one before it is empty. The TT move is tried
+Most nodes end after a move or two, so each stage begins only when the previous one is empty. The TT move is tried
 before any move is generated. The captures are tried before the quiet moves are generated, scored and sorted.
 
     stage       moves
     ROOT        the root's moves in the order of the last iteration, instead of everything below
     TT_MOVE     the move of the transposition table
-    NOISY       captures and promotions by most valuable victim and capture history; those that lose material by static
-                exchange evaluation, and underpromotions, are deferred
+    NOISY       captures and promotions by MVV-LVA and capture history; those with a negative SEE, and
+                underpromotions, are deferred
     killers     FIRST_KILLER, SECOND_KILLER: two quiet moves that refuted siblings of this node (in quiescence also
                 other nodes at this ply); COUNTER: the quiet move that last refuted the opponent's move
-    QUIETS      all quiet moves by butterfly and continuation history, safe checks raised by check_bonus; in quiescence
-                only the checks
+    QUIETS      all quiet moves by butterfly and continuation history, plus check_bonus for safe checks; in quiescence
+                only checks, unless in check
     BAD_NOISY   the moves that NOISY deferred
 
-`start` sets the stage; `next_move` returns a move and advances. The state is in the frame (see
-`search.kernels.worker`), so the search can use it: setting `frame.skip_quiets` between moves ends the quiet stages.
+`start` sets the first stage; `next_move` returns a move and advances. The state is in the frame (see
+`search.kernels.worker`), so the search can change it: setting `frame.skip_quiets` between moves ends the quiet stages.
 
-The picker also prefetches the TT bucket of its next move, where possible a whole search ahead. The search prefetches
-the TT move itself.
+The picker also prefetches the TT bucket of its next move, if possible before the search of the previous move. The
+search itself prefetches the bucket of the TT move.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ assert COUNTER == FIRST_KILLER + 2
 #: Which quiet moves a node tries: none, only checks, all.
 NO_QUIETS, CHECKS_ONLY, ALL_QUIETS = 0, 1, 2
 
-#: Value of one step of `mvv_lva`. Victims are eight steps apart, so a capture history at its limit of 16 steps moves a
-#: capture by two victims.
+#: Value of one step of `mvv_lva`. Victims are eight steps apart, so a capture history at its limit, 16 steps, is worth
+#: two victims.
 MVV_LVA_SCALE: Final = HISTORY_LIMIT // 16
 
-#: A check that loses at most this much by exchange counts as safe, centipawns.
+#: A check counts as safe if it loses at most this much by SEE, in centipawns.
 CHECK_LOSS: Final = 75
 
-#: A number in `frame.order` holds all that picking the best move needs: value << 24 | move << 8 | index in `order`.
+#: An entry of `frame.order` packs what picking the best move needs: value << 24 | move << 8 | index in `order`.
 VALUE_SHIFT: Final = 24
 MOVE_SHIFT: Final = 8
 MOVE_MASK: Final = 0xFFFF
@@ -74,7 +74,7 @@ assert MAX_MOVES <= PLACE_MASK + 1
 
 @inlined
 def mvv_lva(position, move):
-    """Most valuable victim, then least valuable attacker, int64. A promotion counts as capturing its piece."""
+    """Returns the MVV-LVA rank of a noisy move: victim first, then attacker; a promotion adds to the victim. int64."""
     victim = captured_piece(position, move)
     if is_promotion(move):
         victim += promotion_piece(move) - PAWN
@@ -83,9 +83,9 @@ def mvv_lva(position, move):
 
 @inlined
 def start(worker, ply, tt_move, quiets):
-    """Prepares the moves of the frame at `ply`. Mutates `worker`.
+    """Prepares the picker of the frame at `ply`. Mutates `worker`.
 
-    `tt_move` is legal or NO_MOVE, and comes first. `quiets` says which quiet moves are tried (NO_QUIETS, ...).
+    `tt_move` comes first; it is legal or NO_MOVE. `quiets` is NO_QUIETS, CHECKS_ONLY or ALL_QUIETS.
     """
     frame = worker.stack[ply]
     frame.tt_move = tt_move
@@ -97,7 +97,7 @@ def start(worker, ply, tt_move, quiets):
 
 @inlined
 def start_root(worker):
-    """Prepares the root's moves in the order of `root_moves` and clears their nodes. Mutates `worker`."""
+    """Prepares the picker for the moves of `root_moves`, in that order, and clears their nodes. Mutates `worker`."""
     frame = worker.stack[0]
     for index in range(worker.root_count):
         frame.order[index] = worker.root_moves[index]
@@ -110,7 +110,7 @@ def start_root(worker):
 
 @inlined
 def usable_tt_move(position, move, quiets):
-    """The TT move if it is legal here and the node tries such moves, else NO_MOVE: int64."""
+    """Returns the TT move if it is legal here and the node tries such moves, else NO_MOVE, as int64."""
     if move == NO_MOVE or not is_legal(position, move):
         return np.int64(NO_MOVE)
     if quiets == ALL_QUIETS or is_noisy(move) or (quiets == CHECKS_ONLY and gives_check(position, move)):
@@ -120,17 +120,17 @@ def usable_tt_move(position, move, quiets):
 
 @inlined
 def _end_order(frame):
-    """Writes the LANES of LOWEST that `highest` reads after the moves. Mutates `frame`."""
+    """Sets the LANES entries after the moves, which `highest` also reads, to LOWEST. Mutates `frame`."""
     for index in range(frame.end, frame.end + LANES):
         frame.order[index] = LOWEST
 
 
 @inlined
 def _find_best(worker, tt, ply):
-    """Moves the best remaining move to the cursor, if there is one, and prefetches it. Mutates `worker`.
+    """Moves the best remaining move, if any, to the cursor and prefetches its TT bucket. Mutates `worker`.
 
-    This is one step of a selection sort, so a cutoff saves sorting the rest. It runs one move ahead: the TT bucket
-    loads while the search of another move runs.
+    This is one step of a selection sort, so a cutoff saves sorting the rest. It runs one move ahead, so the TT bucket
+    loads while another move is searched.
     """
     frame = worker.stack[ply]
     cursor = frame.cursor
@@ -163,7 +163,7 @@ def _add_noisy(worker, tt, ply):
 
 @inlined
 def _check_squares(position):
-    """The squares from which each piece type of the side to move attacks the other king: seven bitboards."""
+    """Returns the squares from which each piece type of the side to move attacks the other king: seven bitboards."""
     king = king_square(position, position.turn ^ 1)
     diagonal = bishop_attacks(king, position.pieces[OCCUPIED])
     straight = rook_attacks(king, position.pieces[OCCUPIED])
@@ -174,7 +174,7 @@ def _check_squares(position):
 def _add_quiets(worker, tt, ply):
     """Generates and scores quiet moves, and stores them after the bad noisy moves. Mutates `worker`.
 
-    Safe checks by the moving piece itself get `check_bonus`: they leave few answers, and their histories come mostly
+    Safe checks by the moving piece itself get `check_bonus`: they leave few replies, and their histories come mostly
     from positions where the move gave no check. (Stockfish does the same.)
 
     worth  +16.8 +- 10.0  [ledger: idea-check-bonus]
@@ -202,7 +202,7 @@ def _add_quiets(worker, tt, ply):
 
 @inlined
 def _take_best(worker, tt, ply):
-    """The best remaining move, int64; at least one must remain. Mutates `worker`."""
+    """Returns the best remaining move, as int64, and advances; a move must remain. Mutates `worker`."""
     frame = worker.stack[ply]
     best = frame.order[frame.cursor]
     frame.cursor += 1
@@ -212,7 +212,7 @@ def _take_best(worker, tt, ply):
 
 @inlined
 def _is_bad_noisy(position, move):
-    """Whether a noisy move comes after the quiet moves: it loses material or promotes to less than a queen."""
+    """Returns whether a noisy move is deferred: it loses material or promotes to less than a queen."""
     if is_promotion(move) and promotion_piece(move) != QUEEN:
         return True
     return not see_ge(position, move, 0)
@@ -220,7 +220,7 @@ def _is_bad_noisy(position, move):
 
 @inlined
 def _killer_or_counter(worker, tt, ply, stage):
-    """The killer or counter move of `stage` if it should be tried at `ply`, else NO_MOVE: int64."""
+    """Returns the killer or counter move of `stage` if it should be tried at `ply`, else NO_MOVE, as int64."""
     frame = worker.stack[ply]
     if stage == COUNTER:
         move = np.int64(frame.counter)
@@ -236,7 +236,7 @@ def _killer_or_counter(worker, tt, ply, stage):
 
 @subkernel
 def next_move(worker, tt, ply):
-    """The next move to try at `ply`, int64; NO_MOVE when none is left. Mutates `worker`."""
+    """Returns the next move to try at `ply`, as int64, or NO_MOVE if none is left. Mutates `worker`."""
     frame = worker.stack[ply]
     position = frame.position
     if frame.stage == ROOT:
@@ -256,10 +256,10 @@ def next_move(worker, tt, ply):
             move = _take_best(worker, tt, ply)
             if move == frame.tt_move:
                 continue
-            # Quiescence tests the exchange itself, after cheaper tests.
+            # Quiescence calls `see_ge` itself, after cheaper tests.
             if frame.quiets != ALL_QUIETS or not _is_bad_noisy(position, move):
                 return move
-            # The slots before the cursor are free: the bad noisy moves are collected there, best first.
+            # The slots before the cursor are free, so they store the bad noisy moves, best first.
             frame.order[frame.bad_noisy] = move
             frame.bad_noisy += 1
         frame.stage = DONE if frame.quiets == NO_QUIETS else FIRST_KILLER

@@ -1,4 +1,4 @@
-"""Quiescence: beyond the nominal depth, the search tries only moves that could change the material."""
+"""Quiescence: beyond the nominal depth, the search tries only noisy moves, some quiet checks, and evasions."""
 
 from __future__ import annotations
 
@@ -24,18 +24,17 @@ from search.kernels.transposition import (
 )
 from search.limits import MAX_PLY
 
-#: Plies of quiescence that also try quiet checks.
+#: The number of plies of quiescence that also try quiet checks.
 #: worth  +5.2 +- 38.5  [ledger: quiescence-checks]
 CHECK_PLIES = 1
 
 
 @subkernel
 def quiescence(worker, tt, ply, alpha, beta, check_plies):
-    """Fail-soft value of the position at `ply`, int64, when only noisy moves, evasions and (for `check_plies` plies)
-    quiet checks count.
+    """Searches noisy moves, evasions and quiet checks from the position at `ply`; returns its fail-soft value, int64.
 
-    The side to move may stand pat on its static evaluation unless it is in check. The contract and the form of the
-    blocks are those of `alpha_beta`. Mutates `worker` and `tt`.
+    Quiet checks are tried in the first `check_plies` plies. The side to move may stand pat on its static evaluation,
+    unless it is in check. The contract and the form of the blocks are those of `alpha_beta`. Mutates `worker` and `tt`.
     """
     frame = worker.stack[ply]
     position = frame.position
@@ -46,8 +45,8 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
         return np.int64(0)
 
     # 1. The rules of the game, and the end of the stack.
-    #      when     repetition, fifty moves, too little material; ply = MAX_PLY
-    #      formula  DRAW; static evaluation, or DRAW in check, where there is none
+    #      when     repetition, fifty moves, insufficient material; ply >= MAX_PLY
+    #      formula  DRAW; at MAX_PLY the static evaluation, or DRAW in check, which has none
     if is_draw(worker, ply):
         return trace.ended(worker, trace.DRAW_BY_RULE, np.int64(DRAW))
     in_check = position.checkers != U0
@@ -55,7 +54,7 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
         return trace.ended(worker, trace.HORIZON, np.int64(DRAW) if in_check else evaluate(worker, ply))
 
     # 2. Transposition table: a stored search of this position is nominally at least as deep as this one.
-    #      when     no PV node, its bound fits the window
+    #      when     not a PV node, and the bound fits the window
     #      formula  the stored score; tt_move and the evaluation are used in any case
     #    Unlike `alpha_beta`, quiescence takes the score even near the fifty-move rule, and even if the stored search
     #    tried fewer quiet checks. It may miss a draw by the rule or a quiet check beyond the horizon; the main search
@@ -75,7 +74,7 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
     # 3. Stand pat: the side to move need not capture, and some quiet move nearly always keeps the evaluation. So
     #    static_eval is a lower bound of the value.
     #      when     not in check (in check the next move may be forced)
-    #      formula  static_eval; cut if >= beta, otherwise alpha is at least this
+    #      formula  static_eval: a cutoff if >= beta; otherwise alpha is raised to it
     best_score = np.int64(-INFINITE)
     static_eval = np.int64(NO_SCORE)
     quiets = np.int64(ALL_QUIETS)
@@ -90,9 +89,10 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
                 store(tt, position.key, worker.generation, ply, QUIESCENCE_DEPTH, best_score, LOWER, raw_eval, NO_MOVE)
             return trace.ended(worker, trace.STAND_PAT, best_score)
         alpha = max(alpha, best_score)
-        # 4. Quiet checks: a mate or a fork may begin with a check, and a check leaves few answers.
+        # 4. Quiet checks: a mate or a fork may begin with a check, and a check leaves few replies.
         #      when     not in check, in the first CHECK_PLIES plies of quiescence, and quiescence_checks is not 0
-        #      formula  quiet checks are tried after the noisy moves; worth: see CHECK_PLIES
+        #      formula  quiet checks are tried after the noisy moves
+        #      worth    see CHECK_PLIES
         has_checks = check_plies > 0 and worker.tune.quiescence_checks != 0
         quiets = np.int64(CHECKS_ONLY) if has_checks else np.int64(NO_QUIETS)
 
@@ -104,8 +104,8 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
         if move == NO_MOVE:
             break
         if not in_check:
-            # 5. Delta pruning: even winning the victim for free does not raise the score to alpha.
-            #      when     not in check, a capture, no promotion, alpha is no mate
+            # 5. Delta pruning: even winning the victim for nothing would not raise the score above alpha.
+            #      when     not in check, a capture without promotion, alpha is not a mate
             #      formula  static_eval + victim + delta_margin <= alpha; the upper bound returned is at least that sum
             #      worth    not measured
             if is_noisy(move) and not is_promotion(move) and abs(alpha) < MATE_BOUND:
@@ -115,15 +115,15 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
                     trace.skipped(worker, ply, move, trace.DELTA)
                     continue
             # 6. SEE pruning: the move loses more than it captures.
-            #      when     not in check; quiet checks, too
-            #      formula  exchange < -quiescence_see_margin
+            #      when     not in check; also for quiet checks
+            #      formula  SEE < -quiescence_see_margin
             #      worth    not measured
             if not see_ge(position, move, -worker.tune.quiescence_see_margin):
                 trace.skipped(worker, ply, move, trace.EXCHANGE_QUIESCENCE)
                 continue
         elif best_score > -MATE_BOUND and move_count >= worker.tune.quiescence_evasions:
-            # 7. Evasions: after some moves, at least one of which avoids mate, quiet moves are not worth their nodes.
-            #      when     in check, best_score is no mate against us
+            # 7. Evasion limit: after a few moves, one of which avoids mate, further quiet evasions are seldom better.
+            #      when     in check, best_score is not a mate against us
             #      formula  move_count >= quiescence_evasions; captures and promotions are still tried
             #      worth    not measured
             frame.skip_quiets = 1
@@ -147,13 +147,13 @@ def quiescence(worker, tt, ply, alpha, beta, check_plies):
 
     trace.skipped_rest(worker, ply)
     # 8. Checkmate.
-    #      when     in check and no move was searched: no move is skipped before the first search
+    #      when     in check and no move was searched, because none is legal: the first evasion is never skipped
     #      formula  ply - MATE
     if in_check and move_count == 0:
         return trace.ended(worker, trace.CHECKMATE, np.int64(ply - MATE))
 
     # 9. Store the result. Moves were left out, so a value within the window is stored as UPPER, as in Stockfish.
-    #      when     all moves were searched or skipped, or one caused a cutoff; standing pat keeps an earlier entry
+    #      when     all moves were searched or skipped, or one caused a cutoff; a stand pat keeps an earlier entry
     #      formula  LOWER if best_score >= beta, otherwise UPPER, with QUIESCENCE_DEPTH
     bound = LOWER if best_score >= beta else UPPER
     store(tt, position.key, worker.generation, ply, QUIESCENCE_DEPTH, best_score, bound, raw_eval, best_move)

@@ -1,6 +1,6 @@
 """The score contract.
 
-Scores are int64 centipawns from the side to move's view; larger is better for it.
+Scores are int64 centipawns from the side to move's view.
 
     MATE - n          the side to move mates in n plies           MATE_BOUND and up
     0                 a draw
@@ -19,7 +19,7 @@ from search.limits import MAX_PLY
 INFINITE = 32_001
 MATE = 32_000
 MATE_BOUND = MATE - MAX_PLY
-#: No score: a field that was never set.
+#: The value of a field that has no score.
 NO_SCORE = 32_002
 DRAW = 0
 
@@ -29,7 +29,7 @@ UPPER, LOWER, EXACT = 1, 2, 3
 
 @inlined
 def score_to_tt(score, ply):
-    """A score at distance `ply` from the root as the TT stores it: mates count from the position itself."""
+    """Returns the score of a node at `ply` as the TT stores it: mates count from the position itself."""
     if score >= MATE_BOUND:
         return score + ply
     if score <= -MATE_BOUND:
@@ -39,7 +39,7 @@ def score_to_tt(score, ply):
 
 @inlined
 def score_from_tt(score, ply):
-    """The inverse of `score_to_tt`. A mate too distant to represent at this ply stays a mate, at MATE_BOUND."""
+    """Reverses `score_to_tt`. A mate too distant to represent at this ply is clamped to +-MATE_BOUND."""
     if score >= MATE_BOUND:
         return max(score - ply, MATE_BOUND)
     if score <= -MATE_BOUND:
@@ -48,7 +48,7 @@ def score_from_tt(score, ply):
 
 
 def mate_distance(score: int) -> int | None:
-    """UCI's `score mate`: full moves to mate, negative when being mated, None when `score` is no mate."""
+    """Returns UCI's `score mate`: full moves to mate, negative if the side to move is mated, None without a mate."""
     if score >= MATE_BOUND:
         return (MATE - score + 1) // 2
     if score <= -MATE_BOUND:

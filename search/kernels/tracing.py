@@ -1,24 +1,24 @@
-"""The tracing build: the search records the tree that it visits.
+"""The hooks of the tracing build, in which the search records the tree that it visits.
 
-In the playing build a worker has no field `recording`, and a hook compiles to nothing, or to the value that it is given
-to return (see `engine.compiler.jit.hook`).
+In the playing build a worker has no field `recording`, and a hook compiles to nothing, or to its last argument (see
+`engine.compiler.jit.hook`).
 
-In the tracing build the hooks fill preallocated records. They change nothing that the search reads, so it decides as it
-does without them. When the records are full, the search continues and only counts its visits.
+In the tracing build the hooks fill preallocated records. They change nothing that the search reads, so the search makes
+the same decisions. When the records are full, it continues and only counts its visits.
 
-    hook              where
-    searching         before a search of a child, or of the same position: its reason, reduction and extension
-    entered           a node of the main search begins with its window
-    entered_quiescence  the same for quiescence
-    shortened         after internal iterative reduction: the reduced depth
-    evaluated         the static evaluation is known
-    evaluated_quiescence  the same for quiescence
-    skipped           a move is skipped: the reason
-    skipped_rest      after the last move: the quiet moves that the picker did not return
-    ended             a node returns its value: why it ends
+    hook                  call and record
+    searching             before a search of a child, or of the same position: its reason, reduction and extension
+    entered               at the start of a node of the main search: its window
+    entered_quiescence    at the start of a node of quiescence: its window
+    shortened             after internal iterative reduction: the reduced depth
+    evaluated             after the static evaluation: its value
+    evaluated_quiescence  the same in quiescence
+    skipped               when a move is skipped: the reason
+    skipped_rest          after the last move: the quiet moves that the picker did not return
+    ended                 when a node returns: its value and why it ends
 
 A visit is a row of NODE. Searching a position again, with another depth or window, is another visit below the same
-parent, so there are more visits than nodes. The search counts a node when it plays a move, which comes before visits
+parent, so there are more visits than nodes. The search counts a node when it plays a move, so it counts only visits
 whose `search` is NULL, PROBE or MOVE.
 """
 
@@ -34,7 +34,7 @@ from engine.compiler.jit import TRACING, hook, subkernel
 from search.kernels.score import NO_SCORE
 from search.limits import MAX_PLY
 
-#: The most visits that a recording holds, and the skipped moves that it holds for each visit.
+#: The most visits in a recording, and the number of skipped moves per visit that it has room for.
 MOST_VISITS: Final = 1 << 20
 SKIPS_PER_VISIT: Final = 8
 
@@ -81,7 +81,7 @@ PV, CUT, ALL = range(3)
 #: One visit of a node; rows are in the order of entering. Scores are from the side to move's view.
 NODE: Final = np.dtype(
     [
-        # Row of the node that called, -1 for the root.
+        # Row of the parent, -1 for the root.
         ("parent", np.int32),
         # Visits in the subtree, including this one; while the node is open, the number of this visit, from 1.
         ("visits", np.int32),
@@ -91,10 +91,10 @@ NODE: Final = np.dtype(
         ("alpha", np.int16),
         ("beta", np.int16),
         ("value", np.int16),
-        # The corrected static evaluation, NO_SCORE where there is none; the estimate after the TT adjusted it.
+        # The corrected static evaluation, NO_SCORE if there is none; the estimate after the TT adjusted it.
         ("static_eval", np.int16),
         ("eval", np.int16),
-        # Depth in plies after the node's own extension and reduction, 0 in quiescence. Where a move led here, it is the
+        # Depth in plies after the node's own extension and reduction, 0 in quiescence. After a move it is the
         # parent's depth - 1 - `reduction` + `extension`. `ply` is the distance from the root.
         ("ply", np.int16),
         ("depth", np.int16),
@@ -102,7 +102,7 @@ NODE: Final = np.dtype(
         ("extension", np.int16),
         # Number of the move that caused the cutoff, from 1; 0 for none.
         ("cutter", np.int16),
-        # How many moves were searched, were skipped, and are legal.
+        # How many moves were searched, how many were skipped, and how many are legal.
         ("searched", np.int16),
         ("skipped", np.int16),
         ("legal", np.int16),
@@ -125,7 +125,7 @@ LEVEL: Final = np.dtype([("seen", np.int32, (MAX_MOVES,)), ("seen_count", np.int
 
 TRACE: Final = np.dtype(
     [
-        # How many rows may be filled, and how many are.
+        # For `nodes` and for `skipped`: how many rows may be filled, and how many are.
         ("node_limit", np.int64),
         ("node_count", np.int64),
         ("skip_limit", np.int64),
@@ -136,7 +136,7 @@ TRACE: Final = np.dtype(
         # Row of the innermost open node; how many nodes without a row are open below it.
         ("current", np.int64),
         ("unrecorded", np.int64),
-        # About the next node to be entered.
+        # The reason, reduction and extension of the next node to be entered.
         ("search", np.int64),
         ("reduction", np.int64),
         ("extension", np.int64),
@@ -170,7 +170,7 @@ def start_recording(worker: Any, capacity: int) -> None:
 
 @hook
 def searching(worker, search, reduction, extension):
-    """The next node is entered for the reason `search`, `reduction` plies shallower and `extension` plies deeper."""
+    """Records why the next node is searched, and by how many plies its depth is reduced and extended."""
     trace = worker.recording
     trace.search = search
     trace.reduction = reduction
@@ -179,19 +179,19 @@ def searching(worker, search, reduction, extension):
 
 @hook
 def entered(worker, ply, asked, depth, alpha, beta, cut):
-    """A node of the main search begins at `depth`; its parent `asked` for this depth or less. `cut` is 1 or 0."""
+    """Records the start of a node of the main search. Its parent `asked` for at most its `depth`. `cut` is 1 or 0."""
     _enter(worker, ply, asked, depth, alpha, beta, cut, 0)
 
 
 @hook
 def entered_quiescence(worker, ply, alpha, beta):
-    """A node of quiescence begins."""
+    """Records the start of a node of quiescence."""
     _enter(worker, ply, 0, 0, alpha, beta, 0, 1)
 
 
 @hook
 def shortened(worker, depth):
-    """The current node is searched to `depth`, which may be less than its depth on entry."""
+    """Records that the current node is searched to `depth`, which may be less than its depth on entry."""
     trace = worker.recording
     if trace.unrecorded == 0:
         node = trace.nodes[trace.current]
@@ -201,25 +201,25 @@ def shortened(worker, depth):
 
 @hook
 def evaluated(worker, ply, estimate, improving):
-    """The frame at `ply` has its evaluation, which the TT turned into `estimate`; `improving` is 1 or 0."""
+    """Records the static evaluation at `ply`, its `estimate` adjusted by the TT, and `improving`, 1 or 0."""
     _evaluate(worker, worker.stack[ply].static_eval, estimate, improving)
 
 
 @hook
 def evaluated_quiescence(worker, evaluation):
-    """The same for quiescence, which keeps no evaluation in its frame."""
+    """Records the evaluation of a node of quiescence, which does not store it in its frame."""
     _evaluate(worker, evaluation, evaluation, 0)
 
 
 @hook
 def skipped(worker, ply, move, reason):
-    """The current node, at `ply`, skips `move`."""
+    """Records that the current node, at `ply`, skips `move`."""
     _skip(worker, ply, move, reason)
 
 
 @hook
 def skipped_rest(worker, ply):
-    """The current node, at `ply`, has its last move; records the quiet moves that it did not see as skipped."""
+    """Records as skipped the quiet moves that the picker did not return at `ply`. Call it after the last move."""
     trace = worker.recording
     frame = worker.stack[ply]
     if trace.unrecorded > 0 or frame.skip_quiets == 0:
@@ -236,7 +236,7 @@ def skipped_rest(worker, ply):
 
 @hook
 def ended(worker, reason, value):
-    """The current node ends with `value` for this reason. Returns `value`."""
+    """Records that the current node ends with `value` for this reason. Returns `value`."""
     trace = worker.recording
     if trace.unrecorded > 0:
         trace.unrecorded -= 1
@@ -247,7 +247,7 @@ def ended(worker, reason, value):
     node.visits = trace.visits - node.visits + 1
     if reason == CUTOFF:
         node.cutter = node.searched
-    # A search of the same position (a singular search, for example) comes before the parent's own moves.
+    # If this was a search of the same position, such as a singular search, the parent's own moves follow at this ply.
     level = trace.levels[node.ply]
     level.seen_count = 0
     trace.current = node.parent
@@ -279,7 +279,7 @@ def _is_seen(worker, ply, move):
 
 @subkernel
 def _expectation(worker, parent, search, alpha, beta, cut, is_quiescence):
-    """PV, CUT or ALL. Quiescence states no expectation: it gets the parent's at the same ply, else the opposite."""
+    """Returns PV, CUT or ALL. In quiescence it is the parent's at the same ply, and the opposite at the next ply."""
     if beta - alpha > 1:
         return PV
     if is_quiescence == 0:

@@ -9,9 +9,9 @@ A table is an array of 16-byte entries in buckets of four, one cache line each. 
 Threads read and write entries without locks. A torn entry, half of one write and half of another, fails the check
 and reads as a miss (Hyatt and Mann, "A lock-less transposition-table implementation", ICGA Journal 25, 2002).
 
-Two positions may share a key of 64 bits. Then the entry of one gives its move to the other, where it may be illegal, so
-`search.kernels.picker.usable_tt_move` asks `is_legal` before the search plays a TT move. Scores cannot be checked so; a
-false score is as unlikely as two such positions in one search.
+Two positions may share a 64-bit key. The TT move of one may be illegal in the other, so
+`search.kernels.picker.usable_tt_move` calls `is_legal` before the search plays it. A score cannot be checked, but a
+false one is as unlikely as two such positions in one search.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ BUCKET: Final = 4
 GENERATIONS: Final = 64
 #: One generation of age counts as this many plies of depth when `store` chooses a victim.
 AGE_WEIGHT: Final = 8
-#: `store` keeps a result of this search for the same position that is deeper by more plies than this.
+#: `store` keeps an entry of this search for the same position if it is deeper by more plies than this.
 MUCH_DEEPER: Final = 3
 
 #: The depth of quiescence results.
@@ -44,16 +44,16 @@ S16, S32, S48, S56, S58 = (np.uint64(n) for n in (16, 32, 48, 56, 58))
 
 
 def allocate_table(mebibytes: int) -> Any:
-    """An empty table: ENTRY[mebibytes * 65536], aligned to cache lines.
+    """Returns an empty table: ENTRY[mebibytes * 65536], aligned to cache lines.
 
-    Raises MemoryError when there is not enough memory. The system provides each page at its first use.
+    Raises MemoryError if there is not enough memory. The system provides each page when it is first used.
     """
     return allocate(ENTRY, (mebibytes << 20) // ENTRY.itemsize)
 
 
 @inlined
 def bucket_start(tt, key):
-    """Index of the first entry of a key's bucket, int64."""
+    """Returns the index of the first entry of a key's bucket, as int64."""
     return np.int64(multiply_high(key, np.uint64(tt.size // BUCKET))) * BUCKET
 
 
@@ -65,50 +65,50 @@ def prefetch_bucket(tt, key):
 
 @inlined
 def signed_16(word):
-    """The low 16 bits of a uint64 as a signed int64."""
+    """Returns the low 16 bits of a uint64 as a signed int64."""
     low = np.int64(word & MASK_16)
     return low - 0x10000 if low >= 0x8000 else low
 
 
 @inlined
 def entry_move(data):
-    """Stored move, int64."""
+    """Returns the stored move, as int64."""
     return np.int64(data & MASK_16)
 
 
 @inlined
 def entry_score(data, ply):
-    """Stored score seen from a node at `ply`, int64."""
+    """Returns the stored score as seen from a node at `ply`, as int64."""
     return score_from_tt(signed_16(data >> S16), ply)
 
 
 @inlined
 def entry_eval(data):
-    """Stored evaluation without corrections (raw_eval), int64, NO_SCORE when none (the side was in check)."""
+    """Returns the stored evaluation without corrections (raw_eval), as int64; NO_SCORE if the side was in check."""
     return signed_16(data >> S32)
 
 
 @inlined
 def entry_depth(data):
-    """Depth of the stored search in plies, int64."""
+    """Returns the depth of the stored search in plies, as int64."""
     return np.int64((data >> S48) & MASK_8)
 
 
 @inlined
 def entry_bound(data):
-    """UPPER, LOWER or EXACT; 0 for an empty entry."""
+    """Returns UPPER, LOWER or EXACT, or 0 for an empty entry, as int64."""
     return np.int64((data >> S56) & np.uint64(3))
 
 
 @inlined
 def entry_age(data, generation):
-    """How many searches ago the entry was written, int64 0 to 63."""
+    """Returns how many searches ago the entry was written, as int64 0 to 63."""
     return (generation - np.int64(data >> S58)) & (GENERATIONS - 1)
 
 
 @inlined
 def probe(tt, key):
-    """The data word stored for `key`, uint64; 0 when there is none (no stored entry has all bits clear)."""
+    """Returns the data word stored for `key`, as uint64; 0 if there is none (no stored entry has all bits clear)."""
     start = bucket_start(tt, key)
     for index in range(start, start + BUCKET):
         data = tt[index].word
@@ -119,11 +119,11 @@ def probe(tt, key):
 
 @subkernel
 def store(tt, key, generation, ply, depth, score, bound, raw_eval, move):
-    """Records a search result. Mutates `tt`.
+    """Stores a search result. Mutates `tt`.
 
-    Replaces the key's own entry, unless that entry is of this search and more than MUCH_DEEPER plies deeper and the new
-    result is not exact. A result without a move keeps the move of that entry. Without an entry for the key, replaces
-    the least valuable entry of the bucket: an empty one, else that of the least depth - AGE_WEIGHT * age.
+    Replaces the key's own entry, unless the new result is not exact and the entry is from this search and more than
+    MUCH_DEEPER plies deeper. A result without a move keeps the move of that entry. If the key has no entry, replaces
+    the least valuable entry of the bucket: an empty one, or the one with the least depth - AGE_WEIGHT * age.
     """
     start = bucket_start(tt, key)
     victim = start
@@ -158,7 +158,7 @@ def store(tt, key, generation, ply, depth, score, bound, raw_eval, move):
 
 @kernel
 def hashfull(tt, generation):
-    """UCI's `hashfull`: permille of a sample of 4000 entries that this search wrote, int64."""
+    """Returns UCI's `hashfull`: the permille of a sample of 4000 entries that this search wrote, as int64."""
     sample = min(4000, tt.size)
     used = 0
     for index in range(sample):

@@ -16,10 +16,10 @@ from search import tunables
 from search.kernels.tracing import TRACE_FIELDS
 from search.limits import MAX_PLY
 
-#: How many keys of the game before the root are kept: more than the fifty-move rule lets a repetition reach back.
+#: How many keys of the game, up to the root's, are kept. The fifty-move rule lets no repetition reach further back.
 GAME_KEYS: Final = 384
 
-#: Colour, piece type and target of a move as one number, and the number that stands for no move.
+#: The number of continuation indices (colour, piece type and target of a move), and the index for no move.
 CONTINUATIONS: Final = 2 * 6 * 64
 NO_CONTINUATION: Final = CONTINUATIONS
 
@@ -38,8 +38,8 @@ FRAME: Final = np.dtype(
     [
         ("position", POSITION),
         # The move picker's state (see `search.kernels.picker`): its stage; the TT move; which quiet moves are wanted;
-        # whether the remaining quiet moves are skipped; the index of the next move and of the end; how many losing
-        # noisy moves stand in front; the generated moves; each move with its value and index in one number.
+        # whether the remaining quiet moves are skipped; the index of the next move and of the end; how many bad noisy
+        # moves are stored in front; the generated moves; each move packed with its value and index.
         ("stage", np.int64),
         ("tt_move", np.int64),
         ("quiets", np.int64),
@@ -55,7 +55,7 @@ FRAME: Final = np.dtype(
         # Two quiet moves that refuted siblings of this node. Only the main search clears them, so quiescence may find
         # those of other subtrees.
         ("killers", np.int32, (2,)),
-        # The quiet move that last refuted the move that led here, NO_MOVE where there is none.
+        # The quiet move that last refuted the move that led here, NO_MOVE if there is none.
         ("counter", np.int64),
         # Fail highs at this ply since the node two plies earlier was last entered, singular searches included.
         ("cutoffs", np.int64),
@@ -63,11 +63,11 @@ FRAME: Final = np.dtype(
         ("move", np.int64),
         # That move as an index into the continuation history, 0 to 767; NO_CONTINUATION for a null move.
         ("continuation", np.int64),
-        # The move that a singular search excludes; else NO_MOVE.
+        # The move that a singular search excludes, else NO_MOVE.
         ("excluded", np.int64),
         # The corrected static evaluation, NO_SCORE in check.
         ("static_eval", np.int64),
-        # Best line from here: pv[:pv_length].
+        # The best line from here: pv[:pv_length].
         ("pv_length", np.int64),
         ("pv", np.int32, (MAX_PLY + 1,)),
     ],
@@ -80,11 +80,11 @@ WORKER: Final = np.dtype(
         # worker. They come first because rows of int16 are fastest when they start on a cache line.
         ("network", NETWORK),
         ("accumulators", accumulator_stack(MAX_PLY + 2)),
-        # Other threads write this: the search ends at its next node when it exceeds `stop_threshold`.
+        # Other threads set this. The search ends at its next node if it exceeds `stop_threshold`.
         ("stop", np.int64),
         # STOP while the search has no move to play, else 0.
         ("stop_threshold", np.int64),
-        # Set by the search when it ends early: its value then means nothing.
+        # Set if the search ended early; its value is then meaningless.
         ("aborted", np.int64),
         ("nodes", np.int64),
         ("node_limit", np.int64),
@@ -95,21 +95,21 @@ WORKER: Final = np.dtype(
         # Deepest ply that quiescence reached.
         ("selective_depth", np.int64),
         ("generation", np.int64),
-        # Moves to search at the root, best first; the nodes that each took in the iteration's last window.
+        # Moves to search at the root, best first, and the nodes of each in the iteration's last window.
         ("root_count", np.int64),
         ("root_moves", np.int64, (MAX_MOVES,)),
         ("root_nodes", np.int64, (MAX_MOVES,)),
         # Zobrist keys of the game and the line; the root's key has index root_index.
         ("root_index", np.int64),
         ("keys", np.uint64, (GAME_KEYS + MAX_PLY + 2,)),
-        # [color][origin][target] how well a quiet move did recently; bounded by HISTORY_LIMIT.
+        # [color][origin][target]: how well a quiet move has done recently, within HISTORY_LIMIT.
         ("butterfly_history", np.int16, (2, 64, 64)),
-        # [color][moving piece][target][captured piece] the same for captures.
+        # [color][moving piece][target][captured piece]: the same for captures.
         ("capture_history", np.int16, (2, 7, 64, 7)),
-        # [earlier move][move] how well a quiet move answered or followed up another, both as
-        # color * 384 + (piece - 1) * 64 + target. The extra row stands for no earlier move and stays 0.
+        # [earlier move][move]: how well a quiet move answered or followed up another, both as
+        # color * 384 + (piece - 1) * 64 + target. The extra row is for no earlier move and stays 0.
         ("continuation_history", np.int16, (CONTINUATIONS + 1, CONTINUATIONS)),
-        # [earlier move] the quiet move that last refuted it, or NO_MOVE. The extra entry stands for a null move.
+        # [earlier move]: the quiet move that last refuted it, or NO_MOVE. The extra entry is for a null move.
         ("counter_moves", np.int32, (CONTINUATIONS + 1,)),
         # The errors of earlier evaluations (see `search.kernels.correction`): [side to move][pawns],
         # [side to move][color of the pieces][pieces] and [move two plies back][last move], each within
@@ -124,16 +124,16 @@ WORKER: Final = np.dtype(
         ("workspace", WORKSPACE),
         ("stack", FRAME, (MAX_PLY + 2,)),
         # Fields that only the root needs come last, so that the fields of every node are close together.
-        # 1 when the root has other legal moves than `root_moves`, else 0.
+        # 1 if the root has legal moves that are not in `root_moves`, else 0.
         ("root_is_partial", np.int64),
         # The iteration's window (see `search.kernels.aspiration`): its bounds, how far the failing side moves next, and
-        # the length of the line that failed high in an earlier window.
+        # the length of the PV that failed high in an earlier window.
         ("alpha", np.int64),
         ("beta", np.int64),
         ("width", np.int64),
         ("fail_high_pv_length", np.int64),
-        # The reporter's thread writes `reports` (see `search.threads`): 1 makes the iteration return at each window
-        # that fails, else 0. The iteration writes `failed`: UPPER or LOWER when it returned so, else 0.
+        # The reporter's thread writes `reports` (see `search.threads`): if it is 1, the iteration returns after each
+        # window that fails. The iteration then sets `failed` to UPPER or LOWER, otherwise to 0.
         ("reports", np.int64),
         ("failed", np.int64),
         # In the tracing build: the recording (see `search.kernels.tracing`).
@@ -144,16 +144,16 @@ WORKER: Final = np.dtype(
 
 
 def new_worker() -> Any:
-    """A worker record with the default tunables, otherwise zeroed."""
+    """Returns a worker record with the default tunables, otherwise zeroed."""
     worker = allocate(WORKER, 1)[0]
     set_tunables(worker, tunables.defaults())
     return worker
 
 
 def set_tunables(worker: Any, values: Mapping[str, int]) -> None:
-    """Sets these tunables by name, and the reductions computed from them. Mutates `worker`.
+    """Sets tunables by name, and the reductions computed from them. Mutates `worker`.
 
-    Raises KeyError that names an unknown tunable.
+    Raises KeyError with the name of an unknown tunable.
     """
     for name, value in values.items():
         if name not in tunables.BY_NAME:
@@ -165,12 +165,12 @@ def set_tunables(worker: Any, values: Mapping[str, int]) -> None:
 
 
 def tunables_of(worker: Any) -> dict[str, int]:
-    """The worker's tunables by name."""
+    """Returns the worker's tunables by name."""
     return dict(zip(tunables.BY_NAME, worker["tune"].item(), strict=True))
 
 
 def forget(worker: Any) -> None:
-    """Clears everything that a worker learnt. Mutates `worker`."""
+    """Clears everything that a worker has learnt. Mutates `worker`."""
     worker["butterfly_history"] = 0
     worker["counter_moves"] = 0
     worker["capture_history"] = 0
@@ -182,7 +182,7 @@ def forget(worker: Any) -> None:
 
 
 def set_network(worker: Any, network: Any) -> None:
-    """Makes the worker evaluate with a NETWORK record, or with the classical evaluation (None). Mutates `worker`."""
+    """Sets the NETWORK record that the worker evaluates with; None is the classical evaluation. Mutates `worker`."""
     if network is None:
         worker["network"]["hidden"] = 0
     else:

@@ -208,7 +208,7 @@ def test_without_keys_all_but_the_scales_of_time_are_measured(
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        (["nul-move"], "no technique 'nul-move'; those are aspiration, "),
+        (["nul-move"], "unknown technique 'nul-move'; the techniques are aspiration, "),
         (["null-move", "--games", "7"], "--games must be even"),
         (["null-move", "--concurrency", "0"], "concurrency is at least 1"),
         (["null-move", "--tc", "soon"], "'soon' is not a time control"),

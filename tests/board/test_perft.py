@@ -101,7 +101,7 @@ def test_threads_share_the_tree_without_losing_a_leaf(fen: str, depth: int) -> N
 
 @pytest.mark.parametrize("depth", [0, -1, MAX_PERFT_DEPTH + 1])
 def test_depth_out_of_range(depth: int) -> None:
-    with pytest.raises(ValueError, match=rf"depth is 1 to {MAX_PERFT_DEPTH}, not {depth}"):
+    with pytest.raises(ValueError, match=rf"depth must be 1 to {MAX_PERFT_DEPTH} \(got {depth}\)"):
         count_by_move(chess.Board(), depth)
 
 

@@ -29,7 +29,7 @@ def test_progress_ends_at_one() -> None:
 
 @pytest.mark.parametrize("depth", [0, -1, 33])
 def test_bad_depths_are_refused(depth: int) -> None:
-    with pytest.raises(ValueError, match="perft depth is 1 to 32"):
+    with pytest.raises(ValueError, match="perft depth must be 1 to 32"):
         Counter(chess.Board(), depth)
 
 

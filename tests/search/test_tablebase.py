@@ -269,7 +269,7 @@ def test_bad_folders_are_named_and_good_ones_used(tmp_path: Path) -> None:
     assert found is not None
     assert count == 10
     assert problems == [
-        f"{tmp_path}: holds no Syzygy tables (*.rtbw, *.rtbz)",
+        f"{tmp_path}: contains no Syzygy tables (*.rtbw, *.rtbz)",
         "/no/such/folder: No such file or directory",
     ]
     assert open_tables("/no/such/folder")[0] is None
@@ -320,7 +320,7 @@ def test_an_endless_probe_is_ended_and_the_search_answers(monkeypatch: pytest.Mo
     searcher.set_tables(Tables(source, 7))
     result = searcher.search(game(BOARD.format(0)), Limits(depth=3))
     assert result.best in set(chess.Board(BOARD.format(0)).legal_moves)
-    assert result.problems == ("tablebases not used: a probe takes more than 0.3 s",)
+    assert result.problems == ("tablebases not used: a probe took more than 0.3 s",)
     assert source.has_ended.wait(10)
     assert searcher.search(game(BOARD.format(0)), Limits(depth=3)).problems == ()
 

@@ -82,7 +82,7 @@ def test_techniques_are_found_by_key_and_by_reason_once() -> None:
     ]
     assert named([]) == ()
     assert len(BY_NAME) == sum(1 + len(row.reasons) for row in TECHNIQUES)
-    with pytest.raises(ValueError, match=r"no technique 'nul-move'; those are aspiration, .*null-move"):
+    with pytest.raises(ValueError, match=r"unknown technique 'nul-move'; the techniques are aspiration, .*null-move"):
         named(["null-move", "nul-move"])
 
 

@@ -103,7 +103,7 @@ def test_perft_prints_as_stockfish_does(engine: Engine) -> None:
     rows = [line for line in engine.lines if re.fullmatch(r"[a-h][1-8][a-h][1-8]: \d+", line)]
     assert len(rows) == 20
     assert engine.lines[-2] == ""
-    assert engine.said("go perft 0") == ["info string perft depth is 1 to 32, not 0"]
+    assert engine.said("go perft 0") == ["info string perft depth must be 1 to 32 (got 0)"]
     engine.send("go perft 9", "stop")
     assert engine.expect("info string") == "info string perft was stopped"
 

@@ -49,7 +49,7 @@ def test_tables_are_found_used_and_taken_away(engine: Engine) -> None:
 def test_several_folders_and_one_that_is_wrong(engine: Engine, tmp_path: Path) -> None:
     said = engine.said(f"setoption name SyzygyPath value {tmp_path};{TABLES}")
     assert said == [
-        f"info string tablebases not used: {tmp_path}: holds no Syzygy tables (*.rtbw, *.rtbz)",
+        f"info string tablebases not used: {tmp_path}: contains no Syzygy tables (*.rtbw, *.rtbz)",
         "info string tablebases: 10 files, up to 3 men",
     ]
 
