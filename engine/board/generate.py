@@ -83,7 +83,7 @@ def double_push_rank(color):
 
 @inlined
 def evasion_mask(position, king):
-    """Returns the squares where a piece other than the king ends a single check, as uint64; all if there is none."""
+    """Returns the squares where a piece other than the king ends a single check, as uint64; all if not in check."""
     checkers = position.checkers
     if checkers == U0:
         return ALL
