@@ -53,7 +53,7 @@ class PositionKeeper:
         self._moves: tuple[str, ...] = ()
 
     def set(self, command: PositionCommand, chess960: bool) -> str | None:
-        """Sets the position; returns a remark about ignored parts, or None. After a ValueError the old position stays."""
+        """Sets the position; returns a remark about ignored parts, or None. Raises ValueError, changing nothing."""
         start = (command.fen or chess.STARTING_FEN, chess960)
         known = len(self._moves)
         if start == self._start and command.moves[:known] == self._moves:
@@ -108,7 +108,7 @@ class PositionKeeper:
 def _remark(board: chess.Board, fen: str) -> str | None:
     """Returns a remark about ignored parts of a FEN, which do not fit the position; None if there are none."""
     if board.status() & chess.STATUS_INVALID_EP_SQUARE:
-        return f"ignored the en passant square, which does not fit the position: {quoted(fen)}"
+        return f"ignored an en passant square that does not fit the position: {quoted(fen)}"
     if board.castling_rights == board.clean_castling_rights():
         return None
     hint = ""
