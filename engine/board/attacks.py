@@ -40,8 +40,8 @@ def _rook_attacks_magic(square, occupied):
     return ROOK_TABLE[ROOK_OFFSETS[square] + (product >> ROOK_SHIFTS[square])]
 
 
-#: Return the squares that a bishop or rook on `square` (int64) attacks given `occupied` (uint64), as uint64; these
-#: include the first occupied square on each line.
+#: These return the squares that a slider on `square` (int64) attacks given `occupied` (uint64), as uint64, including
+#: the first occupied square of each line.
 bishop_attacks = inlined(_bishop_attacks_pext if USE_PEXT else _bishop_attacks_magic)
 rook_attacks = inlined(_rook_attacks_pext if USE_PEXT else _rook_attacks_magic)
 
@@ -63,7 +63,7 @@ def attacks_from(piece, square, occupied):
 
 @subkernel
 def attackers_to(position, square, occupied):
-    """Returns the pieces of both colours that attack `square` if only `occupied` blocks lines, as uint64."""
+    """Returns the pieces of both colours that attack `square` given `occupied`, as uint64."""
     pieces = position.pieces
     queens = pieces[QUEEN]
     return (
@@ -78,5 +78,5 @@ def attackers_to(position, square, occupied):
 
 @subkernel
 def is_attacked(position, square, by, occupied):
-    """Returns whether colour `by` attacks `square` if only `occupied` blocks lines."""
+    """Returns whether colour `by` attacks `square` given `occupied`."""
     return attackers_to(position, square, occupied) & position.colors[by] != U0

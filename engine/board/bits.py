@@ -89,7 +89,7 @@ def multiply_low(typingctx: Any, a: Any, b: Any) -> Any:
 
 
 def _gather(value: int, mask: int) -> np.uint64:
-    """Returns what `pext` does, in plain Python."""
+    """Implements `pext` in plain Python."""
     packed = place = 0
     while mask:
         low = mask & -mask
@@ -103,7 +103,7 @@ def _gather(value: int, mask: int) -> np.uint64:
 def pext(typingctx: Any, value: Any, mask: Any) -> Any:
     """Returns the bits of `value` under `mask`, packed to the right. Requires a CPU with BMI2."""
     if not USE_PEXT:
-        # The attack kernels use magic multiplication instead. Without this error, a mistake would end in SIGILL.
+        # The attack kernels use magic multiplication instead. If a caller is wrong, an error is clearer than SIGILL.
         raise TypeError("pext is not used on this CPU")
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:

@@ -21,7 +21,7 @@ def is_repetition(keys, index, halfmoves, ply):
 
     `keys` is uint64[n]: the keys of the game and of the search line, in order. A repetition can be at most `halfmoves`
     plies back; `ply` is the distance from the root. One earlier occurrence after the root is enough, because a side
-    that can force it once can force it again. Otherwise two are required, as in the rules.
+    that can force it once can force it again. Otherwise it takes two, as the rules say.
     """
     earlier = 0
     for back in range(4, min(halfmoves, index) + 1, 2):

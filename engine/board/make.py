@@ -132,7 +132,7 @@ def apply_move(position, child, move):
 
 @inlined
 def _toggle_key(position, color, piece, square):
-    """Flips a piece in the key, and in the partial key of such pieces. Mutates `position`."""
+    """Flips a piece in the key and in the partial key that includes it. Mutates `position`."""
     change = PIECE_KEYS[color, piece, square]
     position.key ^= change
     if piece == PAWN:

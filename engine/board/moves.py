@@ -27,7 +27,7 @@ MAX_MOVES = 256
 
 @inlined
 def encode_move(origin, target, kind):
-    """Encodes a move, as int64, from int64 squares and an int64 kind."""
+    """Encodes a move, given int64 squares and an int64 kind, as int64."""
     return origin | (target << 6) | (kind << 12)
 
 
@@ -51,19 +51,19 @@ def move_kind(move):
 
 @inlined
 def is_capture(move):
-    """Returns whether a move captures, also en passant or with promotion."""
+    """Returns whether a move is a capture, including en passant and promotions with capture."""
     return (move & (CAPTURE << 12)) != 0
 
 
 @inlined
 def is_promotion(move):
-    """Returns whether a move promotes, with or without capture."""
+    """Returns whether a move is a promotion, with or without capture."""
     return (move & (PROMOTION << 12)) != 0
 
 
 @inlined
 def is_castling(move):
-    """Returns whether a move castles, to either side."""
+    """Returns whether a move is castling, to either side."""
     return (move >> 12) & 15 == CASTLING
 
 

@@ -22,7 +22,7 @@ NO_SQUARE = -1
 
 POSITION = np.dtype(
     [
-        # [piece type] bitboards of both colours together; index OCCUPIED (0) holds all pieces.
+        # [piece type] bitboards of both colours together; index OCCUPIED (0) has all pieces.
         ("pieces", np.uint64, (7,)),
         # [color] bitboards.
         ("colors", np.uint64, (2,)),
@@ -37,8 +37,8 @@ POSITION = np.dtype(
         # Enemy pieces that give check to the side to move, and its own pieces that are pinned to its king.
         ("checkers", np.uint64),
         ("pinned", np.uint64),
-        # Side to move; square behind a pawn that just moved two squares and that an enemy pawn stands beside, or
-        # NO_SQUARE; plies since the last capture or pawn move.
+        # Side to move; en passant square if a pawn of that side attacks it, else NO_SQUARE; plies since the last
+        # capture or pawn move.
         ("turn", np.int64),
         ("ep_square", np.int64),
         ("halfmoves", np.int64),

@@ -1,8 +1,8 @@
 """Attack tables, built from those of python-chess, as NumPy constants that Numba freezes into the kernels.
 
-All bitboards are uint64 in python-chess's square order. Slider tables hold one attack set for each arrangement of the
+All bitboards are uint64 in python-chess's square order. Slider tables contain an attack set for each arrangement of
 relevant blockers. (The last square of a line is not relevant: a blocker there changes nothing.) They are indexed by
-PEXT or by the magic multipliers of `magics`; the size of the tables and the layout of their blocks are the same.
+PEXT or by the magic multipliers of `magics`; both ways, the tables have the same size and the same layout of blocks.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LINE: Final[Bitboards] = np.array([[chess.ray(a, b) for b in chess.SQUARES] for 
 
 
 def pext_indices(blockers: Bitboards, mask: int) -> npt.NDArray[np.int64]:
-    """Returns the table index of each blocker set (uint64[n]), as int64[n]: the bits under `mask`, packed right."""
+    """Packs the bits of each blocker set (uint64[n]) under `mask` to the right; returns the table indices, int64[n]."""
     index = np.zeros(len(blockers), np.int64)
     for place, square in enumerate(chess.scan_forward(mask)):
         index |= ((blockers >> np.uint64(square)) & np.uint64(1)).astype(np.int64) << place
@@ -44,7 +44,7 @@ def pext_indices(blockers: Bitboards, mask: int) -> npt.NDArray[np.int64]:
 
 
 def magic_indices(blockers: Bitboards, magic: int, bits: int) -> npt.NDArray[np.int64]:
-    """Returns the table index of each blocker set (uint64[n]), as int64[n]: the top `bits` bits of its product."""
+    """Multiplies each blocker set (uint64[n]) by `magic`; returns the top `bits` bits, the table indices, int64[n]."""
     return ((blockers * np.uint64(magic)) >> np.uint64(64 - bits)).astype(np.int64)
 
 

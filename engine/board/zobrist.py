@@ -30,7 +30,7 @@ def _piece_keys() -> Keys:
 
 
 def _castling_keys() -> Keys:
-    """Returns the keys by [square of a rook that may castle]."""
+    """Returns the keys by the square of a rook that may castle, as uint64[64]."""
     keys = np.random.Generator(np.random.PCG64(960)).integers(0, 1 << 64, 64, np.uint64)
     for place, square in enumerate((chess.H1, chess.A1, chess.H8, chess.A8)):
         keys[square] = _RANDOM[768 + place]

@@ -1,7 +1,7 @@
 """Secateur inside a Python program, with python-chess's types: `from secateur import Engine`.
 
-The build also makes this file the `__init__` of the package `secateur`. The kernels are imported by the first `Engine`,
-so that a program can choose its evaluation before.
+The build also makes this file the `__init__` of the package `secateur`. Creating the first `Engine` imports the
+kernels, so a program can choose its evaluation before that.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class Analysis:
     """
 
     def __init__(self, stop: Callable[[Analysis], None], selector: Selector = INFO_ALL, owner: object = None) -> None:
-        """Keeps the entries that `selector` includes; keeps `owner` alive until the search ends. `stop` ends it."""
+        """Collects the entries that `selector` includes; keeps `owner` alive until the search ends. `stop` ends it."""
         self._stop = stop
         self._selector = selector
         self._owner = owner

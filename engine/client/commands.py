@@ -35,12 +35,12 @@ _MOST: Final = 1 << 53
 
 
 def position_command(board: chess.Board) -> PositionCommand:
-    """Returns the `position` of a board with its moves. Raises TypeError, or ValueError for a variant of chess."""
+    """Returns the `position` of a board with its moves. Raises TypeError for a non-board, ValueError for a variant."""
     if not isinstance(board, chess.Board):
         raise TypeError(f"expected a chess.Board, got {board!r}")
     if board.uci_variant != "chess":
         raise ValueError(f"Secateur plays chess and Chess960, not {board.uci_variant}")
-    # No game contains a null move. If the board's moves do, all are left out, as in chess.engine.
+    # A game contains no null move. If the board has one, all its moves are left out, as in chess.engine.
     is_game = all(board.move_stack)
     root = board.root() if is_game else board
     moves = tuple(move.uci() for move in board.move_stack) if is_game else ()
@@ -73,7 +73,7 @@ def limits_of(
 
 
 def _number(limit: Limit, name: str, least: float) -> Any:
-    """Returns a field of a limit: None or a finite number of at least `least`. Else raises TypeError or ValueError."""
+    """Returns a field of a limit: None or a finite number >= `least`. Otherwise raises TypeError or ValueError."""
     value = getattr(limit, name)
     if value is None:
         return None
@@ -87,7 +87,7 @@ def _number(limit: Limit, name: str, least: float) -> Any:
 
 
 def search_moves_of(board: chess.Board, root_moves: Iterable[chess.Move] | None) -> tuple[str, ...] | None:
-    """Returns root moves in UCI notation, with castling in that of `board`. Raises TypeError or ValueError."""
+    """Converts root moves to the UCI notation of `board`. Raises TypeError or ValueError for invalid moves."""
     if root_moves is None:
         return None
     from engine.uci.positions import parse_move  # imports the kernels: the evaluation must be chosen first

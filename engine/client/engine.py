@@ -74,9 +74,9 @@ class Engine:
         *,
         evaluation: str | os.PathLike[str] | Callable[..., Any] | None = None,
     ) -> None:
-        """Sets `options` (see `configure`), and evaluates with your own function if you give one.
+        """Sets `options` (see `configure`), and evaluates with `evaluation` if it is given.
 
-        `evaluation` is that function (see `secateur.eval.api`), or its file, `FILE.py[:FUNCTION]`. It applies to all
+        `evaluation` is your own function (see `secateur.eval.api`) or its file, `FILE.py[:FUNCTION]`. It applies to all
         engines of this process and must be given with the first. None keeps the evaluation of the process: that of the
         environment variable SECATEUR_EVALUATION if it is set, otherwise Secateur's own.
 
@@ -342,7 +342,7 @@ class Engine:
         self._pondered = command, self._begin(self._equipment.positions.game, limits, ponders=True, level=level)
 
     def _resumed(self, board: chess.Board, limit: Limit, game: object) -> Analysis | None:
-        """Returns the pondering search, now on its clock, if it searches this position; else None."""
+        """Starts the clock of the pondering search and returns it if it searches this position; else returns None."""
         if self._pondered is None or game != self._game:
             return None
         expected, analysis = self._pondered
@@ -416,7 +416,7 @@ def _bounded(limit: Limit, game: Game, root_moves: Iterable[chess.Move] | None) 
 
 
 def _clock_after(limit: Limit, turn: chess.Color, began: float) -> Limit:
-    """Returns the limit for the next move of `turn`, whose clock runs since `began`, as if the reply took no time."""
+    """Returns the limit for the next move of `turn`, which began this one at `began`, as if the reply took no time."""
     used = time.perf_counter() - began
     white, black = limit.white_clock, limit.black_clock
     if white is not None:

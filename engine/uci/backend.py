@@ -30,7 +30,7 @@ from search.timing import budget_for
 
 
 def rehearse() -> None:
-    """Searches and reports before a game, because the first time takes ten milliseconds longer."""
+    """Searches and reports before any game, because the first time takes ten milliseconds longer."""
     searcher = Searcher(1)
     game = Game()
     for _ in range(2):
@@ -74,7 +74,7 @@ def search_limits(command: GoCommand, board: chess.Board, complain: Callable[[st
 
 
 class SearchTask(Task):
-    """A search for `go`. It always answers `bestmove`."""
+    """The task for `go`. It always answers `bestmove`."""
 
     is_tool = False
 
@@ -105,7 +105,7 @@ class SearchTask(Task):
                 self._release.set()
 
     def run(self) -> None:
-        """Searches unless the book has a move; waits for `stop` or `ponderhit` where the protocol requires it."""
+        """Searches unless the book has a move; waits for `stop` or `ponderhit` if the protocol requires it."""
         board, limits = self._game.board, self._limits
         # The answer if the search fails.
         candidates = limits.search_moves or (board.uci(move) for move in board.legal_moves)
@@ -135,7 +135,7 @@ class SearchTask(Task):
         if self._debug:
             output.info(_plan(limits, overhead, ponders))
             if level is not None:
-                output.info(f"debug: plays as one {level.describe()}")
+                output.info(f"debug: plays at a level {level.describe()}")
         result = self._equipment.searcher.search(
             self._game,
             limits,
@@ -170,7 +170,7 @@ def _plan(limits: Limits, overhead: int, ponders: bool) -> str:
 
 
 class PerftTask(Task):
-    """A count for `go perft`. It writes the count of each move on its own line, and the total."""
+    """The task for `go perft`. It writes the count of each move on its own line, and the total."""
 
     name = "perft"
 
@@ -197,7 +197,7 @@ class PerftTask(Task):
 
 
 class EvaluationTask(Task):
-    """A report for `eval`. Its kernels may have to compile first; meanwhile the session handles other commands."""
+    """The task for `eval`. Its kernels may have to compile first; meanwhile the session handles other commands."""
 
     name = "eval"
 
@@ -214,7 +214,7 @@ class EvaluationTask(Task):
 
 
 class BenchTask(Task):
-    """A benchmark for `bench`. It has its own searcher, so the game keeps its TT and histories."""
+    """The task for `bench`. It has its own searcher, so the game keeps its TT and histories."""
 
     name = "bench"
 

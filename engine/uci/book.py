@@ -30,7 +30,7 @@ class BookMove:
 
 
 class Book:
-    """An open book. The caller must close it."""
+    """An open Polyglot book. The caller must close it."""
 
     def __init__(self, file: Path) -> None:
         """Opens a book. Raises ValueError, in one line that names the file, if it cannot be read or is not a book."""
@@ -61,10 +61,10 @@ class Book:
         self._reader.close()
 
     def choose(self, board: chess.Board, best: bool, rng: random.Random) -> BookMove | None:
-        """Chooses a legal book move for the position of `board`, or None.
+        """Returns a legal book move for the position of `board`, or None.
 
         With `best` it has the greatest weight; otherwise it is random, with probabilities in proportion to the weights.
-        It never has weight 0, and never repeats a position of the game for the third time.
+        Its weight is never 0, and it never repeats a position of the game for the third time.
         """
         entries = [entry for entry in self._reader.find_all(board) if not _repeats(board, entry.move)]
         if not entries:

@@ -32,7 +32,7 @@ class Equipment:
         self._tables: Tables | None = None
         self._book: Book | None = None
         self._rng = random.Random()
-        #: It has the TT and threads that the options request, or as much of them as memory allows.
+        #: The searcher, with the TT and threads that the options request, or as many as memory allows.
         self.searcher = self._new_searcher(options.number("Hash"))
         with suppress(RuntimeError):  # a search works without them
             self.searcher.reserve_threads()
@@ -170,7 +170,7 @@ class Equipment:
         self._info(f"book {quoted(file)}: {len(self._book)} moves")
 
     def book_move(self, game: Game, limits: Limits) -> BookMove | None:
-        """Returns the book's move in a game. It is None if the book has none, and for analysis."""
+        """Returns a book move for the game; None if the book has no move, and for analysis."""
         options = self._options
         is_analysis = limits.is_analysis() or options.flag("UCI_AnalyseMode") or options.number("MultiPV") > 1
         if self._book is None or is_analysis:

@@ -13,7 +13,7 @@ HEADROOM: Final = 32 << 20
 
 
 class Loader:
-    """A loader of the engine with its own thread, so that the session can quit at any moment."""
+    """A loader that works on its own thread, so that the session can quit at any moment."""
 
     def __init__(self) -> None:
         #: Set when loading has ended; then either `backend` or `error` is set, too.

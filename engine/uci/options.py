@@ -147,7 +147,7 @@ class OptionValues:
         self._values: dict[str, Value | None] = {option.name: option.default for option in options}
 
     def set(self, name: str, text: str | None) -> str:
-        """Sets an option by its name, in any case; returns the declared name. Raises ValueError, changing nothing."""
+        """Sets an option by name, in any case; returns its declared name. If it raises ValueError, nothing changes."""
         option = self._options.get(" ".join(name.lower().split()))
         if option is None:
             raise ValueError(f"unknown option {quoted(name)}" if name else "setoption needs 'name'")

@@ -19,7 +19,7 @@ _LOG_LINE: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (<<|>>) ")
 
 
 class Output:
-    """A writer of whole lines to stdout and a log, for any thread. It ends the process if stdout has been closed."""
+    """A thread-safe writer of whole lines to stdout and a log. It ends the process if stdout has been closed."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -55,7 +55,7 @@ class Output:
         self._note(">>", text)
 
     def log_to(self, path: str) -> None:
-        """Appends all further lines to a log; `""` ends it. If it raises OSError or ValueError, it changes nothing."""
+        """Appends all further lines to a log; `""` ends it. If it raises OSError or ValueError, nothing changes."""
         log = _open_log(path) if path else None
         with self._log_lock:
             self._end_log()

@@ -53,7 +53,7 @@ class PositionKeeper:
         self._moves: tuple[str, ...] = ()
 
     def set(self, command: PositionCommand, chess960: bool) -> str | None:
-        """Sets the position; returns a remark about ignored parts, or None. Raises ValueError, changing nothing."""
+        """Sets the position; returns a remark about ignored parts. If it raises ValueError, nothing changes."""
         start = (command.fen or chess.STARTING_FEN, chess960)
         known = len(self._moves)
         if start == self._start and command.moves[:known] == self._moves:

@@ -72,7 +72,7 @@ Beyond the protocol:
   eval                           shows the evaluation term by term
   bench [DEPTH]                  searches fixed positions
   compiler                       shows what compiled the engine and what runs it
-  debug on|off                   reports more about each search, or stops that"""
+  debug on|off                   reports more about each search"""
 
 
 class Line(NamedTuple):
@@ -182,7 +182,7 @@ class Session:
         """Returns whether a command must wait for the answer of the running task, or until the engine is loaded."""
         task = self._task
         if task is not None and task.has_answered and task.finished.wait(FAREWELL):
-            # For a command that comes after the answer, the task is done.
+            # A command that comes after the answer must find the task done.
             self._task_done(task)
         if word in ("stop", "ponderhit") and any(waiting.word == "go" for waiting in self._deferred):
             return True  # it is meant for a search that has not begun yet
@@ -259,7 +259,7 @@ class Session:
     def _begin(self, task: Task) -> None:
         """Starts a task on the task thread. Raises RuntimeError if no thread can be started."""
         if self.end_seen.is_set() and not task.is_tool:
-            # No `stop` can come any more. The GUI still gets an answer, but no long search.
+            # No `stop` can come any more. The GUI still gets an answer, but without a long search.
             task.stop()
         self._tasks.begin(task)
         self._task = task

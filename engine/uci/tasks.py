@@ -14,7 +14,7 @@ from engine.uci.output import Output
 class Task:
     """A piece of work that another thread can stop, even before it begins."""
 
-    #: Whether it answers with a report (perft, eval, bench) and not with a move.
+    #: Whether it answers with a report (perft, eval, bench) instead of a move.
     is_tool = True
 
     #: Its name in messages.
