@@ -170,7 +170,7 @@ class Equipment:
         self._info(f"book {quoted(file)}: {len(self._book)} moves")
 
     def book_move(self, game: Game, limits: Limits) -> BookMove | None:
-        """Returns a book move for the game; None if the book has no move, and for analysis."""
+        """Returns a book move for the game, or None if the book has no move or the search is analysis."""
         options = self._options
         is_analysis = limits.is_analysis() or options.flag("UCI_AnalyseMode") or options.number("MultiPV") > 1
         if self._book is None or is_analysis:

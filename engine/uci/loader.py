@@ -8,12 +8,12 @@ import threading
 import time
 from typing import Any, Final
 
-#: The memory in bytes that loading the kernels needs at least. LLVM ends the process if it gets no memory.
+#: The least memory, in bytes, that loading the kernels needs. LLVM ends the process if it gets no memory.
 HEADROOM: Final = 32 << 20
 
 
 class Loader:
-    """A loader that works on its own thread, so that the session can quit at any moment."""
+    """A loader of the engine. It has its own thread, so that the session can quit at any moment."""
 
     def __init__(self) -> None:
         #: Set when loading has ended; then either `backend` or `error` is set, too.
